@@ -1,1 +1,23 @@
+//! The pure half of hugewise: parse, decide, simulate, compute.
+//!
+//! Nothing here touches files, the clock, the environment, threads or random hash order (see this
+//! crate's `clippy.toml`), so the same code runs live, replayed and simulated, and a recorded
+//! night gives the same decisions on every machine.
+//!
+//! Reading order: [`engine`] (the loop), [`snapshot`] (what is observed), [`policy`] (what is
+//! decided), [`state`] (what is remembered), [`record`] (what is written down).
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
+pub mod config;
+pub mod engine;
+pub mod parse;
+pub mod policy;
+pub mod reason;
+pub mod record;
+pub mod replay;
+pub mod sim;
+pub mod snapshot;
+pub mod state;
+pub mod status;
+pub mod units;

@@ -1,0 +1,52 @@
+//! Exponential waiting after failures, one instance per error class and scope.
+
+use crate::units::Ns;
+
+/// Waits `base`, then twice as long after each further failure, up to `cap`; success forgets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Backoff {
+    until: Ns,
+    failures: u32,
+}
+
+/// Cap of every back-off: one minute, khugepaged's own `alloc_sleep_millisecs` default.
+pub const CAP: Ns = Ns::s(60);
+
+impl Backoff {
+    /// A failure at `now`.
+    pub fn fail(&mut self, now: Ns, base: Ns) {
+        let wait = base.0.saturating_mul(1 << self.failures.min(16)).min(CAP.0);
+        self.failures = self.failures.saturating_add(1);
+        self.until = now + Ns(wait);
+    }
+
+    /// A success: the next failure starts from the base again.
+    pub fn succeed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The end of the wait, while it lasts.
+    #[must_use]
+    pub fn active(&self, now: Ns) -> Option<Ns> {
+        (self.until > now).then_some(self.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_cap_and_success_forgets() {
+        let mut backoff = Backoff::default();
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            backoff.fail(Ns(0), Ns::s(1));
+            waits.push(backoff.active(Ns(0)).map(Ns::as_s));
+        }
+        assert_eq!(waits[..3], [Some(1.0), Some(2.0), Some(4.0)]);
+        assert_eq!(waits[7], Some(60.0));
+        backoff.succeed();
+        assert_eq!(backoff.active(Ns(0)), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! What one region is to the policy.
+
+use crate::config::Promote;
+use crate::reason::SkipReason;
+use crate::state::Region;
+use crate::units::{Geometry, Ns};
+
+/// Thresholds in base pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thresholds {
+    /// From here on always.
+    pub always: u16,
+    /// From here on if the bloat budget allows.
+    pub budget: u16,
+}
+
+impl Thresholds {
+    /// From percentages; a region at exactly the percentage is in.
+    #[must_use]
+    pub fn new(promote: &Promote, geometry: Geometry) -> Self {
+        let pages = f64::from(geometry.pages_per_huge());
+        let at = |percent: f64| {
+            let ceiling = (pages * percent / 100.0).ceil().max(1.0);
+            u16::try_from(crate::units::saturating_u64(ceiling)).unwrap_or(u16::MAX)
+        };
+        let always = at(promote.utilization_percent);
+        Self { always, budget: at(promote.min_utilization_percent).min(always) }
+    }
+}
+
+/// What a region is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Huge already.
+    Huge,
+    /// Wanted whatever the budget.
+    Always,
+    /// Wanted if the bloat budget allows.
+    Budget,
+    /// Left alone.
+    Skip(SkipReason),
+}
+
+/// Classes one region at `now`.
+#[must_use]
+pub fn classify(region: &Region, thresholds: Thresholds, now: Ns) -> Class {
+    if region.huge {
+        return Class::Huge;
+    }
+    if region.populated == 0 {
+        return Class::Skip(SkipReason::Empty);
+    }
+    if region.populated < thresholds.budget {
+        return Class::Skip(SkipReason::BelowThreshold);
+    }
+    if let Some(hold) = region.hold.filter(|hold| hold.until > now) {
+        return Class::Skip(hold.reason);
+    }
+    if region.swapped > 0 {
+        return Class::Skip(SkipReason::Swapped);
+    }
+    if region.populated >= thresholds.always { Class::Always } else { Class::Budget }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Hold;
+    use crate::units::Ns;
+
+    fn region(populated: u16) -> Region {
+        Region { populated, ..Region::default() }
+    }
+
+    #[test]
+    fn ninety_percent_of_512_is_461_pages() {
+        let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
+        assert_eq!(thresholds, Thresholds { always: 461, budget: 256 });
+        let class = |populated| classify(&region(populated), thresholds, Ns(0));
+        assert_eq!(class(512), Class::Always);
+        assert_eq!(class(461), Class::Always);
+        assert_eq!(class(460), Class::Budget);
+        assert_eq!(class(255), Class::Skip(SkipReason::BelowThreshold));
+        assert_eq!(class(0), Class::Skip(SkipReason::Empty));
+    }
+
+    #[test]
+    fn a_hold_ends() {
+        let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
+        let hold = Hold { until: Ns::s(5), reason: SkipReason::RetryLater };
+        let held = Region { hold: Some(hold), ..region(512) };
+        assert_eq!(classify(&held, thresholds, Ns::s(4)), Class::Skip(SkipReason::RetryLater));
+        assert_eq!(classify(&held, thresholds, Ns::s(5)), Class::Always);
+    }
+}

@@ -1,0 +1,125 @@
+//! From classes to queues: what is wanted, in which order, and what waits for which reason.
+
+use crate::config::Config;
+use crate::policy::eligible::{Class, Thresholds, classify};
+use crate::policy::{Action, Decision, Motive, bloat};
+use crate::reason::SkipReason;
+use crate::snapshot::ThpMode;
+use crate::state::{State, Target};
+use crate::units::{Bytes, Ns, ProcId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+/// At most so many decisions a target and tick; the rest is decided anew next time.
+pub const QUEUE: usize = 256;
+
+/// Wanted actions per target, best first.
+pub type Queues = BTreeMap<ProcId, VecDeque<Decision>>;
+
+/// Plans one tick: fills every target's `skips` and returns the queues.
+#[must_use]
+pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
+    let thresholds = Thresholds::new(&config.promote, state.geometry);
+    let footprint: Bytes = state.targets.values().map(|t| t.sample.anon).sum();
+    let budget = |machine| bloat::budget(config, machine, footprint);
+    state.bloat_budget = state.machine.as_ref().map(budget);
+    let mut room = state.bloat_budget.unwrap_or_default().saturating_sub(bloat::known(state));
+    let gate = gate(config, state, now);
+    let warm = state.warm.wanted(config.promote.warm);
+    let geometry = state.geometry;
+
+    let mut candidates = Vec::new();
+    for (id, target) in &mut state.targets {
+        target.skips = target.excluded.clone();
+        if let Some(reason) = target.refused {
+            target.skips.insert(reason, 0);
+        }
+        collect(*id, target, thresholds, now, &mut candidates);
+    }
+    // Waste of what is promoted in any case comes out of the same budget, first.
+    let waste = |populated: u16| {
+        geometry.bytes(u64::from(geometry.pages_per_huge().saturating_sub(populated.into())))
+    };
+    for decision in candidates.iter().filter(|d| d.motive == Motive::Utilization) {
+        room = room.saturating_sub(waste(decision.populated));
+    }
+    candidates.sort_by_key(|d| (Reverse(d.populated), d.target, d.region));
+
+    let mut queues = Queues::new();
+    for decision in candidates {
+        let waits = state.targets.get(&decision.target).map(|t| state.cgroup_waits(t, now));
+        let Some(target) = state.targets.get_mut(&decision.target) else {
+            continue;
+        };
+        let over = decision.motive == Motive::BloatBudget && waste(decision.populated) > room;
+        let reason = match gate {
+            Some(reason) => reason,
+            None if waits == Some(true) => SkipReason::CgroupBackoff,
+            None if over => SkipReason::OverBloatBudget,
+            None => SkipReason::Scheduled,
+        };
+        *target.skips.entry(reason).or_default() += 1;
+        let queue = queues.entry(decision.target).or_default();
+        if reason == SkipReason::Scheduled && queue.len() < QUEUE {
+            if decision.motive == Motive::BloatBudget {
+                room = room.saturating_sub(waste(decision.populated));
+            }
+            queue.push_back(Decision { warm, ..decision });
+        }
+    }
+    queues.retain(|_, queue| !queue.is_empty());
+    queues
+}
+
+fn collect(
+    id: ProcId,
+    target: &mut Target,
+    thresholds: Thresholds,
+    now: Ns,
+    candidates: &mut Vec<Decision>,
+) {
+    for (at, region) in &target.regions {
+        let (motive, min_populated) = match classify(region, thresholds, now) {
+            Class::Huge => continue,
+            Class::Skip(reason) => {
+                *target.skips.entry(reason).or_default() += 1;
+                continue;
+            }
+            Class::Always => (Motive::Utilization, thresholds.always),
+            Class::Budget => (Motive::BloatBudget, region.populated),
+        };
+        candidates.push(Decision {
+            target: id,
+            region: *at,
+            mapping: region.mapping,
+            action: Action::Promote,
+            motive,
+            populated: region.populated,
+            min_populated,
+            warm: false,
+        });
+    }
+}
+
+/// A reason for which nothing at all is promoted now.
+#[must_use]
+pub fn gate(config: &Config, state: &State, now: Ns) -> Option<SkipReason> {
+    let machine = state.machine.as_ref()?;
+    if state.paused {
+        return Some(SkipReason::Paused);
+    }
+    match machine.thp {
+        None => return Some(SkipReason::NoThp),
+        Some(ThpMode::Never) if !config.promote.allow_under_never => {
+            return Some(SkipReason::OperatorNever);
+        }
+        Some(_) => {}
+    }
+    if state.low_memory {
+        return Some(SkipReason::LowMemory);
+    }
+    if state.allocation.active(now).is_some() {
+        return Some(SkipReason::AllocationBackoff);
+    }
+    (machine.free_huge == Some(0)).then_some(SkipReason::NoFreeHugePage)
+}

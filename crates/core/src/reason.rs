@@ -1,0 +1,153 @@
+//! Every "no" has a name.
+//!
+//! A region that stays small, a process that is left alone and an action that waits each carry
+//! one of these reasons; they are counted, journaled and shown. One table ([`SkipReason::text`])
+//! says what each means and what an operator can do about it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident = $key:literal: $means:literal, $remedy:literal;)*) => {
+        /// Why something was left alone.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Serialize, Deserialize)]
+        pub enum SkipReason {
+            $($(#[$doc])* #[doc = $means] #[serde(rename = $key)] $variant,)*
+        }
+
+        impl SkipReason {
+            /// All reasons, in the order in which views list them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The key used in journal, JSON and metrics.
+            #[must_use]
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => $key,)* }
+            }
+
+            /// What it means, and what the operator can do about it (empty: nothing needed).
+            #[must_use]
+            pub const fn text(self) -> (&'static str, &'static str) {
+                match self { $(Self::$variant => ($means, $remedy),)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    // Whole processes.
+    KernelThread = "kernel_thread": "a kernel thread has no memory of its own", "";
+    Itself = "itself": "hugewise does not manage itself", "";
+    InitProcess = "init_process": "PID 1 is never managed", "";
+    RealTime = "real_time": "scheduled real-time or deadline: no stall is acceptable",
+        "write a rule with action 'manage' for it if a stall of 1 ms is";
+    IsolatedCpu = "isolated_cpu": "runs on isolated CPUs only",
+        "write a rule with action 'manage' for it if interrupts are acceptable";
+    ExcludedByRule = "excluded_by_rule": "a rule in the configuration excludes it",
+        "see 'hugewise config show'";
+    NotSelected = "not_selected": "neither '--pid' nor a rule selects it", "";
+    TooSmall = "too_small": "less anonymous memory than select.min_anon_bytes", "";
+    ThpDisabledByProgram = "thp_disabled_by_program":
+        "the program switched huge pages off for itself (PR_SET_THP_DISABLE)",
+        "change the program's own switch; Redis and Valkey: 'disable-thp no', then restart it";
+    OperatorNever = "operator_never": "transparent_hugepage/enabled is 'never'",
+        "set 'madvise', or allow_under_never = true in the configuration";
+    NoThp = "no_thp": "this kernel has no transparent huge pages",
+        "needs a kernel with CONFIG_TRANSPARENT_HUGEPAGE";
+    NoPermission = "no_permission": "reading or advising this process is not allowed",
+        "run as root, or with CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+    NoMechanism = "no_mechanism": "this kernel cannot do that from outside a process",
+        "see 'hugewise doctor'";
+    Gone = "gone": "the process ended", "";
+    AddressSpaceChanged = "address_space_changed":
+        "the process replaced its address space (exec), or the pid was reused", "";
+    Unreadable = "unreadable": "the kernel's answer could not be understood",
+        "please report it together with the journal line";
+    // Mappings.
+    SharedMapping = "shared_mapping": "shared memory is not managed", "";
+    FileMapping = "file_mapping": "memory of a file", "";
+    NotWritable = "not_writable": "the mapping is not writable", "";
+    SpecialMapping = "special_mapping": "a stack or a mapping made by the kernel", "";
+    // Regions.
+    Empty = "empty": "no base page is populated", "";
+    BelowThreshold = "below_threshold": "utilization is below promote.min_utilization_percent", "";
+    OverBloatBudget = "over_bloat_budget":
+        "utilization is below the threshold and the bloat budget is spent",
+        "raise promote.bloat_budget_percent if the memory is there";
+    Swapped = "swapped": "some of its pages are in swap", "";
+    SharedPages = "shared_pages":
+        "some of its pages are shared with another process, as after a fork", "";
+    WriteProtected = "write_protected": "userfaultfd write protection is active on it", "";
+    Shrunk = "shrunk": "fewer pages are populated than when it was chosen", "";
+    AdvisedAgainst = "advised_against": "the program said MADV_NOHUGEPAGE for it", "";
+    RefusedByKernel = "refused_by_kernel": "the kernel refused this region (EINVAL)", "";
+    Cooldown = "cooldown": "it lost a huge page a moment ago: no flapping", "";
+    RetryLater = "retry_later": "the kernel could not do it just now (EAGAIN)", "";
+    // Actions that wait.
+    Scheduled = "scheduled": "chosen, waits for its turn", "";
+    WithheldByMode = "withheld_by_mode": "would be promoted; this mode or '--dry-run' does not act",
+        "";
+    NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
+        "free memory, or compact: echo 1 > /proc/sys/vm/compact_memory";
+    AllocationBackoff = "allocation_backoff":
+        "waiting after a failed huge page allocation (ENOMEM)", "";
+    CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",
+        "raise the cgroup's memory limit";
+    LowMemory = "low_memory": "MemAvailable is below the watermark", "";
+    Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+/// What holds a target's promotion rate down right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// controller.lock_share_percent: share of wall time in which we hold the target's mm lock.
+    LockShare,
+    /// controller.cpu_percent: our own CPU time.
+    OwnCpu,
+    /// quota.bytes_per_s over all targets.
+    QuotaBytes,
+}
+
+impl Limit {
+    /// The configuration key that sets it.
+    #[must_use]
+    pub const fn config_key(self) -> &'static str {
+        match self {
+            Self::LockShare => "controller.lock_share_percent",
+            Self::OwnCpu => "controller.cpu_percent",
+            Self::QuotaBytes => "quota.bytes_per_s",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_explained() {
+        let mut keys: Vec<_> = SkipReason::ALL.iter().map(|r| r.key()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), SkipReason::ALL.len());
+        for reason in SkipReason::ALL {
+            assert!(!reason.text().0.is_empty(), "{reason} has no meaning");
+        }
+    }
+
+    #[test]
+    fn the_journal_key_is_the_serde_name() {
+        for reason in SkipReason::ALL {
+            let json = serde_json::to_string(reason).expect("serialises");
+            assert_eq!(json, format!("\"{}\"", reason.key()));
+        }
+    }
+}

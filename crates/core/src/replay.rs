@@ -1,0 +1,164 @@
+//! Recording and replaying: the same loop over what another run saw.
+//!
+//! [`Recorder`] wraps any world and hands every answer to a callback; [`Replay`] is a world that
+//! gives those answers again. An action that the new decisions share with the recording gets its
+//! recorded outcome; any other is withheld, because nobody knows what would have happened.
+
+use crate::engine::{Wake, World};
+use crate::policy::{Decision, Outcome};
+use crate::snapshot::{Ask, Observation};
+use crate::units::{Addr, Ns, ProcId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One answer of a world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// An observation.
+    Observed {
+        /// What was asked.
+        ask: Ask,
+        /// What was seen.
+        seen: Observation,
+    },
+    /// An action.
+    Acted {
+        /// What was decided.
+        decision: Decision,
+        /// What became of it.
+        outcome: Outcome,
+        /// When it was over.
+        at: Ns,
+    },
+}
+
+/// A world whose answers are recorded.
+#[derive(Debug)]
+pub struct Recorder<W, F> {
+    world: W,
+    write: F,
+}
+
+impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
+    /// Records `world` through `write`.
+    pub const fn new(world: W, write: F) -> Self {
+        Self { world, write }
+    }
+}
+
+impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        let seen = self.world.observe(ask);
+        (self.write)(&Event::Observed { ask: ask.clone(), seen: seen.clone() });
+        seen
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        let outcome = self.world.act(decision);
+        let at = self.world.now();
+        (self.write)(&Event::Acted { decision: *decision, outcome, at });
+        outcome
+    }
+
+    fn now(&mut self) -> Ns {
+        self.world.now()
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.world.wait_until(at)
+    }
+}
+
+/// How a replay compares with its recording.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    /// Decisions that both made.
+    pub same: u64,
+    /// Decisions that only the replay made.
+    pub new: u64,
+    /// Decisions that only the recording made.
+    pub missing: u64,
+}
+
+/// A recording as a world.
+#[derive(Debug, Default)]
+pub struct Replay {
+    observations: VecDeque<Observation>,
+    outcomes: BTreeMap<(ProcId, Addr), VecDeque<(Outcome, Ns)>>,
+    now: Ns,
+    same: u64,
+    new: u64,
+}
+
+impl Replay {
+    /// A world from recorded events, in their order.
+    #[must_use]
+    pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
+        let mut replay = Self::default();
+        for event in events {
+            match event {
+                Event::Observed { seen, .. } => replay.observations.push_back(seen),
+                Event::Acted { decision, outcome, at } => {
+                    let key = (decision.target, decision.region);
+                    replay.outcomes.entry(key).or_default().push_back((outcome, at));
+                }
+            }
+        }
+        replay.now = replay.observations.front().map(|seen| seen.at).unwrap_or_default();
+        replay
+    }
+
+    /// How it went.
+    #[must_use]
+    pub fn comparison(&self) -> Comparison {
+        let missing = self.outcomes.values().map(|left| left.len() as u64).sum();
+        Comparison { same: self.same, new: self.new, missing }
+    }
+}
+
+impl World for Replay {
+    /// The next recorded observation that answers this kind of ask: one with a machine sample if
+    /// one is asked for, else one without. When the recording is over, an empty one.
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        while let Some(next) = self.observations.front() {
+            if next.machine.is_some() != ask.machine {
+                // The recorded run scanned where this one does not, or the other way round.
+                if ask.machine {
+                    self.observations.pop_front();
+                    continue;
+                }
+                break;
+            }
+            let seen = self.observations.pop_front().unwrap_or_default();
+            self.now = self.now.max(seen.at);
+            return seen;
+        }
+        Observation { at: self.now, ..Observation::default() }
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        let recorded = self.outcomes.get_mut(&(decision.target, decision.region));
+        if let Some((outcome, at)) = recorded.and_then(|left| left.pop_front()) {
+            self.same += 1;
+            self.now = self.now.max(at);
+            return outcome;
+        }
+        self.new += 1;
+        Outcome::Withheld { populated: decision.populated }
+    }
+
+    fn now(&mut self) -> Ns {
+        self.now
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        if self.observations.is_empty() {
+            return Wake::Stop;
+        }
+        // Recorded times rule: the next observation or outcome moves the clock itself. Only a
+        // wait inside a tick moves it here, or pacing would never let a turn come.
+        self.now = self.now.max(at);
+        Wake::Reached
+    }
+}

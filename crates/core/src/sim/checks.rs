@@ -1,0 +1,209 @@
+//! Watches a simulated manager and collects every broken promise.
+
+use super::{BASE, HUGE, Sim, SimRegion};
+use crate::config::Config;
+use crate::engine::{Manager, Sink, Wake, World};
+use crate::policy::eligible::Thresholds;
+use crate::policy::{Decision, Outcome};
+use crate::record::Record;
+use crate::snapshot::{Ask, Observation, ThpMode};
+use crate::units::{Addr, Bytes, Ns, ProcId};
+use std::collections::BTreeMap;
+
+/// A simulated world that checks what is done to it.
+#[derive(Debug)]
+pub struct Checked {
+    /// The machine.
+    pub sim: Sim,
+    /// What went wrong, in words.
+    pub broken: Vec<String>,
+    /// Actions seen.
+    pub actions: u64,
+    /// Promotions seen.
+    pub promoted: u64,
+    config: Config,
+    lock: BTreeMap<ProcId, Spent>,
+    cpu: Spent,
+    bytes: Spent,
+    last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
+}
+
+/// A running sum against `rate x time + burst + the largest single cost`.
+#[derive(Debug, Default, Clone, Copy)]
+struct Spent {
+    since: Option<Ns>,
+    sum: f64,
+    largest: f64,
+}
+
+impl Spent {
+    fn add(&mut self, now: Ns, cost: f64) {
+        self.since.get_or_insert(now);
+        self.sum += cost;
+        self.largest = self.largest.max(cost);
+    }
+
+    /// What was spent beyond the allowance, if anything.
+    fn excess(&self, now: Ns, per_s: f64, burst: f64) -> Option<f64> {
+        let time = now.since(self.since?).as_s();
+        let excess = self.sum - (per_s * time + burst + 2.0 * self.largest + 1.0);
+        (excess > 0.0).then_some(excess)
+    }
+}
+
+impl Checked {
+    /// Watches `sim` under `config`.
+    #[must_use]
+    pub fn new(sim: Sim, config: Config) -> Self {
+        Self {
+            sim,
+            config,
+            broken: Vec::new(),
+            actions: 0,
+            promoted: 0,
+            lock: BTreeMap::new(),
+            cpu: Spent::default(),
+            bytes: Spent::default(),
+            last_promoted: BTreeMap::new(),
+        }
+    }
+
+    /// Nothing on an excluded or refusing target, nothing shared, nothing under `never`.
+    fn check_target(&mut self, decision: &Decision) {
+        let Some(process) = self.sim.processes.get(&decision.target.pid) else {
+            return;
+        };
+        let sample = &process.sample;
+        let excluded = sample.exe.as_deref() == Some("/excluded/program");
+        if excluded || sample.real_time || sample.thp_disabled == Some(true) {
+            self.broken.push(format!("acted on the excluded process {}", decision.target));
+        }
+        if self.sim.thp == ThpMode::Never {
+            self.broken.push("acted although the operator said never".into());
+        }
+    }
+
+    fn check_promoted(
+        &mut self,
+        decision: &Decision,
+        populated: u16,
+        was: Option<(u64, SimRegion)>,
+    ) {
+        // A promotion of nothing: the sim itself would be wrong.
+        let Some((generation, was)) = was else {
+            self.broken.push(format!("promoted nothing of {}", decision.target));
+            return;
+        };
+        let now = self.sim.now;
+        if was.shared {
+            self.broken.push(format!("promoted a shared region of {}", decision.target));
+        }
+        if was.huge {
+            self.broken.push(format!("promoted a huge region of {}", decision.target));
+        }
+        if populated < decision.min_populated {
+            self.broken.push(format!("promoted {populated} pages below the decision's bound"));
+        }
+        let key = (decision.target, generation, decision.region);
+        if let Some(before) = self.last_promoted.insert(key, now)
+            && now.since(before) < crate::state::COOLDOWN
+        {
+            let pause = now.since(before).as_s();
+            self.broken.push(format!("region of {} promoted again after {pause} s", key.0));
+        }
+    }
+
+    fn check_quota(&mut self, decision: &Decision, outcome: &Outcome) {
+        let now = self.sim.now;
+        let lock = self.lock.entry(decision.target).or_default();
+        lock.add(now, outcome.call().unwrap_or_default().0 as f64);
+        self.cpu.add(now, outcome.cpu().0 as f64);
+        if matches!(outcome, Outcome::Promoted { .. }) {
+            self.bytes.add(now, HUGE as f64);
+        }
+        let controller = &self.config.controller;
+        let lock_rate = controller.lock_share_percent * 1e7;
+        let burst = crate::state::LOCK_BURST.0 as f64;
+        let cpu_rate = controller.cpu_percent * 1e7;
+        let bytes_rate = self.config.quota.bytes_per_s.0 as f64;
+        let over = [
+            ("lock share", lock.excess(now, lock_rate, burst)),
+            ("own CPU", self.cpu.excess(now, cpu_rate, cpu_rate)),
+            ("bytes", self.bytes.excess(now, bytes_rate, bytes_rate / 4.0)),
+        ];
+        for (what, excess) in over {
+            if let Some(excess) = excess {
+                self.broken.push(format!("{what} quota exceeded by {excess}"));
+            }
+        }
+    }
+}
+
+impl World for Checked {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        self.sim.observe(ask)
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        self.actions += 1;
+        self.check_target(decision);
+        let index = usize::try_from((decision.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
+        let process = self.sim.processes.get(&decision.target.pid);
+        let was = process.and_then(|p| Some((p.generation, *p.regions.get(index)?)));
+        let outcome = self.sim.act(decision);
+        if let Outcome::Promoted { populated, .. } = outcome {
+            self.promoted += 1;
+            self.check_promoted(decision, populated, was);
+        }
+        self.check_quota(decision, &outcome);
+        outcome
+    }
+
+    fn now(&mut self) -> Ns {
+        self.sim.now()
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.sim.wait_until(at)
+    }
+}
+
+/// A sink that checks the manager's memory after every tick.
+#[derive(Debug, Default)]
+pub struct Auditor {
+    /// What went wrong, in words.
+    pub broken: Vec<String>,
+    /// Ticks seen.
+    pub ticks: u64,
+    waste: Bytes,
+}
+
+impl Sink for Auditor {
+    fn record(&mut self, _at: Ns, _record: &Record) {}
+
+    /// Every small region of a scanned target has a reason; and waste by promotions below the
+    /// threshold never grows beyond the budget (it may stand above it when the footprint shrank).
+    fn tick_done(&mut self, _at: Ns, manager: &Manager) {
+        self.ticks += 1;
+        let state = &manager.state;
+        let thresholds = Thresholds::new(&manager.config.promote, state.geometry);
+        let mut pages = 0u64;
+        for (id, target) in &state.targets {
+            let small = target.regions.len() as u64 - target.huge();
+            let named: u64 = target.skips.values().sum();
+            // Regions promoted in this tick were counted as scheduled when it was planned.
+            if named < small {
+                self.broken.push(format!("{id}: {small} small regions, {named} with a reason"));
+            }
+            let promoted = target.regions.values().filter_map(|r| r.promoted_from);
+            let below = promoted.filter(|populated| *populated < thresholds.always);
+            pages += below.map(|populated| u64::from(512 - populated)).sum::<u64>();
+        }
+        let waste = state.geometry.bytes(pages);
+        let bound = state.bloat_budget.unwrap_or_default();
+        if waste > bound && waste > self.waste {
+            self.broken.push(format!("bloat {waste} above {bound}"));
+        }
+        self.waste = waste;
+    }
+}

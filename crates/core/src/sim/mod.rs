@@ -1,0 +1,412 @@
+//! A small simulated machine: processes, regions, faults, frees, partial unmaps, forks,
+//! fragmentation, and collapses that cost time and fail. Seeded, so that a failure repeats.
+//!
+//! It simulates what the policy can see and cause, not programs: a region is a populated count
+//! and a few flags. Acting and scanning advance its clock by what the kernel would take
+//! (kernel.md 2.1 and 3). [`checks`] watches every action.
+
+pub mod checks;
+pub mod rng;
+
+use crate::engine::{Wake, World};
+use crate::policy::{Decision, FailureClass, Outcome};
+use crate::reason::SkipReason;
+use crate::snapshot::{
+    Ask, MachineSample, Observation, ProcessSample, RegionSample, ScanAsk, ScanEnd, ScanReport,
+    ThpMode,
+};
+use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use rng::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+
+const HUGE: u64 = Geometry::X86_64.huge.0;
+const PAGES: u16 = 512;
+
+/// One simulated region.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SimRegion {
+    /// Base pages that the program has touched and not freed.
+    pub used: u16,
+    /// Mapped huge: all pages are resident, `used` of them for a reason.
+    pub huge: bool,
+    /// Shared with a forked child.
+    pub shared: bool,
+    /// The kernel refuses it (`MADV_NOHUGEPAGE` and the like).
+    pub refusing: bool,
+}
+
+/// One simulated process.
+#[derive(Debug, Clone)]
+pub struct SimProcess {
+    /// As the policy sees it; sizes are filled in when it is observed.
+    pub sample: ProcessSample,
+    /// Its only mapping: region `i` starts at `BASE + i x 2 MiB`.
+    pub regions: Vec<SimRegion>,
+    /// It replaced its address space since it was last listed.
+    pub execed: bool,
+    /// Counts its address spaces.
+    pub generation: u64,
+}
+
+/// Where every simulated mapping starts.
+pub const BASE: u64 = 0x7f00_0000_0000;
+
+/// The simulated machine.
+#[derive(Debug, Clone)]
+pub struct Sim {
+    /// All processes, by pid.
+    pub processes: BTreeMap<u32, SimProcess>,
+    /// Free blocks of huge-page size.
+    pub free_huge: u64,
+    /// The switch.
+    pub thp: ThpMode,
+    /// cgroups that are at their limit.
+    pub full_cgroups: BTreeSet<String>,
+    /// How lively the programs are: events a second.
+    pub events_per_s: u64,
+    rng: Rng,
+    now: Ns,
+    next_event: Ns,
+    end: Ns,
+    cpu: Ns,
+    next_pid: u32,
+}
+
+/// A process sample for simulations and tests.
+#[must_use]
+pub fn process_sample(pid: u32, anon: Bytes) -> ProcessSample {
+    ProcessSample {
+        id: ProcId { pid, start_ticks: u64::from(pid) * 100 },
+        name: format!("sim{pid}"),
+        exe: None,
+        uid: Some(1000),
+        user: None,
+        cgroup: Some(format!("/sim{}", pid % 2)),
+        unit: None,
+        rss: anon,
+        anon,
+        faults: 0,
+        kernel_thread: false,
+        real_time: false,
+        isolated: false,
+        thp_disabled: Some(false),
+        is_self: false,
+    }
+}
+
+/// A machine sample for simulations and tests: 16 GiB, half free, no fragmentation.
+#[must_use]
+pub fn machine_sample() -> MachineSample {
+    MachineSample {
+        geometry: Geometry::X86_64,
+        thp: Some(ThpMode::Madvise),
+        mem_total: Some(Bytes::mib(16 << 10)),
+        mem_available: Some(Bytes::mib(8 << 10)),
+        mem_free: Some(Bytes::mib(8 << 10)),
+        fmfi: Some(0.0),
+        free_huge: Some(4096),
+        psi_some_avg10: Some(0.0),
+        vmstat: BTreeMap::new(),
+    }
+}
+
+impl Sim {
+    /// A machine with a few processes drawn from `seed`, running until `end`.
+    #[must_use]
+    pub fn new(seed: u64, end: Ns) -> Self {
+        let mut sim = Self {
+            processes: BTreeMap::new(),
+            free_huge: 200,
+            thp: ThpMode::Madvise,
+            full_cgroups: BTreeSet::new(),
+            events_per_s: 50,
+            rng: Rng::new(seed),
+            now: Ns::s(1),
+            next_event: Ns::s(1),
+            end,
+            cpu: Ns(0),
+            next_pid: 100,
+        };
+        for _ in 0..3 + sim.rng.below(4) {
+            sim.start_process();
+        }
+        sim
+    }
+
+    /// A quiet machine with one process of these regions: for demonstrations.
+    #[must_use]
+    pub fn with_regions(regions: Vec<SimRegion>, end: Ns) -> Self {
+        let mut sim = Self { events_per_s: 0, ..Self::new(0, end) };
+        sim.processes.clear();
+        let sample = process_sample(100, Bytes(0));
+        sim.free_huge = 2 * regions.len() as u64;
+        sim.processes.insert(100, SimProcess { sample, regions, execed: false, generation: 0 });
+        sim
+    }
+
+    fn start_process(&mut self) {
+        let pid = self.next_pid;
+        self.next_pid += 1;
+        let mut sample = process_sample(pid, Bytes(0));
+        match self.rng.below(8) {
+            0 => sample.thp_disabled = Some(true),
+            1 => sample.real_time = true,
+            2 => sample.exe = Some("/excluded/program".into()),
+            _ => {}
+        }
+        let dense = self.rng.percent(50);
+        let count = 20 + self.rng.below(60);
+        let regions = (0..count).map(|_| self.new_region(dense)).collect();
+        self.processes.insert(pid, SimProcess { sample, regions, execed: false, generation: 0 });
+    }
+
+    fn new_region(&mut self, dense: bool) -> SimRegion {
+        let used = if dense { 505 + self.rng.below(8) } else { self.rng.below(513) };
+        SimRegion {
+            used: u16::try_from(used).unwrap_or(PAGES),
+            refusing: self.rng.percent(2),
+            ..SimRegion::default()
+        }
+    }
+
+    /// Lets programs live until `to`.
+    fn advance(&mut self, to: Ns) {
+        while self.events_per_s > 0 && self.next_event <= to {
+            self.event();
+            self.next_event += Ns(1_000_000_000 / self.events_per_s);
+        }
+        self.now = self.now.max(to);
+    }
+
+    fn event(&mut self) {
+        match self.rng.below(1000) {
+            0..5 => self.start_process(),
+            5..8 => {
+                if let Some(pid) = self.any_pid() {
+                    self.processes.remove(&pid);
+                }
+            }
+            8..12 => self.exec(),
+            12..20 => self.free_huge = self.rng.below(40),
+            20..40 => self.free_huge += 20,
+            40..45 => {
+                self.full_cgroups.insert(format!("/sim{}", self.rng.below(2)));
+            }
+            45..60 => self.full_cgroups.clear(),
+            60..70 => self.fork_or_join(),
+            _ => self.touch_region(),
+        }
+    }
+
+    fn any_pid(&mut self) -> Option<u32> {
+        let index = usize::try_from(self.rng.below(self.processes.len() as u64)).ok()?;
+        self.processes.keys().nth(index).copied()
+    }
+
+    fn exec(&mut self) {
+        let Some(pid) = self.any_pid() else { return };
+        let count = 20 + self.rng.below(60);
+        let regions: Vec<_> = (0..count).map(|_| self.new_region(true)).collect();
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.regions = regions;
+            process.execed = true;
+            process.generation += 1;
+            process.sample.faults += count * 512;
+        }
+    }
+
+    /// A fork makes every page shared; the child's end makes them exclusive again.
+    fn fork_or_join(&mut self) {
+        let Some(pid) = self.any_pid() else { return };
+        if let Some(process) = self.processes.get_mut(&pid) {
+            let shared = !process.regions.first().is_some_and(|r| r.shared);
+            for region in &mut process.regions {
+                region.shared = shared;
+            }
+        }
+    }
+
+    /// Faults in, frees, or unmaps a part of one region; a partial unmap ends a huge mapping.
+    fn touch_region(&mut self) {
+        let Some(pid) = self.any_pid() else { return };
+        let (pick, amount, kind) = (self.rng.next(), self.rng.below(513), self.rng.below(10));
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        let count = process.regions.len() as u64;
+        let index = usize::try_from(pick % count.max(1)).unwrap_or(0);
+        let Some(region) = process.regions.get_mut(index) else {
+            return;
+        };
+        let amount = u16::try_from(amount).unwrap_or(PAGES);
+        if kind < 8 {
+            region.used = (region.used + amount / 4).min(PAGES);
+        } else {
+            region.used = region.used.saturating_sub(amount);
+            region.huge = false;
+        }
+        process.sample.faults += u64::from(amount);
+    }
+
+    fn machine_sample(&self) -> MachineSample {
+        MachineSample {
+            thp: Some(self.thp),
+            fmfi: Some(if self.free_huge < 20 { 0.9 } else { 0.1 }),
+            free_huge: Some(self.free_huge),
+            ..machine_sample()
+        }
+    }
+
+    fn list(&mut self) -> Vec<ProcessSample> {
+        let samples = self.processes.values_mut().map(|process| {
+            process.execed = false;
+            let pages: u64 = process.regions.iter().map(|r| u64::from(r.resident())).sum();
+            process.sample.anon = Geometry::X86_64.bytes(pages);
+            process.sample.rss = process.sample.anon;
+            process.sample.clone()
+        });
+        samples.collect()
+    }
+
+    fn scan(&mut self, ask: &ScanAsk) -> ScanReport {
+        let Some(process) = self.processes.get(&ask.target.pid) else {
+            return refused(ask, SkipReason::Gone);
+        };
+        if process.execed || process.sample.id != ask.target {
+            return refused(ask, SkipReason::AddressSpaceChanged);
+        }
+        let (mut regions, mut cost, mut end) = (Vec::new(), Ns::us(50), ScanEnd::Complete);
+        for (index, region) in process.regions.iter().enumerate() {
+            let at = Addr(BASE + index as u64 * HUGE);
+            if at < ask.from {
+                continue;
+            }
+            if cost > ask.budget {
+                end = ScanEnd::Partial(at);
+                break;
+            }
+            // 5 ms/GiB of base pages in chunks; huge pages next to nothing (kernel.md 3).
+            cost += if region.huge { Ns(100) } else { Ns::us(10) };
+            regions.push(RegionSample {
+                at,
+                populated: region.resident(),
+                swapped: 0,
+                huge: region.huge,
+                mapping: Addr(BASE),
+                shared: ask.detail.then_some(if region.shared { region.used } else { 0 }),
+                partially_mapped: ask.detail.then_some(false),
+            });
+        }
+        ScanReport {
+            target: ask.target,
+            from: ask.from,
+            end,
+            regions,
+            excluded: BTreeMap::new(),
+            cost,
+        }
+    }
+
+    /// What the real actuator's re-check would say.
+    fn recheck(&self, decision: &Decision) -> Result<(u32, usize), SkipReason> {
+        let pid = decision.target.pid;
+        let process = self.processes.get(&pid).ok_or(SkipReason::Gone)?;
+        if process.execed || process.sample.id != decision.target {
+            return Err(SkipReason::AddressSpaceChanged);
+        }
+        let index = usize::try_from((decision.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
+        let region = process.regions.get(index).ok_or(SkipReason::Shrunk)?;
+        if region.shared {
+            return Err(SkipReason::SharedPages);
+        }
+        if region.used < decision.min_populated {
+            return Err(SkipReason::Shrunk);
+        }
+        if self.free_huge == 0 {
+            return Err(SkipReason::NoFreeHugePage);
+        }
+        Ok((pid, index))
+    }
+
+    fn collapse(&mut self, pid: u32, index: usize, warm: Option<Ns>) -> Outcome {
+        // 0.65 ms, one in fifty ten times that (kernel.md 2.1).
+        let slow = if self.rng.percent(2) { 10 } else { 1 };
+        let call = Ns::us((600 + self.rng.below(200)) * slow);
+        let cpu = call + warm.unwrap_or_default();
+        let lottery = self.rng.below(100);
+        self.cpu += cpu;
+        self.now += cpu;
+        let failed = |class, errno| Outcome::Failed { class, errno: Some(errno), warm, call, cpu };
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return failed(FailureClass::Other, 3);
+        };
+        let full = process.sample.cgroup.as_ref().is_some_and(|c| self.full_cgroups.contains(c));
+        let Some(region) = process.regions.get_mut(index) else {
+            return failed(FailureClass::Refused, 22);
+        };
+        match lottery {
+            _ if region.refusing => failed(FailureClass::Refused, 22),
+            _ if full => failed(FailureClass::Cgroup, 16),
+            0 => failed(FailureClass::Allocation, 12),
+            1 | 2 => failed(FailureClass::Transient, 11),
+            _ => {
+                let populated = region.used;
+                region.huge = true;
+                self.free_huge -= 1;
+                Outcome::Promoted { populated, warm, call, cpu }
+            }
+        }
+    }
+}
+
+impl SimRegion {
+    const fn resident(&self) -> u16 {
+        if self.huge { PAGES } else { self.used }
+    }
+}
+
+fn refused(ask: &ScanAsk, reason: SkipReason) -> ScanReport {
+    ScanReport {
+        target: ask.target,
+        from: ask.from,
+        end: ScanEnd::Refused(reason),
+        regions: Vec::new(),
+        excluded: BTreeMap::new(),
+        cost: Ns::us(5),
+    }
+}
+
+impl World for Sim {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        self.advance(self.now);
+        let machine = ask.machine.then(|| self.machine_sample());
+        let processes = ask.processes.then(|| self.list());
+        let scans: Vec<_> = ask.scans.iter().map(|scan| self.scan(scan)).collect();
+        let cost: u64 = scans.iter().map(|scan| scan.cost.0).sum();
+        self.cpu += Ns(cost);
+        self.now += Ns(cost);
+        Observation { at: self.now, machine, processes, scans, own_cpu: Some(self.cpu) }
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        let (pid, index) = match self.recheck(decision) {
+            Ok(found) => found,
+            Err(reason) => {
+                return Outcome::Skipped { reason, warm: None, cpu: Ns::us(30) };
+            }
+        };
+        let warm = decision.warm.then(|| Ns::us(200));
+        let outcome = self.collapse(pid, index, warm);
+        self.advance(self.now);
+        outcome
+    }
+
+    fn now(&mut self) -> Ns {
+        self.now
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.advance(at);
+        if self.now >= self.end { Wake::Stop } else { Wake::Reached }
+    }
+}

@@ -1,0 +1,177 @@
+//! What a [`World`](crate::engine::World) shows: plain values, no handles, no kernel text.
+//!
+//! `None` means unknown: the source is missing or refused. It is never written as 0.
+
+use crate::reason::SkipReason;
+use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the engine wants to see in one observation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Read the machine-wide counters.
+    pub machine: bool,
+    /// List every process (dear: about 7 us each with kept files, kernel.md 9).
+    pub processes: bool,
+    /// Processes whose handles stay open; a world closes all others.
+    pub targets: Vec<ProcId>,
+    /// Address spaces to scan, in this order.
+    pub scans: Vec<ScanAsk>,
+}
+
+/// One address space to scan, from a cursor on, within a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanAsk {
+    /// Whose memory.
+    pub target: ProcId,
+    /// Where the last scan stopped; `Addr(0)` starts a new pass.
+    pub from: Addr,
+    /// CPU time that this scan may take; at least one chunk is always read.
+    pub budget: Ns,
+    /// Also find shared and partially mapped pages: dearer, for views only.
+    pub detail: bool,
+}
+
+/// The answer to an [`Ask`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// When the observation was complete, on the world's monotonic clock.
+    pub at: Ns,
+    /// Machine-wide values, when asked for.
+    pub machine: Option<MachineSample>,
+    /// All visible processes, when asked for.
+    pub processes: Option<Vec<ProcessSample>>,
+    /// One report per scan asked for.
+    pub scans: Vec<ScanReport>,
+    /// CPU time of the observer since the previous observation, for the own-CPU budget.
+    pub own_cpu: Option<Ns>,
+}
+
+/// Effective value of the anonymous THP switch (kernel: `enabled`; from 6.8 on the per-size file
+/// wins over the top one).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThpMode {
+    /// Huge pages at fault time for everybody.
+    Always,
+    /// Only where the program asked with `MADV_HUGEPAGE`.
+    Madvise,
+    /// Switched off by the operator.
+    Never,
+}
+
+/// Machine-wide values that policy and views use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MachineSample {
+    /// Page sizes.
+    pub geometry: Geometry,
+    /// Effective THP mode; `None` where the kernel has no THP or the file cannot be read.
+    pub thp: Option<ThpMode>,
+    /// `MemTotal`.
+    pub mem_total: Option<Bytes>,
+    /// `MemAvailable`.
+    pub mem_available: Option<Bytes>,
+    /// `MemFree`.
+    pub mem_free: Option<Bytes>,
+    /// FMFI at huge-page order over all zones but DMA (DESIGN section 4): 0 good, 1 bad.
+    pub fmfi: Option<f64>,
+    /// Free blocks of at least huge-page order, counted in huge pages.
+    pub free_huge: Option<u64>,
+    /// Memory pressure: PSI `some avg10`, percent of wall time.
+    pub psi_some_avg10: Option<f64>,
+    /// `/proc/vmstat` counters whose names start with `thp_` or `compact_`, and the fault counters.
+    pub vmstat: BTreeMap<String, u64>,
+}
+
+/// One process as the cheap files show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessSample {
+    /// Identity.
+    pub id: ProcId,
+    /// Command name, at most 15 bytes, chosen by the program: untrusted text.
+    pub name: String,
+    /// Path of the executable; `None` where it cannot be read.
+    pub exe: Option<String>,
+    /// Owner.
+    pub uid: Option<u32>,
+    /// Owner's name from the root's passwd file.
+    pub user: Option<String>,
+    /// cgroup path (the memory controller's on v1, the unified one on v2).
+    pub cgroup: Option<String>,
+    /// systemd unit, from the cgroup path.
+    pub unit: Option<String>,
+    /// Resident memory.
+    pub rss: Bytes,
+    /// Resident anonymous memory, as resident minus shared pages.
+    pub anon: Bytes,
+    /// Minor and major faults since start: a cheap sign that memory changed.
+    pub faults: u64,
+    /// A kernel thread has no memory of its own.
+    pub kernel_thread: bool,
+    /// Scheduled real-time or deadline.
+    pub real_time: bool,
+    /// Runs on isolated CPUs only.
+    pub isolated: bool,
+    /// `THP_enabled: 0` in its status: it called `PR_SET_THP_DISABLE`.
+    pub thp_disabled: Option<bool>,
+    /// Set on the observer itself.
+    pub is_self: bool,
+}
+
+impl ProcessSample {
+    /// What shares a memory limit with it: its cgroup; where that is unknown, itself alone.
+    #[must_use]
+    pub fn cgroup_key(&self) -> String {
+        self.cgroup.clone().unwrap_or_else(|| format!("pid {}", self.id))
+    }
+}
+
+/// What a scan found out about one region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionSample {
+    /// Where it starts; a multiple of the huge page size.
+    pub at: Addr,
+    /// Populated base pages: present or swapped, the shared zero page not counted.
+    pub populated: u16,
+    /// Base pages in swap (or under a migration entry), part of `populated`.
+    pub swapped: u16,
+    /// Mapped by one PMD entry.
+    pub huge: bool,
+    /// Start of the mapping it lies in: tells when the mapping was replaced.
+    pub mapping: Addr,
+    /// Base pages shared with another process; known only from a detailed scan.
+    pub shared: Option<u16>,
+    /// Pieces of a huge page that is still held as a block; known only from a detailed scan by a
+    /// reader who may see page frames.
+    pub partially_mapped: Option<bool>,
+}
+
+/// Why a scan gave nothing, or stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScanEnd {
+    /// The whole address space was seen.
+    Complete,
+    /// The budget ran out; go on from here.
+    Partial(Addr),
+    /// The process cannot be scanned, for this reason.
+    Refused(SkipReason),
+}
+
+/// One scan of one process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScanReport {
+    /// Whose memory.
+    pub target: ProcId,
+    /// Where this scan began (the ask's cursor).
+    pub from: Addr,
+    /// How it ended.
+    pub end: ScanEnd,
+    /// Eligible mappings' regions, ascending.
+    pub regions: Vec<RegionSample>,
+    /// Regions in mappings that are not candidates at all, by reason. Filled when a pass starts.
+    pub excluded: BTreeMap<SkipReason, u64>,
+    /// CPU time that it took.
+    pub cost: Ns,
+}

@@ -1,0 +1,203 @@
+//! A manager's state as views show it: plain, serialisable, with a schema version.
+
+use crate::config::Config;
+use crate::engine::Manager;
+use crate::policy::bloat;
+use crate::policy::eligible::Thresholds;
+use crate::reason::{Limit, SkipReason};
+use crate::state::{State, Target, Totals};
+use crate::units::{Bytes, Geometry, Ns};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the JSON that `hugewise status --json` and the control socket give.
+pub const SCHEMA: u32 = 1;
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetStatus {
+    /// Process id.
+    pub pid: u32,
+    /// Command name.
+    pub name: String,
+    /// Resident memory.
+    pub rss: Bytes,
+    /// Resident anonymous memory.
+    pub anon: Bytes,
+    /// Populated memory in regions that could be huge.
+    pub populated: Bytes,
+    /// Regions with at least one populated page.
+    pub regions: u64,
+    /// Memory in huge pages.
+    pub huge: Bytes,
+    /// Memory in regions that are eligible (DESIGN section 4), huge ones included.
+    pub eligible: Bytes,
+    /// Share of base pages populated in regions that are not huge, percent; `None` without any.
+    pub utilization_percent: Option<f64>,
+    /// Waste in huge pages that hugewise made; `None` where nothing is known about huge pages.
+    pub known_bloat: Option<Bytes>,
+    /// Memory of pieces of huge pages that are still held as blocks; `None` without detail.
+    pub partially_mapped: Option<Bytes>,
+    /// First pass over its memory is complete.
+    pub scanned: bool,
+    /// Why nothing of it can be done.
+    pub refused: Option<SkipReason>,
+    /// Small regions by reason.
+    pub skips: BTreeMap<SkipReason, u64>,
+    /// What holds its rate down.
+    pub limit: Option<Limit>,
+    /// Regions promoted by this manager.
+    pub promoted: u64,
+}
+
+impl TargetStatus {
+    /// Share of eligible memory that is huge, percent; `None` where nothing is eligible.
+    #[must_use]
+    pub fn coverage_percent(&self) -> Option<f64> {
+        (self.eligible.0 > 0).then(|| 100.0 * self.huge.0 as f64 / self.eligible.0 as f64)
+    }
+}
+
+/// A process with much memory that is left alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeftAloneStatus {
+    /// Process id.
+    pub pid: u32,
+    /// Command name.
+    pub name: String,
+    /// Resident anonymous memory.
+    pub anon: Bytes,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// A running manager.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ManagerStatus {
+    /// Version of this structure.
+    pub schema: u32,
+    /// `ingens` or `observe`.
+    pub mode: String,
+    /// The actuator's last step is left out.
+    pub dry_run: bool,
+    /// `hugewise pause` is in force.
+    pub paused: bool,
+    /// A reason for which nothing at all is promoted now.
+    pub gate: Option<SkipReason>,
+    /// Seconds until the back-off after a failed allocation ends.
+    pub allocation_backoff_s: Option<f64>,
+    /// Destinations are being warmed.
+    pub warming: bool,
+    /// Own CPU time since the start.
+    pub own_cpu: Option<Ns>,
+    /// Waste that promotions below the threshold may cause in all.
+    pub bloat_budget: Option<Bytes>,
+    /// Waste known.
+    pub known_bloat: Bytes,
+    /// Regions promoted.
+    pub promoted: u64,
+    /// Warm-ups, each counted once in `thp_fault_alloc`.
+    pub warm_ups: u64,
+    /// Decisions that nobody carried out.
+    pub withheld: u64,
+    /// Failed calls.
+    pub failed: u64,
+    /// Managed processes, the largest first.
+    pub targets: Vec<TargetStatus>,
+    /// Large processes that are left alone.
+    pub left_alone: Vec<LeftAloneStatus>,
+}
+
+/// Reasons after which a region does not count as eligible, however full it is.
+const NOT_ELIGIBLE: [SkipReason; 6] = [
+    SkipReason::RefusedByKernel,
+    SkipReason::AdvisedAgainst,
+    SkipReason::SharedPages,
+    SkipReason::Swapped,
+    SkipReason::WriteProtected,
+    SkipReason::Shrunk,
+];
+
+/// One target's status.
+#[must_use]
+pub fn target(config: &Config, geometry: Geometry, target: &Target) -> TargetStatus {
+    let thresholds = Thresholds::new(&config.promote, geometry);
+    let (mut populated, mut base_pages, mut base_regions) = (0u64, 0u64, 0u64);
+    let (mut regions, mut eligible, mut partial) = (0u64, 0u64, None);
+    for region in target.regions.values().filter(|r| r.populated > 0) {
+        regions += 1;
+        populated += u64::from(region.populated);
+        let barred = region.swapped > 0
+            || region.hold.is_some_and(|hold| NOT_ELIGIBLE.contains(&hold.reason));
+        eligible += u64::from(region.huge || (region.populated >= thresholds.always && !barred));
+        if !region.huge {
+            base_pages += u64::from(region.populated);
+            base_regions += 1;
+        }
+        if let Some(is_partial) = region.partially_mapped {
+            *partial.get_or_insert(0) += u64::from(is_partial);
+        }
+    }
+    let possible = base_regions * u64::from(geometry.pages_per_huge());
+    let ours = target.regions.values().any(|r| r.promoted_from.is_some());
+    let huge = target.huge();
+    TargetStatus {
+        pid: target.sample.id.pid,
+        name: target.sample.name.clone(),
+        rss: target.sample.rss,
+        anon: target.sample.anon,
+        populated: geometry.bytes(populated),
+        regions,
+        huge: geometry.regions(huge),
+        eligible: geometry.regions(eligible),
+        utilization_percent: (possible > 0).then(|| 100.0 * base_pages as f64 / possible as f64),
+        known_bloat: (ours || huge == 0)
+            .then(|| geometry.bytes(target.known_bloat_pages(geometry))),
+        partially_mapped: partial.map(|n| geometry.regions(n)),
+        scanned: target.pass_done.is_some() && target.refused.is_none(),
+        refused: target.refused,
+        skips: target.skips.clone(),
+        limit: target.limit,
+        promoted: target.totals.promoted,
+    }
+}
+
+/// All targets, the largest first.
+#[must_use]
+pub fn targets(config: &Config, state: &State) -> Vec<TargetStatus> {
+    let all = state.targets.values();
+    let mut all: Vec<_> = all.map(|t| target(config, state.geometry, t)).collect();
+    all.sort_by_key(|t| std::cmp::Reverse((t.anon, t.pid)));
+    all
+}
+
+/// A whole manager at `now`.
+#[must_use]
+pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
+    let (config, state) = (&manager.config, &manager.state);
+    let left_alone = state.left_alone.iter().map(|l| LeftAloneStatus {
+        pid: l.sample.id.pid,
+        name: l.sample.name.clone(),
+        anon: l.sample.anon,
+        reason: l.reason,
+    });
+    let Totals { promoted, warm_ups, withheld, .. } = state.totals;
+    ManagerStatus {
+        schema: SCHEMA,
+        mode: manager.mode.key().to_owned(),
+        dry_run,
+        paused: state.paused,
+        gate: crate::policy::plan::gate(config, state, now),
+        allocation_backoff_s: state.allocation.active(now).map(|until| until.since(now).as_s()),
+        warming: state.warm.wanted(config.promote.warm),
+        own_cpu: state.own_cpu,
+        bloat_budget: state.bloat_budget,
+        known_bloat: bloat::known(state),
+        promoted,
+        warm_ups,
+        withheld,
+        failed: state.totals.failed.values().sum(),
+        targets: targets(config, state),
+        left_alone: left_alone.collect(),
+    }
+}

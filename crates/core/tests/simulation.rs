@@ -1,0 +1,83 @@
+//! The production loop over thousands of simulated machines, each watched by checkers.
+
+use hugewise_core::config::{Config, Rule, RuleAction};
+use hugewise_core::engine::{Manager, TickEnd, World, tick};
+use hugewise_core::policy::select::Selection;
+use hugewise_core::sim::Sim;
+use hugewise_core::sim::checks::{Auditor, Checked};
+use hugewise_core::snapshot::ThpMode;
+use hugewise_core::units::Ns;
+
+fn config() -> Config {
+    let excluded = Rule {
+        action: RuleAction::Exclude,
+        exe: Some("/excluded/*".into()),
+        cgroup: None,
+        unit: None,
+        user: None,
+        share: 1.0,
+    };
+    let mut config = Config { rules: vec![excluded], ..Config::default() };
+    config.select.min_anon_bytes = hugewise_core::units::Bytes::mib(4);
+    config
+}
+
+struct Run {
+    promoted: u64,
+    actions: u64,
+    ticks: u64,
+}
+
+fn run(seed: u64, change: impl Fn(&mut Sim, &mut Config)) -> Run {
+    let mut sim = Sim::new(seed, Ns::s(60));
+    let mut config = config();
+    change(&mut sim, &mut config);
+    let mut world = Checked::new(sim, config.clone());
+    let now = world.now();
+    let mut manager = Manager::new(config, Default::default(), Selection::default(), now);
+    let mut auditor = Auditor::default();
+    while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {}
+    let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
+    assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
+    Run { promoted: world.promoted, actions: world.actions, ticks: auditor.ticks }
+}
+
+#[test]
+fn no_promise_is_broken_over_thousands_of_seeds() {
+    let (mut promoted, mut actions, mut ticks) = (0, 0, 0);
+    for seed in 0..3_000 {
+        let run = run(seed, |_, _| {});
+        promoted += run.promoted;
+        actions += run.actions;
+        ticks += run.ticks;
+    }
+    // A check of nothing is no check: the seeds must have exercised the loop.
+    assert!(ticks > 100_000, "only {ticks} ticks");
+    assert!(promoted > 100_000, "only {promoted} promotions");
+    assert!(actions > promoted, "no action ever failed");
+}
+
+#[test]
+fn nothing_is_done_when_the_operator_said_never() {
+    for seed in 0..50 {
+        assert_eq!(run(seed, |sim, _| sim.thp = ThpMode::Never).actions, 0);
+    }
+}
+
+#[test]
+fn promises_hold_under_a_tight_and_a_loose_configuration() {
+    for seed in 0..300 {
+        run(seed, |_, config| {
+            config.controller.lock_share_percent = 0.2;
+            config.controller.cpu_percent = 0.5;
+            config.promote.bloat_budget_percent = 0.0;
+        });
+        run(seed, |sim, config| {
+            config.controller.lock_share_percent = 100.0;
+            config.controller.cpu_percent = 100.0;
+            config.promote.bloat_budget_percent = 50.0;
+            config.promote.min_utilization_percent = 1.0;
+            sim.events_per_s = 500;
+        });
+    }
+}
