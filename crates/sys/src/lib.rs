@@ -1,1 +1,24 @@
+//! The kernel calls `hugewise` needs, as safe functions.
+//!
+//! This is the only crate of the workspace with `unsafe` code. Every wrapper is narrow: it takes
+//! plain numbers and owned or borrowed descriptors, makes one call, and reports what the kernel
+//! said. It decides nothing and keeps no state.
+//!
+//! Every `unsafe` block holds one operation and carries two comments: `SAFETY` (each requirement
+//! and why it holds) and `WHY UNSAFE` (why no safe function could be used instead).
+#![deny(unsafe_op_in_unsafe_fn)]
+#![warn(missing_docs)]
 
+pub mod cpu;
+mod errno;
+pub mod madvise;
+pub mod memory;
+pub mod pagemap;
+pub mod pidfd;
+pub mod prctl;
+pub mod signal;
+
+pub use errno::{Errno, Presence};
+
+#[cfg(test)]
+mod test_child;

@@ -1,0 +1,116 @@
+//! Which CPU this thread runs on, and how much CPU time was used.
+
+use std::io;
+use std::marker::PhantomData;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// The CPU this thread was running on a moment ago. It may have moved since, unless pinned.
+#[must_use]
+pub fn current_cpu() -> u32 {
+    u32::try_from(sched_getcpu()).unwrap_or(u32::MAX)
+}
+
+/// Keeps one thread on one CPU; dropping it restores the CPUs the thread was allowed before.
+///
+/// Not `Send`: affinity belongs to the thread that asked for it.
+pub struct CpuPin {
+    before: CpuSet,
+    not_send: PhantomData<*const ()>,
+}
+
+impl std::fmt::Debug for CpuPin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CpuPin")
+            .field("cpus_before", &self.before.count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Keeps the calling thread on `cpu` until the returned guard is dropped.
+///
+/// # Errors
+/// `InvalidInput` for a CPU number of 1024 or more (the limit of the fixed-size set); `EINVAL`
+/// when the CPU is offline or outside the cpuset of the process, or when the kernel was booted
+/// for more than 1024 CPUs.
+pub fn pin_current_thread(cpu: u32) -> io::Result<CpuPin> {
+    let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "CPU number above 1023",
+        ));
+    }
+    let before = sched_getaffinity(None)?;
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(None, &only)?;
+    Ok(CpuPin {
+        before,
+        not_send: PhantomData,
+    })
+}
+
+impl Drop for CpuPin {
+    fn drop(&mut self) {
+        // This can only fail when the CPUs allowed before were all taken away meanwhile, and the
+        // kernel has moved the thread then already. A destructor has nobody to tell.
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+/// CPU time used by the calling thread so far, in nanoseconds.
+#[must_use]
+pub fn thread_cpu_time_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// CPU time used by all threads of this process so far, in nanoseconds.
+#[must_use]
+pub fn process_cpu_time_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// CPU clocks start at zero, so neither part is ever negative.
+fn nanoseconds(time: Timespec) -> u64 {
+    let whole = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    whole.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_and_restores() -> io::Result<()> {
+        let before = sched_getaffinity(None)?;
+        let target = (0..CpuSet::MAX_CPU).rev().find(|cpu| before.is_set(*cpu));
+        let target = u32::try_from(target.unwrap_or(0)).unwrap_or(0);
+        {
+            let pin = pin_current_thread(target)?;
+            assert_eq!(current_cpu(), target);
+            assert_eq!(sched_getaffinity(None)?.count(), 1);
+            assert!(format!("{pin:?}").contains("cpus_before"));
+        }
+        assert_eq!(sched_getaffinity(None)?, before);
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_a_cpu_that_cannot_exist() {
+        assert!(pin_current_thread(1024).is_err());
+        assert!(pin_current_thread(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work() {
+        let (thread, process) = (thread_cpu_time_ns(), process_cpu_time_ns());
+        let mut sum = 0_u64;
+        while thread_cpu_time_ns() - thread < 1_000_000 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(process_cpu_time_ns() - process >= 1_000_000);
+    }
+}

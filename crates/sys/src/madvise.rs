@@ -1,0 +1,264 @@
+//! Advice about memory: `process_madvise(2)` on another process and probes for what the kernel
+//! would accept.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+pub use crate::errno::{Errno, Presence};
+
+/// `MADV_COLD` (`include/uapi/asm-generic/mman-common.h`, Linux 5.4; remote since 5.10).
+pub const MADV_COLD: i32 = 20;
+
+/// `MADV_COLLAPSE` (`include/uapi/asm-generic/mman-common.h`, Linux 6.1).
+pub const MADV_COLLAPSE: i32 = 25;
+
+/// The advice this program gives about another process's memory.
+///
+/// Closed on purpose: neither kind can lose data, whatever range it is given and however stale
+/// the caller's picture of the target is. The worst outcome is wasted work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteAdvice {
+    /// `MADV_COLD`: deactivate; splits a huge page when the range covers only part of it.
+    Cold,
+    /// `MADV_COLLAPSE`: make each aligned huge-page-sized piece of the range one huge page.
+    Collapse,
+}
+
+impl RemoteAdvice {
+    /// The kernel's number for this advice.
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Cold => MADV_COLD,
+            Self::Collapse => MADV_COLLAPSE,
+        }
+    }
+}
+
+/// Gives `advice` about `start..start + len` (bytes) of the process behind `pidfd` and returns
+/// how many bytes the kernel worked through.
+///
+/// One range per call: with several, a failure in a later one would be reported as a short count
+/// and its reason lost. A range without one whole aligned huge page collapses nothing and still
+/// succeeds.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_NICE` in the initial user namespace; `EACCES` without ptrace read
+/// access; `ESRCH` for a dead process or a kernel thread; `ENOSYS` before Linux 5.10; `EINVAL`
+/// for an unaligned `start`, an advice the kernel does not take, or a region that can never be
+/// collapsed; `ENOMEM` when no free huge page could be made *or* part of the range is unmapped;
+/// `EBUSY` at a memory-cgroup limit; `EAGAIN` when a page was pinned, locked or off the LRU.
+pub fn process_madvise(
+    pidfd: BorrowedFd<'_>,
+    start: u64,
+    len: u64,
+    advice: RemoteAdvice,
+) -> Result<u64, Errno> {
+    let too_large = |_| Errno(libc::EINVAL);
+    let base = usize::try_from(start).map_err(too_large)?;
+    let iov_len = usize::try_from(len).map_err(too_large)?;
+    advise_one(pidfd.as_raw_fd(), base, iov_len, advice.number())
+}
+
+/// Tells whether the kernel takes `advice_number` for the process behind `pidfd`, by advising a
+/// range of no bytes.
+///
+/// `pidfd` must belong to a *child*: kernels since 6.12 skip the checks for the caller itself.
+///
+/// # Errors
+/// `EINVAL`: the kernel does not take this advice from another process; `EPERM`: it would, but
+/// `CAP_SYS_NICE` is missing; `EACCES`: no ptrace read access; `ENOSYS`: no such call.
+pub fn advice_accepted(pidfd: BorrowedFd<'_>, advice_number: i32) -> Result<(), Errno> {
+    advise_one(pidfd.as_raw_fd(), 0, 0, advice_number).map(|_| ())
+}
+
+/// The call itself, with one range.
+///
+/// Only for advice that cannot change contents, or for an empty range: the two callers above.
+fn advise_one(fd: i32, base: usize, len: usize, advice: i32) -> Result<u64, Errno> {
+    let range = libc::iovec {
+        iov_base: ptr::without_provenance_mut(base),
+        iov_len: len,
+    };
+    let (vlen, flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    // SAFETY: `range` lives across the call and the kernel only reads it, as one iovec. Its
+    // address belongs to the target and is never dereferenced here. No caller can pass an advice
+    // that changes contents together with a non-empty range, so even when the target is this very
+    // process no Rust object changes under its owner.
+    // WHY UNSAFE: neither rustix 1.1 nor std has process_madvise.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_process_madvise,
+            fd,
+            &raw const range,
+            vlen,
+            advice,
+            flags,
+        )
+    };
+    u64::try_from(done).map_err(|_| Errno::last())
+}
+
+/// Tells whether `process_madvise` exists, by calling it with a descriptor that cannot exist.
+#[must_use]
+pub fn syscall_present() -> Presence {
+    let (vlen, flags): (libc::c_ulong, libc::c_ulong) = (0, 0);
+    let no_ranges = ptr::null::<libc::iovec>();
+    // SAFETY: descriptor -1 is never open, so the call fails before it looks at memory, and it
+    // was given no ranges.
+    // WHY UNSAFE: neither rustix 1.1 nor std has process_madvise.
+    let answer = unsafe { libc::syscall(libc::SYS_process_madvise, -1, no_ranges, vlen, 0, flags) };
+    if answer >= 0 {
+        return Presence::Present;
+    }
+    match Errno::last().0 {
+        libc::ENOSYS => Presence::Absent,
+        libc::EPERM | libc::EACCES => Presence::Refused,
+        // EBADF is what a kernel that knows the call says; any other number also needed code.
+        _ => Presence::Present,
+    }
+}
+
+/// Whether the kernel knows `MADV_COLLAPSE` at all (Linux 6.1), asked about no memory.
+#[must_use]
+pub fn collapse_known_locally() -> bool {
+    // SAFETY: a length of zero names no memory; the kernel only checks the advice number.
+    // WHY UNSAFE: rustix's `Advice` stops before this number, and its function is unsafe too.
+    unsafe { libc::madvise(ptr::null_mut(), 0, MADV_COLLAPSE) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Arena, LocalAdvice};
+    use crate::pagemap::{self, PageRegion, ScanQuery, category};
+    use crate::pidfd::PidFd;
+    use crate::test_child::Child;
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    /// Huge page size of x86-64; the tests below end early elsewhere through `EINVAL`.
+    const HUGE: u64 = 2 << 20;
+    const HUGE_LEN: usize = 2 << 20;
+
+    #[test]
+    fn probes_of_this_kernel() -> std::io::Result<()> {
+        assert_eq!(syscall_present(), Presence::Present);
+        let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
+        let pidfd = PidFd::open(child.id())?;
+        let cold = advice_accepted(pidfd.as_fd(), MADV_COLD);
+        let collapse = advice_accepted(pidfd.as_fd(), MADV_COLLAPSE);
+        let dont_need = advice_accepted(pidfd.as_fd(), libc::MADV_DONTNEED);
+        child.kill()?;
+        child.wait()?;
+        assert_eq!(
+            advice_accepted(pidfd.as_fd(), MADV_COLD),
+            Err(Errno(libc::ESRCH))
+        );
+        // Destructive advice is not on the kernel's list for other processes.
+        assert_eq!(dont_need, Err(Errno(libc::EINVAL)));
+        if cold == Err(Errno(libc::EPERM)) {
+            eprintln!("skipped: CAP_SYS_NICE is missing");
+            return Ok(());
+        }
+        assert_eq!(cold, Ok(()));
+        assert_eq!(collapse.is_ok(), collapse_known_locally());
+        Ok(())
+    }
+
+    #[test]
+    fn collapses_own_memory() -> std::io::Result<()> {
+        let mut arena = Arena::new(HUGE_LEN, HUGE_LEN)?;
+        arena.advise(0..HUGE_LEN, LocalAdvice::NoHugePage)?;
+        arena.as_mut_slice().fill(7);
+        arena.advise(0..HUGE_LEN, LocalAdvice::HugePage)?;
+        let pidfd = PidFd::open(std::process::id())?;
+        match process_madvise(pidfd.as_fd(), arena.addr(), HUGE, RemoteAdvice::Collapse) {
+            Ok(done) => assert_eq!(done, HUGE),
+            // No free block, or pages on their way to the LRU: the machine's state, not ours.
+            Err(Errno(libc::ENOMEM | libc::EAGAIN | libc::EBUSY)) => return Ok(()),
+            // 6.1 asks for CAP_SYS_NICE even of the process itself.
+            Err(Errno(libc::EPERM)) => return Ok(()),
+            Err(errno) => panic!("collapse of own memory: {errno}"),
+        }
+        assert!(arena.as_slice().iter().all(|byte| *byte == 7));
+        Ok(())
+    }
+
+    #[test]
+    fn promotes_and_demotes_a_child() -> std::io::Result<()> {
+        let mut child = Child::start("madvise::tests::child_holds_memory");
+        let addr: u64 = child.line().parse().expect("the child prints an address");
+        let pidfd = PidFd::open(child.id())?;
+        let map = File::open(format!("/proc/{}/pagemap", child.id()))?;
+        let huge_bytes = || {
+            let query = ScanQuery {
+                start: addr,
+                end: addr + HUGE,
+                any_of: category::HUGE,
+                returned: category::HUGE,
+            };
+            let mut found = [PageRegion::default(); 8];
+            let scanned = pagemap::scan(map.as_fd(), &query, &mut found)?;
+            Ok(found[..scanned.regions]
+                .iter()
+                .map(|r| r.end - r.start)
+                .sum::<u64>())
+        };
+        if huge_bytes() == Err(Errno(libc::ENOTTY)) {
+            eprintln!("skipped: no PAGEMAP_SCAN before Linux 6.7");
+            return Ok(());
+        }
+        assert_eq!(huge_bytes(), Ok(0));
+        match process_madvise(pidfd.as_fd(), addr, HUGE, RemoteAdvice::Collapse) {
+            Ok(done) => assert_eq!(done, HUGE),
+            Err(errno @ Errno(libc::EPERM | libc::ENOMEM | libc::EAGAIN | libc::EBUSY)) => {
+                eprintln!("skipped: rights or memory are missing: {errno}");
+                return Ok(());
+            }
+            Err(errno) => panic!("remote collapse: {errno}"),
+        }
+        assert_eq!(huge_bytes(), Ok(HUGE));
+        let one_page = process_madvise(pidfd.as_fd(), addr, 4096, RemoteAdvice::Cold);
+        assert_eq!(one_page, Ok(4096));
+        assert_eq!(huge_bytes(), Ok(0));
+        // The child compares its own bytes before it answers.
+        assert_eq!(child.finish(), "intact");
+        Ok(())
+    }
+
+    #[test]
+    #[ignore = "runs in a child of promotes_and_demotes_a_child"]
+    fn child_holds_memory() -> std::io::Result<()> {
+        if !Child::is_this_process() {
+            return Ok(());
+        }
+        let mut arena = Arena::new(HUGE_LEN, HUGE_LEN)?;
+        // Filled as base pages; the advice is taken back so that a collapse may follow.
+        arena.advise(0..HUGE_LEN, LocalAdvice::NoHugePage)?;
+        for (at, byte) in arena.as_mut_slice().iter_mut().enumerate() {
+            *byte = u8::try_from(at % 251).unwrap_or(0);
+        }
+        arena.advise(0..HUGE_LEN, LocalAdvice::HugePage)?;
+        Child::say(&arena.addr().to_string());
+        Child::wait_for_end_of_input();
+        let intact = arena
+            .as_slice()
+            .iter()
+            .enumerate()
+            .all(|(at, b)| usize::from(*b) == at % 251);
+        Child::say(if intact { "intact" } else { "damaged" });
+        Ok(())
+    }
+
+    #[test]
+    fn unaligned_start_is_refused() -> std::io::Result<()> {
+        let pidfd = PidFd::open(std::process::id())?;
+        let answer = process_madvise(pidfd.as_fd(), 1, HUGE, RemoteAdvice::Cold);
+        assert!(
+            matches!(answer, Err(Errno(libc::EINVAL | libc::EPERM))),
+            "{answer:?}"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,321 @@
+//! Memory this process maps for itself: to warm up free blocks, and to run experiments on.
+
+use std::io;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+
+use crate::madvise::MADV_COLLAPSE;
+
+/// Advice about this process's own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalAdvice {
+    /// `MADV_HUGEPAGE`: huge pages are wanted here.
+    HugePage,
+    /// `MADV_NOHUGEPAGE`: no huge pages here.
+    NoHugePage,
+    /// `MADV_DONTNEED`: give the memory back; private contents become zero.
+    DontNeed,
+    /// `MADV_COLLAPSE` (Linux 6.1): make huge pages now.
+    Collapse,
+    /// `MADV_POPULATE_WRITE` (Linux 5.14): fault every page in, as if written.
+    PopulateWrite,
+}
+
+impl LocalAdvice {
+    const fn number(self) -> libc::c_int {
+        match self {
+            Self::HugePage => libc::MADV_HUGEPAGE,
+            Self::NoHugePage => libc::MADV_NOHUGEPAGE,
+            Self::DontNeed => libc::MADV_DONTNEED,
+            Self::Collapse => MADV_COLLAPSE,
+            Self::PopulateWrite => libc::MADV_POPULATE_WRITE,
+        }
+    }
+}
+
+/// Anonymous memory mapped for this process alone and unmapped on drop. Starts out zero.
+#[derive(Debug)]
+pub struct Arena {
+    start: NonNull<u8>,
+    len: usize,
+    all_writable: bool,
+}
+
+// SAFETY: an `Arena` owns its mapping alone, memory is the same for every thread, and every change
+// goes through `&mut self`.
+// WHY UNSAFE: a raw pointer takes `Send` away; nothing here depends on the thread.
+unsafe impl Send for Arena {}
+
+// SAFETY: `&Arena` only reads: `as_slice` and plain numbers.
+// WHY UNSAFE: a raw pointer takes `Sync` away.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Maps `len` bytes of private memory whose address is a multiple of `align` bytes.
+    ///
+    /// # Errors
+    /// `InvalidInput` when `len` is not a positive multiple of the page size, or `align` is no
+    /// power of two or below the page size; `ENOMEM` when the kernel refuses the mapping.
+    pub fn new(len: usize, align: usize) -> io::Result<Self> {
+        Self::map(len, align, MapFlags::PRIVATE)
+    }
+
+    /// Maps `len` bytes of shared memory (kept by the kernel's tmpfs), page aligned.
+    ///
+    /// # Errors
+    /// As for [`Arena::new`].
+    pub fn shared(len: usize) -> io::Result<Self> {
+        Self::map(len, rustix::param::page_size(), MapFlags::SHARED)
+    }
+
+    fn map(len: usize, align: usize, flags: MapFlags) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        if len == 0 || !len.is_multiple_of(page) {
+            return Err(invalid(
+                "length is not a positive multiple of the page size",
+            ));
+        }
+        if !align.is_power_of_two() || align < page {
+            return Err(invalid(
+                "alignment is not a power of two of at least a page",
+            ));
+        }
+        // The kernel aligns to pages, so `align - page` more always holds an aligned range.
+        let slack = align - page;
+        let total = len
+            .checked_add(slack)
+            .ok_or_else(|| invalid("length overflows"))?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: without MAP_FIXED and with no address asked for, the kernel picks a range that
+        // nothing else uses.
+        // WHY UNSAFE: std has no way to map memory.
+        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), total, protection, flags)? };
+        let mapped: *mut u8 = mapped.cast();
+        let head = mapped.addr().next_multiple_of(align) - mapped.addr();
+        let start = NonNull::new(mapped.wrapping_add(head)).ok_or_else(|| invalid("null map"))?;
+        let arena = Self {
+            start,
+            len,
+            all_writable: true,
+        };
+        // The part to keep is owned by now: a failure below leaks no more than the trimmings.
+        trim(mapped, head)?;
+        trim(arena.start.as_ptr().wrapping_add(len), slack - head)?;
+        Ok(arena)
+    }
+
+    /// Address of the first byte.
+    #[must_use]
+    pub fn addr(&self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an arena is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The memory, for reading. Pages that were never written are mapped by reading them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: the range is mapped and readable for as long as `self` lives (no method takes
+        // read permission away), every byte is initialized (the kernel starts with zeros), and
+        // the borrow keeps every writer out.
+        // WHY UNSAFE: a mapping is not an object Rust knows.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    /// The memory, for writing.
+    ///
+    /// # Panics
+    /// After [`Arena::protect_read_only`]: writing would end the process.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        assert!(self.all_writable, "part of this arena was made read-only");
+        // SAFETY: as in `as_slice`; all of it is writable (checked above), and `&mut self` makes
+        // this the only reference.
+        // WHY UNSAFE: a mapping is not an object Rust knows.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Writes one byte back to itself, so that its page is faulted in for writing. Volatile: the
+    /// compiler may not leave it out.
+    ///
+    /// # Panics
+    /// When `offset` (bytes) is outside, or after [`Arena::protect_read_only`].
+    pub fn touch(&mut self, offset: usize) {
+        let byte: *mut u8 = &raw mut self.as_mut_slice()[offset];
+        // SAFETY: `byte` was just derived from a live, unique reference to initialized memory.
+        // WHY UNSAFE: volatile access has no safe form.
+        let value = unsafe { byte.read_volatile() };
+        // SAFETY: as above; the memory is writable.
+        // WHY UNSAFE: volatile access has no safe form.
+        unsafe { byte.write_volatile(value) };
+    }
+
+    /// Gives `advice` about `range` (bytes from the start; the start page aligned).
+    ///
+    /// Takes `&mut self` because [`LocalAdvice::DontNeed`] changes what a reader would see.
+    ///
+    /// # Errors
+    /// `InvalidInput` when `range` is not inside; `EINVAL` for an unaligned start, advice the
+    /// kernel does not know, or a collapse that can never work; `ENOMEM`, `EAGAIN` and `EBUSY`
+    /// from a collapse as for a remote one; `EFAULT` when populating read-only memory.
+    pub fn advise(&mut self, range: Range<usize>, advice: LocalAdvice) -> io::Result<()> {
+        let start = self.part(&range)?;
+        // SAFETY: the range lies inside the mapping, which `&mut self` owns alone, so no
+        // reference into it exists. Every advice leaves initialized, mapped memory behind.
+        // WHY UNSAFE: rustix's function is unsafe as well and lacks MADV_COLLAPSE.
+        let answer = unsafe { libc::madvise(start.cast(), range.len(), advice.number()) };
+        if answer == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// Takes write permission of `range` (bytes from the start, page aligned) away for good.
+    ///
+    /// # Errors
+    /// `InvalidInput` when `range` is not inside; `EINVAL` when it is not aligned; `ENOMEM` when
+    /// the process has too many mappings.
+    pub fn protect_read_only(&mut self, range: Range<usize>) -> io::Result<()> {
+        let start = self.part(&range)?;
+        // Set before the call: a failure half way may have protected a part.
+        self.all_writable = false;
+        // SAFETY: the range lies inside the mapping, which `&mut self` owns alone; reading stays
+        // allowed, and `all_writable` keeps every writer of this type away from now on.
+        // WHY UNSAFE: permissions of mapped memory have no safe interface.
+        unsafe { mprotect(start.cast(), range.len(), MprotectFlags::READ) }?;
+        Ok(())
+    }
+
+    /// The address of a range that lies inside the arena.
+    fn part(&self, range: &Range<usize>) -> io::Result<*mut u8> {
+        if range.start > range.end || range.end > self.len {
+            return Err(invalid("range is outside the arena"));
+        }
+        Ok(self.start.as_ptr().wrapping_add(range.start))
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let _ = trim(self.start.as_ptr(), self.len);
+    }
+}
+
+/// Unmaps `len` bytes at `start`, which the caller owns and will not use again.
+fn trim(start: *mut u8, len: usize) -> io::Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    // SAFETY: private to this module: the two callers pass parts of a mapping made by `map` that
+    // no `Arena` keeps, with no reference into them.
+    // WHY UNSAFE: std has no way to unmap memory.
+    unsafe { munmap(start.cast(), len) }?;
+    Ok(())
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn is_aligned_zero_and_writable() -> io::Result<()> {
+        for _ in 0..8 {
+            let mut arena = Arena::new(3 * MIB, 2 * MIB)?;
+            assert_eq!(arena.addr() % (2 * MIB as u64), 0);
+            assert_eq!((arena.len(), arena.as_slice().len()), (3 * MIB, 3 * MIB));
+            assert!(arena.as_slice().iter().all(|byte| *byte == 0));
+            arena.as_mut_slice()[3 * MIB - 1] = 9;
+            arena.touch(3 * MIB - 1);
+            assert_eq!(arena.as_slice()[3 * MIB - 1], 9);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn dont_need_zeroes_private_memory_only() -> io::Result<()> {
+        let mut private = Arena::new(MIB, 4096)?;
+        private.as_mut_slice().fill(5);
+        private.advise(0..4096, LocalAdvice::DontNeed)?;
+        assert_eq!((private.as_slice()[0], private.as_slice()[4096]), (0, 5));
+        let mut shared = Arena::shared(MIB)?;
+        shared.as_mut_slice().fill(5);
+        shared.advise(0..MIB, LocalAdvice::DontNeed)?;
+        assert_eq!(shared.as_slice()[0], 5);
+        Ok(())
+    }
+
+    #[test]
+    fn collapse_keeps_contents() -> io::Result<()> {
+        let mut arena = Arena::new(2 * MIB, 2 * MIB)?;
+        match arena.advise(0..2 * MIB, LocalAdvice::PopulateWrite) {
+            // Kernels before 5.14 do not know it.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            other => other?,
+        }
+        arena.as_mut_slice().fill(3);
+        // May fail for want of a free block or (before 6.1) of the advice: then nothing changed.
+        let _ = arena.advise(0..2 * MIB, LocalAdvice::Collapse);
+        assert!(arena.as_slice().iter().all(|byte| *byte == 3));
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_bad_sizes_and_ranges() -> io::Result<()> {
+        assert!(Arena::new(0, 4096).is_err());
+        assert!(Arena::new(4097, 4096).is_err());
+        assert!(Arena::new(4096, 3).is_err());
+        assert!(Arena::new(4096, 1).is_err());
+        assert!(Arena::new(usize::MAX - 4095, 2 * MIB).is_err());
+        let mut arena = Arena::new(8192, 4096)?;
+        assert!(arena.advise(4096..12288, LocalAdvice::HugePage).is_err());
+        assert!(arena.advise(1..4096, LocalAdvice::DontNeed).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn read_only_memory_can_be_read() -> io::Result<()> {
+        let mut arena = Arena::new(8192, 4096)?;
+        arena.as_mut_slice().fill(1);
+        arena.protect_read_only(0..4096)?;
+        assert_eq!(arena.as_slice()[0], 1);
+        Ok(())
+    }
+
+    #[test]
+    #[should_panic(expected = "read-only")]
+    fn read_only_memory_cannot_be_touched() {
+        let mut arena = Arena::new(8192, 4096).expect("two pages can be mapped");
+        arena
+            .protect_read_only(4096..8192)
+            .expect("own memory can be protected");
+        arena.touch(0);
+    }
+
+    #[test]
+    fn can_move_to_another_thread() -> io::Result<()> {
+        let mut arena = Arena::new(4096, 4096)?;
+        let arena = std::thread::spawn(move || {
+            arena.as_mut_slice()[0] = 4;
+            arena
+        });
+        assert_eq!(
+            arena.join().expect("the thread does not panic").as_slice()[0],
+            4
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+//! `PAGEMAP_SCAN`: which pages of a process are present, huge, or zero (Linux 6.7).
+
+use std::mem::{align_of, offset_of, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use linux_raw_sys::general::{page_region, pm_scan_arg, procmap_query};
+
+pub use crate::errno::{Errno, Presence};
+
+/// Most regions one [`scan`] may return.
+///
+/// The kernel collects regions in a bounce buffer of 512 and restarts its walk when that fills.
+/// When such a restarted walk then runs to the end, the `walk_end` it reports is a stale one from
+/// before, and continuing there counts regions twice. Seen on 6.12, 6.18 and 7.3. A buffer no
+/// larger than the bounce buffer never makes it restart.
+pub const MAX_REGIONS: usize = 512;
+
+/// Page categories (`include/uapi/linux/fs.h`, `PAGE_IS_*`).
+pub mod category {
+    use linux_raw_sys::general as uapi;
+
+    const fn bit(value: u32) -> u64 {
+        value as u64
+    }
+
+    /// The mapping is registered for asynchronous write-protection.
+    pub const WPALLOWED: u64 = bit(uapi::PAGE_IS_WPALLOWED);
+    /// Written since it was write-protected; always set without that registration.
+    pub const WRITTEN: u64 = bit(uapi::PAGE_IS_WRITTEN);
+    /// Backed by a file or shared memory. Costs four times as much to ask for as the others.
+    pub const FILE: u64 = bit(uapi::PAGE_IS_FILE);
+    /// In memory. The shared zero page counts as present.
+    pub const PRESENT: u64 = bit(uapi::PAGE_IS_PRESENT);
+    /// Swapped out; also migration entries, userfaultfd markers and, where [`GUARD`] is not asked
+    /// for, guard pages.
+    pub const SWAPPED: u64 = bit(uapi::PAGE_IS_SWAPPED);
+    /// The shared zero page: present, but no memory is used.
+    pub const PFNZERO: u64 = bit(uapi::PAGE_IS_PFNZERO);
+    /// Mapped by one page-table entry for the whole huge page. A huge page mapped in pieces is
+    /// not in this category.
+    pub const HUGE: u64 = bit(uapi::PAGE_IS_HUGE);
+    /// Soft-dirty.
+    pub const SOFT_DIRTY: u64 = bit(uapi::PAGE_IS_SOFT_DIRTY);
+    /// Guard page (Linux 6.18; absent in 6.12).
+    pub const GUARD: u64 = bit(uapi::PAGE_IS_GUARD);
+    /// Accessed, in mappings under userfaultfd read-write protection (Linux 7.3; absent in 7.2).
+    pub const ACCESSED: u64 = 0x200;
+}
+
+/// One run of pages with the same categories.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageRegion {
+    /// First address, in bytes.
+    pub start: u64,
+    /// Address after the last byte.
+    pub end: u64,
+    /// Those of the asked-for categories (bits of [`category`]) that hold for every page.
+    pub categories: u64,
+}
+
+const _: () = {
+    assert!(size_of::<PageRegion>() == size_of::<page_region>());
+    assert!(align_of::<PageRegion>() == align_of::<page_region>());
+    assert!(offset_of!(PageRegion, start) == offset_of!(page_region, start));
+    assert!(offset_of!(PageRegion, end) == offset_of!(page_region, end));
+    assert!(offset_of!(PageRegion, categories) == offset_of!(page_region, categories));
+    // The sizes are part of the ioctl numbers below.
+    assert!(size_of::<pm_scan_arg>() == 96);
+    assert!(size_of::<procmap_query>() == 104);
+};
+
+/// What to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanQuery {
+    /// First address, in bytes; page aligned.
+    pub start: u64,
+    /// Address to stop before.
+    pub end: u64,
+    /// Report pages in at least one of these categories; 0 reports every page.
+    pub any_of: u64,
+    /// The categories to tell of each reported page.
+    pub returned: u64,
+}
+
+/// How far one call got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    /// How many entries of the buffer were filled.
+    pub regions: usize,
+    /// Where the walk stopped; below the query's `end` there is more to see from here.
+    pub walk_end: u64,
+}
+
+/// `_IOWR('f', 16, struct pm_scan_arg)` and `_IOWR('f', 17, struct procmap_query)`
+/// (`include/uapi/linux/fs.h`).
+const PAGEMAP_SCAN: libc::c_ulong = io_read_write(16, size_of::<pm_scan_arg>());
+const PROCMAP_QUERY: libc::c_ulong = io_read_write(17, size_of::<procmap_query>());
+
+/// `_IOWR('f', number, size)` of `include/uapi/asm-generic/ioctl.h`, as on x86-64 and arm64.
+const fn io_read_write(number: libc::c_ulong, size: usize) -> libc::c_ulong {
+    const READ_AND_WRITE: libc::c_ulong = 3;
+    (READ_AND_WRITE << 30)
+        | ((size as libc::c_ulong) << 16)
+        | ((b'f' as libc::c_ulong) << 8)
+        | number
+}
+
+/// Walks page tables through `fd`, an open `/proc/PID/pagemap`, and fills `buf` from the front.
+///
+/// The descriptor stays bound to the address space it was opened on: after the process ends or
+/// replaces its program, a scan fails and never shows the new one.
+///
+/// The kernel holds the target's mmap lock for reading while it walks, up to a buffer full of
+/// regions: keep ranges short (3 to 4 ms per GiB of dense memory).
+///
+/// # Errors
+/// `EINVAL` for an empty buffer, one above [`MAX_REGIONS`], an unaligned start or a category the
+/// kernel does not know; `ENOTTY` before Linux 6.7; `ESRCH` when the address space is gone;
+/// `EINTR` when a fatal signal arrived.
+pub fn scan(fd: BorrowedFd<'_>, q: &ScanQuery, buf: &mut [PageRegion]) -> Result<Scanned, Errno> {
+    if buf.is_empty() || buf.len() > MAX_REGIONS {
+        return Err(Errno(libc::EINVAL));
+    }
+    let mut arg = scan_arg(q);
+    arg.vec = buf.as_mut_ptr() as u64;
+    arg.vec_len = buf.len() as u64;
+    // SAFETY: `arg` lives across the call, has the size it states, and the kernel writes only its
+    // `walk_end`. `vec` and `vec_len` describe `buf`, borrowed mutably for this call, whose
+    // element has the layout of the kernel's `page_region` (asserted above); any bytes the kernel
+    // leaves there are valid `u64`s. No flag asks for write-protection, so the target does not
+    // change.
+    // WHY UNSAFE: no crate in use has this ioctl.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
+    let regions = usize::try_from(answer).map_err(|_| Errno::last())?;
+    Ok(Scanned {
+        regions: regions.min(buf.len()),
+        walk_end: arg.walk_end,
+    })
+}
+
+/// Tells whether the kernel can scan and knows `category`, by scanning nothing.
+///
+/// # Errors
+/// `ENOTTY`: no such ioctl (before Linux 6.7); `EINVAL`: the category is unknown.
+pub fn scan_supported(fd: BorrowedFd<'_>, category: u64) -> Result<(), Errno> {
+    let mut arg = scan_arg(&ScanQuery {
+        start: 0,
+        end: 0,
+        any_of: 0,
+        returned: category,
+    });
+    // SAFETY: `arg` lives across the call and has the size it states; with no buffer and an empty
+    // range the kernel has nothing to write but `walk_end`.
+    // WHY UNSAFE: no crate in use has this ioctl.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
+    if answer >= 0 {
+        Ok(())
+    } else {
+        Err(Errno::last())
+    }
+}
+
+/// The argument for a query, without a buffer.
+fn scan_arg(q: &ScanQuery) -> pm_scan_arg {
+    pm_scan_arg {
+        size: size_of::<pm_scan_arg>() as u64,
+        flags: 0,
+        start: q.start,
+        end: q.end,
+        walk_end: 0,
+        vec: 0,
+        vec_len: 0,
+        max_pages: 0,
+        category_inverted: 0,
+        category_mask: 0,
+        category_anyof_mask: q.any_of,
+        return_mask: q.returned,
+    }
+}
+
+/// Tells whether `fd`, an open `/proc/PID/maps`, answers `PROCMAP_QUERY` (Linux 6.11).
+#[must_use]
+pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
+    let mut query = procmap_query {
+        size: size_of::<procmap_query>() as u64,
+        query_flags: 0,
+        query_addr: 0,
+        vma_start: 0,
+        vma_end: 0,
+        vma_flags: 0,
+        vma_page_size: 0,
+        vma_offset: 0,
+        inode: 0,
+        dev_major: 0,
+        dev_minor: 0,
+        vma_name_size: 0,
+        build_id_size: 0,
+        vma_name_addr: 0,
+        build_id_addr: 0,
+    };
+    // SAFETY: `query` lives across the call and has the size it states; it offers no buffers for
+    // the name and the build id, so the kernel writes nothing but `query` itself.
+    // WHY UNSAFE: no crate in use has this ioctl.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            fd.as_raw_fd(),
+            PROCMAP_QUERY,
+            &raw mut query,
+        )
+    };
+    if answer >= 0 {
+        return Presence::Present;
+    }
+    match Errno::last().0 {
+        libc::ENOTTY => Presence::Absent,
+        libc::EPERM | libc::EACCES | libc::ENOSYS => Presence::Refused,
+        // ENOENT: nothing is mapped at address 0, said by a kernel that looked.
+        _ => Presence::Present,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Arena, LocalAdvice};
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    const PAGE: usize = 4096;
+
+    /// This process's pagemap, or `None` where the kernel cannot scan (before 6.7).
+    fn own_pagemap() -> Option<File> {
+        let file = File::open("/proc/self/pagemap").expect("own pagemap opens");
+        if scan_supported(file.as_fd(), category::PRESENT) == Err(Errno(libc::ENOTTY)) {
+            eprintln!("skipped: no PAGEMAP_SCAN before Linux 6.7");
+            return None;
+        }
+        Some(file)
+    }
+
+    #[test]
+    fn ioctl_numbers_are_the_published_ones() {
+        assert_eq!(PAGEMAP_SCAN, 0xc060_6610);
+        assert_eq!(PROCMAP_QUERY, 0xc068_6611);
+    }
+
+    #[test]
+    fn probes_known_and_unknown_categories() {
+        let Some(file) = own_pagemap() else { return };
+        assert_eq!(scan_supported(file.as_fd(), category::HUGE), Ok(()));
+        assert_eq!(
+            scan_supported(file.as_fd(), 1 << 63),
+            Err(Errno(libc::EINVAL))
+        );
+        let not_a_pagemap = File::open("/proc/self/stat").expect("own stat opens");
+        assert_eq!(
+            scan_supported(not_a_pagemap.as_fd(), 0),
+            Err(Errno(libc::ENOTTY))
+        );
+    }
+
+    #[test]
+    fn finds_exactly_the_touched_pages() -> std::io::Result<()> {
+        let Some(file) = own_pagemap() else {
+            return Ok(());
+        };
+        let mut arena = Arena::new(1024 * PAGE, 2 << 20)?;
+        arena.advise(0..1024 * PAGE, LocalAdvice::NoHugePage)?;
+        for page in [3, 4, 700] {
+            arena.touch(page * PAGE);
+        }
+        let at = |page: u64| arena.addr() + page * PAGE as u64;
+        let query = ScanQuery {
+            start: at(0),
+            end: at(1024),
+            any_of: category::PRESENT,
+            returned: category::PRESENT | category::HUGE,
+        };
+        let mut buf = [PageRegion::default(); MAX_REGIONS];
+        let scanned = scan(file.as_fd(), &query, &mut buf)?;
+        let expected = [
+            PageRegion {
+                start: at(3),
+                end: at(5),
+                categories: category::PRESENT,
+            },
+            PageRegion {
+                start: at(700),
+                end: at(701),
+                categories: category::PRESENT,
+            },
+        ];
+        assert_eq!(&buf[..scanned.regions], &expected);
+        assert_eq!(scanned.walk_end, at(1024));
+        Ok(())
+    }
+
+    /// Every other page touched: 1024 regions, twice what one call may return.
+    #[test]
+    fn resumes_where_a_full_buffer_stopped() -> std::io::Result<()> {
+        let Some(file) = own_pagemap() else {
+            return Ok(());
+        };
+        let mut arena = Arena::new(2048 * PAGE, 2 << 20)?;
+        arena.advise(0..2048 * PAGE, LocalAdvice::NoHugePage)?;
+        for page in (0..2048).step_by(2) {
+            arena.touch(page * PAGE);
+        }
+        let end = arena.addr() + arena.len() as u64;
+        let any_of = category::PRESENT;
+        let mut buf = [PageRegion::default(); MAX_REGIONS];
+        let (mut start, mut found, mut calls) = (arena.addr(), 0, 0);
+        while start < end {
+            let query = ScanQuery {
+                start,
+                end,
+                any_of,
+                returned: any_of,
+            };
+            let scanned = scan(file.as_fd(), &query, &mut buf)?;
+            assert!(scanned.walk_end > start, "a scan must make progress");
+            (start, found, calls) = (scanned.walk_end, found + scanned.regions, calls + 1);
+        }
+        assert_eq!(found, 1024);
+        assert!(calls <= 3);
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_buffers_that_meet_the_kernel_bug() {
+        let file = File::open("/proc/self/pagemap").expect("own pagemap opens");
+        let query = ScanQuery {
+            start: 0,
+            end: 0,
+            any_of: 0,
+            returned: 0,
+        };
+        let mut large = vec![PageRegion::default(); MAX_REGIONS + 1];
+        assert_eq!(
+            scan(file.as_fd(), &query, &mut large),
+            Err(Errno(libc::EINVAL))
+        );
+        assert_eq!(
+            scan(file.as_fd(), &query, &mut []),
+            Err(Errno(libc::EINVAL))
+        );
+    }
+
+    #[test]
+    fn asks_for_procmap_query() {
+        let maps = File::open("/proc/self/maps").expect("own maps opens");
+        assert_ne!(procmap_query_supported(maps.as_fd()), Presence::Refused);
+        let other = File::open("/proc/self/stat").expect("own stat opens");
+        assert_eq!(procmap_query_supported(other.as_fd()), Presence::Absent);
+    }
+}
