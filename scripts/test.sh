@@ -11,8 +11,8 @@ CARGO_TERM_COLOR=never cargo test --workspace --no-fail-fast "$@" 2>&1 | tee "$l
 status=${PIPESTATUS[0]}
 
 echo
-grep -aE '^test .* \.\.\. ignored' "$log" | sed 's/^test /skipped: /; s/ \.\.\. ignored,\{0,1\}/:/'
-grep -aE '^test .* \.\.\. FAILED' "$log" | sed 's/^test /FAILED: /; s/ \.\.\. FAILED.*//'
+grep -aE '^test .* \.\.\. ignored' "$log" | sed 's/^test /skipped: /; s/ *\.\.\. ignored,\{0,1\} */: /'
+grep -aE '^test .* \.\.\. FAILED' "$log" | sed 's/^test /FAILED: /; s/ *\.\.\. FAILED.*//'
 awk -v status="$status" '
     /^test result: / {
         for (i = 2; i <= NF; i++) {

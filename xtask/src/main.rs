@@ -4,6 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 use xtask::vm::{self, Config};
 
@@ -43,7 +44,7 @@ fn file_and_path(text: &str) -> Result<(PathBuf, String), String> {
     }
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let Command::Vm {
         kernel,
         memory_mib,
@@ -60,7 +61,17 @@ fn main() -> anyhow::Result<()> {
         time_limit,
         ..Config::new(&kernel, &init)
     };
-    let output = vm::run(&config, &mut |line| println!("{line}"))?;
-    eprintln!("guest ended after {:.1} s", output.elapsed.as_secs_f64());
-    Ok(())
+    match vm::run(&config, &mut |line| println!("{line}")) {
+        Ok(output) => {
+            eprintln!(
+                "the guest ended after {:.1} s",
+                output.elapsed.as_secs_f64()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

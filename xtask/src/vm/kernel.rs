@@ -49,18 +49,27 @@ pub fn fetch(series: &str) -> Result<PathBuf> {
         ))
     })?;
     let unpacked = apt.unpack(&package)?;
-    let found = fs::read_dir(unpacked.join("boot"))
-        .map_err(failed)?
-        .flatten();
-    let vmlinuz = found
-        .map(|entry| entry.path())
-        .find(|path| path.to_string_lossy().contains("/vmlinuz-"))
-        .ok_or_else(|| failed(format!("no boot/vmlinuz-* in package {package}")))?;
+    let vmlinuz = find_image(&unpacked)
+        .ok_or_else(|| failed(format!("no kernel image in package {package}: look inside")))?;
     // Renamed into place, so that a second process never sees half a file.
     fs::create_dir_all(cache().join(series)).map_err(failed)?;
     fs::write(cache().join(series).join("package"), format!("{package}\n")).map_err(failed)?;
     fs::rename(vmlinuz, &image).map_err(failed)?;
     Ok(image)
+}
+
+/// `boot/vmlinuz-*`, or in new Debian releases `usr/lib/modules/*/vmlinuz`.
+fn find_image(unpacked: &Path) -> Option<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let list = fs::read_dir(folder).into_iter().flatten().flatten();
+        list.map(|entry| entry.path()).collect()
+    };
+    let modules = entries(&unpacked.join("usr/lib/modules"));
+    let files = modules.iter().flat_map(|folder| entries(folder));
+    files.chain(entries(&unpacked.join("boot"))).find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name == "vmlinuz" || name.starts_with("vmlinuz-")
+    })
 }
 
 /// The newest package that holds a cloud kernel whose version begins with `prefix`. New Debian

@@ -86,7 +86,7 @@ fn report_progress(done: &AtomicBool) {
     loop {
         let last = done.load(Ordering::Acquire);
         let text = fs::read_to_string(RESULTS).unwrap_or_default();
-        for line in text[shown..].split_inclusive('\n') {
+        for line in text.get(shown..).unwrap_or_default().split_inclusive('\n') {
             let complete = line.ends_with('\n');
             if line.starts_with("test ") && (complete || line != begun) {
                 println!("@hw~ {}", line.trim_end());
