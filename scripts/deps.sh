@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Makes sure that what a make target needs is on the machine.
+#   deps.sh build   cargo and a C linker: needed by everything, never installed silently
+#   deps.sh try     the same
+#   deps.sh test    also the programs that tests drive, installed with apt-get where possible
+# A missing program never fails the tests: those that need it are skipped and say so.
+set -euo pipefail
+
+declare -A used_by=(
+    [redis-server]="tests that load a Redis server"
+    [redis-cli]="tests that load a Redis server"
+    [stress-ng]="tests under memory stress"
+    [qemu-system-x86_64]="tests on other kernels (in virtual machines)"
+)
+declare -A package=(
+    [redis-server]=redis-server
+    [redis-cli]=redis-tools
+    [stress-ng]=stress-ng
+    [qemu-system-x86_64]=qemu-system-x86
+)
+policy=/usr/sbin/policy-rc.d
+
+have() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1; }
+
+need_toolchain() {
+    if ! have cargo || ! have rustc; then
+        cat >&2 <<'MISSING'
+error: cargo not found. hugewise is built with Rust 1.88 or newer.
+  Install it from https://rustup.rs, open a new shell (or: . "$HOME/.cargo/env"), and try again.
+  Many distributions package an older Rust: check with `rustc --version`.
+MISSING
+        exit 1
+    fi
+    if ! have cc; then
+        echo "error: no C linker ('cc'), which Rust needs. On Debian or Ubuntu: apt-get install gcc libc6-dev" >&2
+        exit 1
+    fi
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+can_install() {
+    have apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# Installing redis-server must not start one: the tests start their own, on a port of their own.
+forbid_services() {
+    [ -e "$policy" ] && return
+    trap 'as_root rm -f "$policy"' EXIT
+    trap 'exit 130' INT TERM
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod 755 "$policy"
+}
+
+apt_install() {
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120)
+    forbid_services || return
+    as_root "${apt[@]}" install --no-install-recommends "$@" && return
+    as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends "$@"
+}
+
+need_programs() {
+    local missing=() program log
+    for program in "${!package[@]}"; do
+        have "$program" || missing+=("${package[$program]}")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    if ! can_install; then
+        echo "deps: cannot install ${missing[*]} (no apt-get, or neither root nor sudo without password)"
+    else
+        echo "deps: installing ${missing[*]}"
+        log=$(mktemp)
+        apt_install "${missing[@]}" >"$log" 2>&1 || { tail -n 20 "$log"; echo "deps: apt-get failed"; }
+        rm -f "$log"
+    fi
+    for program in "${!package[@]}"; do
+        have "$program" || echo "deps: no $program: ${used_by[$program]} will be SKIPPED"
+    done
+}
+
+need_toolchain
+case "${1:-}" in
+    build | try) ;;
+    test) need_programs ;;
+    *) echo "usage: deps.sh build|try|test" >&2; exit 2 ;;
+esac

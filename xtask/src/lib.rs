@@ -1,0 +1,15 @@
+//! What the project needs to check itself: house rules ([`tidy`]) and guest kernels ([`vm`]).
+
+#![forbid(unsafe_code)]
+
+pub mod tidy;
+pub mod vm;
+
+use std::path::{Path, PathBuf};
+
+/// The top folder of the working copy.
+pub fn workspace_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}

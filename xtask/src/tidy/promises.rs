@@ -1,0 +1,150 @@
+//! Documents that must stay true: promises name their tests, decisions have a number and a title.
+
+use super::{Problem, TextFile};
+
+/// A table row of SPEC.md: the tests in its last cell, each as `file.rs::name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub line: usize,
+    pub tests: Vec<(String, String)>,
+}
+
+/// The promise rows of a document: every table row except heads and rulers.
+pub fn rows(text: &str) -> Vec<Row> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut found = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        let head = lines.get(i + 1).is_some_and(|next| is_ruler(next));
+        if line.starts_with('|') && !is_ruler(line) && !head {
+            let last = line
+                .trim_end_matches('|')
+                .rsplit('|')
+                .next()
+                .unwrap_or_default();
+            found.push(Row {
+                line: i + 1,
+                tests: named_tests(last),
+            });
+        }
+    }
+    found
+}
+
+fn is_ruler(line: &str) -> bool {
+    line.starts_with('|') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+}
+
+fn named_tests(cell: &str) -> Vec<(String, String)> {
+    let quoted = cell.split('`').skip(1).step_by(2);
+    quoted
+        .filter_map(|q| {
+            let at = q.find(".rs::")? + 3;
+            Some((q[..at].to_string(), q[at + 2..].to_string()))
+        })
+        .collect()
+}
+
+/// Checks each row; `read` gives the text of a file by its path from the top folder.
+pub fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for row in rows(&spec.text) {
+        let mut report = |what: String| found.push(Problem::new(&spec.path, row.line, what));
+        if row.tests.is_empty() {
+            report("a promise without a test: name one in the last cell as `file.rs::name`".into());
+        }
+        for (file, name) in &row.tests {
+            match read(file) {
+                None => report(format!(
+                    "no file '{file}': write the path from the top folder"
+                )),
+                Some(text) if !has_test(&text, name) => {
+                    report(format!(
+                        "no test or trial '{name}' in {file}: write it or correct this"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    found
+}
+
+/// A function of that name (its module path is not looked at), or a trial named by a literal.
+fn has_test(text: &str, name: &str) -> bool {
+    let function = name.rsplit("::").next().unwrap_or(name);
+    text.contains(&format!("fn {function}(")) || text.contains(&format!("\"{name}\""))
+}
+
+/// One file of `docs/adr`: named `NNNN-title.md`, first line a title.
+pub fn decision(file: &TextFile) -> Vec<Problem> {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    let numbered = name.len() > 8
+        && name.chars().take(4).all(|c| c.is_ascii_digit())
+        && name.chars().nth(4) == Some('-')
+        && name.ends_with(".md");
+    let mut found = Vec::new();
+    if !numbered {
+        found.push(Problem::new(
+            &file.path,
+            1,
+            "name it NNNN-title.md, numbered from 0001 on",
+        ));
+    }
+    if !file.text.starts_with("# ") {
+        found.push(Problem::new(
+            &file.path,
+            1,
+            "start it with its title: '# ...'",
+        ));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(row: &str) -> Vec<String> {
+        let text = format!("# S\n\n| promise | shown by |\n|---|---|\n{row}\n");
+        let spec = TextFile {
+            path: "SPEC.md".into(),
+            text,
+        };
+        let read = |path: &str| {
+            (path == "a/t.rs").then(|| "fn one() {}\nTrial::test(\"two\", f)".to_string())
+        };
+        promises(&spec, read)
+            .into_iter()
+            .map(|p| p.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn existing_tests_and_trials_are_accepted() {
+        assert_eq!(
+            check("| p | `a/t.rs::one`, `a/t.rs::two` |"),
+            Vec::<String>::new()
+        );
+        assert_eq!(check("| p | `a/t.rs::module::one` |"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_promise_needs_a_test_that_exists() {
+        assert!(check("| p | soon |")[0].starts_with("SPEC.md:5: a promise without a test"));
+        assert!(check("| p | `a/t.rs::three` |")[0].contains("no test or trial 'three'"));
+        assert!(check("| p | `b.rs::one` |")[0].contains("no file 'b.rs'"));
+    }
+
+    #[test]
+    fn decisions_are_numbered_and_titled() {
+        let file = |path: &str, text: &str| TextFile {
+            path: path.into(),
+            text: text.into(),
+        };
+        assert_eq!(
+            decision(&file("docs/adr/0001-four-crates.md", "# Four crates\n")),
+            []
+        );
+        assert_eq!(decision(&file("docs/adr/notes.md", "text\n")).len(), 2);
+    }
+}

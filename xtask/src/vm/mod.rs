@@ -1,0 +1,245 @@
+//! Boots a stock Debian kernel whose only user space is a few static binaries of ours.
+//!
+//! No image, no root, no guest agent: the kernel comes from a Debian package ([`kernel`]), the
+//! binaries from an initramfs that [`cpio`] writes, the result back over the serial port
+//! ([`guest`]). The processor is emulated (TCG), so that it works without `/dev/kvm`: guests show
+//! how a kernel behaves, never how fast it is.
+
+pub mod cpio;
+pub mod elf;
+pub mod guest;
+pub mod kernel;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Less, and the kernel itself switches transparent huge pages off at boot (below 512 MiB).
+pub const MEMORY_MIB: u32 = 1024;
+
+const QEMU: &str = "qemu-system-x86_64";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This machine cannot do it; a test skips with the reason.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It should have worked and did not.
+    #[error("{0}")]
+    Failed(String),
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+pub(crate) fn failed(what: impl std::fmt::Display) -> Error {
+    Error::Failed(what.to_string())
+}
+
+/// What to boot.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `5.10`, `6.1`, `6.12`, or `newest`.
+    pub series: String,
+    /// A static binary that becomes `/init`.
+    pub init: PathBuf,
+    /// Further files: where they come from, and their absolute path in the guest.
+    pub files: Vec<(PathBuf, String)>,
+    pub memory_mib: u32,
+    /// More words for the kernel command line. Words the kernel does not know, `NAME=value`
+    /// without a dot in the name, become environment variables of init.
+    pub append: String,
+    pub time_limit: Duration,
+}
+
+impl Config {
+    pub fn new(series: &str, init: &Path) -> Self {
+        Self {
+            series: series.to_string(),
+            init: init.to_path_buf(),
+            files: Vec::new(),
+            memory_mib: MEMORY_MIB,
+            append: String::new(),
+            time_limit: Duration::from_secs(300),
+        }
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Everything that the serial port said, without control characters.
+    pub serial: String,
+    /// The lines that the guest printed between its markers; `None` when it never got to the end.
+    pub results: Option<String>,
+    pub elapsed: Duration,
+}
+
+/// Boots the kernel and waits for its end. `on_line` sees each line of the serial port as it comes.
+pub fn run(config: &Config, on_line: &mut dyn FnMut(&str)) -> Result<Output> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Err(Error::Unavailable(
+            "guest kernels need an x86-64 machine".into(),
+        ));
+    }
+    if Command::new(QEMU)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_err()
+    {
+        let reason = format!("no {QEMU}: install Debian's package qemu-system-x86 (make deps)");
+        return Err(Error::Unavailable(reason));
+    }
+    let vmlinuz = kernel::fetch(&config.series)?;
+    let scratch = Scratch::new()?;
+    let initramfs = scratch.0.join("initramfs");
+    fs::write(&initramfs, build_initramfs(config)?).map_err(failed)?;
+    let started = Instant::now();
+    let mut child = boot(config, &vmlinuz, &initramfs)?;
+    let lines = stream(&mut child);
+    let serial = collect(&lines, started + config.time_limit, on_line);
+    // Nothing left to say or out of time: either way this guest is over.
+    let _ = child.kill();
+    child.wait().map_err(failed)?;
+    let serial = serial.map_err(|serial| {
+        let limit = config.time_limit.as_secs();
+        failed(format!(
+            "the guest did not finish within {limit} s; its end:\n{}",
+            tail(&serial)
+        ))
+    })?;
+    Ok(Output {
+        results: guest::results(&serial),
+        serial,
+        elapsed: started.elapsed(),
+    })
+}
+
+fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
+    // PATH and TMPDIR reach init as environment: setting them in the guest would be unsafe code.
+    let append = format!(
+        "console=ttyS0 quiet panic=-1 PATH=/bin TMPDIR=/tmp HUGEWISE_VM={} {}",
+        config.series, config.append
+    );
+    Command::new(QEMU)
+        .args([
+            "-accel",
+            "tcg",
+            "-cpu",
+            "max",
+            "-smp",
+            "2",
+            "-nographic",
+            "-no-reboot",
+        ])
+        .args(["-nic", "none", "-m", &config.memory_mib.to_string()])
+        .arg("-kernel")
+        .arg(vmlinuz)
+        .arg("-initrd")
+        .arg(initramfs)
+        .args(["-append", append.trim()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(|e| failed(format!("cannot start {QEMU}: {e}")))
+}
+
+fn build_initramfs(config: &Config) -> Result<Vec<u8>> {
+    let mut archive = cpio::Archive::default();
+    for folder in [
+        "dev", "proc", "sys", "tmp", "run", "bin", "etc", "root", "var", "var/lib",
+    ] {
+        archive.folder(folder);
+    }
+    archive.console("dev/console");
+    let init = [(config.init.clone(), "/init".to_string())];
+    for (from, to) in init.iter().chain(&config.files) {
+        let bytes = fs::read(from).map_err(|e| {
+            failed(format!(
+                "cannot read '{}' for the guest: {e}",
+                from.display()
+            ))
+        })?;
+        archive.file(to.trim_start_matches('/'), &bytes);
+    }
+    Ok(archive.finish())
+}
+
+/// Sends the child's lines; the channel closes when the child does.
+fn stream(child: &mut Child) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut reader = BufReader::new(stdout);
+            let mut line = Vec::new();
+            // A guest that prints without end must not fill our memory: lines are cut.
+            while reader
+                .by_ref()
+                .take(64 << 10)
+                .read_until(b'\n', &mut line)
+                .unwrap_or(0)
+                > 0
+            {
+                let text = guest::printable(&String::from_utf8_lossy(&line));
+                line.clear();
+                if sender.send(text).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    receiver
+}
+
+/// All lines until the end; what came so far as an error when time is up.
+fn collect(
+    lines: &Receiver<String>,
+    deadline: Instant,
+    on_line: &mut dyn FnMut(&str),
+) -> std::result::Result<String, String> {
+    let mut serial = String::new();
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                on_line(&line);
+                serial.push_str(&line);
+                serial.push('\n');
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(serial),
+            Err(RecvTimeoutError::Timeout) => return Err(serial),
+        }
+    }
+}
+
+/// The last lines of a serial log, for messages.
+pub fn tail(serial: &str) -> String {
+    let lines: Vec<&str> = serial.lines().filter(|l| !l.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(40)..].join("\n")
+}
+
+/// A folder of this process alone, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = kernel::cache().join(format!("tmp-{}-{count}", std::process::id()));
+        fs::create_dir_all(&path)
+            .map_err(|e| failed(format!("cannot create '{}': {e}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,184 @@
+//! The live tests, again, on other kernels.
+//!
+//! Boots each kernel with the live test binary (`crates/app/tests/live.rs`) as `/init` and makes
+//! every test of the guest a trial of this binary, named `<kernel>/<test>`. Boots two kernels;
+//! with `HUGEWISE_SOAK=1` all.
+
+#![forbid(unsafe_code)]
+
+use libtest_mimic::{Arguments, Completion, Trial};
+use serde_json::Value;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use xtask::vm::guest::{LIVE, Outcome, outcomes};
+use xtask::vm::{self, Config, Error};
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let trials: Vec<Trial> = if args.list {
+        kernels()
+            .iter()
+            .map(|k| Trial::test(format!("{k}/boot"), || Ok(())))
+            .collect()
+    } else {
+        run_guests(&args)
+    };
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn soak() -> bool {
+    env::var_os("HUGEWISE_SOAK").is_some()
+}
+
+fn kernels() -> Vec<&'static str> {
+    if soak() {
+        vec!["6.12", "6.1", "5.10", "newest"]
+    } else {
+        vec!["6.12", "6.1"]
+    }
+}
+
+/// A filter such as `6.1/` or `6.12/collapse` boots that kernel only.
+fn wanted(args: &Arguments, kernel: &str) -> bool {
+    let chosen = args.filter.as_ref().and_then(|f| f.split_once('/'));
+    chosen.is_none_or(|(chosen, _)| chosen == kernel)
+}
+
+fn run_guests(args: &Arguments) -> Vec<Trial> {
+    let kernels = kernels().into_iter().filter(|kernel| wanted(args, kernel));
+    match build() {
+        Ok(programs) => kernels
+            .flat_map(|kernel| run_guest(kernel, &programs))
+            .collect(),
+        Err(error) => {
+            let text = error.to_string();
+            let skip = matches!(error, Error::Unavailable(_));
+            kernels
+                .map(|kernel| boot_trial(kernel, skip, &text))
+                .collect()
+        }
+    }
+}
+
+struct Programs {
+    live: PathBuf,
+    hugewise: PathBuf,
+}
+
+fn run_guest(kernel: &'static str, programs: &Programs) -> Vec<Trial> {
+    let mut config = Config::new(kernel, &programs.live);
+    config
+        .files
+        .push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
+    if soak() {
+        config.append = "HUGEWISE_SOAK=1".to_string();
+        config.time_limit *= 6;
+    }
+    let output = vm::run(&config, &mut |line| {
+        if let Some((_, line)) = line.split_once(LIVE) {
+            println!("{kernel}| {line}");
+        }
+    });
+    let output = match output {
+        Ok(output) => output,
+        Err(Error::Unavailable(reason)) => return vec![boot_trial(kernel, true, &reason)],
+        Err(Error::Failed(why)) => return vec![boot_trial(kernel, false, &why)],
+    };
+    println!(
+        "{kernel}| ended after {:.1} s",
+        output.elapsed.as_secs_f64()
+    );
+    let Some(results) = output.results else {
+        let end = vm::tail(&output.serial);
+        return vec![boot_trial(
+            kernel,
+            false,
+            &format!("no results; its end:\n{end}"),
+        )];
+    };
+    let mut trials: Vec<Trial> = outcomes(&results)
+        .into_iter()
+        .map(|(name, o)| trial(kernel, &name, o))
+        .collect();
+    if trials.is_empty() {
+        trials.push(boot_trial(kernel, false, "booted, but ran no test"));
+    }
+    trials
+}
+
+fn trial(kernel: &str, name: &str, outcome: Outcome) -> Trial {
+    Trial::ignorable_test(format!("{kernel}/{name}"), move || match outcome {
+        Outcome::Passed => Ok(Completion::Completed),
+        Outcome::Skipped(reason) => Ok(Completion::ignored_with(reason)),
+        Outcome::Failed(message) => Err(message.into()),
+    })
+}
+
+/// Stands for a guest that gave no results.
+fn boot_trial(kernel: &str, skip: bool, why: &str) -> Trial {
+    let why = why.to_string();
+    let outcome = if skip {
+        Outcome::Skipped(why)
+    } else {
+        Outcome::Failed(why)
+    };
+    trial(kernel, "boot", outcome)
+}
+
+/// Builds what the guest needs, or finds it built: the arguments are those of
+/// `cargo test --workspace`, so that nothing is compiled twice.
+fn build() -> vm::Result<Programs> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--workspace",
+            "--tests",
+            "--bins",
+            "--message-format=json",
+        ])
+        .current_dir(xtask::workspace_root())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|e| Error::Failed(format!("cannot start cargo: {e}")))?;
+    if !output.status.success() {
+        return Err(Error::Failed(
+            "cargo could not build the live tests: see above".into(),
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let programs = Programs {
+        live: executable(&messages, "test", "live")?,
+        hugewise: executable(&messages, "bin", "hugewise")?,
+    };
+    for program in [&programs.live, &programs.hugewise] {
+        if !is_static(program) {
+            return Err(Error::Unavailable(
+                "needs a static build: run through make test".into(),
+            ));
+        }
+    }
+    Ok(programs)
+}
+
+fn executable(messages: &[Value], kind: &str, name: &str) -> vm::Result<PathBuf> {
+    let found = messages.iter().find(|m| {
+        m["reason"] == "compiler-artifact"
+            && m["target"]["name"] == name
+            && m["target"]["kind"][0] == kind
+            && m["profile"]["test"] == (kind == "test")
+    });
+    let path = found
+        .and_then(|m| m["executable"].as_str())
+        .map(PathBuf::from);
+    path.ok_or_else(|| Error::Failed(format!("cargo build named no {kind} '{name}'")))
+}
+
+fn is_static(program: &Path) -> bool {
+    fs::read(program).is_ok_and(|bytes| vm::elf::is_static(&bytes))
+}
