@@ -45,28 +45,13 @@ fn file_and_path(text: &str) -> Result<(PathBuf, String), String> {
 }
 
 fn main() -> ExitCode {
-    let Command::Vm {
-        kernel,
-        memory_mib,
-        append,
-        time_limit_s,
-        init,
-        files,
-    } = Cli::parse().command;
+    let Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } =
+        Cli::parse().command;
     let time_limit = Duration::from_secs(time_limit_s);
-    let config = Config {
-        files,
-        memory_mib,
-        append,
-        time_limit,
-        ..Config::new(&kernel, &init)
-    };
+    let config = Config { files, memory_mib, append, time_limit, ..Config::new(&kernel, &init) };
     match vm::run(&config, &mut |line| println!("{line}")) {
         Ok(output) => {
-            eprintln!(
-                "the guest ended after {:.1} s",
-                output.elapsed.as_secs_f64()
-            );
+            eprintln!("the guest ended after {:.1} s", output.elapsed.as_secs_f64());
             ExitCode::SUCCESS
         }
         Err(error) => {

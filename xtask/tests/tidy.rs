@@ -9,29 +9,18 @@ use xtask::workspace_root;
 
 fn report(problems: impl IntoIterator<Item = Problem>) {
     let list: Vec<String> = problems.into_iter().map(|p| p.to_string()).collect();
-    assert!(
-        list.is_empty(),
-        "{} house rules broken:\n{}\n",
-        list.len(),
-        list.join("\n")
-    );
+    assert!(list.is_empty(), "{} house rules broken:\n{}\n", list.len(), list.join("\n"));
 }
 
 fn check(endings: &[&str], rule: fn(&TextFile) -> Vec<Problem>) {
     let files = collect(&workspace_root(), endings).expect("the working copy is readable");
-    assert!(
-        !files.is_empty(),
-        "no files with endings {endings:?} found: the walk is broken"
-    );
+    assert!(!files.is_empty(), "no files with endings {endings:?} found: the walk is broken");
     report(files.iter().flat_map(rule));
 }
 
 fn read(path: &str) -> Option<TextFile> {
     let text = fs::read_to_string(workspace_root().join(path)).ok()?;
-    Some(TextFile {
-        path: path.into(),
-        text,
-    })
+    Some(TextFile { path: path.into(), text })
 }
 
 #[test]
@@ -73,13 +62,8 @@ fn layers_keep_their_borders() {
 #[test]
 fn promises_name_existing_tests() {
     let spec = read("SPEC.md").expect("SPEC.md lists every promise with its test: write it");
-    assert!(
-        !promises::rows(&spec.text).is_empty(),
-        "SPEC.md:1: no table row: list the promises"
-    );
-    report(promises::promises(&spec, |path| {
-        read(path).map(|file| file.text)
-    }));
+    assert!(!promises::rows(&spec.text).is_empty(), "SPEC.md:1: no table row: list the promises");
+    report(promises::promises(&spec, |path| read(path).map(|file| file.text)));
 }
 
 #[test]
@@ -88,48 +72,27 @@ fn decisions_are_numbered_and_titled() {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let name = entry.expect("docs/adr is readable").file_name();
         let path = format!("docs/adr/{}", name.to_string_lossy());
-        report(promises::decision(
-            &read(&path).expect("a decision is a text file"),
-        ));
+        report(promises::decision(&read(&path).expect("a decision is a text file")));
     }
 }
 
 #[test]
 fn dependencies_have_one_version() {
-    report(deps::several_versions(
-        &read("Cargo.lock").expect("Cargo.lock is committed"),
-    ));
+    report(deps::several_versions(&read("Cargo.lock").expect("Cargo.lock is committed")));
 }
 
 #[test]
 fn dependencies_have_accepted_licences() {
-    let host = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .expect("rustc runs");
+    let host = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let host = String::from_utf8_lossy(&host.stdout).into_owned();
-    let host = host
-        .lines()
-        .find_map(|l| l.strip_prefix("host: "))
-        .expect("rustc names its host");
+    let host = host.lines().find_map(|l| l.strip_prefix("host: ")).expect("rustc names its host");
     // Only this platform's packages: the others need not have been downloaded.
     let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--offline",
-            "--format-version",
-            "1",
-            "--filter-platform",
-            host,
-        ])
+        .args(["metadata", "--offline", "--format-version", "1", "--filter-platform", host])
         .current_dir(workspace_root())
         .output()
         .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
     report(deps::licences(&metadata));
 }

@@ -18,10 +18,7 @@ use xtask::vm::{self, Config, Error};
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trials: Vec<Trial> = if args.list {
-        kernels()
-            .iter()
-            .map(|k| Trial::test(format!("{k}/boot"), || Ok(())))
-            .collect()
+        kernels().iter().map(|k| Trial::test(format!("{k}/boot"), || Ok(()))).collect()
     } else {
         run_guests(&args)
     };
@@ -33,11 +30,7 @@ fn soak() -> bool {
 }
 
 fn kernels() -> Vec<&'static str> {
-    if soak() {
-        vec!["6.12", "6.1", "5.10", "newest"]
-    } else {
-        vec!["6.12", "6.1"]
-    }
+    if soak() { vec!["6.12", "6.1", "5.10", "newest"] } else { vec!["6.12", "6.1"] }
 }
 
 /// A filter such as `6.1/` or `6.12/collapse` boots that kernel only.
@@ -49,15 +42,11 @@ fn wanted(args: &Arguments, kernel: &str) -> bool {
 fn run_guests(args: &Arguments) -> Vec<Trial> {
     let kernels = kernels().into_iter().filter(|kernel| wanted(args, kernel));
     match build() {
-        Ok(programs) => kernels
-            .flat_map(|kernel| run_guest(kernel, &programs))
-            .collect(),
+        Ok(programs) => kernels.flat_map(|kernel| run_guest(kernel, &programs)).collect(),
         Err(error) => {
             let text = error.to_string();
             let skip = matches!(error, Error::Unavailable(_));
-            kernels
-                .map(|kernel| boot_trial(kernel, skip, &text))
-                .collect()
+            kernels.map(|kernel| boot_trial(kernel, skip, &text)).collect()
         }
     }
 }
@@ -69,9 +58,7 @@ struct Programs {
 
 fn run_guest(kernel: &'static str, programs: &Programs) -> Vec<Trial> {
     let mut config = Config::new(kernel, &programs.live);
-    config
-        .files
-        .push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
+    config.files.push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
     if soak() {
         config.append = "HUGEWISE_SOAK=1".to_string();
         config.time_limit *= 6;
@@ -86,22 +73,13 @@ fn run_guest(kernel: &'static str, programs: &Programs) -> Vec<Trial> {
         Err(Error::Unavailable(reason)) => return vec![boot_trial(kernel, true, &reason)],
         Err(Error::Failed(why)) => return vec![boot_trial(kernel, false, &why)],
     };
-    println!(
-        "{kernel}| ended after {:.1} s",
-        output.elapsed.as_secs_f64()
-    );
+    println!("{kernel}| ended after {:.1} s", output.elapsed.as_secs_f64());
     let Some(results) = output.results else {
         let end = vm::tail(&output.serial);
-        return vec![boot_trial(
-            kernel,
-            false,
-            &format!("no results; its end:\n{end}"),
-        )];
+        return vec![boot_trial(kernel, false, &format!("no results; its end:\n{end}"))];
     };
-    let mut trials: Vec<Trial> = outcomes(&results)
-        .into_iter()
-        .map(|(name, o)| trial(kernel, &name, o))
-        .collect();
+    let mut trials: Vec<Trial> =
+        outcomes(&results).into_iter().map(|(name, o)| trial(kernel, &name, o)).collect();
     if trials.is_empty() {
         trials.push(boot_trial(kernel, false, "booted, but ran no test"));
     }
@@ -119,11 +97,7 @@ fn trial(kernel: &str, name: &str, outcome: Outcome) -> Trial {
 /// Stands for a guest that gave no results.
 fn boot_trial(kernel: &str, skip: bool, why: &str) -> Trial {
     let why = why.to_string();
-    let outcome = if skip {
-        Outcome::Skipped(why)
-    } else {
-        Outcome::Failed(why)
-    };
+    let outcome = if skip { Outcome::Skipped(why) } else { Outcome::Failed(why) };
     trial(kernel, "boot", outcome)
 }
 
@@ -131,36 +105,24 @@ fn boot_trial(kernel: &str, skip: bool, why: &str) -> Trial {
 /// `cargo test --workspace`, so that nothing is compiled twice.
 fn build() -> vm::Result<Programs> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--workspace",
-            "--tests",
-            "--bins",
-            "--message-format=json",
-        ])
+        .args(["build", "--workspace", "--tests", "--bins", "--message-format=json"])
         .current_dir(xtask::workspace_root())
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|e| Error::Failed(format!("cannot start cargo: {e}")))?;
     if !output.status.success() {
-        return Err(Error::Failed(
-            "cargo could not build the live tests: see above".into(),
-        ));
+        return Err(Error::Failed("cargo could not build the live tests: see above".into()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let messages: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
+    let messages: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let programs = Programs {
         live: executable(&messages, "test", "live")?,
         hugewise: executable(&messages, "bin", "hugewise")?,
     };
     for program in [&programs.live, &programs.hugewise] {
         if !is_static(program) {
-            return Err(Error::Unavailable(
-                "needs a static build: run through make test".into(),
-            ));
+            return Err(Error::Unavailable("needs a static build: run through make test".into()));
         }
     }
     Ok(programs)
@@ -173,9 +135,7 @@ fn executable(messages: &[Value], kind: &str, name: &str) -> vm::Result<PathBuf>
             && m["target"]["kind"][0] == kind
             && m["profile"]["test"] == (kind == "test")
     });
-    let path = found
-        .and_then(|m| m["executable"].as_str())
-        .map(PathBuf::from);
+    let path = found.and_then(|m| m["executable"].as_str()).map(PathBuf::from);
     path.ok_or_else(|| Error::Failed(format!("cargo build named no {kind} '{name}'")))
 }
 

@@ -1,3 +1,27 @@
+//! `hugewise`: huge pages, used wisely.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod cli;
+mod cmd;
+mod exit;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to stdout and are no error; everything else is a usage error.
+            let _ = error.print();
+            return if error.use_stderr() { exit::USAGE.into() } else { exit::OK.into() };
+        }
+    };
+    match cmd::run(cli) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            eprintln!("hugewise: {error:#}");
+            exit::of_error(&error).into()
+        }
+    }
+}

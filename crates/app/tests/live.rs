@@ -24,9 +24,7 @@ fn trials() -> Vec<Trial> {
         }),
         Trial::ignorable_test("guest_has_its_own_settings", || {
             if !init::is_guest() {
-                return Ok(Completion::ignored_with(
-                    "changes settings: only in a virtual machine",
-                ));
+                return Ok(Completion::ignored_with("changes settings: only in a virtual machine"));
             }
             let path = "/sys/kernel/mm/transparent_hugepage/enabled";
             fs::write(path, "madvise")?;

@@ -22,9 +22,7 @@ pub struct CpuPin {
 
 impl std::fmt::Debug for CpuPin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CpuPin")
-            .field("cpus_before", &self.before.count())
-            .finish_non_exhaustive()
+        f.debug_struct("CpuPin").field("cpus_before", &self.before.count()).finish_non_exhaustive()
     }
 }
 
@@ -37,19 +35,13 @@ impl std::fmt::Debug for CpuPin {
 pub fn pin_current_thread(cpu: u32) -> io::Result<CpuPin> {
     let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
     if cpu >= CpuSet::MAX_CPU {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "CPU number above 1023",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "CPU number above 1023"));
     }
     let before = sched_getaffinity(None)?;
     let mut only = CpuSet::new();
     only.set(cpu);
     sched_setaffinity(None, &only)?;
-    Ok(CpuPin {
-        before,
-        not_send: PhantomData,
-    })
+    Ok(CpuPin { before, not_send: PhantomData })
 }
 
 impl Drop for CpuPin {

@@ -112,9 +112,6 @@ mod tests {
     fn survives_the_way_through_an_io_error() {
         let error: io::Error = Errno(libc::ESRCH).into();
         assert_eq!(Errno::of(&error), Errno(libc::ESRCH));
-        assert_eq!(
-            Errno::of(&io::Error::other("not from the kernel")),
-            Errno(libc::EIO)
-        );
+        assert_eq!(Errno::of(&io::Error::other("not from the kernel")), Errno(libc::EIO));
     }
 }

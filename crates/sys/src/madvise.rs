@@ -76,10 +76,7 @@ pub fn advice_accepted(pidfd: BorrowedFd<'_>, advice_number: i32) -> Result<(), 
 ///
 /// Only for advice that cannot change contents, or for an empty range: the two callers above.
 fn advise_one(fd: i32, base: usize, len: usize, advice: i32) -> Result<u64, Errno> {
-    let range = libc::iovec {
-        iov_base: ptr::without_provenance_mut(base),
-        iov_len: len,
-    };
+    let range = libc::iovec { iov_base: ptr::without_provenance_mut(base), iov_len: len };
     let (vlen, flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
     // SAFETY: `range` lives across the call and the kernel only reads it, as one iovec. Its
     // address belongs to the target and is never dereferenced here. No caller can pass an advice
@@ -87,14 +84,7 @@ fn advise_one(fd: i32, base: usize, len: usize, advice: i32) -> Result<u64, Errn
     // process no Rust object changes under its owner.
     // WHY UNSAFE: neither rustix 1.1 nor std has process_madvise.
     let done = unsafe {
-        libc::syscall(
-            libc::SYS_process_madvise,
-            fd,
-            &raw const range,
-            vlen,
-            advice,
-            flags,
-        )
+        libc::syscall(libc::SYS_process_madvise, fd, &raw const range, vlen, advice, flags)
     };
     u64::try_from(done).map_err(|_| Errno::last())
 }
@@ -151,10 +141,7 @@ mod tests {
         let dont_need = advice_accepted(pidfd.as_fd(), libc::MADV_DONTNEED);
         child.kill()?;
         child.wait()?;
-        assert_eq!(
-            advice_accepted(pidfd.as_fd(), MADV_COLD),
-            Err(Errno(libc::ESRCH))
-        );
+        assert_eq!(advice_accepted(pidfd.as_fd(), MADV_COLD), Err(Errno(libc::ESRCH)));
         // Destructive advice is not on the kernel's list for other processes.
         assert_eq!(dont_need, Err(Errno(libc::EINVAL)));
         if cold == Err(Errno(libc::EPERM)) {
@@ -200,10 +187,7 @@ mod tests {
             };
             let mut found = [PageRegion::default(); 8];
             let scanned = pagemap::scan(map.as_fd(), &query, &mut found)?;
-            Ok(found[..scanned.regions]
-                .iter()
-                .map(|r| r.end - r.start)
-                .sum::<u64>())
+            Ok(found[..scanned.regions].iter().map(|r| r.end - r.start).sum::<u64>())
         };
         if huge_bytes() == Err(Errno(libc::ENOTTY)) {
             eprintln!("skipped: no PAGEMAP_SCAN before Linux 6.7");
@@ -242,11 +226,7 @@ mod tests {
         arena.advise(0..HUGE_LEN, LocalAdvice::HugePage)?;
         Child::say(&arena.addr().to_string());
         Child::wait_for_end_of_input();
-        let intact = arena
-            .as_slice()
-            .iter()
-            .enumerate()
-            .all(|(at, b)| usize::from(*b) == at % 251);
+        let intact = arena.as_slice().iter().enumerate().all(|(at, b)| usize::from(*b) == at % 251);
         Child::say(if intact { "intact" } else { "damaged" });
         Ok(())
     }
@@ -255,10 +235,7 @@ mod tests {
     fn unaligned_start_is_refused() -> std::io::Result<()> {
         let pidfd = PidFd::open(std::process::id())?;
         let answer = process_madvise(pidfd.as_fd(), 1, HUGE, RemoteAdvice::Cold);
-        assert!(
-            matches!(answer, Err(Errno(libc::EINVAL | libc::EPERM))),
-            "{answer:?}"
-        );
+        assert!(matches!(answer, Err(Errno(libc::EINVAL | libc::EPERM))), "{answer:?}");
         Ok(())
     }
 }

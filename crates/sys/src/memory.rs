@@ -73,20 +73,14 @@ impl Arena {
     fn map(len: usize, align: usize, flags: MapFlags) -> io::Result<Self> {
         let page = rustix::param::page_size();
         if len == 0 || !len.is_multiple_of(page) {
-            return Err(invalid(
-                "length is not a positive multiple of the page size",
-            ));
+            return Err(invalid("length is not a positive multiple of the page size"));
         }
         if !align.is_power_of_two() || align < page {
-            return Err(invalid(
-                "alignment is not a power of two of at least a page",
-            ));
+            return Err(invalid("alignment is not a power of two of at least a page"));
         }
         // The kernel aligns to pages, so `align - page` more always holds an aligned range.
         let slack = align - page;
-        let total = len
-            .checked_add(slack)
-            .ok_or_else(|| invalid("length overflows"))?;
+        let total = len.checked_add(slack).ok_or_else(|| invalid("length overflows"))?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: without MAP_FIXED and with no address asked for, the kernel picks a range that
         // nothing else uses.
@@ -95,11 +89,7 @@ impl Arena {
         let mapped: *mut u8 = mapped.cast();
         let head = mapped.addr().next_multiple_of(align) - mapped.addr();
         let start = NonNull::new(mapped.wrapping_add(head)).ok_or_else(|| invalid("null map"))?;
-        let arena = Self {
-            start,
-            len,
-            all_writable: true,
-        };
+        let arena = Self { start, len, all_writable: true };
         // The part to keep is owned by now: a failure below leaks no more than the trimmings.
         trim(mapped, head)?;
         trim(arena.start.as_ptr().wrapping_add(len), slack - head)?;
@@ -171,11 +161,7 @@ impl Arena {
         // reference into it exists. Every advice leaves initialized, mapped memory behind.
         // WHY UNSAFE: rustix's function is unsafe as well and lacks MADV_COLLAPSE.
         let answer = unsafe { libc::madvise(start.cast(), range.len(), advice.number()) };
-        if answer == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Takes write permission of `range` (bytes from the start, page aligned) away for good.
@@ -299,9 +285,7 @@ mod tests {
     #[should_panic(expected = "read-only")]
     fn read_only_memory_cannot_be_touched() {
         let mut arena = Arena::new(8192, 4096).expect("two pages can be mapped");
-        arena
-            .protect_read_only(4096..8192)
-            .expect("own memory can be protected");
+        arena.protect_read_only(4096..8192).expect("own memory can be protected");
         arena.touch(0);
     }
 
@@ -312,10 +296,7 @@ mod tests {
             arena.as_mut_slice()[0] = 4;
             arena
         });
-        assert_eq!(
-            arena.join().expect("the thread does not panic").as_slice()[0],
-            4
-        );
+        assert_eq!(arena.join().expect("the thread does not panic").as_slice()[0], 4);
         Ok(())
     }
 }

@@ -134,10 +134,7 @@ pub fn scan(fd: BorrowedFd<'_>, q: &ScanQuery, buf: &mut [PageRegion]) -> Result
     let answer =
         unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
     let regions = usize::try_from(answer).map_err(|_| Errno::last())?;
-    Ok(Scanned {
-        regions: regions.min(buf.len()),
-        walk_end: arg.walk_end,
-    })
+    Ok(Scanned { regions: regions.min(buf.len()), walk_end: arg.walk_end })
 }
 
 /// Tells whether the kernel can scan and knows `category`, by scanning nothing.
@@ -145,22 +142,13 @@ pub fn scan(fd: BorrowedFd<'_>, q: &ScanQuery, buf: &mut [PageRegion]) -> Result
 /// # Errors
 /// `ENOTTY`: no such ioctl (before Linux 6.7); `EINVAL`: the category is unknown.
 pub fn scan_supported(fd: BorrowedFd<'_>, category: u64) -> Result<(), Errno> {
-    let mut arg = scan_arg(&ScanQuery {
-        start: 0,
-        end: 0,
-        any_of: 0,
-        returned: category,
-    });
+    let mut arg = scan_arg(&ScanQuery { start: 0, end: 0, any_of: 0, returned: category });
     // SAFETY: `arg` lives across the call and has the size it states; with no buffer and an empty
     // range the kernel has nothing to write but `walk_end`.
     // WHY UNSAFE: no crate in use has this ioctl.
     let answer =
         unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PAGEMAP_SCAN, &raw mut arg) };
-    if answer >= 0 {
-        Ok(())
-    } else {
-        Err(Errno::last())
-    }
+    if answer >= 0 { Ok(()) } else { Err(Errno::last()) }
 }
 
 /// The argument for a query, without a buffer.
@@ -204,14 +192,8 @@ pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
     // SAFETY: `query` lives across the call and has the size it states; it offers no buffers for
     // the name and the build id, so the kernel writes nothing but `query` itself.
     // WHY UNSAFE: no crate in use has this ioctl.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_ioctl,
-            fd.as_raw_fd(),
-            PROCMAP_QUERY,
-            &raw mut query,
-        )
-    };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PROCMAP_QUERY, &raw mut query) };
     if answer >= 0 {
         return Presence::Present;
     }
@@ -252,15 +234,9 @@ mod tests {
     fn probes_known_and_unknown_categories() {
         let Some(file) = own_pagemap() else { return };
         assert_eq!(scan_supported(file.as_fd(), category::HUGE), Ok(()));
-        assert_eq!(
-            scan_supported(file.as_fd(), 1 << 63),
-            Err(Errno(libc::EINVAL))
-        );
+        assert_eq!(scan_supported(file.as_fd(), 1 << 63), Err(Errno(libc::EINVAL)));
         let not_a_pagemap = File::open("/proc/self/stat").expect("own stat opens");
-        assert_eq!(
-            scan_supported(not_a_pagemap.as_fd(), 0),
-            Err(Errno(libc::ENOTTY))
-        );
+        assert_eq!(scan_supported(not_a_pagemap.as_fd(), 0), Err(Errno(libc::ENOTTY)));
     }
 
     #[test]
@@ -283,16 +259,8 @@ mod tests {
         let mut buf = [PageRegion::default(); MAX_REGIONS];
         let scanned = scan(file.as_fd(), &query, &mut buf)?;
         let expected = [
-            PageRegion {
-                start: at(3),
-                end: at(5),
-                categories: category::PRESENT,
-            },
-            PageRegion {
-                start: at(700),
-                end: at(701),
-                categories: category::PRESENT,
-            },
+            PageRegion { start: at(3), end: at(5), categories: category::PRESENT },
+            PageRegion { start: at(700), end: at(701), categories: category::PRESENT },
         ];
         assert_eq!(&buf[..scanned.regions], &expected);
         assert_eq!(scanned.walk_end, at(1024));
@@ -315,12 +283,7 @@ mod tests {
         let mut buf = [PageRegion::default(); MAX_REGIONS];
         let (mut start, mut found, mut calls) = (arena.addr(), 0, 0);
         while start < end {
-            let query = ScanQuery {
-                start,
-                end,
-                any_of,
-                returned: any_of,
-            };
+            let query = ScanQuery { start, end, any_of, returned: any_of };
             let scanned = scan(file.as_fd(), &query, &mut buf)?;
             assert!(scanned.walk_end > start, "a scan must make progress");
             (start, found, calls) = (scanned.walk_end, found + scanned.regions, calls + 1);
@@ -333,21 +296,10 @@ mod tests {
     #[test]
     fn refuses_buffers_that_meet_the_kernel_bug() {
         let file = File::open("/proc/self/pagemap").expect("own pagemap opens");
-        let query = ScanQuery {
-            start: 0,
-            end: 0,
-            any_of: 0,
-            returned: 0,
-        };
+        let query = ScanQuery { start: 0, end: 0, any_of: 0, returned: 0 };
         let mut large = vec![PageRegion::default(); MAX_REGIONS + 1];
-        assert_eq!(
-            scan(file.as_fd(), &query, &mut large),
-            Err(Errno(libc::EINVAL))
-        );
-        assert_eq!(
-            scan(file.as_fd(), &query, &mut []),
-            Err(Errno(libc::EINVAL))
-        );
+        assert_eq!(scan(file.as_fd(), &query, &mut large), Err(Errno(libc::EINVAL)));
+        assert_eq!(scan(file.as_fd(), &query, &mut []), Err(Errno(libc::EINVAL)));
     }
 
     #[test]

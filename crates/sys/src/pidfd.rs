@@ -33,10 +33,7 @@ impl PidFd {
     /// Those of `poll(2)`: in practice only `ENOMEM`.
     pub fn has_exited(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         rustix::io::retry_on_intr(|| poll(&mut fds, Some(&now)))?;
         Ok(!fds[0].revents().is_empty())
     }

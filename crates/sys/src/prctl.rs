@@ -66,11 +66,7 @@ pub fn set_thp_disable_except_advised() -> Result<(), Errno> {
     // collapses may use, never the contents of memory.
     // WHY UNSAFE: rustix 1.1 has no argument for the flags.
     let answer = unsafe { libc::prctl(PR_SET_THP_DISABLE, on, flags, zero, zero) };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(Errno::last())
-    }
+    if answer == 0 { Ok(()) } else { Err(Errno::last()) }
 }
 
 /// Asks the kernel to kill this process when the *thread* that started it ends.
@@ -81,9 +77,7 @@ pub fn set_thp_disable_except_advised() -> Result<(), Errno> {
 /// # Errors
 /// None are documented; the kernel's answer is passed on.
 pub fn set_parent_death_signal() -> io::Result<()> {
-    Ok(rustix::process::set_parent_process_death_signal(Some(
-        Signal::KILL,
-    ))?)
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 #[cfg(test)]

@@ -30,11 +30,7 @@ impl Child {
             .expect("the test binary starts");
         let stdin = process.stdin.take();
         let stdout = BufReader::new(process.stdout.take().expect("stdout is piped"));
-        Self {
-            process,
-            stdin,
-            stdout,
-        }
+        Self { process, stdin, stdout }
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -48,9 +48,7 @@ pub fn several_versions(lock: &TextFile) -> Vec<Problem> {
 }
 
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.strip_prefix(key)?
-        .strip_prefix(" = \"")?
-        .strip_suffix('"')
+    line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"')
 }
 
 /// Packages of `cargo metadata` whose licence is missing or not accepted.
@@ -72,10 +70,7 @@ pub fn licences(metadata: &Value) -> Vec<Problem> {
 
 /// Evaluates a licence expression: one side of an OR is enough, an AND needs both.
 fn accepted(expression: &str) -> bool {
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let tokens: Vec<&str> = spaced.split_whitespace().collect();
     let mut at = 0;
     any_of(&tokens, &mut at) && at == tokens.len()
@@ -135,10 +130,7 @@ mod tests {
     fn two_versions_are_reported_at_the_second() {
         let text = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n\n\
                     [[package]]\nname = \"a\"\nversion = \"2.0.0\"\n";
-        let found = several_versions(&TextFile {
-            path: "Cargo.lock".into(),
-            text: text.into(),
-        });
+        let found = several_versions(&TextFile { path: "Cargo.lock".into(), text: text.into() });
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, 6);
         assert!(found[0].what.starts_with("a in versions 1.0.0 and 2.0.0"));

@@ -6,24 +6,15 @@ use super::{Problem, TextFile};
 const CORE_MUST_NOT_IMPORT: [(&str, &str); 11] = [
     ("hugewise_sys", "core is pure: pass the data in"),
     ("hugewise_linux", "core is pure: pass the data in"),
-    (
-        "std::fs",
-        "hugewise-linux reads files, core gets their text",
-    ),
+    ("std::fs", "hugewise-linux reads files, core gets their text"),
     ("std::net", "core has no network"),
     ("std::env", "core is told its configuration"),
     ("std::thread", "core has no threads"),
     ("std::process", "core starts no programs"),
     ("std::time::Instant", "core is told the time"),
     ("std::time::SystemTime", "core is told the time"),
-    (
-        "std::collections::HashMap",
-        "its order changes from run to run: use BTreeMap",
-    ),
-    (
-        "std::collections::HashSet",
-        "its order changes from run to run: use BTreeSet",
-    ),
+    ("std::collections::HashMap", "its order changes from run to run: use BTreeMap"),
+    ("std::collections::HashSet", "its order changes from run to run: use BTreeSet"),
 ];
 
 /// `#![forbid(unsafe_code)]` in every crate root, and `unsafe` nowhere, outside `crates/sys`.
@@ -59,10 +50,7 @@ pub fn imports(file: &TextFile) -> Vec<Problem> {
     if file.path.starts_with("crates/core/src/") {
         forbidden(file, &CORE_MUST_NOT_IMPORT)
     } else if file.path.starts_with("crates/app/") {
-        forbidden(
-            file,
-            &[("hugewise_sys", "the app acts through hugewise-linux only")],
-        )
+        forbidden(file, &[("hugewise_sys", "the app acts through hugewise-linux only")])
     } else {
         Vec::new()
     }
@@ -79,11 +67,7 @@ fn forbidden(file: &TextFile, rules: &[(&str, &str)]) -> Vec<Problem> {
         for (banned, instead) in rules {
             let below = path.strip_prefix(banned);
             if below.is_some_and(|rest| rest.is_empty() || rest.starts_with("::")) {
-                found.push(Problem::new(
-                    &file.path,
-                    line,
-                    format!("uses {banned}: {instead}"),
-                ));
+                found.push(Problem::new(&file.path, line, format!("uses {banned}: {instead}")));
             }
         }
     }
@@ -116,20 +100,13 @@ fn expand(prefix: &str, tree: &str, out: &mut Vec<String>) {
     let Some(open) = tree.find('{') else {
         let path = tree.split(" as ").next().unwrap_or(tree).trim();
         let path = format!("{prefix}{path}");
-        out.push(
-            path.trim_start_matches("::")
-                .trim_end_matches("::self")
-                .to_string(),
-        );
+        out.push(path.trim_start_matches("::").trim_end_matches("::self").to_string());
         return;
     };
     let close = tree.rfind('}').unwrap_or(tree.len());
     let prefix = format!("{prefix}{}", tree[..open].trim());
     let (mut depth, mut start) = (0, open + 1);
-    for (at, c) in tree[..close]
-        .char_indices()
-        .skip_while(|&(at, _)| at <= open)
-    {
+    for (at, c) in tree[..close].char_indices().skip_while(|&(at, _)| at <= open) {
         match c {
             '{' => depth += 1,
             '}' => depth -= 1,
@@ -150,10 +127,7 @@ mod tests {
     const NONE: [usize; 0] = [];
 
     fn breaches(path: &str, text: &str) -> Vec<usize> {
-        let file = TextFile {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = TextFile { path: path.into(), text: text.into() };
         imports(&file).into_iter().map(|p| p.line).collect()
     }
 
@@ -161,14 +135,8 @@ mod tests {
     fn core_may_not_reach_outside() {
         let core = "crates/core/src/a.rs";
         assert_eq!(breaches(core, "use std::fs;\n"), [1]);
-        assert_eq!(
-            breaches(core, "\nuse std::{fmt, time::{Duration, Instant}};\n"),
-            [2]
-        );
-        assert_eq!(
-            breaches(core, "use std::{\n    collections::HashMap,\n};\n"),
-            [1]
-        );
+        assert_eq!(breaches(core, "\nuse std::{fmt, time::{Duration, Instant}};\n"), [2]);
+        assert_eq!(breaches(core, "use std::{\n    collections::HashMap,\n};\n"), [1]);
         assert_eq!(breaches(core, "fn f() { std::thread::yield_now() }\n"), [1]);
         assert_eq!(breaches(core, "use hugewise_linux::root as r;\n"), [1]);
         assert_eq!(breaches(core, "use std::net::{self};\n"), [1]);
@@ -185,39 +153,20 @@ mod tests {
 
     #[test]
     fn the_app_does_not_call_sys() {
-        assert_eq!(
-            breaches("crates/app/src/a.rs", "use hugewise_sys::pidfd;\n"),
-            [1]
-        );
-        assert_eq!(
-            breaches("crates/linux/src/a.rs", "use hugewise_sys::pidfd;\n"),
-            NONE
-        );
+        assert_eq!(breaches("crates/app/src/a.rs", "use hugewise_sys::pidfd;\n"), [1]);
+        assert_eq!(breaches("crates/linux/src/a.rs", "use hugewise_sys::pidfd;\n"), NONE);
     }
 
     #[test]
     fn unsafe_belongs_into_sys() {
         let check = |path: &str, text: &str| {
-            unsafe_code(&TextFile {
-                path: path.into(),
-                text: text.into(),
-            })
-            .len()
+            unsafe_code(&TextFile { path: path.into(), text: text.into() }).len()
         };
         assert_eq!(check("crates/app/src/a.rs", "fn f() { unsafe { g() } }"), 1);
         assert_eq!(check("crates/sys/src/a.rs", "fn f() { unsafe { g() } }"), 0);
-        assert_eq!(
-            check("crates/app/src/a.rs", "// unsafe\nfn f() { \"unsafe\" }"),
-            0
-        );
+        assert_eq!(check("crates/app/src/a.rs", "// unsafe\nfn f() { \"unsafe\" }"), 0);
         assert_eq!(check("crates/app/src/main.rs", "fn main() {}"), 1);
-        assert_eq!(
-            check(
-                "crates/app/src/main.rs",
-                "#![forbid(unsafe_code)]\nfn main() {}"
-            ),
-            0
-        );
+        assert_eq!(check("crates/app/src/main.rs", "#![forbid(unsafe_code)]\nfn main() {}"), 0);
         assert_eq!(check("crates/app/tests/live/init.rs", "fn f() {}"), 0);
     }
 }

@@ -94,10 +94,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str) -> TextFile {
-        TextFile {
-            path: "a.rs".into(),
-            text: text.into(),
-        }
+        TextFile { path: "a.rs".into(), text: text.into() }
     }
 
     #[test]
@@ -134,21 +131,14 @@ mod tests {
     #[test]
     fn unfinished_work_is_found_in_comments_and_code() {
         for word in UNFINISHED {
-            assert_eq!(
-                unfinished(&file(&format!("a\n// {word} b\n"))).len(),
-                1,
-                "{word}"
-            );
+            assert_eq!(unfinished(&file(&format!("a\n// {word} b\n"))).len(), 1, "{word}");
         }
         assert_eq!(unfinished(&file("let todos = todo(); // a method\n")), []);
     }
 
     #[test]
     fn ignored_tests_are_found() {
-        assert_eq!(
-            ignored_tests(&file("#[ignore = \"slow\"]\nfn f() {}\n")).len(),
-            1
-        );
+        assert_eq!(ignored_tests(&file("#[ignore = \"slow\"]\nfn f() {}\n")).len(), 1);
         assert_eq!(ignored_tests(&file("let ignore = a[ignore];\n")), []);
     }
 }

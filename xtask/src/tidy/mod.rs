@@ -24,11 +24,7 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_string(),
-            line,
-            what: what.into(),
-        }
+        Self { path: path.to_string(), line, what: what.into() }
     }
 }
 

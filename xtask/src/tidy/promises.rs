@@ -16,15 +16,8 @@ pub fn rows(text: &str) -> Vec<Row> {
     for (i, line) in lines.iter().enumerate() {
         let head = lines.get(i + 1).is_some_and(|next| is_ruler(next));
         if line.starts_with('|') && !is_ruler(line) && !head {
-            let last = line
-                .trim_end_matches('|')
-                .rsplit('|')
-                .next()
-                .unwrap_or_default();
-            found.push(Row {
-                line: i + 1,
-                tests: named_tests(last),
-            });
+            let last = line.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+            found.push(Row { line: i + 1, tests: named_tests(last) });
         }
     }
     found
@@ -54,9 +47,7 @@ pub fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<P
         }
         for (file, name) in &row.tests {
             match read(file) {
-                None => report(format!(
-                    "no file '{file}': write the path from the top folder"
-                )),
+                None => report(format!("no file '{file}': write the path from the top folder")),
                 Some(text) if !has_test(&text, name) => {
                     report(format!(
                         "no test or trial '{name}' in {file}: write it or correct this"
@@ -84,18 +75,10 @@ pub fn decision(file: &TextFile) -> Vec<Problem> {
         && name.ends_with(".md");
     let mut found = Vec::new();
     if !numbered {
-        found.push(Problem::new(
-            &file.path,
-            1,
-            "name it NNNN-title.md, numbered from 0001 on",
-        ));
+        found.push(Problem::new(&file.path, 1, "name it NNNN-title.md, numbered from 0001 on"));
     }
     if !file.text.starts_with("# ") {
-        found.push(Problem::new(
-            &file.path,
-            1,
-            "start it with its title: '# ...'",
-        ));
+        found.push(Problem::new(&file.path, 1, "start it with its title: '# ...'"));
     }
     found
 }
@@ -106,25 +89,16 @@ mod tests {
 
     fn check(row: &str) -> Vec<String> {
         let text = format!("# S\n\n| promise | shown by |\n|---|---|\n{row}\n");
-        let spec = TextFile {
-            path: "SPEC.md".into(),
-            text,
-        };
+        let spec = TextFile { path: "SPEC.md".into(), text };
         let read = |path: &str| {
             (path == "a/t.rs").then(|| "fn one() {}\nTrial::test(\"two\", f)".to_string())
         };
-        promises(&spec, read)
-            .into_iter()
-            .map(|p| p.to_string())
-            .collect()
+        promises(&spec, read).into_iter().map(|p| p.to_string()).collect()
     }
 
     #[test]
     fn existing_tests_and_trials_are_accepted() {
-        assert_eq!(
-            check("| p | `a/t.rs::one`, `a/t.rs::two` |"),
-            Vec::<String>::new()
-        );
+        assert_eq!(check("| p | `a/t.rs::one`, `a/t.rs::two` |"), Vec::<String>::new());
         assert_eq!(check("| p | `a/t.rs::module::one` |"), Vec::<String>::new());
     }
 
@@ -137,14 +111,8 @@ mod tests {
 
     #[test]
     fn decisions_are_numbered_and_titled() {
-        let file = |path: &str, text: &str| TextFile {
-            path: path.into(),
-            text: text.into(),
-        };
-        assert_eq!(
-            decision(&file("docs/adr/0001-four-crates.md", "# Four crates\n")),
-            []
-        );
+        let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
+        assert_eq!(decision(&file("docs/adr/0001-four-crates.md", "# Four crates\n")), []);
         assert_eq!(decision(&file("docs/adr/notes.md", "text\n")).len(), 2);
     }
 }

@@ -86,10 +86,7 @@ pub fn words(text: &str, word: &str) -> Vec<usize> {
         let after = text[at + word.len()..].chars().next();
         !before.is_some_and(is_word) && !after.is_some_and(is_word)
     };
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(|&at| whole(at))
-        .collect()
+    text.match_indices(word).map(|(at, _)| at).filter(|&at| whole(at)).collect()
 }
 
 /// The line, counted from 1, of a byte offset.
@@ -109,11 +106,8 @@ pub struct Function {
 pub fn functions(masked: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(masked, "fn") {
-        let name: String = masked[at + 2..]
-            .trim_start()
-            .chars()
-            .take_while(|&c| is_word(c))
-            .collect();
+        let name: String =
+            masked[at + 2..].trim_start().chars().take_while(|&c| is_word(c)).collect();
         if name.is_empty() {
             continue; // a function pointer type
         }
@@ -181,14 +175,7 @@ mod tests {
     fn finds_functions_with_bodies() {
         let text = "trait T { fn a(&self) -> [u8; 2]; }\nfn b(f: fn(u8)) {\n if x { y }\n}\n";
         let found = functions(&mask(text));
-        assert_eq!(
-            found,
-            [Function {
-                name: "b".into(),
-                first: 2,
-                last: 4
-            }]
-        );
+        assert_eq!(found, [Function { name: "b".into(), first: 2, last: 4 }]);
     }
 
     #[test]
@@ -198,10 +185,7 @@ mod tests {
 
     #[test]
     fn finds_the_test_tail() {
-        assert_eq!(
-            test_tail("fn a() {}\n#[cfg(test)]\nmod tests {\n}\n"),
-            Some(2)
-        );
+        assert_eq!(test_tail("fn a() {}\n#[cfg(test)]\nmod tests {\n}\n"), Some(2));
         assert_eq!(test_tail("#[cfg(test)]\nfn helper() {}\n"), None);
     }
 }

@@ -57,8 +57,7 @@ impl Archive {
             name_size,
             checksum,
         ] {
-            self.bytes
-                .extend_from_slice(format!("{field:08x}").as_bytes());
+            self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
         }
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.push(0);
@@ -90,11 +89,7 @@ mod tests {
         assert!(heads.iter().all(|at| at % 4 == 0), "{heads:?}");
         let init = &text[heads[2]..];
         assert_eq!(&init[6 + 6 * 8..6 + 7 * 8], "00000005", "size of the data");
-        assert_eq!(
-            &init[6 + 11 * 8..6 + 12 * 8],
-            "00000005",
-            "size of the name"
-        );
+        assert_eq!(&init[6 + 11 * 8..6 + 12 * 8], "00000005", "size of the name");
         assert_eq!(&init[110..115], "init\0");
         assert_eq!(&init[116..121], "hello");
     }

@@ -9,12 +9,7 @@ pub fn is_static(bytes: &[u8]) -> bool {
     let number = |at: u64, size: usize| -> Option<u64> {
         let at = usize::try_from(at).ok()?;
         let field = bytes.get(at..at.checked_add(size)?)?;
-        Some(
-            field
-                .iter()
-                .rev()
-                .fold(0, |sum, &byte| (sum << 8) | u64::from(byte)),
-        )
+        Some(field.iter().rev().fold(0, |sum, &byte| (sum << 8) | u64::from(byte)))
     };
     let (Some(table), Some(size), Some(count)) = (number(32, 8), number(54, 2), number(56, 2))
     else {

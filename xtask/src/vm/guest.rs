@@ -40,9 +40,7 @@ pub fn printable(line: &str) -> String {
 pub fn results(serial: &str) -> Option<String> {
     let begin = serial.rfind(BEGIN)?;
     let end = begin + serial[begin..].find(END)?;
-    let marked = serial[begin..end]
-        .lines()
-        .filter_map(|l| l.split_once(RESULT));
+    let marked = serial[begin..end].lines().filter_map(|l| l.split_once(RESULT));
     Some(marked.map(|(_, line)| format!("{line}\n")).collect())
 }
 
@@ -50,9 +48,7 @@ pub fn results(serial: &str) -> Option<String> {
 pub fn outcomes(results: &str) -> Vec<(String, Outcome)> {
     let mut found = Vec::new();
     for line in results.lines() {
-        let parts = line
-            .strip_prefix("test ")
-            .and_then(|rest| rest.split_once(" ... "));
+        let parts = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
         let Some((name, outcome)) = parts else {
             continue;
         };
@@ -69,9 +65,7 @@ pub fn outcomes(results: &str) -> Vec<(String, Outcome)> {
 }
 
 fn reason(ignored: &str) -> String {
-    let reason = ignored
-        .trim_start_matches("ignored")
-        .trim_start_matches([',', ' ']);
+    let reason = ignored.trim_start_matches("ignored").trim_start_matches([',', ' ']);
     let inner = reason.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
     inner.unwrap_or(reason).to_string()
 }
@@ -83,10 +77,7 @@ fn message(results: &str, name: &str) -> String {
         return "no message".into();
     };
     let rest = &results[at + head.len()..];
-    let ends = ["\n---- ", "\nfailures:\n"]
-        .iter()
-        .filter_map(|end| rest.find(end))
-        .min();
+    let ends = ["\n---- ", "\nfailures:\n"].iter().filter_map(|end| rest.find(end)).min();
     rest[..ends.unwrap_or(rest.len())].trim().to_string()
 }
 
@@ -108,18 +99,12 @@ mod tests {
             ("b", Outcome::Failed("broken at\nline two".into())),
             ("long::c", Outcome::Skipped("no PSI".into())),
         ];
-        assert_eq!(
-            outcomes(&results),
-            expected.map(|(name, o)| (name.to_string(), o))
-        );
+        assert_eq!(outcomes(&results), expected.map(|(name, o)| (name.to_string(), o)));
     }
 
     #[test]
     fn a_guest_that_died_has_no_results() {
-        assert_eq!(
-            results("@hugewise-results-begin\n@hw| test a ... ok\npanic\n"),
-            None
-        );
+        assert_eq!(results("@hugewise-results-begin\n@hw| test a ... ok\npanic\n"), None);
         assert_eq!(results(""), None);
     }
 

@@ -31,10 +31,7 @@ pub fn cache() -> PathBuf {
 pub fn fetch(series: &str) -> Result<PathBuf> {
     let Some(&(_, suite, prefix)) = SERIES.iter().find(|(name, ..)| *name == series) else {
         let known: Vec<&str> = SERIES.iter().map(|(name, ..)| *name).collect();
-        return Err(failed(format!(
-            "unknown kernel '{series}': take one of {}",
-            known.join(", ")
-        )));
+        return Err(failed(format!("unknown kernel '{series}': take one of {}", known.join(", "))));
     };
     let image = cache().join(series).join("vmlinuz");
     if image.is_file() {
@@ -44,9 +41,7 @@ pub fn fetch(series: &str) -> Result<PathBuf> {
     let apt = Apt::set_up(&scratch.0, suite)?;
     let names = apt.package_names()?;
     let package = choose(&names, prefix).ok_or_else(|| {
-        Error::Unavailable(format!(
-            "Debian's {suite} has no cloud kernel of series {series}"
-        ))
+        Error::Unavailable(format!("Debian's {suite} has no cloud kernel of series {series}"))
     })?;
     let unpacked = apt.unpack(&package)?;
     let vmlinuz = find_image(&unpacked)
@@ -91,10 +86,7 @@ fn choose(names: &str, prefix: &str) -> Option<String> {
 
 /// `6.12.117+deb12` as 6, 12, 117, 12.
 fn numbers(version: &str) -> Vec<u64> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|n| n.parse().ok())
-        .collect()
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
 }
 
 /// The addresses of Debian mirrors in apt's source files, in either of their two forms.
@@ -113,15 +105,9 @@ fn mirrors(sources: &str) -> Vec<String> {
 
 fn read_sources() -> String {
     let apt = Path::new("/etc/apt");
-    let folder = fs::read_dir(apt.join("sources.list.d"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let folder = fs::read_dir(apt.join("sources.list.d")).into_iter().flatten().flatten();
     let files = folder.map(|e| e.path()).chain([apt.join("sources.list")]);
-    files
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .collect::<Vec<_>>()
-        .join("\n")
+    files.filter_map(|path| fs::read_to_string(path).ok()).collect::<Vec<_>>().join("\n")
 }
 
 /// apt with sources, lists and cache in one folder.
@@ -148,9 +134,7 @@ impl Apt {
         }
         let text: String = mirrors.iter().filter_map(|m| stanza(m, suite)).collect();
         fs::write(folder.join("sources/guest.sources"), text).map_err(failed)?;
-        let apt = Self {
-            folder: folder.to_path_buf(),
-        };
+        let apt = Self { folder: folder.to_path_buf() };
         apt.call("apt-get", &["update", "-q"])?;
         Ok(apt)
     }
@@ -207,26 +191,19 @@ fn stanza(mirror: &str, suite: &str) -> Option<String> {
         (false, suite) => suite,
     };
     let head = format!("Types: deb\nURIs: {mirror}\nSuites: {suite}\nComponents: main\n");
-    let key = if Path::new(KEYRING).exists() {
-        format!("Signed-By: {KEYRING}\n")
-    } else {
-        String::new()
-    };
+    let key =
+        if Path::new(KEYRING).exists() { format!("Signed-By: {KEYRING}\n") } else { String::new() };
     Some(format!("{head}{key}\n"))
 }
 
 /// Runs a command; a failure is most often the network, so that tests skip with its last words.
 fn check(command: &mut Command) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|e| failed(format!("cannot start {name}: {e}")))?;
+    let output = command.output().map_err(|e| failed(format!("cannot start {name}: {e}")))?;
     if output.status.success() {
         return Ok(output);
     }
-    let words = String::from_utf8_lossy(&output.stderr)
-        .trim()
-        .replace('\n', "; ");
+    let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(Error::Unavailable(format!("{name} failed: {words}")))
 }
 
@@ -245,10 +222,7 @@ mod tests {
     fn the_newest_package_is_chosen_by_number() {
         let chosen = |prefix| choose(NAMES, prefix).unwrap();
         assert_eq!(chosen("6.1."), "linux-image-6.1.0-56-cloud-amd64-unsigned");
-        assert_eq!(
-            chosen("6.12."),
-            "linux-image-6.12.117+deb12-cloud-amd64-unsigned"
-        );
+        assert_eq!(chosen("6.12."), "linux-image-6.12.117+deb12-cloud-amd64-unsigned");
         assert_eq!(chosen(""), "linux-binary-7.3.4+deb13-cloud-amd64");
         assert_eq!(choose(NAMES, "5.10."), None);
     }
@@ -259,10 +233,7 @@ mod tests {
             # deb http://b.example/debian x main\n\
             deb [signed-by=/k] https://c.example/debian-security/ x main\n\
             deb https://d.example/other x main\nURIs: http://a.example/debian\n";
-        let expected = [
-            "http://a.example/debian",
-            "https://c.example/debian-security",
-        ];
+        let expected = ["http://a.example/debian", "https://c.example/debian-security"];
         assert_eq!(mirrors(sources), expected);
     }
 
@@ -270,9 +241,6 @@ mod tests {
     fn security_fixes_come_from_their_own_suite() {
         let security = stanza("http://a.example/debian-security", "bookworm").unwrap();
         assert!(security.contains("Suites: bookworm-security\n"));
-        assert_eq!(
-            stanza("http://a.example/debian-security", "trixie-backports"),
-            None
-        );
+        assert_eq!(stanza("http://a.example/debian-security", "trixie-backports"), None);
     }
 }

@@ -82,16 +82,9 @@ pub struct Output {
 /// Boots the kernel and waits for its end. `on_line` sees each line of the serial port as it comes.
 pub fn run(config: &Config, on_line: &mut dyn FnMut(&str)) -> Result<Output> {
     if std::env::consts::ARCH != "x86_64" {
-        return Err(Error::Unavailable(
-            "guest kernels need an x86-64 machine".into(),
-        ));
+        return Err(Error::Unavailable("guest kernels need an x86-64 machine".into()));
     }
-    if Command::new(QEMU)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_err()
-    {
+    if Command::new(QEMU).arg("--version").stdout(Stdio::null()).status().is_err() {
         let reason = format!("no {QEMU}: install Debian's package qemu-system-x86 (make deps)");
         return Err(Error::Unavailable(reason));
     }
@@ -108,16 +101,9 @@ pub fn run(config: &Config, on_line: &mut dyn FnMut(&str)) -> Result<Output> {
     child.wait().map_err(failed)?;
     let serial = serial.map_err(|serial| {
         let limit = config.time_limit.as_secs();
-        failed(format!(
-            "the guest did not finish within {limit} s; its end:\n{}",
-            tail(&serial)
-        ))
+        failed(format!("the guest did not finish within {limit} s; its end:\n{}", tail(&serial)))
     })?;
-    Ok(Output {
-        results: guest::results(&serial),
-        serial,
-        elapsed: started.elapsed(),
-    })
+    Ok(Output { results: guest::results(&serial), serial, elapsed: started.elapsed() })
 }
 
 fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
@@ -127,16 +113,7 @@ fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
         config.series, config.append
     );
     Command::new(QEMU)
-        .args([
-            "-accel",
-            "tcg",
-            "-cpu",
-            "max",
-            "-smp",
-            "2",
-            "-nographic",
-            "-no-reboot",
-        ])
+        .args(["-accel", "tcg", "-cpu", "max", "-smp", "2", "-nographic", "-no-reboot"])
         .args(["-nic", "none", "-m", &config.memory_mib.to_string()])
         .arg("-kernel")
         .arg(vmlinuz)
@@ -152,20 +129,14 @@ fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
 
 fn build_initramfs(config: &Config) -> Result<Vec<u8>> {
     let mut archive = cpio::Archive::default();
-    for folder in [
-        "dev", "proc", "sys", "tmp", "run", "bin", "etc", "root", "var", "var/lib",
-    ] {
+    for folder in ["dev", "proc", "sys", "tmp", "run", "bin", "etc", "root", "var", "var/lib"] {
         archive.folder(folder);
     }
     archive.console("dev/console");
     let init = [(config.init.clone(), "/init".to_string())];
     for (from, to) in init.iter().chain(&config.files) {
-        let bytes = fs::read(from).map_err(|e| {
-            failed(format!(
-                "cannot read '{}' for the guest: {e}",
-                from.display()
-            ))
-        })?;
+        let bytes = fs::read(from)
+            .map_err(|e| failed(format!("cannot read '{}' for the guest: {e}", from.display())))?;
         archive.file(to.trim_start_matches('/'), &bytes);
     }
     Ok(archive.finish())
@@ -179,13 +150,7 @@ fn stream(child: &mut Child) -> Receiver<String> {
             let mut reader = BufReader::new(stdout);
             let mut line = Vec::new();
             // A guest that prints without end must not fill our memory: lines are cut.
-            while reader
-                .by_ref()
-                .take(64 << 10)
-                .read_until(b'\n', &mut line)
-                .unwrap_or(0)
-                > 0
-            {
+            while reader.by_ref().take(64 << 10).read_until(b'\n', &mut line).unwrap_or(0) > 0 {
                 let text = guest::printable(&String::from_utf8_lossy(&line));
                 line.clear();
                 if sender.send(text).is_err() {

@@ -27,12 +27,7 @@ pub(crate) fn is_guest() -> bool {
 
 /// The program under test.
 pub(crate) fn hugewise() -> PathBuf {
-    Path::new(if is_guest() {
-        "/bin/hugewise"
-    } else {
-        env!("CARGO_BIN_EXE_hugewise")
-    })
-    .into()
+    Path::new(if is_guest() { "/bin/hugewise" } else { env!("CARGO_BIN_EXE_hugewise") }).into()
 }
 
 /// Runs the trials, in a guest as described above.

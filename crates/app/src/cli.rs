@@ -1,0 +1,225 @@
+//! The command line: syntax only. What a command does is in `cmd`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
+/// within budgets, on a stock kernel.
+#[derive(Debug, Parser)]
+#[command(name = "hugewise", version, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done, 1 error, 2 usage, 3 warnings found, 4 critical \
+findings, 5 partial, 6 refused by a safety rule.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour (NO_COLOR is honoured by 'auto')
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// Read /proc and /sys below this directory (a captured tree); nothing is changed then
+    #[arg(long, global = true, default_value = "/", value_name = "DIR")]
+    pub(crate) root: PathBuf,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// What this kernel and these privileges allow, and what hugewise does without the rest
+    Doctor,
+    /// The whole loop on a bundled workload, against THP 'never' and 'always', in about a minute
+    Try(TryArgs),
+    /// Huge pages of the machine and of its largest processes; what holds a running manager back
+    Status(StatusArgs),
+    /// A process's address space as a picture: one cell a region
+    Map(MapArgs),
+    /// Promote well-used memory in the background
+    Manage(ManageArgs),
+    /// Stop promoting until 'resume'; the manager keeps observing
+    Pause(DaemonArgs),
+    /// Promote again after 'pause'
+    Resume(DaemonArgs),
+    /// Put back every kernel setting that an ended manager left changed
+    Revert(RevertArgs),
+    /// Run the decisions of a recording again and compare
+    Replay(ReplayArgs),
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Internal: the memory that a probe or an experiment looks at
+    #[command(hide = true)]
+    Workload(WorkloadArgs),
+}
+
+/// Arguments of `try`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArgs {
+    /// Where the report goes
+    #[arg(long, default_value = "hugewise-try.html", value_name = "FILE")]
+    pub(crate) report: PathBuf,
+    /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 768MiB)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// Rounds of never, always and hugewise, interleaved
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) rounds: u32,
+    /// Run on the simulator, as without root or huge pages
+    #[arg(long)]
+    pub(crate) simulate: bool,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// Show so many processes
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
+    pub(crate) top: usize,
+    /// Only these processes (repeat or separate by commas)
+    #[arg(long, value_delimiter = ',', value_name = "PID")]
+    pub(crate) pid: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+/// Arguments of `map`.
+#[derive(Debug, Args)]
+pub(crate) struct MapArgs {
+    /// The process
+    pub(crate) pid: u32,
+    /// Write a picture to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Cells a line (default: what fits the terminal, at most 64)
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<usize>,
+}
+
+/// How to find a running manager.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DaemonArgs {
+    /// Directory of the manager's socket
+    #[arg(long, default_value = "/run/hugewise", value_name = "DIR")]
+    pub(crate) run_dir: PathBuf,
+}
+
+/// What `manage` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Faults hand out base pages, hugewise promotes in the background
+    Ingens,
+    /// Decides and journals, and never acts
+    Observe,
+}
+
+/// Arguments of `manage`.
+#[derive(Debug, Args)]
+pub(crate) struct ManageArgs {
+    /// What to do (default: the configuration's mode, which is 'ingens' unless set)
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArg>,
+    /// Only these processes (repeat or separate by commas)
+    #[arg(long, value_delimiter = ',', value_name = "PID")]
+    pub(crate) pid: Vec<u32>,
+    /// Stop when everything that is eligible now is huge or has a reason not to be
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Stop after this time, e.g. 90s or 10m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) r#for: Option<String>,
+    /// Do everything but the last step: no setting and no memory is changed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Leave all kernel settings as they are
+    #[arg(long)]
+    pub(crate) keep_settings: bool,
+    /// Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one configuration key, e.g. promote.utilization_percent=80
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Journal file (default: journal.jsonl in the state directory)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Record everything that is seen, for 'hugewise replay'
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Directory of the settings trail and the journal
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+/// Arguments of `revert`.
+#[derive(Debug, Args)]
+pub(crate) struct RevertArgs {
+    /// Directory of the settings trail
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    /// Show what would be put back
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A file written by 'manage --record'
+    pub(crate) file: PathBuf,
+    /// Configuration file to decide with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one configuration key
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// What `config` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Every key with its value and where that comes from
+    Show(ConfigArgs),
+    /// Say whether the configuration is valid
+    Check(ConfigArgs),
+}
+
+/// Which configuration.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one configuration key
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// Arguments of the hidden `workload`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkloadArgs {
+    /// Which one
+    pub(crate) kind: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+}
