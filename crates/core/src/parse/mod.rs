@@ -1,2 +1,0 @@
-//! stub
-pub mod size;
