@@ -4,6 +4,10 @@
 mod cli;
 mod cmd;
 mod exit;
+#[allow(dead_code)]
+mod journal;
+#[cfg(test)]
+mod scratch;
 
 use clap::Parser;
 use std::process::ExitCode;
