@@ -3,13 +3,12 @@
 //! The manager never stops for its journal. A line that cannot be written is dropped and counted,
 //! and the next one that can be written starts on a line of its own.
 
-use crate::exit;
+use crate::{exit, trust};
 use hugewise_core::record::Record;
 use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -206,20 +205,13 @@ fn open_checked(path: &Path) -> anyhow::Result<File> {
     })?;
     let file = File::from(fd);
     let meta = file.metadata()?;
-    let refused = |why: &str| {
-        exit::coded(exit::REFUSED, format!("journal {shown} {why}; or give --journal FILE"))
-    };
     if !meta.is_file() {
-        return Err(refused("is not a regular file: move it away"));
+        return Err(exit::coded(
+            exit::REFUSED,
+            format!("journal {shown} is not a regular file: give the path of one with --journal"),
+        ));
     }
-    if rustix::process::geteuid().is_root() {
-        if meta.uid() != 0 {
-            return Err(refused("does not belong to root: move it away, or chown it"));
-        }
-        if meta.permissions().mode() & 0o022 != 0 {
-            return Err(refused("can be written by others than root: chmod it to 0640"));
-        }
-    }
+    trust::check("journal", path, &meta)?;
     Ok(file)
 }
 
@@ -279,7 +271,7 @@ mod tests {
     use crate::scratch::Scratch;
     use serde_json::Value;
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn record(error: &str) -> Record {
         Record::Reload { error: Some(error.to_owned()) }
@@ -476,7 +468,7 @@ mod tests {
         let path = dir.join("j");
         fs::write(&path, "").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("root");
-        assert!(refused(&path).contains("written by others"));
+        assert!(refused(&path).contains("changed by others"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("root");
         std::os::unix::fs::chown(&path, Some(65_534), None).expect("root");
         assert!(refused(&path).contains("belong to root"));
