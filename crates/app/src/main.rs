@@ -3,6 +3,7 @@
 
 mod cli;
 mod cmd;
+mod config;
 #[allow(dead_code)]
 mod control;
 mod exit;
