@@ -275,7 +275,7 @@ proptest! {
         if let Ok(loaded) = load(Some(&path), &[]) {
             prop_assert!(loaded.config.check().is_ok());
         }
-        let _ = load(Some(&path), &[flag.clone()]);
+        let _ = load(Some(&path), std::slice::from_ref(&flag));
         let _ = load_from(dir.path(), None, &[format!("promote.warm={flag}")]);
     }
 }
