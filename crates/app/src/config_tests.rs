@@ -61,6 +61,17 @@ fn the_last_place_decides_and_is_remembered() {
 }
 
 #[test]
+fn sizes_may_have_units() {
+    let dir = Scratch::new();
+    fs::write(dir.join("hugewise.toml"), "quota.bytes_per_s = \"16 MiB\"").expect("written");
+    let set = flags(&["select.min_anon_bytes=1.5GiB", "journal.max_bytes=128 MiB"]);
+    let config = load_from(dir.path(), None, &set).expect("loads").config;
+    assert_eq!(config.quota.bytes_per_s, Bytes::mib(16));
+    assert_eq!(config.select.min_anon_bytes, Bytes::mib(1536));
+    assert_eq!(config.journal.max_bytes, Bytes::mib(128));
+}
+
+#[test]
 fn rules_of_later_files_are_tried_first() {
     let dir = Scratch::new();
     let rules = |names: &[&str]| {

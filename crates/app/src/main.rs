@@ -4,10 +4,9 @@
 mod cli;
 mod cmd;
 mod config;
-#[allow(dead_code)]
 mod control;
+mod daemon;
 mod exit;
-#[allow(dead_code)]
 mod journal;
 #[cfg(test)]
 mod scratch;
