@@ -4,6 +4,7 @@
 mod cli;
 mod cmd;
 mod exit;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;
