@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod probe;
 pub mod root;
 
 pub use hugewise_sys::cpu;
