@@ -3,7 +3,14 @@
 
 mod cli;
 mod cmd;
+#[allow(dead_code)]
+mod control;
 mod exit;
+#[allow(dead_code)]
+mod journal;
+#[cfg(test)]
+mod scratch;
+mod trust;
 mod view;
 
 use clap::Parser;

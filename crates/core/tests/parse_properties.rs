@@ -41,12 +41,7 @@ fn parse_with_all(bytes: &[u8]) {
         let _ = buddyinfo::free_blocks_at_or_above(&zones, order);
     }
     let stat = vmstat::parse(&text);
-    assert!(
-        stat.value
-            .delta(&stat.value)
-            .values()
-            .all(|growth| *growth == Some(0))
-    );
+    assert!(stat.value.delta(&stat.value).values().all(|growth| *growth == Some(0)));
     assert!(stat.problems.len() <= PROBLEMS_MAX);
     let _ = cgroup::parse(bytes).value.unit();
     let _ = meminfo::parse(&text);

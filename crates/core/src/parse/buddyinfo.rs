@@ -48,11 +48,7 @@ fn zone_line(line: &str) -> Option<ZoneFree> {
     let zone = words.next()?.to_owned();
     let free_blocks: Vec<u64> = words.map(decimal).collect::<Option<_>>()?;
     let usual = !free_blocks.is_empty() && free_blocks.len() <= ORDERS_MAX;
-    usual.then_some(ZoneFree {
-        node: decimal(node.trim())?,
-        zone,
-        free_blocks,
-    })
+    usual.then_some(ZoneFree { node: decimal(node.trim())?, zone, free_blocks })
 }
 
 /// Free pages in all blocks, and in the blocks of at least `order`.
@@ -131,10 +127,7 @@ Node 0, zone   Normal    835    603    663    486    266    106     57     41   
     #[test]
     fn counts_blocks_in_units_of_the_order() {
         let zones = parse(TEXT).value;
-        assert_eq!(
-            free_blocks_at_or_above(&zones, 9),
-            2 + 2 * 752 + 65 + 2 * 182
-        );
+        assert_eq!(free_blocks_at_or_above(&zones, 9), 2 + 2 * 752 + 65 + 2 * 182);
         assert_eq!(free_blocks_at_or_above(&zones, 10), 752 + 182);
         assert_eq!(free_blocks_at_or_above(&zones, 11), 0);
         assert_eq!(free_blocks_at_or_above(&zones, usize::MAX), 0);
@@ -152,30 +145,17 @@ Node 0, zone   Normal    835    603    663    486    266    106     57     41   
 
     #[test]
     fn total_leaves_out_dma_only() {
-        let zone = |zone: &str, free_blocks| ZoneFree {
-            node: 0,
-            zone: zone.into(),
-            free_blocks,
-        };
-        let zones = [
-            zone("DMA", vec![100, 0]),
-            zone("DMA32", vec![2, 0]),
-            zone("Normal", vec![0, 1]),
-        ];
+        let zone = |zone: &str, free_blocks| ZoneFree { node: 0, zone: zone.into(), free_blocks };
+        let zones =
+            [zone("DMA", vec![100, 0]), zone("DMA32", vec![2, 0]), zone("Normal", vec![0, 1])];
         assert_eq!(fmfi_total(&zones, 1), Some(0.5));
         assert_eq!(fmfi_total(&zones[..1], 1), None);
     }
 
     #[test]
     fn extreme_counts_do_not_overflow() {
-        let zones = vec![
-            ZoneFree {
-                node: 0,
-                zone: "Normal".into(),
-                free_blocks: vec![u64::MAX; 40]
-            };
-            100
-        ];
+        let zones =
+            vec![ZoneFree { node: 0, zone: "Normal".into(), free_blocks: vec![u64::MAX; 40] }; 100];
         assert!(fmfi_total(&zones, 9).is_some());
         assert_eq!(free_blocks_at_or_above(&zones, 0), u64::MAX);
     }

@@ -35,9 +35,7 @@ impl Cgroup {
 fn unit_in(path: &str) -> Option<&str> {
     let path = path.strip_suffix(DELETED).unwrap_or(path);
     let named = |part: &&str| {
-        UNIT_ENDINGS
-            .iter()
-            .any(|ending| part.len() > ending.len() && part.ends_with(ending))
+        UNIT_ENDINGS.iter().any(|ending| part.len() > ending.len() && part.ends_with(ending))
     };
     path.rsplit('/').find(named)
 }
@@ -50,17 +48,10 @@ pub fn parse(text: &[u8]) -> Parsed<Cgroup> {
         let line = String::from_utf8_lossy(bytes);
         let mut parts = line.splitn(3, ':');
         let hierarchy = parts.next().and_then(decimal::<u32>);
-        let (Some(hierarchy), Some(controllers), Some(path)) = (
-            hierarchy,
-            parts.next(),
-            parts.next().filter(|path| path.starts_with('/')),
-        ) else {
-            parsed.note(ParseError::new(
-                "cgroup",
-                number,
-                bytes,
-                "'id:controllers:/path'",
-            ));
+        let (Some(hierarchy), Some(controllers), Some(path)) =
+            (hierarchy, parts.next(), parts.next().filter(|path| path.starts_with('/')))
+        else {
+            parsed.note(ParseError::new("cgroup", number, bytes, "'id:controllers:/path'"));
             continue;
         };
         if hierarchy == 0 && controllers.is_empty() {
@@ -68,10 +59,7 @@ pub fn parse(text: &[u8]) -> Parsed<Cgroup> {
             continue;
         }
         for controller in controllers.split(',').filter(|name| !name.is_empty()) {
-            parsed
-                .value
-                .v1_paths
-                .insert(controller.to_owned(), path.to_owned());
+            parsed.value.v1_paths.insert(controller.to_owned(), path.to_owned());
         }
     }
     parsed
@@ -88,10 +76,7 @@ mod tests {
         assert_eq!(parsed.problems, []);
         let cgroup = parsed.value;
         assert_eq!(cgroup.v2_path.as_deref(), Some("/"));
-        assert_eq!(
-            cgroup.v1_paths.get("memory").map(String::as_str),
-            Some("/jobs/7ef7:1")
-        );
+        assert_eq!(cgroup.v1_paths.get("memory").map(String::as_str), Some("/jobs/7ef7:1"));
         assert!(cgroup.v1_paths.contains_key("cpuacct"));
         assert_eq!(cgroup.unit(), None);
     }
@@ -101,10 +86,7 @@ mod tests {
         let unit = |text: &str| parse(text.as_bytes()).value.unit().map(str::to_owned);
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope/sub";
         assert_eq!(unit(session).as_deref(), Some("x.scope"));
-        assert_eq!(
-            unit("0::/system.slice/redis.service").as_deref(),
-            Some("redis.service")
-        );
+        assert_eq!(unit("0::/system.slice/redis.service").as_deref(), Some("redis.service"));
         let gone = "0::/system.slice/redis.service (deleted)";
         assert_eq!(unit(gone).as_deref(), Some("redis.service"));
         let mixed = "1:name=systemd:/system.slice/cron.service\n0::/\n";

@@ -45,11 +45,7 @@ pub fn format(cpus: &BTreeSet<u32>) -> String {
         }
     }
     let written = ranges.iter().map(|(first, last)| {
-        if first == last {
-            first.to_string()
-        } else {
-            format!("{first}-{last}")
-        }
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     });
     written.collect::<Vec<_>>().join(",")
 }
@@ -63,26 +59,13 @@ mod tests {
         assert_eq!(parse("0-3,7\n"), Ok(BTreeSet::from([0, 1, 2, 3, 7])));
         assert_eq!(parse("\n"), Ok(BTreeSet::new()));
         assert_eq!(parse("8191").map(|cpus| cpus.len()), Ok(1));
-        assert_eq!(
-            format(&BTreeSet::from([0, 1, 2, 3, 7, 9, 10])),
-            "0-3,7,9-10"
-        );
+        assert_eq!(format(&BTreeSet::from([0, 1, 2, 3, 7, 9, 10])), "0-3,7,9-10");
         assert_eq!(format(&BTreeSet::from([u32::MAX])), "4294967295");
     }
 
     #[test]
     fn refuses_what_it_cannot_mean() {
-        for wrong in [
-            "3-1",
-            "8192",
-            "0-4294967295",
-            "a",
-            "1,,2",
-            "1-",
-            "-1",
-            "0-8:2/4",
-            "1 2",
-        ] {
+        for wrong in ["3-1", "8192", "0-4294967295", "a", "1,,2", "1-", "-1", "0-8:2/4", "1 2"] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

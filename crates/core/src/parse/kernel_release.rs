@@ -46,11 +46,7 @@ pub fn parse(text: &str) -> Result<KernelRelease, ParseError> {
     let (major, minor) = (required()?, required()?);
     // `6.18.` or a fourth number in a distribution's name is no reason to refuse the first two.
     let patch = parts.next().flatten().unwrap_or(0);
-    Ok(KernelRelease {
-        major,
-        minor,
-        patch,
-    })
+    Ok(KernelRelease { major, minor, patch })
 }
 
 #[cfg(test)]

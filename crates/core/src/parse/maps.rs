@@ -108,12 +108,10 @@ pub fn parse(text: &[u8]) -> Parsed<Vec<MapEntry>> {
 /// One line, or what was wanted where it went wrong.
 pub(super) fn map_line(line: &[u8]) -> Result<MapEntry, &'static str> {
     let mut rest = line;
-    let range = next_word(&mut rest)
-        .split_once('-')
-        .and_then(|(start, end)| {
-            let (start, end) = (hex(start)?, hex(end)?);
-            (start < end).then_some((start, end))
-        });
+    let range = next_word(&mut rest).split_once('-').and_then(|(start, end)| {
+        let (start, end) = (hex(start)?, hex(end)?);
+        (start < end).then_some((start, end))
+    });
     let (start, end) = range.ok_or("an address range")?;
     let perms = perms(next_word(&mut rest)).ok_or("permissions such as 'rw-p'")?;
     let offset = hex(next_word(&mut rest)).ok_or("an offset in hexadecimal")?;
@@ -124,36 +122,20 @@ pub(super) fn map_line(line: &[u8]) -> Result<MapEntry, &'static str> {
     let inode = decimal(next_word(&mut rest)).ok_or("an inode number")?;
     // The kernel pads the name to a column; names never start with a blank.
     let name = MapName::from_bytes(rest.trim_ascii_start());
-    Ok(MapEntry {
-        start,
-        end,
-        perms,
-        offset,
-        dev_major,
-        dev_minor,
-        inode,
-        name,
-    })
+    Ok(MapEntry { start, end, perms, offset, dev_major, dev_minor, inode, name })
 }
 
 /// Takes the bytes up to the next blank; empty when they are no text or none are left.
 fn next_word<'a>(rest: &mut &'a [u8]) -> &'a str {
     let text: &'a [u8] = rest;
-    let end = text
-        .iter()
-        .position(|byte| *byte == b' ')
-        .unwrap_or(text.len());
+    let end = text.iter().position(|byte| *byte == b' ').unwrap_or(text.len());
     *rest = text.get(end + 1..).unwrap_or_default();
     std::str::from_utf8(&text[..end]).unwrap_or_default()
 }
 
 fn hex(word: &str) -> Option<u64> {
     let digits_only = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if digits_only {
-        u64::from_str_radix(word, 16).ok()
-    } else {
-        None
-    }
+    if digits_only { u64::from_str_radix(word, 16).ok() } else { None }
 }
 
 fn hex32(word: &str) -> Option<u32> {
@@ -195,11 +177,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     fn reads_ranges_and_names() {
         let parsed = parse(TEXT.as_bytes());
         assert_eq!(parsed.problems, []);
-        let names: Vec<MapName> = parsed
-            .value
-            .iter()
-            .map(|entry| entry.name.clone())
-            .collect();
+        let names: Vec<MapName> = parsed.value.iter().map(|entry| entry.name.clone()).collect();
         let expected = [
             MapName::File("/usr/bin/a b (deleted)".into()),
             MapName::Heap,
@@ -211,10 +189,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         ];
         assert_eq!(names, expected);
         let first = &parsed.value[0];
-        assert_eq!(
-            (first.offset, first.dev_major, first.inode),
-            (0x2000, 0xfe, 247_278)
-        );
+        assert_eq!((first.offset, first.dev_major, first.inode), (0x2000, 0xfe, 247_278));
         assert_eq!(parsed.value[2].len_bytes(), 32 << 20);
         assert!(parsed.value[3].perms.shared && parsed.value[3].perms.write);
         assert!(parsed.value[6].perms.execute && !parsed.value[6].perms.read);

@@ -60,32 +60,15 @@ impl ParseError {
         let found = found.as_ref();
         // No character is longer than 4 bytes: a bound that spares converting a huge line.
         let start = &found[..found.len().min(4 * FOUND_CHARS_MAX)];
-        let found = String::from_utf8_lossy(start)
-            .chars()
-            .take(FOUND_CHARS_MAX)
-            .collect();
-        Self {
-            source,
-            line,
-            found,
-            wanted,
-        }
+        let found = String::from_utf8_lossy(start).chars().take(FOUND_CHARS_MAX).collect();
+        Self { source, line, found, wanted }
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source,
-            line,
-            found,
-            wanted,
-        } = self;
-        write!(
-            f,
-            "{source} line {line}: found '{}', wanted {wanted}",
-            found.escape_debug()
-        )
+        let Self { source, line, found, wanted } = self;
+        write!(f, "{source} line {line}: found '{}', wanted {wanted}", found.escape_debug())
     }
 }
 
@@ -102,10 +85,7 @@ pub struct Parsed<T> {
 
 impl<T: Default> Parsed<T> {
     fn empty() -> Self {
-        Self {
-            value: T::default(),
-            problems: Vec::new(),
-        }
+        Self { value: T::default(), problems: Vec::new() }
     }
 }
 
@@ -120,9 +100,7 @@ impl<T> Parsed<T> {
 /// Lines with their numbers from 1; empty ones are left out.
 fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = text.split(|byte| *byte == b'\n').enumerate();
-    lines
-        .map(|(index, line)| (index + 1, line))
-        .filter(|(_, line)| !line.is_empty())
+    lines.map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.is_empty())
 }
 
 /// An unsigned decimal number and nothing else: no sign (Rust would take a plus), no blanks.

@@ -118,12 +118,7 @@ impl Fields<'_> {
         let mut letters = text.chars();
         match (letters.next(), letters.next()) {
             (Some(letter), None) if letter.is_ascii_alphabetic() => Ok(letter),
-            _ => Err(ParseError::new(
-                "stat",
-                1,
-                text,
-                "one letter for the state in field 3",
-            )),
+            _ => Err(ParseError::new("stat", 1, text, "one letter for the state in field 3")),
         }
     }
 }
@@ -145,14 +140,8 @@ mod tests {
     #[test]
     fn reads_a_line_of_this_format() {
         let stat = parse(&text(b"cat")).expect("a complete line");
-        assert_eq!(
-            (stat.pid, stat.comm.as_str(), stat.state, stat.ppid),
-            (4132, "cat", 'R', 4125)
-        );
-        assert_eq!(
-            (stat.minflt, stat.majflt, stat.utime, stat.stime),
-            (100, 7, 11, 12)
-        );
+        assert_eq!((stat.pid, stat.comm.as_str(), stat.state, stat.ppid), (4132, "cat", 'R', 4125));
+        assert_eq!((stat.minflt, stat.majflt, stat.utime, stat.stime), (100, 7, 11, 12));
         assert_eq!((stat.num_threads, stat.starttime), (3, 46458));
         assert_eq!((stat.vsize, stat.rss_pages), (3_133_440, 381));
         assert_eq!((stat.processor, stat.rt_priority, stat.policy), (1, 0, 2));
@@ -161,14 +150,7 @@ mod tests {
 
     #[test]
     fn names_may_hold_anything() {
-        for name in [
-            b"a) R 1 (b".as_slice(),
-            b"",
-            b"tmux: server",
-            b"\xff\xfe",
-            b"))((",
-            b"a\nb",
-        ] {
+        for name in [b"a) R 1 (b".as_slice(), b"", b"tmux: server", b"\xff\xfe", b"))((", b"a\nb"] {
             let stat = parse(&text(name)).expect("only the name is odd");
             assert_eq!((stat.pid, stat.ppid), (4132, 4125));
             assert_eq!(stat.comm, String::from_utf8_lossy(name));

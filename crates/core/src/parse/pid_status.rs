@@ -85,21 +85,14 @@ fn store(status: &mut PidStatus, key: &str, value: &str) -> Result<(), &'static 
 }
 
 fn id_chain(value: &str) -> Option<Vec<u32>> {
-    let ids: Vec<u32> = value
-        .split_ascii_whitespace()
-        .map(decimal)
-        .collect::<Option<_>>()?;
+    let ids: Vec<u32> = value.split_ascii_whitespace().map(decimal).collect::<Option<_>>()?;
     (!ids.is_empty()).then_some(ids)
 }
 
 /// Exactly 16 digits: fewer would be a torn line and a set without its lower bits.
 fn capability_set(value: &str) -> Option<u64> {
     let plain = value.len() == 16 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if plain {
-        u64::from_str_radix(value, 16).ok()
-    } else {
-        None
-    }
+    if plain { u64::from_str_radix(value, 16).ok() } else { None }
 }
 
 #[cfg(test)]

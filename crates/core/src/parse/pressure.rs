@@ -58,19 +58,12 @@ fn stall(text: &str) -> Option<Stall> {
             _ => {}
         }
     }
-    Some(Stall {
-        avg10: found.0?,
-        avg60: found.1?,
-        avg300: found.2?,
-        total_us: found.3?,
-    })
+    Some(Stall { avg10: found.0?, avg60: found.1?, avg300: found.2?, total_us: found.3? })
 }
 
 /// Digits and a point only: Rust would take `inf`, `nan` and exponents too.
 fn percent(text: &str) -> Option<f64> {
-    let plain = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value: f64 = if plain {
         text.parse().ok()?
     } else {
@@ -89,12 +82,7 @@ mod tests {
                     full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
         let parsed = parse(text);
         assert_eq!(parsed.problems, []);
-        let some = Stall {
-            avg10: 1.5,
-            avg60: 0.25,
-            avg300: 0.0,
-            total_us: 123_456,
-        };
+        let some = Stall { avg10: 1.5, avg60: 0.25, avg300: 0.0, total_us: 123_456 };
         assert_eq!(parsed.value.some, Some(some));
         assert_eq!(parsed.value.full.map(|stall| stall.total_us), Some(7));
     }

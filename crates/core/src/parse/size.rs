@@ -48,11 +48,7 @@ impl Size {
             value /= 1024.0;
             unit = next;
         }
-        if unit == "B" {
-            format!("{} B", self.0)
-        } else {
-            format!("{value:.1} {unit}")
-        }
+        if unit == "B" { format!("{} B", self.0) } else { format!("{value:.1} {unit}") }
     }
 }
 
@@ -88,9 +84,7 @@ pub fn parse(text: &str) -> Result<Size, ParseError> {
     if text.starts_with('-') {
         return Err(error("a size that is not negative"));
     }
-    let unit_at = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let factor = unit_bytes(unit.trim_ascii_start())
         .ok_or_else(|| error("a unit such as KiB, MB, G or none for bytes"))?;
@@ -199,11 +193,7 @@ mod tests {
             ("0.3 KiB", "a whole number of bytes"),
         ];
         for (text, wanted) in cases {
-            assert_eq!(
-                parse(text).map_err(|error| error.wanted),
-                Err(wanted),
-                "{text:?}"
-            );
+            assert_eq!(parse(text).map_err(|error| error.wanted), Err(wanted), "{text:?}");
         }
     }
 

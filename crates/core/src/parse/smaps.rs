@@ -134,9 +134,7 @@ VmFlags: rd mr mw me
         let parsed = parse(TEXT.as_bytes());
         assert_eq!(parsed.problems, []);
         assert_eq!(parsed.value.len(), 2);
-        let [first, second] = &parsed.value[..] else {
-            unreachable!()
-        };
+        let [first, second] = &parsed.value[..] else { unreachable!() };
         assert_eq!(first.anon_huge_pages_bytes, Some(30 << 20));
         assert_eq!(first.thp_eligible, Some(true));
         let flags = first.vm_flags.as_deref().unwrap_or_default();
@@ -158,10 +156,7 @@ VmFlags: rd mr mw me
     fn a_rollup_is_one_entry() {
         let text = "559f3e9ef000-7ffe188cc000 ---p 00000000 00:00 0    [rollup]\nRss: 4 kB\n";
         let parsed = parse(text.as_bytes());
-        assert_eq!(
-            parsed.value[0].map.name,
-            MapName::Special("[rollup]".into())
-        );
+        assert_eq!(parsed.value[0].map.name, MapName::Special("[rollup]".into()));
         assert_eq!(parsed.value[0].rss_bytes, Some(4096));
     }
 }

@@ -44,25 +44,13 @@ mod tests {
 
     #[test]
     fn reads_pages() {
-        let expected = Statm {
-            size: 765,
-            resident: 406,
-            shared: 377,
-            text: 5,
-            data: 123,
-        };
+        let expected = Statm { size: 765, resident: 406, shared: 377, text: 5, data: 123 };
         assert_eq!(parse("765 406 377 5 0 123 0\n"), Ok(expected));
     }
 
     #[test]
     fn refuses_other_shapes() {
-        for wrong in [
-            "",
-            "1 2 3 4 5 6",
-            "1 2 3 4 5 6 7 8",
-            "1 2 3 4 5 6 x",
-            "1 -2 3 4 5 6 7",
-        ] {
+        for wrong in ["", "1 2 3 4 5 6", "1 2 3 4 5 6 7 8", "1 2 3 4 5 6 x", "1 -2 3 4 5 6 7"] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -46,9 +46,7 @@ pub fn parse(text: &str) -> Result<Choice, ParseError> {
     let mut options: Vec<String> = Vec::new();
     let mut selected = None;
     for word in text.split_ascii_whitespace() {
-        let chosen = word
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
+        let chosen = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let option = chosen.unwrap_or(word);
         if option.is_empty() || option.contains(['[', ']']) {
             return Err(error(word, "a value, in brackets if chosen"));
@@ -75,22 +73,12 @@ mod tests {
         assert_eq!(choice.selected, "madvise");
         assert_eq!(choice.options.len(), 5);
         assert!(choice.offers("defer+madvise") && !choice.offers("inherit"));
-        assert_eq!(
-            choice.to_string(),
-            "always defer defer+madvise [madvise] never"
-        );
+        assert_eq!(choice.to_string(), "always defer defer+madvise [madvise] never");
     }
 
     #[test]
     fn refuses_none_two_and_torn() {
-        for wrong in [
-            "",
-            "always never",
-            "[always] [never]",
-            "always [mad",
-            "[]",
-            "a [a]",
-        ] {
+        for wrong in ["", "always never", "[always] [never]", "always [mad", "[]", "a [a]"] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -22,10 +22,7 @@ impl VmStat {
     #[must_use]
     pub fn delta(&self, earlier: &Self) -> BTreeMap<String, Option<u64>> {
         let growth = |name: &str, now: u64| now.checked_sub(earlier.get(name)?);
-        self.0
-            .iter()
-            .map(|(name, now)| (name.clone(), growth(name, *now)))
-            .collect()
+        self.0.iter().map(|(name, now)| (name.clone(), growth(name, *now))).collect()
     }
 }
 
