@@ -35,7 +35,7 @@ pub enum MemoryLimit {
 }
 
 /// Where this program is accounted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OwnCgroup {
     /// Version; `None`: no cgroups, or not mounted.
     pub version: Option<CgroupVersion>,

@@ -1,6 +1,7 @@
 //! What files tell: presence, current values, and whether a setting could be written.
 
 use super::{Finding, Findings, cgroup, named};
+use crate::machine;
 use crate::root::Root;
 use hugewise_core::ownership::{THP_DIR, ThpFiles};
 use hugewise_core::parse::kernel_release::KernelRelease;
@@ -17,7 +18,7 @@ const ORDER_2_MIB: usize = 9;
 pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
     let mm = "sys/kernel/mm";
     let thp = |file: &str| format!("{THP_DIR}/{file}");
-    let size_dir = per_size_dir(root);
+    let size_dir = thp_files(root).per_size_dir;
     Findings::from([
         ("thp", transparent_huge_pages(root)),
         ("settings_writable", settings_writable(root)),
@@ -80,26 +81,9 @@ fn unreadable(root: &Root, error: &io::Error, witness: &str, why: &str) -> Findi
     }
 }
 
-/// `hugepages-2048kB`: the per-size directory of the PMD size.
-fn per_size_dir(root: &Root) -> String {
-    let size = root.read_line(format!("{THP_DIR}/hpage_pmd_size")).ok();
-    let bytes = size.and_then(|text| text.parse::<u64>().ok()).unwrap_or(2 << 20);
-    format!("hugepages-{}kB", bytes >> 10)
-}
-
 /// The THP settings as they are now.
 pub(super) fn thp_files(root: &Root) -> ThpFiles {
-    let per_size_dir = per_size_dir(root);
-    let selected = |file: &str| {
-        let line = root.read_line(format!("{THP_DIR}/{file}")).ok()?;
-        thp_choice::parse(&line).ok().map(|choice| choice.selected)
-    };
-    ThpFiles {
-        top: selected("enabled"),
-        per_size: selected(&format!("{per_size_dir}/enabled")),
-        defrag: selected("defrag"),
-        per_size_dir,
-    }
+    machine::thp_files(root, machine::geometry(root))
 }
 
 fn transparent_huge_pages(root: &Root) -> Finding {

@@ -11,12 +11,7 @@ pub(super) struct Row {
     pub(super) without: &'static str,
 }
 
-const fn row(
-    need: Need,
-    key: &'static str,
-    used_for: &'static str,
-    without: &'static str,
-) -> Row {
+const fn row(need: Need, key: &'static str, used_for: &'static str, without: &'static str) -> Row {
     Row { key, need, used_for, without }
 }
 
