@@ -64,6 +64,10 @@ fn presence(root: &Root, path: &str, witness: &str, why: &str) -> Finding {
 /// A one-line setting: present with its value.
 fn value(root: &Root, path: &str, witness: &str, why: &str) -> Finding {
     match root.read_line(path) {
+        // What every one of these files says when its mechanism is built in and switched off.
+        Ok(line) if matches!(line.as_str(), "0" | "N" | "0x0000") => {
+            Finding::absent(format!("switched off (/{path} is {line})"))
+        }
         Ok(line) => {
             let chosen = thp_choice::parse(&line).map(|choice| choice.selected);
             let detail: String = chosen.unwrap_or(line).chars().take(40).collect();

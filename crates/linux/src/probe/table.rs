@@ -23,8 +23,8 @@ use Need::{Required, Unused, Useful};
 pub(super) const MECHANISMS: &[Row] = &[
     row(Required, "thp", "huge pages at all", "nothing can be promoted"),
     row(Required, "pidfd", "act on the process that was meant", "nothing is acted on"),
-    row(Required, "process_madvise", "the call that promotes and demotes", "only reports"),
-    row(Required, "remote_collapse", "promote: make a region huge", "only reports"),
+    row(Required, "process_madvise", "the call that promotes and demotes", "hugewise only reports"),
+    row(Required, "remote_collapse", "promote: make a region huge", "hugewise only reports"),
     row(Useful, "remote_cold", "demote: split a huge page", "what is huge stays huge"),
     row(
         Useful,

@@ -23,19 +23,19 @@ impl Tier {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::A => {
-                "everything: huge pages are made and split from outside, and a split gives \
+                "the full set: huge pages are made and split from outside, and a split gives \
                  memory that was never used back to the kernel"
             }
             Self::B => {
-                "huge pages are made and split from outside, but a split frees nothing: memory \
+                "nearly full: huge pages are made and split from outside, but a split frees nothing: memory \
                  that was never used stays with the process"
             }
             Self::C => {
-                "huge pages are made and split from outside, at lower rates: page tables are \
+                "limited: huge pages are made and split from outside, at lower rates: page tables are \
                  read entry by entry, and splits free nothing"
             }
             Self::D => {
-                "no huge page can be made from outside a process: hugewise can only report, \
+                "the lowest: no huge page can be made from outside a process; hugewise can only report, \
                  split, and steer the kernel's own khugepaged"
             }
         }

@@ -96,11 +96,12 @@ fn privileges(features: &Features, all: &mut Vec<Advice>) {
         let names = missing.join(", ");
         let docker = "docker run --pid=host --cap-add=SYS_NICE --cap-add=SYS_PTRACE \
                       --cap-add=DAC_READ_SEARCH ...";
-        let (remedy, commands): (&str, &[&str]) = if features.container.is_some() {
-            ("As root on the host, or give the container what is missing:", &[docker])
-        } else {
-            ("Run it as root:", &["sudo hugewise doctor"])
-        };
+        let (remedy, commands): (&str, &[&str]) =
+            if features.container.is_some() && privileges.uid == Some(0) {
+                ("Run it on the host, or give the container what is missing:", &[docker])
+            } else {
+                ("Run it as root:", &["sudo hugewise doctor"])
+            };
         all.push(Advice::new(format!("Missing: {names}."), remedy, commands));
     } else if let Some(State::Refused(why)) =
         features.mechanism("process_madvise").map(|m| &m.state)

@@ -66,7 +66,7 @@ fn headline(out: &mut String, features: &Features, source: Source<'_>, paint: Pa
     let head = format!("Linux {release}: tier {:?}, {sure}", verdict.tier);
     let complete = !something_is_missing(features);
     push(out, &if complete { paint.good(&head) } else { paint.warn(&head) });
-    wrapped(out, "", &format!("Tier {:?}: {}.", verdict.tier, verdict.tier.meaning()));
+    wrapped(out, "", &format!("Tier {:?} is {}.", verdict.tier, verdict.tier.meaning()));
     for why in &verdict.not_proven {
         wrapped(out, "  ", &format!("not proven, by version only: {why}"));
     }
@@ -77,7 +77,9 @@ fn headline(out: &mut String, features: &Features, source: Source<'_>, paint: Pa
         (true, _) => "Everything that 'hugewise manage' needs is here.".to_owned(),
         (false, Source::Live) => {
             let names: Vec<&str> = missing(features).collect();
-            format!("'hugewise manage' cannot work fully here; not there: {}.", names.join(", "))
+            let how = if features.has("remote_collapse") { "not fully work" } else { "not work" };
+            let names = names.join(", ");
+            format!("'hugewise manage' would {how} here and now; missing or unproven: {names}.")
         }
         (false, Source::Tree(_)) => "What is needed could not all be confirmed.".to_owned(),
     };
@@ -107,16 +109,16 @@ fn row(out: &mut String, mechanism: &Mechanism, paint: Paint) {
     };
     let key = mechanism.key;
     push(out, &format!("  {key:<KEY_WIDTH$} {state} {}", mechanism.used_for));
-    let indent = " ".repeat(KEY_WIDTH + STATE_WIDTH + 4);
+    let indent = "      ";
     if let Some(why) = why {
-        wrapped(out, &indent, &format!("why: {why}"));
+        wrapped(out, indent, &format!("why: {why}"));
         if mechanism.need != Need::Unused {
-            wrapped(out, &indent, &format!("without: {}", mechanism.without));
+            wrapped(out, indent, &format!("without: {}", mechanism.without));
         }
     }
     if let Some(detail) = &mechanism.detail {
         let mut lines = String::new();
-        wrapped(&mut lines, &indent, detail);
+        wrapped(&mut lines, indent, detail);
         lines.lines().for_each(|line| push(out, &paint.dim(line)));
     }
 }
@@ -140,7 +142,7 @@ fn rights(out: &mut String, features: &Features, paint: Paint) {
             None => "unknown",
         };
         let optional = if cap.need == Need::Required { "" } else { ", optional" };
-        say(cap.name, &format!("{word:<8} {}{optional}", cap.used_for));
+        say(cap.name, &format!("{word}: {}{optional}", cap.used_for));
     }
     let yes_no = |answer: Option<bool>| match answer {
         Some(true) => "yes",
@@ -252,7 +254,7 @@ pub(crate) mod tests {
     #[test]
     fn the_conclusion_comes_first() {
         let text = shown(&features());
-        assert!(text.starts_with("Linux 6.18.44-test: tier A, proven\nTier A: "), "{text}");
+        assert!(text.starts_with("Linux 6.18.44-test: tier A, proven\nTier A is "), "{text}");
         assert!(text.contains("Everything that 'hugewise manage' needs is here."), "{text}");
     }
 
@@ -264,6 +266,7 @@ pub(crate) mod tests {
         assert!(text.contains("without: something else"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         let refused = shown(&with("remote_collapse", State::Refused("EPERM (1)".into())));
-        assert!(refused.contains("not there: remote_collapse."), "{refused}");
+        let refused = refused.replace('\n', " ");
+        assert!(refused.contains("unproven: remote_collapse."), "{refused}");
     }
 }
