@@ -54,12 +54,14 @@ pub(crate) fn for_features(features: &Features, source: Source<'_>) -> Vec<Advic
     privileges(features, &mut all);
     kernel(features, &mut all);
     settings(features, &mut all);
-    for (key, problem, remedy) in TRY_AGAIN {
-        if let Some(State::Unknown(why)) = state(key) {
-            if all.is_empty() {
-                all.push(Advice::new(format!("{problem}: {why}."), remedy, &["hugewise doctor"]));
+    if all.is_empty() {
+        all.extend(TRY_AGAIN.iter().find_map(|(key, problem)| match state(key) {
+            Some(State::Unknown(why)) => {
+                let problem = format!("{problem}: {why}.");
+                Some(Advice::new(problem, "Try again:", &["hugewise doctor"]))
             }
-        }
+            _ => None,
+        }));
     }
     if all.is_empty() {
         let (problem, remedy) = if something_is_missing(features) {
@@ -74,10 +76,10 @@ pub(crate) fn for_features(features: &Features, source: Source<'_>) -> Vec<Advic
 }
 
 /// What may be different a moment later.
-const TRY_AGAIN: [(&str, &str, &str); 3] = [
-    ("remote_collapse", "Promotion was not proven", "Try again:"),
-    ("contents_unchanged", "The probe did not finish", "Try again:"),
-    ("pagemap_exclusive_bit", "Sharing could not be looked at", "Try again:"),
+const TRY_AGAIN: [(&str, &str); 3] = [
+    ("remote_collapse", "Promotion was not proven"),
+    ("contents_unchanged", "The probe did not finish"),
+    ("pagemap_exclusive_bit", "Sharing could not be looked at"),
 ];
 
 fn privileges(features: &Features, all: &mut Vec<Advice>) {
@@ -171,12 +173,12 @@ mod tests {
 
     #[test]
     fn a_missing_useful_thing_is_no_failure_and_a_required_one_is() {
-        let useful = with("psi_memory", State::Absent("psi=0".into()));
+        let useful = with("psi_memory", &State::Absent("psi=0".into()));
         assert!(!something_is_missing(&useful));
-        let required = with("settings_writable", State::Refused("/sys is read-only".into()));
+        let required = with("settings_writable", &State::Refused("/sys is read-only".into()));
         assert!(something_is_missing(&required));
         assert!(commands(&required).contains("--keep-settings"));
-        let unknown = with("remote_collapse", State::Unknown("ENOMEM (12)".into()));
+        let unknown = with("remote_collapse", &State::Unknown("ENOMEM (12)".into()));
         assert!(something_is_missing(&unknown));
         assert_eq!(commands(&unknown), "hugewise doctor");
     }

@@ -240,7 +240,7 @@ pub(crate) mod tests {
     }
 
     /// The same with one mechanism in another state.
-    pub(crate) fn with(key: &str, state: State) -> Features {
+    pub(crate) fn with(key: &str, state: &State) -> Features {
         let mut all = features();
         all.mechanisms.iter_mut().filter(|m| m.key == key).for_each(|m| m.state = state.clone());
         all
@@ -261,11 +261,11 @@ pub(crate) mod tests {
     #[test]
     fn what_is_missing_says_why_and_what_happens_without() {
         let why = "a reason that is so long that it cannot stand in one line of the terminal";
-        let text = shown(&with("psi_memory", State::Absent(why.into())));
+        let text = shown(&with("psi_memory", &State::Absent(why.into())));
         assert!(text.contains("why: a reason"), "{text}");
         assert!(text.contains("without: something else"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        let refused = shown(&with("remote_collapse", State::Refused("EPERM (1)".into())));
+        let refused = shown(&with("remote_collapse", &State::Refused("EPERM (1)".into())));
         let refused = refused.replace('\n', " ");
         assert!(refused.contains("unproven: remote_collapse."), "{refused}");
     }
