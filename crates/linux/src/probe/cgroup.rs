@@ -1,7 +1,7 @@
 //! The cgroup that this program runs in. A promotion is charged to the *target's* cgroup; this
 //! one tells which version the machine uses, and bounds what a probe or a workload may use.
 
-use super::Finding;
+use super::{Finding, files};
 use crate::root::Root;
 use hugewise_core::parse::cgroup;
 use serde::Serialize;
@@ -92,7 +92,7 @@ fn limit(root: &Root, version: CgroupVersion) -> Option<MemoryLimit> {
 /// Whether memory is accounted by cgroup.
 pub(super) fn memcg(root: &Root) -> Finding {
     match version(root) {
-        None => Finding::absent("no memory cgroup is mounted"),
+        None => files::absent(root, MOUNT, "no memory cgroup is mounted"),
         Some(CgroupVersion::V1) => Finding::with("version 1"),
         Some(CgroupVersion::Hybrid) => Finding::with("version 1 for memory (hybrid)"),
         Some(CgroupVersion::V2) => {

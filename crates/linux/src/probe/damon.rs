@@ -1,6 +1,6 @@
 //! DAMON: whether it is there, and who has it. Never taken from anybody.
 
-use super::{Finding, named};
+use super::{Finding, files, named};
 use crate::root::Root;
 use std::io;
 
@@ -12,11 +12,8 @@ pub(super) fn look(root: &Root) -> Finding {
     let count = match root.read_line(format!("{ADMIN}/nr_kdamonds")) {
         Ok(text) => text.parse::<u32>().unwrap_or(0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return if root.has("sys/kernel/mm") {
-                Finding::absent("no CONFIG_DAMON_SYSFS (5.18 and later)")
-            } else {
-                Finding::unknown("sys/kernel/mm is missing")
-            };
+            let why = "no CONFIG_DAMON_SYSFS (5.18 and later)";
+            return files::absent(root, "sys/kernel/mm", why);
         }
         Err(error) => return Finding::refused(named(&error)),
     };

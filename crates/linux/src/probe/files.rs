@@ -49,7 +49,7 @@ pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
 }
 
 /// A directory that must be there for the absence of something below it to mean anything.
-fn absent(root: &Root, witness: &str, why: &str) -> Finding {
+pub(super) fn absent(root: &Root, witness: &str, why: &str) -> Finding {
     if root.has(witness) {
         Finding::absent(why)
     } else {
@@ -138,7 +138,7 @@ fn settings_writable(root: &Root) -> Finding {
     if root.is_live() {
         Finding::present()
     } else {
-        Finding::unknown("not this machine: cannot be asked")
+        Finding::unknown("can only be asked on the live machine")
     }
 }
 

@@ -56,7 +56,7 @@ const ENTRY_FRAME: u64 = (1 << 55) - 1;
 pub(super) fn prove(root: &Root, how: &ProbeChild, found: &Findings) -> Findings {
     let all = |why: &str| KEYS.iter().map(|key| (*key, Finding::unknown(why))).collect();
     if !root.is_live() {
-        return all("not this machine: the kernel behind this tree cannot be asked");
+        return all("can only be asked on the live machine");
     }
     let huge = root.read_line("sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok();
     let huge = huge.and_then(|text| text.parse().ok());
@@ -238,7 +238,9 @@ impl Prober {
         }
         let mut huge = self.huge_bytes()?;
         let mut moved = Moved::Nothing;
-        if cold.is_ok() && huge > 0 {
+        // Huge since its first touch (THP 'always'): made small, so that it can be promoted. Where
+        // it cannot be, it is left as it is, for the split below to be judged on.
+        if cold.is_ok() && collapse.is_ok() && huge > 0 {
             huge = self.split()?.0;
             moved = Moved::Something;
         }
@@ -257,11 +259,13 @@ impl Prober {
         if cold.is_ok() {
             let huge = self.huge_bytes()?;
             if huge == 0 {
+                // Also after the split above: that one was not measured.
                 let why = "no huge page could be made to split";
                 self.say("remote_cold", Finding::unknown(why));
                 self.say("split_frees_zero_pages", Finding::unknown(why));
             } else {
                 self.demote(huge)?;
+                moved = Moved::Something;
             }
         }
         Ok(moved)

@@ -45,8 +45,8 @@ impl Tier {
 /// A tier and how sure it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// The tier.
-    pub tier: Tier,
+    /// The tier; `None`: neither shown nor told by a release.
+    pub tier: Option<Tier>,
     /// Why it is not proven; empty when the kernel has just shown it on a child's memory.
     pub not_proven: Vec<String>,
 }
@@ -73,31 +73,40 @@ const SCAN_SINCE: (u32, u32) = (6, 7);
 /// First release whose splits give zero pages back.
 const ZERO_FREEING_SINCE: (u32, u32) = (6, 12);
 
-/// The tier: from what was shown where it was shown, else from the release. What neither tells is
-/// taken as missing.
+/// The tier: from what was shown where it was shown, else from the release.
 #[must_use]
 pub fn verdict(facts: &Facts<'_>) -> Verdict {
     let mut not_proven = Vec::new();
     if matches!(facts.thp, State::Absent(_)) {
-        return Verdict { tier: Tier::D, not_proven };
+        return Verdict { tier: Some(Tier::D), not_proven };
     }
     let mut holds = |name: &str, state: &State, since: (u32, u32)| match state {
-        State::Present => true,
-        State::Absent(_) => false,
+        State::Present => Some(true),
+        State::Absent(_) => Some(false),
         State::Refused(why) | State::Unknown(why) => {
             not_proven.push(format!("{name}: {why}"));
-            facts.release.is_some_and(|release| release.at_least(since.0, since.1))
+            facts.release.map(|release| release.at_least(since.0, since.1))
         }
     };
-    let tier = if !holds("promotion", facts.collapse, COLLAPSE_SINCE) {
-        Tier::D
-    } else if !holds("PAGEMAP_SCAN", facts.scan, SCAN_SINCE) {
-        Tier::C
-    } else if !holds("zero pages", facts.zero_freeing, ZERO_FREEING_SINCE) {
-        Tier::B
-    } else {
-        Tier::A
-    };
+    let steps = [
+        ("promotion", facts.collapse, COLLAPSE_SINCE, Tier::D),
+        ("PAGEMAP_SCAN", facts.scan, SCAN_SINCE, Tier::C),
+        ("zero pages", facts.zero_freeing, ZERO_FREEING_SINCE, Tier::B),
+    ];
+    let mut tier = Some(Tier::A);
+    for (name, state, since, tier_without) in steps {
+        match holds(name, state, since) {
+            Some(true) => {}
+            Some(false) => {
+                tier = Some(tier_without);
+                break;
+            }
+            None => {
+                tier = None;
+                break;
+            }
+        }
+    }
     Verdict { tier, not_proven }
 }
 
@@ -117,7 +126,7 @@ mod tests {
         State::Unknown("captured".into())
     }
 
-    fn judge(states: [&State; 3], version: &str) -> (Tier, usize) {
+    fn judge(states: [&State; 3], version: &str) -> (Option<Tier>, usize) {
         let [collapse, scan, zero_freeing] = states;
         let thp = &State::Present;
         let release = release(version);
@@ -128,22 +137,22 @@ mod tests {
     #[test]
     fn what_was_shown_wins_over_the_version() {
         let yes = State::Present;
-        assert_eq!(judge([&yes, &yes, &yes], "5.14.0-503.el9"), (Tier::A, 0));
-        assert_eq!(judge([&yes, &yes, &no()], "6.18.1"), (Tier::B, 0));
-        assert_eq!(judge([&yes, &no(), &no()], "6.18.1"), (Tier::C, 0));
-        assert_eq!(judge([&no(), &yes, &yes], "6.18.1"), (Tier::D, 0));
+        assert_eq!(judge([&yes, &yes, &yes], "5.14.0-503.el9"), (Some(Tier::A), 0));
+        assert_eq!(judge([&yes, &yes, &no()], "6.18.1"), (Some(Tier::B), 0));
+        assert_eq!(judge([&yes, &no(), &no()], "6.18.1"), (Some(Tier::C), 0));
+        assert_eq!(judge([&no(), &yes, &yes], "6.18.1"), (Some(Tier::D), 0));
     }
 
     #[test]
     fn the_version_decides_what_was_not_shown_and_this_is_said() {
         let u = unknown();
-        assert_eq!(judge([&u, &u, &u], "6.12.0"), (Tier::A, 3));
-        assert_eq!(judge([&u, &u, &u], "6.11.9"), (Tier::B, 3));
-        assert_eq!(judge([&u, &u, &u], "6.6.57"), (Tier::C, 2));
-        assert_eq!(judge([&u, &u, &u], "5.10.223"), (Tier::D, 1));
-        assert_eq!(judge([&u, &u, &u], "not a release"), (Tier::D, 1));
+        assert_eq!(judge([&u, &u, &u], "6.12.0"), (Some(Tier::A), 3));
+        assert_eq!(judge([&u, &u, &u], "6.11.9"), (Some(Tier::B), 3));
+        assert_eq!(judge([&u, &u, &u], "6.6.57"), (Some(Tier::C), 2));
+        assert_eq!(judge([&u, &u, &u], "5.10.223"), (Some(Tier::D), 1));
+        assert_eq!(judge([&u, &u, &u], "not a release"), (None, 1));
         let refused = State::Refused("EPERM (1)".into());
-        assert_eq!(judge([&refused, &State::Present, &refused], "6.18.44"), (Tier::A, 2));
+        assert_eq!(judge([&refused, &State::Present, &refused], "6.18.44"), (Some(Tier::A), 2));
     }
 
     #[test]
@@ -156,6 +165,6 @@ mod tests {
             zero_freeing: &yes,
             release: release("6.18.1"),
         };
-        assert_eq!(verdict(&facts), Verdict { tier: Tier::D, not_proven: vec![] });
+        assert_eq!(verdict(&facts), Verdict { tier: Some(Tier::D), not_proven: vec![] });
     }
 }

@@ -26,7 +26,7 @@ impl Advice {
 /// Whether something that `manage` needs is missing, or could not be shown to be there.
 pub(crate) fn something_is_missing(features: &Features) -> bool {
     let required = |need| need == Need::Required;
-    features.verdict.tier == Tier::D
+    features.verdict.tier.is_none_or(|tier| tier == Tier::D)
         || features.mechanisms.iter().any(|m| required(m.need) && m.state != State::Present)
         || features.privileges.caps.iter().any(|c| required(c.need) && c.held != Some(true))
         || features.privileges.initial_userns != Some(true)
@@ -96,11 +96,12 @@ fn privileges(features: &Features, all: &mut Vec<Advice>) {
     let missing = privileges.missing();
     if !missing.is_empty() {
         let names = missing.join(", ");
-        let docker = "docker run --pid=host --cap-add=SYS_NICE --cap-add=SYS_PTRACE \
-                      --cap-add=DAC_READ_SEARCH ...";
+        let flags: String =
+            missing.iter().map(|name| name.replace("CAP_", " --cap-add=")).collect();
+        let docker = format!("docker run --pid=host{flags} ...");
         let (remedy, commands): (&str, &[&str]) =
             if features.container.is_some() && privileges.uid == Some(0) {
-                ("Run it on the host, or give the container what is missing:", &[docker])
+                ("Run it on the host, or give the container what is missing:", &[&docker])
             } else {
                 ("Run it as root:", &["sudo hugewise doctor"])
             };
@@ -120,7 +121,7 @@ fn kernel(features: &Features, all: &mut Vec<Advice>) {
     if let Some(State::Absent(why)) = features.mechanism("thp").map(|m| &m.state) {
         let remedy = "Nothing here can help; a kernel with CONFIG_TRANSPARENT_HUGEPAGE=y can.";
         all.push(Advice::new(format!("{why}."), remedy, &[]));
-    } else if features.verdict.tier == Tier::D {
+    } else if features.verdict.tier == Some(Tier::D) {
         all.push(Advice::new(
             "This kernel cannot promote from outside a process.",
             "Linux 6.1 or later can (6.12 or later is best). Until then hugewise reports:",

@@ -63,15 +63,23 @@ fn headline(out: &mut String, features: &Features, source: Source<'_>, paint: Pa
     let release: String = release.chars().filter(|c| !c.is_control()).take(40).collect();
     let verdict = &features.verdict;
     let sure = if verdict.not_proven.is_empty() { "proven" } else { "NOT PROVEN" };
-    let head = format!("Linux {release}: tier {:?}, {sure}", verdict.tier);
+    let tier = verdict.tier.map_or_else(|| "unknown".to_owned(), |tier| format!("{tier:?}"));
     let complete = !something_is_missing(features);
+    let head = format!("Linux {release}: tier {tier}, {sure}");
     push(out, &if complete { paint.good(&head) } else { paint.warn(&head) });
-    wrapped(out, "", &format!("Tier {:?} is {}.", verdict.tier, verdict.tier.meaning()));
-    for why in &verdict.not_proven {
-        wrapped(out, "  ", &format!("not proven, by version only: {why}"));
+    if let Some(tier) = verdict.tier {
+        wrapped(out, "", &format!("Tier {tier:?} is {}.", tier.meaning()));
     }
-    if let Source::Tree(path) = source {
-        wrapped(out, "", &format!("Read from {}: functional proof is impossible.", path.display()));
+    match source {
+        Source::Tree(path) => {
+            let path = path.display();
+            wrapped(out, "", &format!("Read from {path}: by version only, nothing was proven."));
+        }
+        Source::Live => {
+            for why in &verdict.not_proven {
+                wrapped(out, "  ", &format!("not proven, by version only: {why}"));
+            }
+        }
     }
     let can = match (complete, source) {
         (true, _) => "Everything that 'hugewise manage' needs is here.".to_owned(),
@@ -224,7 +232,7 @@ pub(crate) mod tests {
         Features {
             kernel_release: Some("6.18.44-test".into()),
             kernel_version: Some((6, 18)),
-            verdict: Verdict { tier: Tier::A, not_proven: vec![] },
+            verdict: Verdict { tier: Some(Tier::A), not_proven: vec![] },
             thp_mode: Some(ThpMode::Madvise),
             mechanisms: mechanisms.map(present).to_vec(),
             privileges: Privileges {
