@@ -3,10 +3,10 @@
 
 mod cli;
 mod cmd;
-#[allow(dead_code)]
+mod config;
 mod control;
+mod daemon;
 mod exit;
-#[allow(dead_code)]
 mod journal;
 #[cfg(test)]
 mod scratch;
