@@ -27,16 +27,16 @@ impl Tier {
                  memory that was never used back to the kernel"
             }
             Self::B => {
-                "nearly full: huge pages are made and split from outside, but a split frees nothing: memory \
-                 that was never used stays with the process"
+                "nearly full: huge pages are made and split from outside, but a split frees \
+                 nothing: memory that was never used stays with the process"
             }
             Self::C => {
-                "limited: huge pages are made and split from outside, at lower rates: page tables are \
-                 read entry by entry, and splits free nothing"
+                "limited: huge pages are made and split from outside, at lower rates: page \
+                 tables are read entry by entry, and splits free nothing"
             }
             Self::D => {
-                "the lowest: no huge page can be made from outside a process; hugewise can only report, \
-                 split, and steer the kernel's own khugepaged"
+                "the lowest: no huge page can be made from outside a process; hugewise can \
+                 only report, split, and steer the kernel's own khugepaged"
             }
         }
     }
