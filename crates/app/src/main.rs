@@ -11,6 +11,7 @@ mod journal;
 #[cfg(test)]
 mod scratch;
 mod trust;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;
