@@ -41,8 +41,8 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<u8> {
 }
 
 fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
-    let config = Config::default();
     let mut missing = Vec::new();
+    let config = configuration(root, &mut missing);
     let mut world = Live::observer(root.clone());
     let began = world.now();
     let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
@@ -78,6 +78,20 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let watched = again.at.since(seen.at);
     let machine = again.machine.map(|m| machine(root, &m, &first, watched)).unwrap_or_default();
     Ok(View { geometry, machine, processes, more, left_alone, manager, missing })
+}
+
+/// The configuration that a manager would use here: it decides what is eligible and why.
+fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
+    if !root.is_live() {
+        return Config::default();
+    }
+    match crate::config::load(None, &[]) {
+        Ok(loaded) => loaded.config,
+        Err(error) => {
+            missing.push(format!("the configuration, so its defaults are used: {error:#}"));
+            Config::default()
+        }
+    }
 }
 
 /// The `n` largest targets.
