@@ -25,7 +25,8 @@ impl Paint {
         })
     }
 
-    /// No colour: files, pipes and tests.
+    /// No colour, whatever the environment.
+    #[cfg(test)]
     pub(crate) const fn plain() -> Self {
         Self(Ink::Plain)
     }
