@@ -19,22 +19,35 @@ struct Measured {
 
 pub(crate) fn run() -> Done {
     let size = Bytes::mib(number("HUGEWISE_BENCH_GIB", 4) << 10);
-    println!("A program with {size} of dense base pages, warmed; each variant once, in this order.\n");
+    println!(
+        "A program with {size} of dense base pages, warmed; each variant once, in this order.\n"
+    );
     let all = [
         khugepaged("khugepaged, defaults", size, &[], WATCH)?,
         khugepaged(
             "khugepaged, tuned hard",
             size,
-            &[("pages_to_scan", "1000000"), ("scan_sleep_millisecs", "0"),
-              ("alloc_sleep_millisecs", "0")],
+            &[
+                ("pages_to_scan", "1000000"),
+                ("scan_sleep_millisecs", "0"),
+                ("alloc_sleep_millisecs", "0"),
+            ],
             LIMIT,
         )?,
         ours("hugewise, defaults", size, &[])?,
         ours(
             "hugewise, told that stalls don't matter",
             size,
-            &["--set", "controller.lock_share_percent=100", "--set", "controller.cpu_percent=100",
-              "--set", "quota.bytes_per_s=16 GiB", "--set", "scan.cpu_percent=100"],
+            &[
+                "--set",
+                "controller.lock_share_percent=100",
+                "--set",
+                "controller.cpu_percent=100",
+                "--set",
+                "quota.bytes_per_s=16 GiB",
+                "--set",
+                "scan.cpu_percent=100",
+            ],
         )?,
     ];
     println!("| variant | MiB/s | against khugepaged's defaults | note |");
@@ -48,8 +61,12 @@ pub(crate) fn run() -> Done {
 }
 
 /// Waits until everything is huge or `limit` has passed; MiB/s and a note.
-fn watch(name: &'static str, pid: u32, size: Bytes, limit: Duration)
--> Result<Measured, Box<dyn std::error::Error>> {
+fn watch(
+    name: &'static str,
+    pid: u32,
+    size: Bytes,
+    limit: Duration,
+) -> Result<Measured, Box<dyn std::error::Error>> {
     let began = Instant::now();
     loop {
         std::thread::sleep(Duration::from_millis(100));
@@ -92,8 +109,11 @@ fn khugepaged(
     measured
 }
 
-fn ours(name: &'static str, size: Bytes, arguments: &[&str])
--> Result<Measured, Box<dyn std::error::Error>> {
+fn ours(
+    name: &'static str,
+    size: Bytes,
+    arguments: &[&str],
+) -> Result<Measured, Box<dyn std::error::Error>> {
     target::warm(size)?;
     let target = target::hold(size, &["--fill", "dense"])?;
     let pid = target.0.id();
@@ -113,6 +133,10 @@ fn call_times(journal: &std::path::Path) -> Result<String, Box<dyn std::error::E
         calls.extend(line["call"].as_f64().map(|ns| ns / 1e6));
         warms.extend(line["warm"].as_f64().map(|ns| ns / 1e6));
     }
-    Ok(format!("; call ms {}, {} warm-ups ms {}", super::spread(&calls, 2), warms.len(),
-        super::spread(&warms, 2)))
+    Ok(format!(
+        "; call ms {}, {} warm-ups ms {}",
+        super::spread(&calls, 2),
+        warms.len(),
+        super::spread(&warms, 2)
+    ))
 }

@@ -9,14 +9,23 @@ const WATCH: Duration = Duration::from_secs(60);
 
 pub(crate) fn run() -> Done {
     let size = Bytes::mib(number("HUGEWISE_BENCH_REST_GIB", 16) << 10);
-    println!("One managed program of {size}; {} s settled, {} s watched.\n", SETTLE.as_secs(),
-        WATCH.as_secs());
+    println!(
+        "One managed program of {size}; {} s settled, {} s watched.\n",
+        SETTLE.as_secs(),
+        WATCH.as_secs()
+    );
     println!("| memory | own CPU, % of a core | RSS | promised |");
     println!("|---|---|---|---|");
     // Base pages stay base pages only where nobody promotes: mode `observe`, which scans and
     // decides all the same. Unpaced, so that all its decisions are behind it.
-    let unpaced = ["--mode", "observe", "--set", "controller.lock_share_percent=100", "--set",
-        "quota.bytes_per_s=1 TiB"];
+    let unpaced = [
+        "--mode",
+        "observe",
+        "--set",
+        "controller.lock_share_percent=100",
+        "--set",
+        "quota.bytes_per_s=1 TiB",
+    ];
     one("dense base pages (mode observe)", size, &["--fill", "dense"], &unpaced)?;
     one("huge pages (mode ingens)", size, &["--fill", "dense", "--advise", "huge"], &[])
 }

@@ -18,7 +18,9 @@ const KINDS: [(&str, &[&str]); 3] = [
 
 pub(crate) fn run() -> Done {
     let rounds = number("HUGEWISE_BENCH_ROUNDS", 5);
-    println!("Own CPU, ms per GiB, {rounds} interleaved rounds: median [min..max]; ratio to ours.\n");
+    println!(
+        "Own CPU, ms per GiB, {rounds} interleaved rounds: median [min..max]; ratio to ours.\n"
+    );
     println!("| memory | hugewise | pagemap | smaps | pagemap / ours | smaps / ours |");
     println!("|---|---|---|---|---|---|");
     for (name, arguments) in KINDS {
@@ -60,7 +62,8 @@ fn cost_ms(work: impl FnOnce() -> Done) -> Result<f64, Box<dyn std::error::Error
 
 fn ours(pages: &mut PageReader, pagemap: &File, range: &std::ops::Range<u64>) -> Done {
     let mut populated = 0u64;
-    let each = |_, counts: hugewise_linux::pages::Counts| populated += u64::from(counts.populated());
+    let each =
+        |_, counts: hugewise_linux::pages::Counts| populated += u64::from(counts.populated());
     pages.count(pagemap, range.start, range.end, each, || false)?;
     if populated == 0 { Err("nothing is populated".into()) } else { Ok(()) }
 }
