@@ -274,7 +274,9 @@ fn bytes_or_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Bytes, D::
     }
     match Either::deserialize(from)? {
         Either::Number(bytes) => Ok(Bytes(bytes)),
-        Either::Text(text) => crate::parse::size::parse(&text).map_err(serde::de::Error::custom),
+        Either::Text(text) => crate::parse::size::parse(&text)
+            .map(|size| Bytes(size.bytes()))
+            .map_err(serde::de::Error::custom),
     }
 }
 

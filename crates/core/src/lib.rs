@@ -11,6 +11,7 @@
 
 pub mod config;
 pub mod engine;
+pub mod ownership;
 pub mod parse;
 pub mod policy;
 pub mod reason;

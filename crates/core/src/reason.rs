@@ -70,6 +70,7 @@ reasons! {
     NotWritable = "not_writable": "the mapping is not writable", "";
     SpecialMapping = "special_mapping": "a stack or a mapping made by the kernel", "";
     // Regions.
+    AlreadyHuge = "already_huge": "somebody else made it huge meanwhile", "";
     Empty = "empty": "no base page is populated", "";
     BelowThreshold = "below_threshold": "utilization is below promote.min_utilization_percent", "";
     OverBloatBudget = "over_bloat_budget":

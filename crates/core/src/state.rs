@@ -469,15 +469,16 @@ impl Target {
             Outcome::Withheld { .. } => {
                 region.hold = hold(REFUSED, SkipReason::WithheldByMode);
             }
+            Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => region.huge = true,
             Outcome::Skipped { reason, .. } => region.hold = hold(RECHECK, *reason),
-            Outcome::Failed { class, .. } => match class {
+            Outcome::Failed { class, reason, .. } => match class {
                 FailureClass::Transient => {
                     let wait = TRANSIENT_BASE.0 << (2 * u32::from(region.tries.min(4)));
                     region.tries = region.tries.saturating_add(1);
-                    region.hold = hold(Ns(wait), SkipReason::RetryLater);
+                    region.hold = hold(Ns(wait), *reason);
                 }
                 FailureClass::Refused | FailureClass::Other => {
-                    region.hold = hold(REFUSED, SkipReason::RefusedByKernel);
+                    region.hold = hold(REFUSED, *reason);
                 }
                 FailureClass::Permission => self.refused = Some(SkipReason::NoPermission),
                 FailureClass::Allocation | FailureClass::Cgroup => {}

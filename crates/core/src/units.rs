@@ -59,17 +59,7 @@ impl std::iter::Sum for Bytes {
 impl fmt::Display for Bytes {
     /// IEC units with one decimal from KiB on: `640 B`, `2.0 MiB`, `1.5 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-        if self.0 < 1024 {
-            return write!(f, "{} B", self.0);
-        }
-        let mut value = self.0 as f64 / 1024.0;
-        let mut unit = 0;
-        while value >= 1024.0 && unit + 1 < UNITS.len() {
-            value /= 1024.0;
-            unit += 1;
-        }
-        f.pad(&format!("{value:.1} {}", UNITS[unit]))
+        f.pad(&crate::parse::size::Size(self.0).rounded())
     }
 }
 

@@ -3,7 +3,14 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod actuator;
+pub mod instance;
+pub mod machine;
+pub mod pages;
+pub mod process;
 pub mod root;
+pub mod target;
+pub mod world;
 
 pub use hugewise_sys::cpu;
 pub use hugewise_sys::memory;

@@ -1,2 +1,156 @@
-//! stub
+//! Readers for the text the kernel writes under `/proc` and `/sys`, and for what users write.
+//!
+//! Nothing here opens a file: every function takes text. None of them panics, whatever the bytes.
+//!
+//! Files of many lines give a [`Parsed`]: the lines that made sense and a problem for each that
+//! did not, because one line of a new kernel must not hide the others. Texts with one meaning give
+//! a `Result`. What a text did not contain is `None`, never 0.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+pub mod buddyinfo;
+pub mod cgroup;
+pub mod cpulist;
+pub mod kernel_release;
+pub mod maps;
+pub mod meminfo;
+pub mod pid_stat;
+pub mod pid_status;
+pub mod pressure;
 pub mod size;
+pub mod smaps;
+pub mod statm;
+pub mod thp_choice;
+pub mod vmstat;
+
+/// How much of the offending text an error quotes, in characters.
+pub const FOUND_CHARS_MAX: usize = 80;
+
+/// How many problems one text may report. A file in an unknown format would otherwise cost as much
+/// memory in complaints as it has lines.
+pub const PROBLEMS_MAX: usize = 64;
+
+/// A piece of text that is not what its format promises.
+///
+/// `source` is a kind of file, not an underlying error: there is none, so
+/// `std::error::Error::source` is always `None`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ParseError {
+    /// Kind of text, such as `"meminfo"`.
+    pub source: &'static str,
+    /// Line number, from 1.
+    pub line: usize,
+    /// What stood there: at most [`FOUND_CHARS_MAX`] characters, invalid UTF-8 replaced.
+    pub found: String,
+    /// What was expected instead.
+    pub wanted: &'static str,
+}
+
+impl ParseError {
+    /// An error about `found`, which is shortened.
+    pub(crate) fn new(
+        source: &'static str,
+        line: usize,
+        found: impl AsRef<[u8]>,
+        wanted: &'static str,
+    ) -> Self {
+        let found = found.as_ref();
+        // No character is longer than 4 bytes: a bound that spares converting a huge line.
+        let start = &found[..found.len().min(4 * FOUND_CHARS_MAX)];
+        let found = String::from_utf8_lossy(start).chars().take(FOUND_CHARS_MAX).collect();
+        Self { source, line, found, wanted }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, line, found, wanted } = self;
+        write!(f, "{source} line {line}: found '{}', wanted {wanted}", found.escape_debug())
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// What a text of many lines said, and which lines made no sense.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Parsed<T> {
+    /// What could be read.
+    pub value: T,
+    /// Lines that were left out, in their order, at most [`PROBLEMS_MAX`].
+    pub problems: Vec<ParseError>,
+}
+
+impl<T: Default> Parsed<T> {
+    fn empty() -> Self {
+        Self { value: T::default(), problems: Vec::new() }
+    }
+}
+
+impl<T> Parsed<T> {
+    fn note(&mut self, problem: ParseError) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Lines with their numbers from 1; empty ones are left out.
+fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    lines.map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.is_empty())
+}
+
+/// An unsigned decimal number and nothing else: no sign (Rust would take a plus), no blanks.
+fn decimal<T: FromStr>(word: &str) -> Option<T> {
+    let digits_only = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    if digits_only { word.parse().ok() } else { None }
+}
+
+/// `"    1024 kB"` as bytes. The unit is required: a torn line would otherwise give a number that
+/// lost its last digits.
+fn kib_to_bytes(text: &str) -> Option<u64> {
+    let mut words = text.split_ascii_whitespace();
+    let (number, unit, rest) = (words.next()?, words.next()?, words.next());
+    if unit != "kB" || rest.is_some() {
+        return None;
+    }
+    decimal::<u64>(number)?.checked_mul(1024)
+}
+
+/// Splits `"Key:   value"`; a key holds no blanks.
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let plain = !key.is_empty() && !key.contains(char::is_whitespace);
+    plain.then_some((key, value.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_place_and_expectation() {
+        let error = ParseError::new("meminfo", 3, "Mem\tTotal", "a key and a number");
+        assert_eq!(
+            error.to_string(),
+            "meminfo line 3: found 'Mem\\tTotal', wanted a key and a number"
+        );
+        let long = ParseError::new("maps", 1, "\u{e9}".repeat(500), "an address range");
+        assert_eq!(long.found.chars().count(), FOUND_CHARS_MAX);
+    }
+
+    #[test]
+    fn numbers_are_taken_strictly() {
+        assert_eq!(decimal::<u64>("18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "+1", "-1", " 1", "1 ", "0x1", "18446744073709551616"] {
+            assert_eq!(decimal::<u64>(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(kib_to_bytes("  4 kB"), Some(4096));
+        for wrong in ["4", "4 k", "4 MB", "4 kB 5", "18446744073709551615 kB"] {
+            assert_eq!(kib_to_bytes(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -87,6 +87,34 @@ pub enum FailureClass {
     Other,
 }
 
+impl FailureClass {
+    /// The class of an error number of `MADV_COLLAPSE` (Linux 6.18 `madvise_collapse_errno`; the
+    /// numbers are the same on every architecture).
+    #[must_use]
+    pub const fn of_errno(errno: i32) -> Self {
+        match errno {
+            12 => Self::Allocation,
+            16 => Self::Cgroup,
+            11 => Self::Transient,
+            22 => Self::Refused,
+            1 | 13 => Self::Permission,
+            _ => Self::Other,
+        }
+    }
+
+    /// The reason that stands for the class where nothing more exact is known.
+    #[must_use]
+    pub const fn reason(self) -> SkipReason {
+        match self {
+            Self::Allocation => SkipReason::AllocationBackoff,
+            Self::Cgroup => SkipReason::CgroupBackoff,
+            Self::Transient => SkipReason::RetryLater,
+            Self::Refused | Self::Other => SkipReason::RefusedByKernel,
+            Self::Permission => SkipReason::NoPermission,
+        }
+    }
+}
+
 /// What became of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
@@ -120,6 +148,8 @@ pub enum Outcome {
     Failed {
         /// What that means for the next attempts.
         class: FailureClass,
+        /// Its name, as exact as could be found out.
+        reason: SkipReason,
         /// The kernel's error number; `None` where the call reported success.
         errno: Option<i32>,
         /// Duration of the warm-up, if there was one.

@@ -336,7 +336,14 @@ impl Sim {
         let lottery = self.rng.below(100);
         self.cpu += cpu;
         self.now += cpu;
-        let failed = |class, errno| Outcome::Failed { class, errno: Some(errno), warm, call, cpu };
+        let failed = |class, errno| Outcome::Failed {
+            class,
+            reason: class.reason(),
+            errno: Some(errno),
+            warm,
+            call,
+            cpu,
+        };
         let Some(process) = self.processes.get_mut(&pid) else {
             return failed(FailureClass::Other, 3);
         };

@@ -1,0 +1,103 @@
+//! `/proc/PID/cgroup` (cgroups(7)): where a process is accounted.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ParseError, Parsed, decimal, numbered_lines};
+
+/// Endings of the unit names systemd uses as directory names.
+const UNIT_ENDINGS: [&str; 3] = [".service", ".scope", ".slice"];
+
+/// The kernel's mark on the path of a removed cgroup.
+const DELETED: &str = " (deleted)";
+
+/// The cgroups of one process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cgroup {
+    /// Path in the unified hierarchy; `None` when there is none.
+    pub v2_path: Option<String>,
+    /// Path by controller in version 1 hierarchies; a named one as `name=systemd`.
+    pub v1_paths: BTreeMap<String, String>,
+}
+
+impl Cgroup {
+    /// The systemd unit: the last part of the path that is named like one. Looked for in the
+    /// unified hierarchy, then in systemd's own version 1 hierarchy.
+    #[must_use]
+    pub fn unit(&self) -> Option<&str> {
+        let systemd = self.v1_paths.get("name=systemd");
+        let paths = self.v2_path.iter().chain(systemd);
+        paths.filter_map(|path| unit_in(path)).next()
+    }
+}
+
+fn unit_in(path: &str) -> Option<&str> {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
+    let named = |part: &&str| {
+        UNIT_ENDINGS.iter().any(|ending| part.len() > ending.len() && part.ends_with(ending))
+    };
+    path.rsplit('/').find(named)
+}
+
+/// Reads the file: bytes, because a directory name may hold any.
+#[must_use]
+pub fn parse(text: &[u8]) -> Parsed<Cgroup> {
+    let mut parsed = Parsed::<Cgroup>::empty();
+    for (number, bytes) in numbered_lines(text) {
+        let line = String::from_utf8_lossy(bytes);
+        let mut parts = line.splitn(3, ':');
+        let hierarchy = parts.next().and_then(decimal::<u32>);
+        let (Some(hierarchy), Some(controllers), Some(path)) =
+            (hierarchy, parts.next(), parts.next().filter(|path| path.starts_with('/')))
+        else {
+            parsed.note(ParseError::new("cgroup", number, bytes, "'id:controllers:/path'"));
+            continue;
+        };
+        if hierarchy == 0 && controllers.is_empty() {
+            parsed.value.v2_path = Some(path.to_owned());
+            continue;
+        }
+        for controller in controllers.split(',').filter(|name| !name.is_empty()) {
+            parsed.value.v1_paths.insert(controller.to_owned(), path.to_owned());
+        }
+    }
+    parsed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_mixed_hierarchy() {
+        let text = b"9:name=systemd:/\n4:memory:/jobs/7ef7:1\n1:cpu,cpuacct:/\n0::/\n";
+        let parsed = parse(text);
+        assert_eq!(parsed.problems, []);
+        let cgroup = parsed.value;
+        assert_eq!(cgroup.v2_path.as_deref(), Some("/"));
+        assert_eq!(cgroup.v1_paths.get("memory").map(String::as_str), Some("/jobs/7ef7:1"));
+        assert!(cgroup.v1_paths.contains_key("cpuacct"));
+        assert_eq!(cgroup.unit(), None);
+    }
+
+    #[test]
+    fn finds_the_unit_nearest_to_the_process() {
+        let unit = |text: &str| parse(text.as_bytes()).value.unit().map(str::to_owned);
+        let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope/sub";
+        assert_eq!(unit(session).as_deref(), Some("x.scope"));
+        assert_eq!(unit("0::/system.slice/redis.service").as_deref(), Some("redis.service"));
+        let gone = "0::/system.slice/redis.service (deleted)";
+        assert_eq!(unit(gone).as_deref(), Some("redis.service"));
+        let mixed = "1:name=systemd:/system.slice/cron.service\n0::/\n";
+        assert_eq!(unit(mixed).as_deref(), Some("cron.service"));
+        assert_eq!(unit("0::/.service"), None);
+    }
+
+    #[test]
+    fn reports_odd_lines() {
+        let parsed = parse(b"x::/\n0:\n0::relative\n0::/ok\xff\n");
+        assert_eq!(parsed.problems.len(), 3);
+        assert_eq!(parsed.value.v2_path.as_deref(), Some("/ok\u{fffd}"));
+    }
+}

@@ -1,0 +1,183 @@
+//! Properties of every parser: no input makes one panic, what is printed reads back, and text
+//! torn off anywhere is either understood in part or refused.
+
+use std::collections::BTreeSet;
+
+use hugewise_core::parse::maps::MapName;
+use hugewise_core::parse::size::Size;
+use hugewise_core::parse::{
+    PROBLEMS_MAX, buddyinfo, cgroup, cpulist, kernel_release, maps, meminfo, pid_stat, pid_status,
+    pressure, size, smaps, statm, thp_choice, vmstat,
+};
+use proptest::prelude::*;
+
+/// One well-formed text per format, all given to all parsers.
+const SAMPLES: [&str; 12] = [
+    "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
+    "nr_free_pages 1042011\nthp_fault_alloc 17\n",
+    "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
+    "4132 (a) b) R 4125 4125 3302 0 -1 4194304 100 0 0 0 0 0 0 0 20 0 1 0 46458 3133440 381 \
+     18446744073709551615 1 1 1 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 1 1 1 1 1 1 1 0\n",
+    "765 406 377 5 0 123 0\n",
+    "Name:\tcat\nUid:\t0\t0\t0\t0\nVmHWM:\t 1712 kB\nCapEff:\t000001fffeffffff\nNSpid:\t4134\n",
+    "7f04d8000000-7f04da000000 rw-p 00000000 00:00 0 \n\
+     7f04da000000-7f04da200000 rw-s 00000000 00:01 3072    [anon_shmem:pool]\n",
+    "7f04d8000000-7f04da000000 rw-p 00000000 00:00 0   [heap]\nRss:   32768 kB\n\
+     AnonHugePages:     30720 kB\nTHPeligible:           1\nVmFlags: rd wr hg \n",
+    "always defer defer+madvise [madvise] never\n",
+    "9:name=systemd:/system.slice/cron.service\n4:memory:/a:b\n0::/\n",
+    "some avg10=0.00 avg60=1.25 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 \
+     total=7\n",
+    "0-3,7,9-12\n",
+];
+
+/// Runs every parser; the point is that it returns.
+fn parse_with_all(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let zones = buddyinfo::parse(&text).value;
+    for order in [0, 9, 64, usize::MAX] {
+        let index = buddyinfo::fmfi_total(&zones, order);
+        assert!(index.is_none_or(|index| (0.0..=1.0).contains(&index)));
+        let _ = buddyinfo::free_blocks_at_or_above(&zones, order);
+    }
+    let stat = vmstat::parse(&text);
+    assert!(stat.value.delta(&stat.value).values().all(|growth| *growth == Some(0)));
+    assert!(stat.problems.len() <= PROBLEMS_MAX);
+    let _ = cgroup::parse(bytes).value.unit();
+    let _ = meminfo::parse(&text);
+    let _ = pid_status::parse(bytes);
+    let _ = maps::parse(bytes);
+    let _ = smaps::parse(bytes);
+    let _ = pressure::parse(&text);
+    // Refusing is as good as reading.
+    let _ = pid_stat::parse(bytes);
+    let _ = statm::parse(&text);
+    let _ = thp_choice::parse(&text);
+    let _ = cpulist::parse(&text);
+    let _ = kernel_release::parse(&text);
+    let _ = size::parse(&text).map(Size::rounded);
+}
+
+#[test]
+fn every_prefix_and_every_flipped_byte_is_survived() {
+    for sample in SAMPLES {
+        for end in 0..=sample.len() {
+            parse_with_all(&sample.as_bytes()[..end]);
+        }
+        for at in 0..sample.len() {
+            let mut bytes = sample.as_bytes().to_vec();
+            bytes[at] ^= 0x80 | 0x15;
+            parse_with_all(&bytes);
+        }
+    }
+}
+
+/// A torn size line must not turn into a smaller size.
+#[test]
+fn torn_sizes_are_unknown_and_not_smaller() {
+    let text = "MemTotal:       24684096 kB";
+    for end in 0..text.len() {
+        assert_eq!(meminfo::parse(&text[..end]).value.mem_total_bytes, None);
+    }
+}
+
+fn map_name() -> impl Strategy<Value = (String, MapName)> {
+    prop_oneof![
+        Just((String::new(), MapName::Anonymous)),
+        Just(("[heap]".to_owned(), MapName::Heap)),
+        Just(("[stack]".to_owned(), MapName::Stack)),
+        "[a-z :]{0,20}".prop_map(|n| (format!("[anon:{n}]"), MapName::AnonNamed(n))),
+        "[a-z :]{0,20}".prop_map(|n| (format!("[anon_shmem:{n}]"), MapName::AnonShmem(n))),
+        "/[ -~]{0,40}".prop_map(|path| (path.clone(), MapName::File(path))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        parse_with_all(&bytes);
+    }
+
+    /// Words of the formats in a random order reach deeper than random bytes do.
+    #[test]
+    fn no_shuffled_words_panic(
+        picks in proptest::collection::vec((0..12_usize, 0..60_usize, 0..4_usize), 0..60),
+    ) {
+        let mut text = String::new();
+        for (sample, word, separator) in picks {
+            let words: Vec<&str> = SAMPLES[sample].split_whitespace().collect();
+            text.push_str(words[word % words.len()]);
+            text.push_str([" ", "\n", "", ":"][separator]);
+        }
+        parse_with_all(text.as_bytes());
+    }
+
+    #[test]
+    fn sizes_read_back(bytes in any::<u64>(), shift in 0..64_u32) {
+        let exact = Size(bytes >> shift << shift);
+        prop_assert_eq!(size::parse(&exact.to_string()), Ok(exact));
+        prop_assert_eq!(size::parse(&exact.bytes().to_string()), Ok(exact));
+    }
+
+    #[test]
+    fn cpu_lists_read_back(cpus in proptest::collection::btree_set(0..cpulist::CPUS_MAX, 0..50)) {
+        prop_assert_eq!(cpulist::parse(&cpulist::format(&cpus)), Ok(cpus));
+    }
+
+    #[test]
+    fn cpu_ranges_read_back(first in 0..4096_u32, len in 1..4096_u32) {
+        let cpus: BTreeSet<u32> = (first..first + len).collect();
+        prop_assert_eq!(cpulist::parse(&cpulist::format(&cpus)), Ok(cpus));
+    }
+
+    #[test]
+    fn releases_read_back(major in any::<u32>(), minor in any::<u32>(), patch in any::<u32>()) {
+        let release = kernel_release::KernelRelease { major, minor, patch };
+        prop_assert_eq!(kernel_release::parse(&release.to_string()), Ok(release));
+    }
+
+    #[test]
+    fn choices_read_back(
+        options in proptest::collection::btree_set("[a-z+]{1,8}", 1..6),
+        pick in any::<usize>(),
+    ) {
+        let options: Vec<String> = options.into_iter().collect();
+        let selected = options[pick % options.len()].clone();
+        let choice = thp_choice::Choice { selected, options };
+        prop_assert_eq!(thp_choice::parse(&choice.to_string()), Ok(choice));
+    }
+
+    #[test]
+    fn maps_read_what_the_kernel_writes(
+        start in 0..u64::MAX / 2,
+        len in 1..u64::MAX / 2,
+        offset in any::<u64>(),
+        device in any::<(u8, u32)>(),
+        inode in any::<u64>(),
+        bits in any::<[bool; 4]>(),
+        name in map_name(),
+    ) {
+        let [read, write, execute, shared] = bits;
+        let letters =
+            [(read, 'r', '-'), (write, 'w', '-'), (execute, 'x', '-'), (shared, 's', 'p')];
+        let letters: String = letters
+            .iter()
+            .map(|(set, yes, no)| if *set { *yes } else { *no })
+            .collect();
+        let end = start + len;
+        // `show_map_vma` of fs/proc/task_mmu.c: blanks up to the name's column.
+        let head = format!(
+            "{start:08x}-{end:08x} {letters} {offset:08x} {:02x}:{:02x} {inode} ",
+            device.0, device.1
+        );
+        let line = format!("{head:<73}{}\n", name.0);
+        let parsed = maps::parse(line.as_bytes());
+        prop_assert_eq!(&parsed.problems, &[]);
+        let entry = &parsed.value[0];
+        prop_assert_eq!((entry.start, entry.end), (start, end));
+        prop_assert_eq!((entry.offset, entry.inode), (offset, inode));
+        prop_assert_eq!((entry.dev_major, entry.dev_minor), (u32::from(device.0), device.1));
+        let perms = maps::Perms { read, write, execute, shared };
+        prop_assert_eq!((&entry.name, entry.perms), (&name.1, perms));
+    }
+}

@@ -1,0 +1,170 @@
+//! Carries decisions out: re-check, warm, act, verify.
+
+use crate::machine;
+use crate::pages::PageReader;
+use crate::root::Root;
+use crate::target::Target;
+use hugewise_core::policy::{Action, Decision, FailureClass, Outcome};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::units::{Geometry, Ns};
+use hugewise_sys::cpu;
+use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::memory::{Arena, LocalAdvice};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// How far an actuator goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Does it.
+    Act,
+    /// Everything but the last step: `--dry-run`.
+    Rehearse,
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Actuator {
+    reach: Reach,
+    geometry: Geometry,
+    /// Own memory through which destinations are warmed; `None` where that cannot be had.
+    arena: Option<Arena>,
+    /// Why the kernel refuses a mapping, once found out: finding out walks its page tables.
+    refusals: BTreeMap<(u32, u64), SkipReason>,
+}
+
+impl Actuator {
+    /// An actuator.
+    #[must_use]
+    pub fn new(reach: Reach, geometry: Geometry) -> Self {
+        let huge = usize::try_from(geometry.huge.0).unwrap_or(0);
+        let mut arena = Arena::new(huge, huge).ok();
+        if let Some(memory) = &mut arena
+            && memory.advise(0..huge, LocalAdvice::HugePage).is_err()
+        {
+            arena = None;
+        }
+        Self { reach, geometry, arena, refusals: BTreeMap::new() }
+    }
+
+    /// Carries out `decision` on `target`.
+    pub fn act(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &Target,
+        decision: &Decision,
+    ) -> Outcome {
+        let began = cpu::thread_cpu_time_ns();
+        let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
+        let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
+        let populated = match self.recheck(root, pages, target, decision) {
+            Ok(populated) => populated,
+            Err(reason) => return skipped(reason, None),
+        };
+        if self.reach == Reach::Rehearse {
+            return Outcome::Withheld { populated };
+        }
+        // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
+        let _pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
+        let warm = decision.warm.then(|| self.warm()).flatten();
+        // A warm-up may take milliseconds: is it still the same address space?
+        if let Err(reason) = target.look(pages, decision.region) {
+            return skipped(reason, warm);
+        }
+        let call_began = Instant::now();
+        let answer = match decision.action {
+            Action::Promote => process_madvise(
+                std::os::fd::AsFd::as_fd(&target.pidfd),
+                decision.region.0,
+                self.geometry.huge.0,
+                RemoteAdvice::Collapse,
+            ),
+        };
+        let call = ns_since(call_began);
+        let failed = |class: FailureClass, reason, errno| Outcome::Failed {
+            class,
+            reason,
+            errno,
+            warm,
+            call,
+            cpu: spent(),
+        };
+        match answer {
+            Ok(_) => match target.look(pages, decision.region) {
+                Ok((counts, _)) if counts.huge => {
+                    Outcome::Promoted { populated, warm, call, cpu: spent() }
+                }
+                Ok(_) => failed(FailureClass::Transient, SkipReason::RetryLater, None),
+                Err(reason) => skipped(reason, warm),
+            },
+            Err(errno) if errno.0 == 3 => skipped(SkipReason::Gone, warm),
+            Err(errno) => {
+                let class = FailureClass::of_errno(errno.0);
+                let reason = match class {
+                    FailureClass::Refused => self.refusal(root, target, decision),
+                    _ => class.reason(),
+                };
+                failed(class, reason, Some(errno.0))
+            }
+        }
+    }
+
+    /// Looks again right before acting: the decision may be seconds old.
+    fn recheck(
+        &self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &Target,
+        decision: &Decision,
+    ) -> Result<u16, SkipReason> {
+        if target.pidfd.has_exited().unwrap_or(true) {
+            return Err(SkipReason::Gone);
+        }
+        let (counts, detail) = target.look(pages, decision.region)?;
+        if counts.huge {
+            return Err(SkipReason::AlreadyHuge);
+        }
+        if counts.swapped > 0 {
+            return Err(SkipReason::Swapped);
+        }
+        if detail.shared > 0 {
+            return Err(SkipReason::SharedPages);
+        }
+        if detail.write_protected > 0 {
+            return Err(SkipReason::WriteProtected);
+        }
+        if counts.populated() < u32::from(decision.min_populated) {
+            return Err(SkipReason::Shrunk);
+        }
+        // Without a free block the call would reclaim page cache and compact on its own account.
+        if machine::free_huge(root, self.geometry) == Some(0) {
+            return Err(SkipReason::NoFreeHugePage);
+        }
+        Ok(u16::try_from(counts.populated()).unwrap_or(u16::MAX))
+    }
+
+    /// Takes the next free block, has the host back it, and gives it back to the head of the free
+    /// list (kernel.md 2.3). `None` where this process cannot get a huge page by a fault.
+    fn warm(&mut self) -> Option<Ns> {
+        let huge = usize::try_from(self.geometry.huge.0).ok()?;
+        let arena = self.arena.as_mut()?;
+        let began = Instant::now();
+        arena.touch(0);
+        arena.touch(huge - 1);
+        arena.advise(0..huge, LocalAdvice::DontNeed).ok()?;
+        Some(ns_since(began))
+    }
+
+    fn refusal(&mut self, root: &Root, target: &Target, decision: &Decision) -> SkipReason {
+        let key = (decision.target.pid, decision.mapping.0);
+        if self.refusals.len() > 1024 {
+            self.refusals.clear();
+        }
+        *self.refusals.entry(key).or_insert_with(|| target.refusal(root, decision.mapping))
+    }
+}
+
+fn ns_since(began: Instant) -> Ns {
+    Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}

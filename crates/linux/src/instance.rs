@@ -1,0 +1,44 @@
+//! One manager a machine, also across containers: a lock on a file that all of them share.
+
+use crate::root::Root;
+use hugewise_core::ownership::THP_DIR;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+
+/// Held as long as the manager runs; the kernel drops it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct InstanceLock(#[expect(dead_code, reason = "held, not read")] File);
+
+/// Why the lock was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else has it.
+    #[error("another hugewise manages this machine: stop it first, or use 'hugewise status'")]
+    Taken,
+    /// The kernel has no THP.
+    #[error("this kernel has no transparent huge pages ('{0}' is missing)")]
+    NoThp(String),
+    /// Anything else.
+    #[error("cannot lock '{0}': {1}")]
+    Io(String, std::io::Error),
+}
+
+impl InstanceLock {
+    /// Takes the lock: `flock` on the THP switch itself, which every container sees.
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub fn take(root: &Root) -> Result<Self, LockError> {
+        let path = root.path(format!("{THP_DIR}/enabled"));
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => LockError::NoThp(name.clone()),
+            _ => LockError::Io(name.clone(), error),
+        })?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Taken),
+            Err(errno) => Err(LockError::Io(name, errno.into())),
+        }
+    }
+}

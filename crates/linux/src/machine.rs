@@ -1,0 +1,82 @@
+//! Machine-wide values.
+
+use crate::root::Root;
+use hugewise_core::ownership::{THP_DIR, ThpFiles};
+use hugewise_core::parse;
+use hugewise_core::snapshot::MachineSample;
+use hugewise_core::units::{Bytes, Geometry};
+
+/// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
+#[must_use]
+pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
+    let memory = root.read_text("proc/meminfo").map(|t| parse::meminfo::parse(&t).value);
+    let memory = memory.unwrap_or_default();
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
+    let zones = root.read_text("proc/buddyinfo").ok().map(|t| parse::buddyinfo::parse(&t).value);
+    let zones = zones.filter(|zones| !zones.is_empty());
+    let pressure = root.read_text("proc/pressure/memory").ok();
+    let stalls = pressure.and_then(|t| parse::pressure::parse(&t).value.some);
+    let vmstat = root.read_text("proc/vmstat").map(|t| parse::vmstat::parse(&t).value.0);
+    let mut vmstat = vmstat.unwrap_or_default();
+    vmstat.retain(|name, _| {
+        name.starts_with("thp_") || name.starts_with("compact_") || name.starts_with("pgfault")
+    });
+    MachineSample {
+        geometry,
+        thp: thp_files(root, geometry).effective().map(|(mode, _)| mode),
+        mem_total: memory.mem_total_bytes.map(Bytes),
+        mem_available: memory.mem_available_bytes.map(Bytes),
+        mem_free: memory.mem_free_bytes.map(Bytes),
+        fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
+        free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
+        psi_some_avg10: stalls.map(|stall| stall.avg10),
+        vmstat,
+    }
+}
+
+/// Free blocks of huge-page size, counted in huge pages; `None` where `/proc/buddyinfo` cannot be
+/// read.
+#[must_use]
+pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
+    let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
+    (!zones.is_empty()).then(|| parse::buddyinfo::free_blocks_at_or_above(&zones, order))
+}
+
+/// Page sizes of the root: `hpage_pmd_size`, and the running system's base page. A root without
+/// the file (no THP in the kernel) gets the usual 2 MiB, so that sizes can still be shown.
+#[must_use]
+pub fn geometry(root: &Root) -> Geometry {
+    let base = Bytes(rustix::param::page_size() as u64);
+    let huge = root.read_line(format!("{THP_DIR}/hpage_pmd_size")).ok();
+    let huge = huge.and_then(|text| text.parse().ok()).filter(|h: &u64| h.is_power_of_two());
+    Geometry { base, huge: huge.map_or(Geometry::X86_64.huge, Bytes) }
+}
+
+/// The switches that modes own, as they stand.
+#[must_use]
+pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
+    let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
+    let choice = |file: &str| {
+        let text = root.read_line(format!("{THP_DIR}/{file}")).ok()?;
+        parse::thp_choice::parse(&text).ok().map(|choice| choice.selected)
+    };
+    ThpFiles {
+        top: choice("enabled"),
+        per_size: choice(&format!("{per_size_dir}/enabled")),
+        defrag: choice("defrag"),
+        per_size_dir,
+    }
+}
+
+/// Identity of this boot.
+#[must_use]
+pub fn boot_id(root: &Root) -> Option<String> {
+    root.read_line("proc/sys/kernel/random/boot_id").ok().filter(|id| !id.is_empty())
+}
+
+/// `uname -r`.
+#[must_use]
+pub fn kernel_release(root: &Root) -> Option<String> {
+    root.read_line("proc/sys/kernel/osrelease").ok()
+}

@@ -1,0 +1,305 @@
+//! Counting a process's pages: `PAGEMAP_SCAN` where the kernel has it (6.7), else plain pagemap
+//! reads (kernel.md 1.2 and 3).
+//!
+//! Traps handled here: at most 512 buffered ranges a call (a larger buffer gives a stale
+//! `walk_end`), the shared zero page counts as present, and a reader that never pauses starves
+//! the target's writers.
+
+use hugewise_core::units::Geometry;
+use hugewise_sys::Errno;
+use hugewise_sys::pagemap::{MAX_REGIONS, PageRegion, ScanQuery, category, scan};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+/// Bytes walked by one call: the mm lock is held for reading that long (kernel.md 3).
+const CHUNK: u64 = 8 << 20;
+/// Lock-holding time after which a pause is due: about one chunk of dense base pages.
+const HOLD: Duration = Duration::from_micros(50);
+/// The pause; without it waiting writers starve for about 4 ms (kernel.md 3).
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Pagemap entry bits (Documentation/admin-guide/mm/pagemap.rst).
+mod bit {
+    pub(super) const PRESENT: u64 = 1 << 63;
+    pub(super) const SWAPPED: u64 = 1 << 62;
+    pub(super) const UFFD_WP: u64 = 1 << 57;
+    pub(super) const EXCLUSIVE: u64 = 1 << 56;
+    pub(super) const PFN: u64 = (1 << 55) - 1;
+    /// Of /proc/kpageflags: part of a transparent huge page.
+    pub(super) const KPF_THP: u64 = 1 << 22;
+}
+
+/// Base pages of one region by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Present, the shared zero page included.
+    pub present: u32,
+    /// The shared zero page.
+    pub zero: u32,
+    /// Swapped or under migration.
+    pub swapped: u32,
+    /// Mapped by one PMD entry, and not the huge zero page.
+    pub huge: bool,
+}
+
+impl Counts {
+    /// Populated base pages: present or swapped, the zero page not counted.
+    #[must_use]
+    pub fn populated(self) -> u32 {
+        self.present.saturating_sub(self.zero) + self.swapped
+    }
+}
+
+/// What a closer look at one region's pagemap entries shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Populated pages that some other process maps too.
+    pub shared: u32,
+    /// Pages under userfaultfd write protection.
+    pub write_protected: u32,
+    /// Pieces of a huge page still held as a block; `None` when page frames are hidden.
+    pub partially_mapped: Option<bool>,
+}
+
+/// How this kernel shows pages.
+#[derive(Debug)]
+pub struct PageReader {
+    method: Method,
+    kpageflags: Option<File>,
+    geometry: Geometry,
+    buffer: Vec<PageRegion>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Scan,
+    /// Page frames tell the zero page and huge pages apart; they need CAP_SYS_ADMIN.
+    Frames {
+        zero: u64,
+    },
+}
+
+/// Why there is no way to count pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("pages cannot be counted: before Linux 6.7 that needs CAP_SYS_ADMIN")]
+pub struct NoPageReader;
+
+impl PageReader {
+    /// Finds out what works here, by looking at this process itself.
+    ///
+    /// # Errors
+    /// When neither `PAGEMAP_SCAN` nor page frames are available.
+    pub fn new(geometry: Geometry) -> Result<Self, NoPageReader> {
+        let own = File::open("/proc/self/pagemap").map_err(|_| NoPageReader)?;
+        let kpageflags = File::open("/proc/kpageflags").ok();
+        let wanted = category::PRESENT | category::PFNZERO | category::HUGE;
+        let method = match hugewise_sys::pagemap::scan_supported(own.as_fd(), wanted) {
+            Ok(()) => Method::Scan,
+            Err(_) if kpageflags.is_some() => {
+                Method::Frames { zero: zero_frame(&own, geometry).ok_or(NoPageReader)? }
+            }
+            Err(_) => return Err(NoPageReader),
+        };
+        let buffer = vec![PageRegion::default(); MAX_REGIONS];
+        Ok(Self { method, kpageflags, geometry, buffer })
+    }
+
+    /// Whether `PAGEMAP_SCAN` is used.
+    #[must_use]
+    pub fn scans(&self) -> bool {
+        self.method == Method::Scan
+    }
+
+    /// Counts the regions from `start` to `end` (both aligned), handing each to `each` in
+    /// ascending order; a region may be left out when nothing of it is present. Stops early,
+    /// between chunks, when `stop` says so, and returns where.
+    ///
+    /// # Errors
+    /// ESRCH when the address space is gone, else as the kernel says.
+    pub fn count(
+        &mut self,
+        pagemap: &File,
+        start: u64,
+        end: u64,
+        mut each: impl FnMut(u64, Counts),
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<u64, Errno> {
+        let mut held = Duration::ZERO;
+        let mut at = start;
+        while at < end {
+            if at > start && stop() {
+                return Ok(at);
+            }
+            let chunk_end = (at / CHUNK + 1).saturating_mul(CHUNK).min(end);
+            let began = Instant::now();
+            self.chunk(pagemap, at, chunk_end, &mut each)?;
+            held += began.elapsed();
+            if held >= HOLD {
+                std::thread::sleep(PAUSE);
+                held = Duration::ZERO;
+            }
+            at = chunk_end;
+        }
+        Ok(end)
+    }
+
+    /// Counts one region.
+    ///
+    /// # Errors
+    /// As [`PageReader::count`].
+    pub fn region(&mut self, pagemap: &File, at: u64) -> Result<Counts, Errno> {
+        let mut counts = Counts::default();
+        self.chunk(pagemap, at, at + self.geometry.huge.0, &mut |_, found| counts = found)?;
+        Ok(counts)
+    }
+
+    fn chunk(
+        &mut self,
+        pagemap: &File,
+        start: u64,
+        end: u64,
+        each: &mut impl FnMut(u64, Counts),
+    ) -> Result<(), Errno> {
+        match self.method {
+            Method::Scan => self.chunk_scan(pagemap, start, end, each),
+            Method::Frames { zero } => {
+                let mut at = start;
+                while at < end {
+                    let counts = self.region_frames(pagemap, at, zero)?;
+                    each(at, counts);
+                    at += self.geometry.huge.0;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn chunk_scan(
+        &mut self,
+        pagemap: &File,
+        start: u64,
+        end: u64,
+        each: &mut impl FnMut(u64, Counts),
+    ) -> Result<(), Errno> {
+        let huge = self.geometry.huge.0;
+        let (mut at, mut region, mut counts) = (start, start, Counts::default());
+        while at < end {
+            let query = ScanQuery {
+                start: at,
+                end,
+                any_of: category::PRESENT | category::SWAPPED,
+                returned: category::PRESENT
+                    | category::SWAPPED
+                    | category::PFNZERO
+                    | category::HUGE,
+            };
+            let scanned = scan(pagemap.as_fd(), &query, &mut self.buffer)?;
+            for range in &self.buffer[..scanned.regions] {
+                // Ranges behind the cursor would be the stale walk_end at work (kernel.md 1.2).
+                let mut from = range.start.max(at);
+                while from < range.end {
+                    if from / huge * huge != region {
+                        each(region, counts);
+                        (region, counts) = (from / huge * huge, Counts::default());
+                    }
+                    let to = range.end.min(region + huge);
+                    counts.add(range.categories, (to - from) / self.geometry.base.0);
+                    from = to;
+                }
+            }
+            if scanned.regions < self.buffer.len() {
+                break;
+            }
+            at = scanned.walk_end.max(at + self.geometry.base.0);
+        }
+        each(region, counts);
+        Ok(())
+    }
+
+    fn entries(&self, pagemap: &File, at: u64) -> Result<Vec<u64>, Errno> {
+        let pages = usize::try_from(self.geometry.pages_per_huge()).unwrap_or(0);
+        let mut bytes = vec![0u8; pages * 8];
+        let offset = at / self.geometry.base.0 * 8;
+        let read = pagemap
+            .read_at(&mut bytes, offset)
+            .map_err(|error| Errno(error.raw_os_error().unwrap_or(5)))?;
+        if read == 0 {
+            // End of file: the address space behind this file is gone (ESRCH).
+            return Err(Errno(3));
+        }
+        let words = bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_ne_bytes));
+        Ok(words.collect())
+    }
+
+    fn region_frames(&self, pagemap: &File, at: u64, zero: u64) -> Result<Counts, Errno> {
+        let entries = self.entries(pagemap, at)?;
+        let mut counts = Counts::default();
+        let first = entries.first().map_or(0, |entry| entry & bit::PFN);
+        let mut contiguous = first != 0 && first.is_multiple_of(entries.len() as u64);
+        for (index, entry) in entries.iter().enumerate() {
+            let present = entry & bit::PRESENT != 0;
+            counts.present += u32::from(present);
+            counts.swapped += u32::from(entry & bit::SWAPPED != 0);
+            counts.zero += u32::from(present && entry & bit::PFN == zero);
+            contiguous &= present && entry & bit::PFN == first + index as u64;
+        }
+        counts.huge = contiguous && self.frame_is_thp(first) == Some(true);
+        Ok(counts)
+    }
+
+    fn frame_is_thp(&self, frame: u64) -> Option<bool> {
+        let mut bytes = [0u8; 8];
+        self.kpageflags.as_ref()?.read_exact_at(&mut bytes, frame.checked_mul(8)?).ok()?;
+        Some(u64::from_ne_bytes(bytes) & bit::KPF_THP != 0)
+    }
+
+    /// Looks closer at one region: 4 KiB of pagemap, about 24 us (kernel.md 1.2).
+    ///
+    /// # Errors
+    /// As [`PageReader::count`].
+    pub fn detail(&self, pagemap: &File, at: u64, counts: Counts) -> Result<Detail, Errno> {
+        let entries = self.entries(pagemap, at)?;
+        let mut detail = Detail::default();
+        let mut not_exclusive = 0;
+        let mut frame = None;
+        for entry in entries {
+            let present = entry & bit::PRESENT != 0;
+            not_exclusive += u32::from(present && entry & bit::EXCLUSIVE == 0);
+            detail.write_protected += u32::from(entry & bit::UFFD_WP != 0);
+            let exclusive = present && entry & bit::EXCLUSIVE != 0;
+            frame = frame.or((exclusive && entry & bit::PFN != 0).then_some(entry & bit::PFN));
+        }
+        // The zero page is never mapped exclusively, and is nobody's.
+        detail.shared = not_exclusive.saturating_sub(counts.zero);
+        detail.partially_mapped =
+            if counts.huge { Some(false) } else { frame.and_then(|f| self.frame_is_thp(f)) };
+        Ok(detail)
+    }
+}
+
+impl Counts {
+    fn add(&mut self, categories: u64, pages: u64) {
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        let zero = categories & category::PFNZERO != 0;
+        if categories & category::SWAPPED != 0 {
+            self.swapped += pages;
+        } else {
+            self.present += pages;
+            self.zero += if zero { pages } else { 0 };
+        }
+        self.huge |= categories & category::HUGE != 0 && !zero;
+    }
+}
+
+/// Frame of the shared zero page: read a page of memory that was never written, and look.
+fn zero_frame(own_pagemap: &File, geometry: Geometry) -> Option<u64> {
+    let page = usize::try_from(geometry.base.0).ok()?;
+    // A single base page: a larger arena might get the huge zero page instead.
+    let arena = hugewise_sys::memory::Arena::new(page, page).ok()?;
+    std::hint::black_box(arena.as_slice().first().copied());
+    let mut entry = [0u8; 8];
+    own_pagemap.read_exact_at(&mut entry, arena.addr() / geometry.base.0 * 8).ok()?;
+    Some(u64::from_ne_bytes(entry) & bit::PFN).filter(|frame| *frame != 0)
+}

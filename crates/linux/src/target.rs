@@ -1,0 +1,207 @@
+//! One process under management: a pidfd and the pagemap file of one address space.
+//!
+//! A pidfd survives exec and then names another program's memory; the pagemap file stays bound to
+//! the address space on which it was opened and fails once that is gone (kernel.md 1.5). Both
+//! together say whom an action would hit.
+
+use crate::pages::{Counts, Detail, PageReader};
+use crate::process::{self, Mapping};
+use crate::root::Root;
+use hugewise_core::reason::SkipReason;
+use hugewise_core::snapshot::{RegionSample, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_sys::Errno;
+use hugewise_sys::pidfd::PidFd;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Target {
+    /// Identity.
+    pub id: ProcId,
+    pub(crate) pidfd: PidFd,
+    pub(crate) pagemap: File,
+    mappings: Vec<Mapping>,
+}
+
+impl Target {
+    /// Opens a process; the start time is checked after the pidfd is held, so that a pid that was
+    /// reused in between cannot slip in.
+    ///
+    /// # Errors
+    /// The named reason.
+    pub fn open(root: &Root, id: ProcId) -> Result<Self, SkipReason> {
+        let pidfd = PidFd::open(id.pid).map_err(|error| reason_of_io(&error))?;
+        let stat = process::stat(root, id.pid).ok_or(SkipReason::Gone)?;
+        if stat.starttime != id.start_ticks {
+            return Err(SkipReason::AddressSpaceChanged);
+        }
+        let pagemap = File::open(root.path(format!("proc/{}/pagemap", id.pid)))
+            .map_err(|error| reason_of_io(&error))?;
+        Ok(Self { id, pidfd, pagemap, mappings: Vec::new() })
+    }
+
+    /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
+    pub fn scan(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        ask: &ScanAsk,
+        geometry: Geometry,
+    ) -> ScanReport {
+        let began = hugewise_sys::cpu::thread_cpu_time_ns();
+        let cost = || Ns(hugewise_sys::cpu::thread_cpu_time_ns().saturating_sub(began));
+        let mut report = ScanReport {
+            target: ask.target,
+            from: ask.from,
+            end: ScanEnd::Complete,
+            regions: Vec::new(),
+            excluded: BTreeMap::new(),
+            cost: Ns(0),
+        };
+        report.end = self
+            .scan_into(root, pages, ask, geometry, &mut report, &|| cost() >= ask.budget)
+            .unwrap_or_else(ScanEnd::Refused);
+        report.cost = cost();
+        report
+    }
+
+    fn scan_into(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        ask: &ScanAsk,
+        geometry: Geometry,
+        report: &mut ScanReport,
+        spent: &dyn Fn() -> bool,
+    ) -> Result<ScanEnd, SkipReason> {
+        if ask.from == Addr(0) || self.mappings.is_empty() {
+            let error = |error: io::Error| reason_of_io(&error);
+            self.mappings = process::mappings(root, self.id.pid).map_err(error)?;
+            for mapping in &self.mappings {
+                if let (Some(reason), regions @ 1..) = (mapping.excluded, mapping.regions(geometry))
+                {
+                    *report.excluded.entry(reason).or_default() += regions;
+                }
+            }
+        }
+        for mapping in self.mappings.iter().filter(|m| m.excluded.is_none()) {
+            let range = mapping.aligned(geometry);
+            let start = range.start.max(ask.from.0);
+            if start >= range.end {
+                continue;
+            }
+            if !report.regions.is_empty() && spent() {
+                return Ok(ScanEnd::Partial(Addr(start)));
+            }
+            let first = report.regions.len();
+            let regions = &mut report.regions;
+            let each = |at, counts| regions.extend(sample(at, counts, mapping.start));
+            let stopped = pages
+                .count(&self.pagemap, start, range.end, each, spent)
+                .map_err(reason_of_errno)?;
+            if ask.detail {
+                self.add_details(pages, &mut report.regions[first..])?;
+            }
+            if stopped < range.end {
+                return Ok(ScanEnd::Partial(Addr(stopped)));
+            }
+        }
+        Ok(ScanEnd::Complete)
+    }
+
+    fn add_details(
+        &self,
+        pages: &mut PageReader,
+        regions: &mut [RegionSample],
+    ) -> Result<(), SkipReason> {
+        for region in regions {
+            let (counts, detail) = self.look(pages, region.at)?;
+            let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+            region.populated = small(counts.populated());
+            region.huge = counts.huge;
+            region.shared = Some(small(detail.shared));
+            region.partially_mapped = detail.partially_mapped;
+        }
+        Ok(())
+    }
+
+    /// Counts and details of one region, now.
+    ///
+    /// # Errors
+    /// The named reason.
+    pub fn look(&self, pages: &mut PageReader, at: Addr) -> Result<(Counts, Detail), SkipReason> {
+        let counts = pages.region(&self.pagemap, at.0).map_err(reason_of_errno)?;
+        let detail = pages.detail(&self.pagemap, at.0, counts).map_err(reason_of_errno)?;
+        Ok((counts, detail))
+    }
+
+    /// Why the kernel refused a region with EINVAL, as exactly as the process's files tell: its
+    /// own switch, `MADV_NOHUGEPAGE`, or just refused.
+    #[must_use]
+    pub fn refusal(&self, root: &Root, mapping: Addr) -> SkipReason {
+        let status = root.read(format!("proc/{}/status", self.id.pid)).unwrap_or_default();
+        if hugewise_core::parse::pid_status::parse(&status).value.thp_enabled == Some(false) {
+            return SkipReason::ThpDisabledByProgram;
+        }
+        match smaps_flags(root, self.id.pid, mapping) {
+            Some(flags) if flags.iter().any(|flag| flag == "nh") => SkipReason::AdvisedAgainst,
+            _ => SkipReason::RefusedByKernel,
+        }
+    }
+}
+
+/// `VmFlags` of one mapping. smaps walks page tables, so reading stops behind that mapping.
+fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
+    use std::io::BufRead;
+    let file = File::open(root.path(format!("proc/{pid}/smaps"))).ok()?;
+    let (header, mut entry) = (format!("{:x}-", mapping.0), Vec::new());
+    for line in io::BufReader::with_capacity(4096, file).lines() {
+        let line = line.ok()?;
+        if !entry.is_empty() || line.starts_with(&header) {
+            entry.extend_from_slice(line.as_bytes());
+            entry.push(b'\n');
+            if line.starts_with("VmFlags") {
+                break;
+            }
+        }
+    }
+    hugewise_core::parse::smaps::parse(&entry).value.into_iter().next()?.vm_flags
+}
+
+/// Nothing populated is no region: whoever looks for a reason finds no memory there.
+fn sample(at: u64, counts: Counts, mapping: Addr) -> Option<RegionSample> {
+    let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+    (counts.populated() > 0).then(|| RegionSample {
+        at: Addr(at),
+        populated: small(counts.populated()),
+        swapped: small(counts.swapped),
+        huge: counts.huge,
+        mapping,
+        shared: None,
+        partially_mapped: None,
+    })
+}
+
+/// The name of an error met while reading a process's files.
+#[must_use]
+pub fn reason_of_io(error: &io::Error) -> SkipReason {
+    match error.raw_os_error() {
+        Some(errno) => reason_of_errno(Errno(errno)),
+        None => SkipReason::Unreadable,
+    }
+}
+
+fn reason_of_errno(errno: Errno) -> SkipReason {
+    match errno.0 {
+        // ENOENT, ESRCH: no such process, or the address space behind an open file is gone. Which
+        // of the two, the next listing tells.
+        2 => SkipReason::Gone,
+        3 => SkipReason::AddressSpaceChanged,
+        1 | 13 => SkipReason::NoPermission,
+        25 | 38 => SkipReason::NoMechanism,
+        _ => SkipReason::Unreadable,
+    }
+}

@@ -1,0 +1,128 @@
+//! The live machine as a [`World`].
+
+use crate::actuator::Actuator;
+use crate::machine;
+use crate::pages::PageReader;
+use crate::process::Lister;
+use crate::root::Root;
+use crate::target::Target;
+use hugewise_core::engine::{Wake, World};
+use hugewise_core::policy::{Decision, Outcome};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::snapshot::{Ask, Observation, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::units::{Geometry, Ns, ProcId};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Live {
+    root: Root,
+    geometry: Geometry,
+    lister: Lister,
+    pages: Option<PageReader>,
+    targets: BTreeMap<ProcId, Target>,
+    actuator: Option<Actuator>,
+    events: Receiver<Wake>,
+    began: Instant,
+}
+
+impl Live {
+    /// A world that shows `root` and acts through `actuator`; without one every decision is
+    /// withheld. Whoever holds the sender of `events` can wake it up.
+    #[must_use]
+    pub fn new(root: Root, actuator: Option<Actuator>, events: Receiver<Wake>) -> Self {
+        let geometry = machine::geometry(&root);
+        Self {
+            geometry,
+            lister: Lister::new(&root),
+            pages: root.is_live().then(|| PageReader::new(geometry).ok()).flatten(),
+            targets: BTreeMap::new(),
+            actuator,
+            events,
+            began: Instant::now(),
+            root,
+        }
+    }
+
+    /// A world that only shows.
+    #[must_use]
+    pub fn observer(root: Root) -> Self {
+        Self::new(root, None, mpsc::channel().1)
+    }
+
+    fn open(&mut self, id: ProcId) -> Result<&mut Target, SkipReason> {
+        use std::collections::btree_map::Entry;
+        match self.targets.entry(id) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => Ok(new.insert(Target::open(&self.root, id)?)),
+        }
+    }
+
+    fn scan(&mut self, ask: &ScanAsk) -> ScanReport {
+        let geometry = self.geometry;
+        let refused = |reason| ScanReport {
+            target: ask.target,
+            from: ask.from,
+            end: ScanEnd::Refused(reason),
+            regions: Vec::new(),
+            excluded: BTreeMap::new(),
+            cost: Ns(0),
+        };
+        let Some(mut pages) = self.pages.take() else { return refused(SkipReason::NoMechanism) };
+        let root = self.root.clone();
+        let report = match self.open(ask.target) {
+            Ok(target) => target.scan(&root, &mut pages, ask, geometry),
+            Err(reason) => refused(reason),
+        };
+        self.pages = Some(pages);
+        if matches!(report.end, ScanEnd::Refused(_)) {
+            // Whatever was wrong with its files: the next attempt opens them anew.
+            self.targets.remove(&ask.target);
+        }
+        report
+    }
+}
+
+impl World for Live {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        self.targets.retain(|id, _| ask.targets.contains(id));
+        let machine = ask.machine.then(|| machine::sample(&self.root, self.geometry));
+        let list = || self.lister.list(&self.root, self.geometry).unwrap_or_default();
+        let processes = ask.processes.then(list);
+        let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
+        let own_cpu = Some(Ns(hugewise_sys::cpu::process_cpu_time_ns()));
+        Observation { at: self.now(), machine, processes, scans, own_cpu }
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        let gone = Outcome::Skipped { reason: SkipReason::Gone, warm: None, cpu: Ns(0) };
+        let Some(actuator) = &mut self.actuator else {
+            return Outcome::Withheld { populated: decision.populated };
+        };
+        let (Some(target), Some(pages)) = (self.targets.get(&decision.target), &mut self.pages)
+        else {
+            return gone;
+        };
+        actuator.act(&self.root, pages, target, decision)
+    }
+
+    fn now(&mut self) -> Ns {
+        // One second ahead, so that no point in time is zero.
+        let elapsed = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ns::s(1) + Ns(elapsed)
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        let wait = Duration::from_nanos(at.since(self.now()).0);
+        match self.events.recv_timeout(wait) {
+            Ok(wake) => wake,
+            Err(RecvTimeoutError::Timeout) => Wake::Reached,
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(wait);
+                Wake::Reached
+            }
+        }
+    }
+}
