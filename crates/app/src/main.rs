@@ -4,6 +4,8 @@
 mod cli;
 mod cmd;
 mod exit;
+mod report;
+mod trial;
 
 use clap::Parser;
 use std::process::ExitCode;
