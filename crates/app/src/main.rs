@@ -3,9 +3,16 @@
 
 mod cli;
 mod cmd;
+mod config;
+mod control;
+mod daemon;
 mod exit;
+mod journal;
 mod report;
+#[cfg(test)]
+mod scratch;
 mod trial;
+mod trust;
 
 use clap::Parser;
 use std::process::ExitCode;

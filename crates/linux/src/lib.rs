@@ -10,6 +10,7 @@ pub mod pages;
 pub mod process;
 pub mod root;
 pub mod target;
+pub mod trail;
 pub mod world;
 
 pub use hugewise_sys::cpu;

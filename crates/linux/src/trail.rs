@@ -1,0 +1,447 @@
+//! The settings trail: no kernel setting is changed before its old value is on disk.
+//!
+//! `trail.jsonl` in the state directory holds one line per intended change, synced before the
+//! write. Restoring compares what stands in the file now with what hugewise wrote: a setting that
+//! somebody else changed meanwhile, and entries of an earlier boot, are left alone.
+//!
+//! Writing the THP switch makes the kernel raise `vm.min_free_kbytes` (kernel.md 9); that file is
+//! noted beforehand and put back.
+
+use crate::machine;
+use crate::root::Root;
+use hugewise_core::ownership::THP_DIR;
+use hugewise_core::parse::thp_choice;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file that the kernel changes on its own when THP is switched.
+const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+
+/// One intended change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Path below the root.
+    pub file: String,
+    /// Value before.
+    pub old: String,
+    /// Value that hugewise was about to write.
+    pub new: String,
+    /// Boot in which this was; `None` where the kernel does not tell.
+    pub boot_id: Option<String>,
+}
+
+/// What became of one setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "result")]
+pub enum Restored {
+    /// The old value stands again.
+    PutBack {
+        /// Path below the root.
+        file: String,
+        /// Value found.
+        from: String,
+        /// Value written.
+        to: String,
+    },
+    /// The old value stood there already.
+    Unchanged {
+        /// Path below the root.
+        file: String,
+    },
+    /// Somebody else changed it meanwhile: left alone.
+    Foreign {
+        /// Path below the root.
+        file: String,
+        /// What stands there.
+        found: String,
+        /// What hugewise had written.
+        written: String,
+    },
+    /// The entry is of an earlier boot, whose settings are gone.
+    EarlierBoot {
+        /// Path below the root.
+        file: String,
+    },
+    /// It could not be put back; the entry stays in the trail.
+    Failed {
+        /// Path below the root.
+        file: String,
+        /// Why.
+        error: String,
+    },
+}
+
+/// Errors of the trail.
+#[derive(Debug, thiserror::Error)]
+pub enum TrailError {
+    /// The state directory cannot be used.
+    #[error("cannot keep the settings trail in '{path}': {error}")]
+    Store {
+        /// File or directory.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A setting cannot be read.
+    #[error("cannot read the setting '{file}': {error}")]
+    Read {
+        /// Path below the root.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A setting cannot be written.
+    #[error("cannot write '{value}' to '{file}': {error}")]
+    Write {
+        /// Path below the root.
+        file: String,
+        /// Value.
+        value: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Trail {
+    root: Root,
+    path: PathBuf,
+    boot_id: Option<String>,
+    entries: Vec<Entry>,
+}
+
+impl Trail {
+    /// Opens the trail in `state_dir` (created with mode 0750 when missing) and reads what an
+    /// earlier manager left. A torn last line (a crash while it was written: the setting was not
+    /// touched yet) is ignored.
+    ///
+    /// # Errors
+    /// When the directory cannot be used, or the trail is a symbolic link.
+    pub fn open(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
+        let path = state_dir.join("trail.jsonl");
+        let store = |error| TrailError::Store { path: path.display().to_string(), error };
+        make_dir(state_dir).map_err(store)?;
+        let mut trail = Self::existing(root, state_dir)?;
+        // Prove now that the trail can be written, not when the first setting is due.
+        trail.file().map_err(store)?;
+        trail.path = path;
+        Ok(trail)
+    }
+
+    /// Reads the trail without creating anything, for `revert` and its dry run.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn existing(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
+        let path = state_dir.join("trail.jsonl");
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        let text = match options.open(&path).and_then(io::read_to_string) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(TrailError::Store { path: path.display().to_string(), error });
+            }
+        };
+        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let boot_id = machine::boot_id(&root);
+        Ok(Self { root, path, boot_id, entries })
+    }
+
+    /// Entries not restored yet.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Writes `value` to a setting, after its old value is on disk. Returns the old value; `None`
+    /// when the value stood there already.
+    ///
+    /// # Errors
+    /// Nothing was written, unless the error is of kind `Write`.
+    pub fn set(&mut self, file: &str, value: &str) -> Result<Option<String>, TrailError> {
+        let old = self.value(file)?;
+        if old == value {
+            return Ok(None);
+        }
+        self.note(file, &old, value)?;
+        self.write_watched(file, value)?;
+        Ok(Some(old))
+    }
+
+    /// Puts every setting back, the last change first, and empties the trail of what is settled.
+    pub fn restore(&mut self) -> Vec<Restored> {
+        let all = self.plan();
+        let mut done = Vec::new();
+        for step in all {
+            let step = match &step {
+                Restored::PutBack { file, to, .. } => match self.write_watched(file, to) {
+                    Ok(()) => step,
+                    Err(error) => {
+                        let error = error.to_string();
+                        Restored::Failed { file: file.clone(), error }
+                    }
+                },
+                _ => step,
+            };
+            done.push(step);
+        }
+        let failed = |entry: &Entry| {
+            done.iter().any(|d| matches!(d, Restored::Failed { file, .. } if *file == entry.file))
+        };
+        self.entries.retain(failed);
+        if let Err(error) = self.store() {
+            done.push(Restored::Failed {
+                file: self.path.display().to_string(),
+                error: error.to_string(),
+            });
+        }
+        done
+    }
+
+    /// What [`Trail::restore`] would do, in its order.
+    #[must_use]
+    pub fn plan(&self) -> Vec<Restored> {
+        let mut files: Vec<&str> = Vec::new();
+        for entry in self.entries.iter().rev() {
+            if !files.contains(&entry.file.as_str()) {
+                files.push(&entry.file);
+            }
+        }
+        files.into_iter().map(|file| self.step(file)).collect()
+    }
+
+    fn step(&self, file: &str) -> Restored {
+        let own = |entry: &&Entry| entry.file == file;
+        let this_boot = |entry: &&Entry| entry.boot_id == self.boot_id;
+        let mut entries = self.entries.iter().filter(own).filter(this_boot);
+        let file = file.to_owned();
+        let Some(first) = entries.next() else { return Restored::EarlierBoot { file } };
+        let last = entries.next_back().unwrap_or(first);
+        match self.value(&file) {
+            Err(error) => Restored::Failed { file, error: error.to_string() },
+            Ok(found) if found == first.old => Restored::Unchanged { file },
+            Ok(found) if found == last.new || is_watch(last) => {
+                Restored::PutBack { file, from: found, to: first.old.clone() }
+            }
+            Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
+        }
+    }
+
+    /// Writes a setting; around a THP switch, notes and puts back `vm.min_free_kbytes`.
+    fn write_watched(&mut self, file: &str, value: &str) -> Result<(), TrailError> {
+        let switch = file.starts_with(THP_DIR) && file.ends_with("/enabled");
+        let Ok(before) = self.value(MIN_FREE) else { return self.write(file, value) };
+        if !switch {
+            return self.write(file, value);
+        }
+        self.note(MIN_FREE, &before, WATCHED)?;
+        self.write(file, value)?;
+        if self.value(MIN_FREE)? != before {
+            self.write(MIN_FREE, &before)?;
+        }
+        // Settled: from here on a change is somebody else's.
+        self.note(MIN_FREE, &before, &before)
+    }
+
+    fn write(&self, file: &str, value: &str) -> Result<(), TrailError> {
+        let failed = |error| TrailError::Write { file: file.into(), value: value.into(), error };
+        let mut open = OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(self.root.path(file))
+            .map_err(failed)?;
+        open.write_all(value.as_bytes()).map_err(failed)?;
+        drop(open);
+        let found = self.value(file)?;
+        if found == value {
+            return Ok(());
+        }
+        Err(failed(io::Error::other(format!("the kernel made '{found}' of it"))))
+    }
+
+    /// The value in force: the selected word of a choice, else the whole line.
+    fn value(&self, file: &str) -> Result<String, TrailError> {
+        let read = |error| TrailError::Read { file: file.into(), error };
+        let line = self.root.read_line(file).map_err(read)?;
+        if !line.contains('[') {
+            return Ok(line);
+        }
+        Ok(thp_choice::parse(&line).map_or(line, |choice| choice.selected))
+    }
+
+    fn note(&mut self, file: &str, old: &str, new: &str) -> Result<(), TrailError> {
+        let store = |error| TrailError::Store { path: self.path.display().to_string(), error };
+        let entry = Entry {
+            file: file.into(),
+            old: old.into(),
+            new: new.into(),
+            boot_id: self.boot_id.clone(),
+        };
+        let mut line = serde_json::to_vec(&entry).map_err(|e| store(e.into()))?;
+        line.push(b'\n');
+        let mut out = self.file().map_err(store)?;
+        out.write_all(&line).and_then(|()| out.sync_all()).map_err(store)?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    fn file(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600);
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        let file = options.open(&self.path)?;
+        if let Some(dir) = self.path.parent() {
+            File::open(dir)?.sync_all()?;
+        }
+        Ok(file)
+    }
+
+    /// Replaces the file by the entries that are left, in one step.
+    fn store(&self) -> io::Result<()> {
+        if self.entries.is_empty() {
+            return match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let new = self.path.with_extension("new");
+        let mut out =
+            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
+        for entry in &self.entries {
+            serde_json::to_writer(&mut out, entry)?;
+            out.write_all(b"\n")?;
+        }
+        out.sync_all()?;
+        fs::rename(new, &self.path)
+    }
+}
+
+/// Stands for "whatever the kernel makes of it" until the watched file is settled.
+const WATCHED: &str = "*";
+
+fn is_watch(entry: &Entry) -> bool {
+    entry.new == WATCHED
+}
+
+fn make_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o750).create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixture {
+        dir: PathBuf,
+        root: Root,
+    }
+
+    impl Fixture {
+        fn new(name: &str) -> Self {
+            let dir = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&dir);
+            let root = Root::at(&dir.join("root"));
+            for (file, value) in [
+                ("proc/sys/kernel/random/boot_id", "boot-1\n"),
+                (MIN_FREE, "5000\n"),
+                ("sys/kernel/mm/transparent_hugepage/enabled", "always\n"),
+                ("sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", "511\n"),
+            ] {
+                let path = root.path(file);
+                fs::create_dir_all(path.parent().expect("has a parent")).expect("mkdir");
+                fs::write(path, value).expect("write");
+            }
+            Self { dir, root }
+        }
+
+        fn trail(&self) -> Trail {
+            Trail::open(self.root.clone(), &self.dir.join("state")).expect("opens")
+        }
+
+        fn get(&self, file: &str) -> String {
+            self.root.read_line(file).expect("reads")
+        }
+    }
+
+    impl Drop for Fixture {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+
+    const NONE: &str = "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none";
+    const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+
+    #[test]
+    fn the_old_value_is_on_disk_and_comes_back_after_a_crash() {
+        let fixture = Fixture::new("crash");
+        assert_eq!(fixture.trail().set(NONE, "51").expect("sets"), Some("511".into()));
+        assert_eq!(fixture.trail().set(NONE, "9").expect("sets"), Some("51".into()));
+        // The first trail value is forgotten with the process; the next one reads the file.
+        let done = fixture.trail().restore();
+        assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "511"), "{done:?}");
+        assert_eq!(fixture.get(NONE), "511");
+        assert!(fixture.trail().restore().is_empty(), "the trail is empty now");
+    }
+
+    #[test]
+    fn a_foreign_change_is_left_alone() {
+        let fixture = Fixture::new("foreign");
+        let mut trail = fixture.trail();
+        trail.set(NONE, "51").expect("sets");
+        fs::write(fixture.root.path(NONE), "300\n").expect("write");
+        let done = trail.restore();
+        assert!(matches!(&done[..], [Restored::Foreign { found, .. }] if found == "300"));
+        assert_eq!(fixture.get(NONE), "300");
+    }
+
+    #[test]
+    fn an_earlier_boot_is_forgotten() {
+        let fixture = Fixture::new("boot");
+        fixture.trail().set(NONE, "51").expect("sets");
+        fs::write(fixture.root.path("proc/sys/kernel/random/boot_id"), "boot-2\n").expect("write");
+        assert!(matches!(&fixture.trail().restore()[..], [Restored::EarlierBoot { .. }]));
+        assert_eq!(fixture.get(NONE), "51");
+    }
+
+    #[test]
+    fn a_crash_around_the_switch_puts_min_free_back() {
+        let fixture = Fixture::new("watch");
+        let mut trail = fixture.trail();
+        trail.set(ENABLED, "madvise").expect("sets");
+        assert_eq!(fixture.get(MIN_FREE), "5000");
+        // The kernel raised it, and we were killed before it was put back.
+        trail.note(MIN_FREE, "5000", WATCHED).expect("notes");
+        fs::write(fixture.root.path(MIN_FREE), "45056\n").expect("write");
+        fixture.trail().restore();
+        assert_eq!(fixture.get(MIN_FREE), "5000");
+        assert_eq!(fixture.get(ENABLED), "always");
+    }
+
+    #[test]
+    fn a_torn_line_is_ignored() {
+        let fixture = Fixture::new("torn");
+        fixture.trail().set(NONE, "51").expect("sets");
+        let path = fixture.dir.join("state/trail.jsonl");
+        let mut text = fs::read_to_string(&path).expect("reads");
+        text.push_str("{\"file\":\"sys/ker");
+        fs::write(&path, text).expect("write");
+        assert_eq!(fixture.trail().restore().len(), 1);
+        assert_eq!(fixture.get(NONE), "511");
+    }
+
+    #[test]
+    fn nothing_is_written_when_the_trail_cannot_be() {
+        let fixture = Fixture::new("full");
+        let mut trail = fixture.trail();
+        trail.path = PathBuf::from("/dev/full/trail.jsonl");
+        assert!(matches!(trail.set(NONE, "51"), Err(TrailError::Store { .. })));
+        assert_eq!(fixture.get(NONE), "511");
+    }
+}
