@@ -303,6 +303,12 @@ impl State {
         }
     }
 
+    /// Whether processes have been listed at least once.
+    #[must_use]
+    pub fn listed(&self) -> bool {
+        !self.targets.is_empty() || !self.left_alone_counts.is_empty()
+    }
+
     /// Drops a target whose process ended or became another program; the next list decides anew.
     fn forget(&mut self, id: ProcId, now: Ns) {
         if self.targets.remove(&id).is_some() {

@@ -1,8 +1,252 @@
 //! `hugewise manage`.
 
 use crate::cli::{Global, ManageArgs};
+use crate::daemon::{self, FileSink, OwnedSettings, Until};
+use crate::journal::Journal;
+use crate::{config, exit};
+use anyhow::Context;
+use hugewise_core::config::{Config, Mode};
+use hugewise_core::engine::{Manager, Sink, World};
+use hugewise_core::ownership;
+use hugewise_core::policy::select::Selection;
+use hugewise_core::reason::SkipReason;
+use hugewise_core::record::Record;
+use hugewise_core::replay::Recorder;
+use hugewise_core::status;
+use hugewise_core::units::Ns;
+use hugewise_linux::actuator::{Actuator, Reach};
+use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::root::Root;
+use hugewise_linux::world::Live;
+use hugewise_linux::{machine, process};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::sync::{Arc, Mutex, mpsc};
 
 /// Runs the command.
-pub(crate) fn run(_global: &Global, _args: &ManageArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("not built yet")
+pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
+    let root = Root::at(&global.root);
+    if !root.is_live() {
+        return Err(exit::coded(
+            exit::USAGE,
+            "manage acts on the running machine only; leave out '--root', or use 'replay'",
+        ));
+    }
+    let load = || config::load(args.config.as_deref(), &args.set).map(|loaded| loaded.config);
+    let config = load()?;
+    let mode = daemon::mode(args.mode, &config);
+    let until = args.r#for.as_deref().map(duration).transpose()?;
+    check_pids(&root, &args.pid)?;
+    let wanted = wanted_settings(&root, &config, mode)?;
+    let _lock = (mode != Mode::Observe).then(|| lock(&root)).transpose()?;
+
+    let journal_path = args.journal.clone();
+    let journal_path = journal_path.unwrap_or_else(|| args.state_dir.join("journal.jsonl"));
+    make_state_dir(&args.state_dir)?;
+    let mut journal = Journal::open(&journal_path, config.journal.max_bytes.0)?;
+    let mut settings = OwnedSettings::open(&root, &args.state_dir, &mut journal)?;
+    journal.write(&start_record(&root, args, mode));
+    if !args.keep_settings {
+        settings.take(&wanted, args.dry_run, &mut journal)?;
+    }
+
+    let (send, events) = mpsc::channel();
+    let shared = Arc::new(Mutex::new("{}".to_owned()));
+    daemon::listen_to_signals(send.clone())?;
+    let _server = daemon::control_server(&args.daemon.run_dir, shared.clone(), send);
+    let geometry = machine::geometry(&root);
+    let reach = if args.dry_run { Reach::Rehearse } else { Reach::Act };
+    let actuator = (mode != Mode::Observe).then(|| Actuator::new(reach, geometry));
+    let mut world = Live::new(root, actuator, events);
+    let pids = (!args.pid.is_empty()).then(|| args.pid.iter().copied().collect());
+    let now = world.now();
+    let mut manager = Manager::new(config, mode, Selection { pids }, now);
+    let progress = if std::io::stderr().is_terminal() && !global.json { show } else { |_: &_| {} };
+    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress };
+    let until = Until { done: args.once, end: until.map(|wait| now + wait) };
+
+    let why = match &args.record {
+        None => daemon::run(&mut world, &mut manager, &mut sink, until, &load),
+        Some(path) => {
+            let file = std::fs::File::create(path)
+                .with_context(|| format!("cannot record to '{}'", path.display()))?;
+            let mut file = BufWriter::new(file);
+            let mut world = Recorder::new(world, move |event: &_| {
+                // A recording that cannot be written must not stop the manager.
+                let _ = serde_json::to_writer(&mut file, event);
+                let _ = file.write_all(b"\n");
+            });
+            daemon::run(&mut world, &mut manager, &mut sink, until, &load)
+        }
+    };
+    finish(global, &manager, sink, &mut settings, why)
+}
+
+/// Puts the settings back, closes the journal, says what was done.
+fn finish(
+    global: &Global,
+    manager: &Manager,
+    mut sink: FileSink,
+    settings: &mut OwnedSettings,
+    why: &str,
+) -> anyhow::Result<u8> {
+    let not_restored = settings.put_back(&mut sink.journal);
+    let totals = manager.state.totals.clone();
+    sink.record(Ns(0), &Record::Stop { why: why.into(), totals });
+    sink.journal.flush();
+    for step in &not_restored {
+        eprintln!("hugewise: not put back: {step:?}");
+    }
+    if sink.journal.lost() > 0 {
+        eprintln!("hugewise: {} journal lines were lost", sink.journal.lost());
+    }
+    let status = status::manager(manager, sink.dry_run, Ns(0));
+    if global.json {
+        println!("{}", serde_json::to_string(&status)?);
+    } else {
+        println!("{}", summary(&status, why));
+    }
+    let failed = not_restored
+        .iter()
+        .any(|step| matches!(step, hugewise_linux::trail::Restored::Failed { .. }));
+    Ok(if failed { exit::PARTIAL } else { exit::OK })
+}
+
+fn summary(status: &status::ManagerStatus, why: &str) -> String {
+    use std::fmt::Write as _;
+    let mut text = format!("Stopped: {why}.\n");
+    let _ = write!(
+        text,
+        "Promoted {} regions ({} warm-ups, {} failed calls",
+        status.promoted, status.warm_ups, status.failed
+    );
+    if status.withheld > 0 {
+        let _ = write!(text, ", {} decisions withheld", status.withheld);
+    }
+    text.push_str(").\n");
+    for target in &status.targets {
+        let coverage = target.coverage_percent();
+        let coverage = coverage.map_or("nothing eligible".into(), |c| format!("{c:.0} % huge"));
+        let name = target.name.escape_debug();
+        let _ = write!(text, "  {} {name}: {coverage} of {}", target.pid, target.eligible);
+        let reasons: Vec<_> = target.skips.iter().map(|(r, n)| format!("{r} {n}")).collect();
+        if let Some(reason) = target.refused {
+            let _ = write!(text, "; {reason}");
+        } else if !reasons.is_empty() {
+            let _ = write!(text, "; left small: {}", reasons.join(", "));
+        }
+        text.push('\n');
+    }
+    for alone in status.left_alone.iter().take(5) {
+        let (means, remedy) = alone.reason.text();
+        let name = alone.name.escape_debug();
+        let _ = writeln!(text, "  {} {name}: left alone: {means}. {remedy}", alone.pid);
+    }
+    text.trim_end().to_owned()
+}
+
+/// One line on the terminal, written over itself.
+fn show(manager: &Manager) {
+    let state = &manager.state;
+    let waiting: u64 =
+        state.targets.values().filter_map(|t| t.skips.get(&SkipReason::Scheduled)).sum();
+    let limit = state.targets.values().find_map(|t| t.limit);
+    let limit = limit.map_or(String::new(), |l| format!(", held back by {}", l.config_key()));
+    eprint!(
+        "\r\x1b[K{} processes, {} regions promoted, {waiting} waiting{limit}",
+        state.targets.len(),
+        state.totals.promoted
+    );
+}
+
+fn wanted_settings(
+    root: &Root,
+    config: &Config,
+    mode: Mode,
+) -> anyhow::Result<Vec<ownership::Wanted>> {
+    let files = machine::thp_files(root, machine::geometry(root));
+    ownership::wanted(config, mode, &files).map_err(|reason| {
+        let (means, remedy) = reason.text();
+        let code = if reason == SkipReason::OperatorNever { exit::REFUSED } else { exit::ERROR };
+        exit::coded(code, format!("refused: {means}. {remedy}; or '--mode observe'"))
+    })
+}
+
+fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
+    InstanceLock::take(root).map_err(|error| match error {
+        LockError::Taken => exit::coded(exit::REFUSED, error.to_string()),
+        LockError::NoThp(_) | LockError::Io(..) => error.into(),
+    })
+}
+
+/// Every named pid must be a process that can be managed: a typing error should not wait silently.
+fn check_pids(root: &Root, pids: &[u32]) -> anyhow::Result<()> {
+    for pid in pids {
+        let Some(stat) = process::stat(root, *pid) else {
+            anyhow::bail!(
+                "there is no process {pid}; look it up with 'pidof' or 'hugewise status'"
+            );
+        };
+        if stat.is_kernel_thread() {
+            anyhow::bail!("{pid} is a kernel thread: it has no memory to manage");
+        }
+        if *pid == std::process::id() || *pid == 1 {
+            return Err(exit::coded(exit::REFUSED, format!("process {pid} is never managed")));
+        }
+    }
+    Ok(())
+}
+
+fn make_state_dir(path: &std::path::Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o750).create(path).with_context(|| {
+        format!("cannot create '{}'; give another with '--state-dir'", path.display())
+    })
+}
+
+fn start_record(root: &Root, args: &ManageArgs, mode: Mode) -> Record {
+    Record::Start {
+        version: env!("CARGO_PKG_VERSION").into(),
+        mode,
+        dry_run: args.dry_run,
+        kernel: machine::kernel_release(root).unwrap_or_default(),
+        boot_id: machine::boot_id(root),
+        pids: (!args.pid.is_empty()).then(|| args.pid.clone()),
+    }
+}
+
+/// `90s`, `10m`, `2h`, or a number of seconds.
+fn duration(text: &str) -> anyhow::Result<Ns> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.trim() {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => 0,
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
+    match seconds.filter(|s| (1..=31_536_000).contains(s)) {
+        Some(seconds) => Ok(Ns::s(seconds)),
+        None => Err(exit::coded(
+            exit::USAGE,
+            format!("'{text}' is no time: write for example 90s, 10m or 2h"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_nonsense_is_refused() {
+        assert_eq!(duration("90s").ok(), Some(Ns::s(90)));
+        assert_eq!(duration("10m").ok(), Some(Ns::s(600)));
+        assert_eq!(duration("7").ok(), Some(Ns::s(7)));
+        for bad in ["", "s", "-5s", "5 years", "0", "99999999999999999999", "99999999h"] {
+            let error = duration(bad).expect_err(bad);
+            assert_eq!(exit::of_error(&error), exit::USAGE);
+        }
+    }
 }

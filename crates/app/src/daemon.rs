@@ -1,0 +1,217 @@
+//! A running manager: settings, world, loop, journal, status; and everything put back at the end.
+
+use crate::control::Server;
+use crate::journal::Journal;
+use hugewise_core::config::{Config, Mode};
+use hugewise_core::engine::{Manager, Sink, TickEnd, Wake, World, tick};
+use hugewise_core::ownership;
+use hugewise_core::record::Record;
+use hugewise_core::status;
+use hugewise_core::units::Ns;
+use hugewise_linux::root::Root;
+use hugewise_linux::trail::{Restored, Trail};
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+
+/// Writes records to the journal and keeps the status that the control socket gives.
+pub(crate) struct FileSink {
+    /// The journal.
+    pub(crate) journal: Journal,
+    /// What the control socket gives.
+    pub(crate) status: Arc<Mutex<String>>,
+    /// `--dry-run`.
+    pub(crate) dry_run: bool,
+    /// Called after each tick, for progress.
+    pub(crate) progress: fn(&Manager),
+}
+
+impl Sink for FileSink {
+    fn record(&mut self, _at: Ns, record: &Record) {
+        self.journal.write(record);
+    }
+
+    fn tick_done(&mut self, at: Ns, manager: &Manager) {
+        self.journal.flush();
+        let status = status::manager(manager, self.dry_run, at);
+        if let (Ok(json), Ok(mut shared)) = (serde_json::to_string(&status), self.status.lock()) {
+            *shared = json;
+        }
+        (self.progress)(manager);
+    }
+}
+
+/// Kernel settings that this manager changed; dropping it puts them back, also on a panic.
+pub(crate) struct OwnedSettings {
+    trail: Trail,
+    restored: bool,
+}
+
+impl OwnedSettings {
+    /// Opens the trail, puts back what a crashed manager left, and reports that.
+    pub(crate) fn open(
+        root: &Root,
+        state_dir: &Path,
+        journal: &mut Journal,
+    ) -> anyhow::Result<Self> {
+        let mut settings = Self { trail: Trail::open(root.clone(), state_dir)?, restored: false };
+        if !settings.trail.entries().is_empty() {
+            eprintln!("hugewise: an earlier manager did not end properly: its settings go back");
+            settings.put_back(journal);
+            settings.restored = false;
+        }
+        Ok(settings)
+    }
+
+    /// Writes what the mode owns. With `dry_run` only says what it would write.
+    pub(crate) fn take(
+        &mut self,
+        wanted: &[ownership::Wanted],
+        dry_run: bool,
+        journal: &mut Journal,
+    ) -> anyhow::Result<()> {
+        for want in wanted {
+            let changed = match dry_run {
+                true => None,
+                false => self.trail.set(&want.file, &want.value)?,
+            };
+            if dry_run || changed.is_some() {
+                journal.write(&Record::Setting {
+                    file: want.file.clone(),
+                    from: changed.clone().unwrap_or_default(),
+                    to: changed.is_some().then(|| want.value.clone()),
+                    why: want.why.into(),
+                });
+            }
+        }
+        journal.flush();
+        Ok(())
+    }
+
+    /// Puts everything back, and says so in the journal. Returns what could not be put back.
+    pub(crate) fn put_back(&mut self, journal: &mut Journal) -> Vec<Restored> {
+        let done = self.trail.restore();
+        self.restored = true;
+        for step in &done {
+            if let Some(record) = restored_record(step) {
+                journal.write(&record);
+            }
+        }
+        journal.flush();
+        done.into_iter()
+            .filter(|step| matches!(step, Restored::Failed { .. } | Restored::Foreign { .. }))
+            .collect()
+    }
+}
+
+impl Drop for OwnedSettings {
+    fn drop(&mut self) {
+        if !self.restored {
+            self.trail.restore();
+        }
+    }
+}
+
+fn restored_record(step: &Restored) -> Option<Record> {
+    let (file, from, to, why) = match step {
+        Restored::PutBack { file, from, to } => (file, from.clone(), Some(to.clone()), "put back"),
+        Restored::Foreign { file, found, .. } => {
+            (file, found.clone(), None, "changed by somebody else: left alone")
+        }
+        Restored::Failed { file, error } => (file, error.clone(), None, "could not be put back"),
+        Restored::EarlierBoot { file } => (file, String::new(), None, "of an earlier boot"),
+        Restored::Unchanged { .. } => return None,
+    };
+    Some(Record::Setting { file: file.clone(), from, to, why: why.into() })
+}
+
+/// When the loop ends by itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Until {
+    /// Nothing is left to do.
+    pub(crate) done: bool,
+    /// This time on the world's clock.
+    pub(crate) end: Option<Ns>,
+}
+
+/// Runs the loop until it is told to stop, and says why it ended.
+pub(crate) fn run(
+    world: &mut impl World,
+    manager: &mut Manager,
+    sink: &mut FileSink,
+    until: Until,
+    reload: &dyn Fn() -> anyhow::Result<Config>,
+) -> &'static str {
+    loop {
+        match tick(world, manager, sink) {
+            TickEnd::Stop => return "told to stop",
+            TickEnd::Reload => {
+                let loaded = reload();
+                let error = loaded.as_ref().err().map(|error| format!("{error:#}"));
+                if let Some(error) = &error {
+                    eprintln!("hugewise: the old configuration stays in force: {error}");
+                }
+                if let Ok(config) = loaded {
+                    manager.reload(config, world.now());
+                }
+                sink.record(world.now(), &Record::Reload { error });
+            }
+            TickEnd::Done => {}
+        }
+        if named_all_gone(manager) {
+            return "all named processes ended";
+        }
+        if until.done && manager.state.listed() && !manager.busy() {
+            return "nothing is left to do";
+        }
+        if until.end.is_some_and(|end| world.now() >= end) {
+            return "the time is over";
+        }
+    }
+}
+
+/// Whether every process named by `--pid` has ended.
+fn named_all_gone(manager: &Manager) -> bool {
+    let Some(pids) = &manager.selection.pids else { return false };
+    manager.state.targets.is_empty()
+        && pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+}
+
+/// Turns SIGINT, SIGTERM and SIGHUP into events.
+pub(crate) fn listen_to_signals(events: Sender<Wake>) -> anyhow::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            let wake = if signal == SIGHUP { Wake::Reload } else { Wake::Stop };
+            if events.send(wake).is_err() {
+                break;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The control socket, where it can be had: a manager without one still works.
+pub(crate) fn control_server(
+    run_dir: &Path,
+    status: Arc<Mutex<String>>,
+    events: Sender<Wake>,
+) -> Option<Server> {
+    match Server::start(run_dir, status, events) {
+        Ok(server) => Some(server),
+        Err(error) => {
+            eprintln!("hugewise: no status, pause and resume: {error:#}");
+            None
+        }
+    }
+}
+
+/// Effective mode: the command line's, else the configuration's.
+pub(crate) fn mode(arg: Option<crate::cli::ModeArg>, config: &Config) -> Mode {
+    match arg {
+        Some(crate::cli::ModeArg::Ingens) => Mode::Ingens,
+        Some(crate::cli::ModeArg::Observe) => Mode::Observe,
+        None => config.mode,
+    }
+}
