@@ -126,11 +126,11 @@ pub(crate) fn more_percent(base: Option<Bytes>, other: Option<Bytes>) -> Option<
     (base > 0.0).then(|| 100.0 * (other - base) / base)
 }
 
-/// `+0.4 %`; what rounds to nothing has no sign.
+/// `+0.4 %`, or `no more` for what rounds to nothing: both stand before "memory".
 pub(crate) fn signed(percent: Option<f64>) -> String {
     match percent {
         None => "an unknown amount of".into(),
-        Some(percent) if percent.abs() < 0.05 => "0.0 %".into(),
+        Some(percent) if percent.abs() < 0.05 => "no more".into(),
         Some(percent) => format!("{percent:+.1} %"),
     }
 }
@@ -144,10 +144,10 @@ fn headline(trial: &Trial, figures: &[Figures; 3]) -> String {
     let (ours, always) = memories(figures);
     match (speed(trial, Variant::Never), speed(trial, Variant::Always)) {
         (Some(never), Some(against_always)) => format!(
-            "{never:.2}x the speed of never with {ours} memory; always: {:.2}x with {always}",
+            "{never:.2}x the speed of never at {ours} memory (always: {:.2}x at {always})",
             never / against_always
         ),
-        _ => format!("{ours} memory against never, where always takes {always} (simulated)"),
+        _ => format!("Simulated: {ours} memory against never (always: {always})"),
     }
 }
 

@@ -88,12 +88,12 @@ impl Memory {
     /// Maps all parts, touches none.
     pub(super) fn map(variant: Variant, bytes: u64) -> anyhow::Result<Self> {
         let layout = layout(Bytes(bytes), HUGE as u64);
-        let parts = Parts {
-            dense: Part::map(layout.dense, 1, variant)?,
-            sparse: Part::map(layout.sparse, SPARSE_STEP, variant)?,
-            idle: Part::map(layout.idle, 1, variant)?,
-        };
-        Ok(Self { parts, cursor: 1, filled: false })
+        // New mappings are placed below older ones, and a manager that cannot see accesses goes
+        // upwards: what is mapped last is promoted first, should time run out.
+        let idle = Part::map(layout.idle, 1, variant)?;
+        let sparse = Part::map(layout.sparse, SPARSE_STEP, variant)?;
+        let dense = Part::map(layout.dense, 1, variant)?;
+        Ok(Self { parts: Parts { dense, sparse, idle }, cursor: 1, filled: false })
     }
 
     /// Where each part is.
