@@ -9,7 +9,7 @@ use hugewise_core::units::Bytes;
 /// Size of every plot: narrow, so that its texts stay readable on a telephone.
 const SIZE: (f64, f64) = (420.0, 270.0);
 /// Corners of the plot proper.
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 58.0;
 const RIGHT: f64 = 408.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 222.0;

@@ -140,11 +140,16 @@ impl Workload {
                 |e: &&smaps::SmapsEntry| part.contains(&e.map.start) && e.map.end <= part.end;
             entries.iter().filter(inside).filter_map(bytes).sum()
         };
+        // A part that is not found has unknown huge pages, not none.
+        let found = |part: &Range<u64>| entries.iter().any(|e| e.map.start == part.start);
+        let parts = [&self.parts.dense, &self.parts.sparse, &self.parts.idle];
+        if !parts.into_iter().all(found) {
+            bail!("the workload's smaps do not show its memory");
+        }
         let huge = |part: &Range<u64>| {
             let bytes = sum(part, |e| e.anon_huge_pages_bytes);
             100.0 * bytes as f64 / (part.end - part.start).max(1) as f64
         };
-        let parts = [&self.parts.dense, &self.parts.sparse, &self.parts.idle];
         Ok(Memory {
             rss: parts.iter().map(|part| Bytes(sum(part, |e| e.rss_bytes))).sum(),
             cgroup: self.group.as_ref().and_then(Group::usage),

@@ -5,6 +5,9 @@ use super::{Row, Tail, Trial};
 use hugewise_core::stats::{Histogram, Summary, median};
 use hugewise_core::units::{Bytes, saturating_u64};
 
+/// From this share of the dense part on, promotion counts as complete.
+const COMPLETE_PERCENT: f64 = 95.0;
+
 /// One variant over all its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
@@ -141,14 +144,23 @@ fn memories(figures: &[Figures; 3]) -> (String, String) {
 }
 
 fn headline(trial: &Trial, figures: &[Figures; 3]) -> String {
-    let (ours, always) = memories(figures);
-    match (speed(trial, Variant::Never), speed(trial, Variant::Always)) {
-        (Some(never), Some(against_always)) => format!(
-            "{never:.2}x the speed of never at {ours} memory (always: {:.2}x at {always})",
-            never / against_always
-        ),
-        _ => format!("Simulated: {ours} memory against never (always: {always})"),
+    let (ours, theirs) = memories(figures);
+    let (Some(never), Some(always)) = (speed(trial, Variant::Never), speed(trial, Variant::Always))
+    else {
+        return format!("Simulated: {ours} memory against never (always: {theirs})");
+    };
+    let greedy = never / always;
+    let incomplete = figures[2].dense_percent.filter(|dense| *dense < COMPLETE_PERCENT);
+    let only = incomplete.map_or(String::new(), |dense| format!("With only {dense:.0} % huge: "));
+    if overlaps(figures) {
+        return format!(
+            "{only}no clear difference in speed from never ({never:.2}x, but the runs overlap); \
+             {ours} memory (always: {greedy:.2}x at {theirs})"
+        );
     }
+    format!(
+        "{only}{never:.2}x the speed of never at {ours} memory (always: {greedy:.2}x at {theirs})"
+    )
 }
 
 fn main_sentence(trial: &Trial, figures: &[Figures; 3]) -> Option<String> {
@@ -168,15 +180,20 @@ fn coverage([_, _, hugewise]: &[Figures; 3]) -> Option<String> {
     let mut text = format!(
         "hugewise made {dense:.0} % of the dense part huge and {sparse:.0} % of the sparse part."
     );
-    if dense < 95.0 {
+    if dense < COMPLETE_PERCENT {
         text.push_str(" The dense part is not complete: time, free blocks or a limit ran out.");
     }
     Some(text)
 }
 
-fn overlap([never, _, hugewise]: &[Figures; 3]) -> Option<String> {
-    let (never, ours) = (never.access?, hugewise.access?);
-    (ours.max >= never.min).then(|| {
+/// Whether some run of hugewise was as slow as some run of never.
+fn overlaps([never, _, hugewise]: &[Figures; 3]) -> bool {
+    let pair = never.access.zip(hugewise.access);
+    pair.is_some_and(|(never, ours)| ours.max >= never.min)
+}
+
+fn overlap(figures: &[Figures; 3]) -> Option<String> {
+    overlaps(figures).then(|| {
         "The read times of hugewise and never overlap: their difference may be noise.".into()
     })
 }
@@ -277,4 +294,49 @@ pub(crate) fn duration(ns: Option<u64>) -> String {
         _ => (ns as f64 / 1e9, "s"),
     };
     if value < 99.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::samples;
+
+    #[test]
+    fn the_headline_claims_no_speed_that_noise_may_have_made() {
+        let mut trial = samples::real();
+        assert!(Verdict::of(&trial).headline.starts_with("1.25x the speed of never"));
+        let slow = trial.rows.iter_mut().find(|row| row.variant == Variant::Hugewise);
+        let timing = slow.and_then(|row| row.timing.as_mut()).expect("a timed row");
+        timing.access_ns = vec![500.0];
+        let headline = Verdict::of(&trial).headline;
+        assert!(headline.starts_with("no clear difference in speed"), "{headline}");
+    }
+
+    #[test]
+    fn the_headline_says_when_promotion_was_incomplete() {
+        let mut trial = samples::real();
+        for row in trial.rows.iter_mut().filter(|row| row.variant == Variant::Hugewise) {
+            row.memory.huge_percent.dense = 40.0;
+        }
+        let headline = Verdict::of(&trial).headline;
+        assert!(headline.starts_with("With only 40 % huge: 1.25x"), "{headline}");
+    }
+
+    #[test]
+    fn speeds_are_compared_within_a_round() {
+        let mut trial = samples::real();
+        // A round that was slow for everybody says nothing about anybody.
+        for timing in trial.rows.iter_mut().filter(|r| r.round == 2).flat_map(|r| &mut r.timing) {
+            timing.access_ns.iter_mut().for_each(|ns| *ns *= 3.0);
+        }
+        let speed = speed(&trial, Variant::Never).expect("timed rows");
+        assert!((speed - 1.25).abs() < 0.001, "{speed}");
+        assert_eq!(super::speed(&samples::simulated(), Variant::Never), None);
+    }
+
+    #[test]
+    fn durations_read_well() {
+        let texts = [Some(7), Some(2_140), Some(250_000), Some(3_400_000), None].map(duration);
+        assert_eq!(texts, ["7 ns", "2.1 us", "250 us", "3.4 ms", "-"]);
+    }
 }

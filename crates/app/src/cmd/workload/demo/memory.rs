@@ -12,10 +12,13 @@ use std::time::{Duration, Instant};
 
 const PAGE: usize = PAGE_WORDS * 8;
 const HUGE: usize = 2 << 20;
+/// An empty region at both ends of a part, with advice of its own: without it the kernel would
+/// merge neighbouring mappings into one, and nobody could tell the parts' huge pages apart.
+const FENCE: usize = HUGE;
 /// One page is rewritten after so many batches of reads.
 const BATCHES_PER_REWRITE: u32 = 64;
 
-/// One part: an arena of which every `step`-th page is in use.
+/// One part: an arena between fences, of which every `step`-th page is in use.
 #[derive(Debug)]
 struct Part {
     arena: Arena,
@@ -28,19 +31,37 @@ struct Part {
 impl Part {
     fn map(bytes: u64, step: usize, variant: Variant) -> anyhow::Result<Self> {
         let len = usize::try_from(bytes)?;
-        let mut arena = Arena::new(len + HUGE, HUGE).context("cannot map the workload's memory")?;
-        // The last region stays empty and differs in its advice: without it the kernel would
-        // merge neighbouring parts into one mapping, and nobody could tell their huge pages apart.
-        let _ = arena.advise(len..len + HUGE, LocalAdvice::NoHugePage);
+        let end = FENCE + len;
+        let arena = Arena::new(end + FENCE, HUGE);
+        let mut arena = arena.context("cannot map the workload's memory")?;
+        for fence in [0..FENCE, end..end + FENCE] {
+            // Fails where the kernel has no huge pages: then nobody looks for them either.
+            let _ = arena.advise(fence, LocalAdvice::NoHugePage);
+        }
         if variant == Variant::Always {
-            let wanted = arena.advise(0..len, LocalAdvice::HugePage);
+            let wanted = arena.advise(FENCE..end, LocalAdvice::HugePage);
             wanted.context("this kernel has no huge pages to ask for")?;
         }
         Ok(Self { arena, len, step, generations: vec![0; len / PAGE / step] })
     }
 
     fn range(&self) -> Range<u64> {
-        self.arena.addr()..self.arena.addr() + self.len as u64
+        let start = self.start();
+        start..start + self.len as u64
+    }
+
+    /// Address of the first byte between the fences.
+    fn start(&self) -> u64 {
+        self.arena.addr() + FENCE as u64
+    }
+
+    /// What stands between the fences.
+    fn bytes(&self) -> &[u8] {
+        &self.arena.as_slice()[FENCE..FENCE + self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.arena.as_mut_slice()[FENCE..FENCE + self.len]
     }
 
     fn offset(&self, page: usize) -> usize {
@@ -51,21 +72,21 @@ impl Part {
         for page in 0..self.generations.len() {
             let offset = self.offset(page);
             let begin = Instant::now();
-            self.arena.touch(offset);
+            self.arena.touch(FENCE + offset);
             first_touch.record(nanoseconds(begin.elapsed()));
             self.rewrite(page, 0);
         }
     }
 
     fn rewrite(&mut self, page: usize, generation: u16) {
-        let (offset, start) = (self.offset(page), self.arena.addr());
-        let bytes = &mut self.arena.as_mut_slice()[offset..offset + PAGE];
+        let (offset, start) = (self.offset(page), self.start());
+        let bytes = &mut self.bytes_mut()[offset..offset + PAGE];
         pattern::fill(bytes, start + offset as u64, generation);
         self.generations[page] = generation;
     }
 
     fn mismatches(&self) -> u64 {
-        let (memory, start) = (self.arena.as_slice(), self.arena.addr());
+        let (memory, start) = (self.bytes(), self.start());
         let pages = self.generations.iter().enumerate().map(|(page, generation)| {
             let offset = self.offset(page);
             let bytes = &memory[offset..offset + PAGE];
@@ -142,7 +163,7 @@ impl Memory {
     /// One batch of reads; the words among them that did not belong where they stood.
     fn batch(&mut self) -> u64 {
         let (part, mut wrong) = (&self.parts.dense, 0);
-        let (memory, start) = (part.arena.as_slice(), part.arena.addr());
+        let (memory, start) = (part.bytes(), part.start());
         let words = (part.len / 8) as u64;
         for _ in 0..BATCH {
             // The high half of a product is a random number below `words` without a division.
@@ -179,7 +200,8 @@ impl Memory {
     /// Flips one bit in the middle of the dense part.
     pub(super) fn corrupt(&mut self) {
         let part = &mut self.parts.dense;
-        part.arena.as_mut_slice()[part.len / 2] ^= 4;
+        let middle = part.len / 2;
+        part.bytes_mut()[middle] ^= 4;
     }
 }
 
