@@ -1,7 +1,480 @@
+//! Reads the configuration: defaults, then `/etc/hugewise/hugewise.toml`, then
+//! `/etc/hugewise/hugewise.d/*.toml` in the order of their names, then `--set KEY=VALUE`.
+//!
+//! Each key is taken from the last place that gives it. Rules of all files are kept, and those of
+//! a later file are tried first, so that a drop-in can take exception to the main file.
+
+use crate::{exit, trust};
+use anyhow::Context;
+use hugewise_core::config::{Config, Rule, RuleAction};
+use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use toml::de::{DeArray, DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+/// Where the configuration lies unless `--config` names a file.
+const DIRECTORY: &str = "/etc/hugewise";
+/// A larger file is refused.
+const MAX_BYTES: usize = 1 << 20;
+/// Longer keys are neither compared with the known ones nor printed in full.
+const MAX_KEY: usize = 64;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Origin {
+    /// Built in.
+    Default,
+    /// A file and the line in it, counted from 1.
+    #[serde(serialize_with = "file_and_line")]
+    File(PathBuf, usize),
+    /// `--set`.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::Flag => f.write_str("--set"),
+        }
+    }
+}
+
+/// For JSON: fields with names.
+fn file_and_line<S: serde::Serializer>(
+    path: &Path,
+    line: &usize,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Place {
+        // As text: a name that is not UTF-8 must not make the whole view fail.
+        path: String,
+        line: usize,
+    }
+    Place { path: path.display().to_string(), line: *line }.serialize(to)
+}
+
+/// A valid configuration.
+#[derive(Debug, Clone)]
 pub(crate) struct Loaded {
-    pub(crate) config: hugewise_core::config::Config,
+    /// What is wanted.
+    pub(crate) config: Config,
+    /// Origin of each key, dotted (`promote.warm`), and of each rule (`rule[0]`).
+    pub(crate) origins: BTreeMap<String, Origin>,
+    /// The files that were read, in order.
+    pub(crate) files: Vec<PathBuf>,
 }
-pub(crate) fn load(_f: Option<&std::path::Path>, set: &[String]) -> anyhow::Result<Loaded> {
-    let _ = set;
-    Ok(Loaded { config: Default::default() })
+
+/// Loads the configuration; `file` replaces the one in `/etc` together with its drop-ins.
+///
+/// # Errors
+/// What is wrong, where, and what to do. The exit code is 6 where root is asked to believe a file
+/// that others can change, 2 for a wrong `--set`, and otherwise 1.
+pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
+    load_from(Path::new(DIRECTORY), file, set)
 }
+
+fn load_from(directory: &Path, file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
+    let mut merge = Merge::new()?;
+    let mut files = Vec::new();
+    let paths = match file {
+        Some(file) => vec![file.to_path_buf()],
+        None => default_files(directory)?,
+    };
+    for path in paths {
+        match Text::read(&path)? {
+            Some(text) => merge.file(&text)?,
+            None if file.is_some() => anyhow::bail!(
+                "there is no configuration file {}: create it, or leave out --config",
+                path.display()
+            ),
+            None => continue,
+        }
+        files.push(path);
+    }
+    for flag in set {
+        merge.flag(flag).map_err(|why| exit::coded(exit::USAGE, format!("--set {flag}: {why}")))?;
+    }
+    let (config, origins) = merge.finish()?;
+    Ok(Loaded { config, origins, files })
+}
+
+/// The main file, there or not, and the drop-ins that are there.
+fn default_files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let drop_ins = directory.join("hugewise.d");
+    let mut found = Vec::new();
+    match fs::read_dir(&drop_ins) {
+        Ok(entries) => {
+            for entry in entries {
+                let path = entry.with_context(|| format!("cannot list {}", drop_ins.display()))?;
+                let path = path.path();
+                let hidden = path.file_name().is_some_and(|n| n.as_encoded_bytes()[0] == b'.');
+                if !hidden && path.extension().is_some_and(|e| e == "toml") {
+                    found.push(path);
+                }
+            }
+        }
+        Err(error) if is_missing(&error) => {}
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot list {}", drop_ins.display()));
+        }
+    }
+    found.sort();
+    found.insert(0, directory.join("hugewise.toml"));
+    Ok(found)
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// A file's text, and how to name places in it.
+struct Text<'a> {
+    path: &'a Path,
+    text: String,
+}
+
+impl<'a> Text<'a> {
+    /// `None` where the file is missing.
+    fn read(path: &'a Path) -> anyhow::Result<Option<Self>> {
+        let shown = path.display();
+        // NONBLOCK: opening a FIFO must not hang.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(error) if is_missing(&error.into()) => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
+        };
+        let meta = file.metadata()?;
+        anyhow::ensure!(meta.is_file(), "{shown} is not a regular file: give the path of one");
+        trust::check("configuration file", path, &meta)?;
+        // Who can change the directory can replace the file; a link's target has another one.
+        for path in [path.to_path_buf(), fs::canonicalize(path)?] {
+            let parent = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+            trust::check("the configuration's directory", parent, &fs::metadata(parent)?)?;
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("cannot read {shown}"))?;
+        anyhow::ensure!(bytes.len() <= MAX_BYTES, "{shown} is larger than 1 MiB: is it the one?");
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(Self { path, text })),
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+                Err(Self { path, text }.error(valid, "not UTF-8 text"))
+            }
+        }
+    }
+
+    /// Line and column of a byte, counted from 1, the column in characters.
+    fn place(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.text.len());
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        (line, column)
+    }
+
+    fn origin(&self, offset: usize) -> Origin {
+        Origin::File(self.path.to_path_buf(), self.place(offset).0)
+    }
+
+    fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
+        let (line, column) = self.place(offset);
+        anyhow::anyhow!("{}:{line}:{column}: {message}", self.path.display())
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> anyhow::Error {
+        let offset = error.span().map_or(self.text.len(), |span| span.start);
+        self.error(offset, one_line(error.message()))
+    }
+}
+
+/// What was read so far.
+struct Merge {
+    /// All keys, with the type of each.
+    defaults: Table,
+    merged: Table,
+    origins: BTreeMap<String, Origin>,
+    rules: Vec<(Value, Origin)>,
+    rule_keys: Vec<String>,
+}
+
+impl Merge {
+    fn new() -> anyhow::Result<Self> {
+        let mut defaults = Table::try_from(Config::default())?;
+        defaults.remove("rule");
+        let mut origins = BTreeMap::new();
+        for key in leaves(&defaults) {
+            origins.insert(key, Origin::Default);
+        }
+        let rule_keys = Table::try_from(full_rule())?.keys().cloned().collect();
+        let merged = defaults.clone();
+        Ok(Self { defaults, merged, origins, rules: Vec::new(), rule_keys })
+    }
+
+    fn file(&mut self, text: &Text<'_>) -> anyhow::Result<()> {
+        // Read twice: once for the values, once for their places.
+        let values: Table = toml::from_str(&text.text).map_err(|e| text.syntax(&e))?;
+        let places = DeTable::parse(&text.text).map_err(|e| text.syntax(&e))?;
+        let mut rules = Vec::new();
+        for (key, place) in places.get_ref() {
+            let value = values.get(key.get_ref().as_ref());
+            match (key.get_ref().as_ref(), value, place.get_ref()) {
+                (_, None, _) => {}
+                ("rule", Some(Value::Array(items)), DeValue::Array(places)) => {
+                    rules = self.rules_of(text, items, places)?;
+                }
+                ("rule", ..) => {
+                    let what = "'rule' is a list: begin each rule with a line [[rule]]";
+                    return Err(text.error(key.span().start, what));
+                }
+                (name, Some(value), place) => {
+                    self.key(text, &[name], key.span().start, (value, place))?;
+                }
+            }
+        }
+        rules.append(&mut self.rules);
+        self.rules = rules;
+        Ok(())
+    }
+
+    /// Takes over one key, or a table of them.
+    fn key(
+        &mut self,
+        text: &Text<'_>,
+        path: &[&str],
+        offset: usize,
+        (value, place): (&Value, &DeValue<'_>),
+    ) -> anyhow::Result<()> {
+        match (self.known(path), value, place) {
+            (Some(Value::Table(_)), Value::Table(values), DeValue::Table(places)) => {
+                for (key, place) in places {
+                    let name = key.get_ref().as_ref();
+                    let path = [path, &[name]].concat();
+                    if let Some(value) = values.get(name) {
+                        self.key(text, &path, key.span().start, (value, place.get_ref()))?;
+                    }
+                }
+                Ok(())
+            }
+            _ => self
+                .set(path, value.clone(), text.origin(offset))
+                .map_err(|why| text.error(offset, why)),
+        }
+    }
+
+    fn rules_of(
+        &self,
+        text: &Text<'_>,
+        items: &[Value],
+        places: &DeArray<'_>,
+    ) -> anyhow::Result<Vec<(Value, Origin)>> {
+        let mut rules = Vec::new();
+        for (item, place) in items.iter().zip(places.iter()) {
+            let start = place.span().start;
+            let (Value::Table(values), DeValue::Table(keys)) = (item, place.get_ref()) else {
+                return Err(text.error(start, "a rule is a table: begin it with a line [[rule]]"));
+            };
+            for key in keys.keys() {
+                self.rule_key(key, values).map_err(|why| text.error(key.span().start, why))?;
+            }
+            item.clone()
+                .try_into::<Rule>()
+                .map_err(|e| text.error(start, format!("rule: {}", one_line(e.message()))))?;
+            rules.push((item.clone(), text.origin(start)));
+        }
+        Ok(rules)
+    }
+
+    /// Checks one key of a rule on its own, for an error that names its place.
+    fn rule_key(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        values: &Table,
+    ) -> Result<(), String> {
+        let name = key.get_ref().as_ref();
+        if !self.rule_keys.iter().any(|known| known == name) {
+            return Err(unknown(name, self.rule_keys.iter().map(String::as_str)));
+        }
+        let mut rule = Table::try_from(full_rule()).map_err(|e| e.to_string())?;
+        if let Some(value) = values.get(name) {
+            rule.insert(name.to_owned(), value.clone());
+        }
+        rule.try_into::<Rule>().map_err(|e| wrong_value(&format!("rule.{name}"), &e))?;
+        Ok(())
+    }
+
+    fn flag(&mut self, flag: &str) -> Result<(), String> {
+        let (key, text) = flag.split_once('=').ok_or("write KEY=VALUE")?;
+        let key = key.trim();
+        if key == "rule" || key.starts_with("rule.") || key.starts_with("rule[") {
+            return Err("rules cannot be set on the command line: write them to a file".into());
+        }
+        let path: Vec<&str> = key.split('.').collect();
+        self.set(&path, flag_value(text.trim()), Origin::Flag)
+    }
+
+    fn known(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.defaults.get(*first)?, |at, key| at.as_table()?.get(*key))
+    }
+
+    /// Sets one key. The error says what is wrong with the key or the value.
+    fn set(&mut self, path: &[&str], value: Value, origin: Origin) -> Result<(), String> {
+        let key = path.join(".");
+        match self.known(path) {
+            None => return Err(unknown(&key, self.origins.keys().map(String::as_str))),
+            Some(Value::Table(_)) => {
+                return Err(format!("'{key}' is a table: set a key in it, as in '{key}.KEY'"));
+            }
+            Some(_) => {}
+        }
+        let mut alone = Table::new();
+        insert(&mut alone, path, value.clone());
+        alone.try_into::<Config>().map_err(|e| wrong_value(&key, &e))?;
+        insert(&mut self.merged, path, value);
+        self.origins.insert(key, origin);
+        Ok(())
+    }
+
+    fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>)> {
+        let mut rules = Vec::new();
+        for (index, (rule, origin)) in self.rules.into_iter().enumerate() {
+            rules.push(rule);
+            self.origins.insert(format!("rule[{index}]"), origin);
+        }
+        self.merged.insert("rule".into(), Value::Array(rules));
+        let config: Config = self.merged.try_into().context("the configuration as a whole")?;
+        config.check().map_err(|error| {
+            let message = error.to_string();
+            match origin_of(&message, &self.origins) {
+                Some(origin @ Origin::File(..)) => anyhow::anyhow!("{origin}: {message}"),
+                Some(Origin::Default) => anyhow::anyhow!("{message} (the value is the default)"),
+                Some(Origin::Flag) => exit::coded(exit::USAGE, format!("--set: {message}")),
+                None => anyhow::anyhow!("{message}"),
+            }
+        })?;
+        Ok((config, self.origins))
+    }
+}
+
+/// The origin of the key with which a message of [`Config::check`] begins, quoted or not.
+fn origin_of<'a>(message: &str, origins: &'a BTreeMap<String, Origin>) -> Option<&'a Origin> {
+    let message = message.trim_start_matches('\'');
+    let named = |key: &str| {
+        let rest = message.strip_prefix(key)?;
+        rest.starts_with(['\'', ' ', '.']).then_some(())
+    };
+    origins.iter().find(|(key, _)| named(key).is_some()).map(|(_, origin)| origin)
+}
+
+/// A rule with each key, to learn their names and types from.
+fn full_rule() -> Rule {
+    let text = || Some(String::new());
+    let action = RuleAction::Manage;
+    Rule { action, exe: text(), cgroup: text(), unit: text(), user: text(), share: 1.0 }
+}
+
+/// The dotted names of all values in a table.
+fn leaves(table: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => {
+                found.extend(leaves(inner).iter().map(|rest| format!("{key}.{rest}")));
+            }
+            _ => found.push(key.clone()),
+        }
+    }
+    found
+}
+
+fn insert(table: &mut Table, path: &[&str], value: Value) {
+    match path {
+        [] => {}
+        [last] => {
+            table.insert((*last).to_owned(), value);
+        }
+        [first, rest @ ..] => {
+            let entry = table.entry(*first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = entry {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// A value as TOML has it; what is no TOML is text: a shell takes quotation marks away.
+fn flag_value(text: &str) -> Value {
+    let parsed = toml::from_str::<Table>(&format!("value = {text}"));
+    match parsed.ok().filter(|table| table.len() == 1).and_then(|mut t| t.remove("value")) {
+        Some(value) => value,
+        None => Value::String(text.to_owned()),
+    }
+}
+
+fn wrong_value(key: &str, error: &toml::de::Error) -> String {
+    let message = one_line(error.message());
+    if message.contains("untagged enum") {
+        return format!("'{key}': expected a number of bytes, or a size such as \"256 MiB\"");
+    }
+    format!("'{key}': {message}")
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let shown: String = key.escape_debug().take(MAX_KEY).collect();
+    let near = if key.chars().count() > MAX_KEY { None } else { nearest(key, known) };
+    match near {
+        Some(near) => format!("unknown key '{shown}': did you mean '{near}'?"),
+        None => format!("unknown key '{shown}': 'hugewise config show' lists all keys"),
+    }
+}
+
+/// The known key that is most alike, if one is alike at all. A right name in a wrong table counts.
+fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let best = known.filter(|k| !k.contains('[')).map(|k| {
+        let name = distance(&last(key), &last(k));
+        (distance(key, k).min(name + 1), k)
+    });
+    let (far, near) = best.min()?;
+    (far <= 3 && far * 2 < key.chars().count()).then_some(near)
+}
+
+/// Letters to insert, delete or replace to get from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replace = corner + usize::from(a != *b);
+            corner = row[j + 1];
+            row[j + 1] = replace.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

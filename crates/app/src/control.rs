@@ -412,6 +412,36 @@ mod tests {
     }
 
     #[test]
+    fn somebody_else_gets_an_error_and_changes_nothing() {
+        use rustix::thread::{Uid, set_thread_uid};
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: becoming somebody else needs root");
+            return;
+        }
+        let dir = Scratch::new();
+        let (_server, events, _) = start(dir.path());
+        let ask = || {
+            let run_dir = dir.path();
+            std::thread::scope(|scope| {
+                // User ids are a thread's own: the others stay root.
+                let other = scope.spawn(|| {
+                    set_thread_uid(Uid::from_raw(65_534)).expect("root may");
+                    request(run_dir, Verb::Pause).expect_err("refused").to_string()
+                });
+                other.join().expect("no panic")
+            })
+        };
+        let error = ask();
+        assert!(error.contains("no permission"), "{error}");
+        // Even where the socket's mode lets them connect.
+        let anybody = fs::Permissions::from_mode(0o666);
+        fs::set_permissions(dir.join(SOCKET), anybody).expect("own");
+        let error = ask();
+        assert!(error.contains("only root"), "{error}");
+        assert_eq!(events.try_iter().count(), 0);
+    }
+
+    #[test]
     fn a_run_directory_that_others_can_change_is_refused() {
         if !rustix::process::geteuid().is_root() {
             return;

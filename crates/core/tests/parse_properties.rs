@@ -1,6 +1,8 @@
 //! Properties of every parser: no input makes one panic, what is printed reads back, and text
 //! torn off anywhere is either understood in part or refused.
 
+#![forbid(unsafe_code)]
+
 use std::collections::BTreeSet;
 
 use hugewise_core::parse::maps::MapName;

@@ -1,5 +1,7 @@
 //! The production loop over thousands of simulated machines, each watched by checkers.
 
+#![forbid(unsafe_code)]
+
 use hugewise_core::config::{Config, Rule, RuleAction};
 use hugewise_core::engine::{Manager, TickEnd, World, tick};
 use hugewise_core::policy::select::Selection;

@@ -19,6 +19,3 @@ pub mod prctl;
 pub mod signal;
 
 pub use errno::{Errno, Presence};
-
-#[cfg(test)]
-mod test_child;

@@ -208,89 +208,13 @@ pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Arena, LocalAdvice};
     use std::fs::File;
     use std::os::fd::AsFd;
-
-    const PAGE: usize = 4096;
-
-    /// This process's pagemap, or `None` where the kernel cannot scan (before 6.7).
-    fn own_pagemap() -> Option<File> {
-        let file = File::open("/proc/self/pagemap").expect("own pagemap opens");
-        if scan_supported(file.as_fd(), category::PRESENT) == Err(Errno(libc::ENOTTY)) {
-            eprintln!("skipped: no PAGEMAP_SCAN before Linux 6.7");
-            return None;
-        }
-        Some(file)
-    }
 
     #[test]
     fn ioctl_numbers_are_the_published_ones() {
         assert_eq!(PAGEMAP_SCAN, 0xc060_6610);
         assert_eq!(PROCMAP_QUERY, 0xc068_6611);
-    }
-
-    #[test]
-    fn probes_known_and_unknown_categories() {
-        let Some(file) = own_pagemap() else { return };
-        assert_eq!(scan_supported(file.as_fd(), category::HUGE), Ok(()));
-        assert_eq!(scan_supported(file.as_fd(), 1 << 63), Err(Errno(libc::EINVAL)));
-        let not_a_pagemap = File::open("/proc/self/stat").expect("own stat opens");
-        assert_eq!(scan_supported(not_a_pagemap.as_fd(), 0), Err(Errno(libc::ENOTTY)));
-    }
-
-    #[test]
-    fn finds_exactly_the_touched_pages() -> std::io::Result<()> {
-        let Some(file) = own_pagemap() else {
-            return Ok(());
-        };
-        let mut arena = Arena::new(1024 * PAGE, 2 << 20)?;
-        arena.advise(0..1024 * PAGE, LocalAdvice::NoHugePage)?;
-        for page in [3, 4, 700] {
-            arena.touch(page * PAGE);
-        }
-        let at = |page: u64| arena.addr() + page * PAGE as u64;
-        let query = ScanQuery {
-            start: at(0),
-            end: at(1024),
-            any_of: category::PRESENT,
-            returned: category::PRESENT | category::HUGE,
-        };
-        let mut buf = [PageRegion::default(); MAX_REGIONS];
-        let scanned = scan(file.as_fd(), &query, &mut buf)?;
-        let expected = [
-            PageRegion { start: at(3), end: at(5), categories: category::PRESENT },
-            PageRegion { start: at(700), end: at(701), categories: category::PRESENT },
-        ];
-        assert_eq!(&buf[..scanned.regions], &expected);
-        assert_eq!(scanned.walk_end, at(1024));
-        Ok(())
-    }
-
-    /// Every other page touched: 1024 regions, twice what one call may return.
-    #[test]
-    fn resumes_where_a_full_buffer_stopped() -> std::io::Result<()> {
-        let Some(file) = own_pagemap() else {
-            return Ok(());
-        };
-        let mut arena = Arena::new(2048 * PAGE, 2 << 20)?;
-        arena.advise(0..2048 * PAGE, LocalAdvice::NoHugePage)?;
-        for page in (0..2048).step_by(2) {
-            arena.touch(page * PAGE);
-        }
-        let end = arena.addr() + arena.len() as u64;
-        let any_of = category::PRESENT;
-        let mut buf = [PageRegion::default(); MAX_REGIONS];
-        let (mut start, mut found, mut calls) = (arena.addr(), 0, 0);
-        while start < end {
-            let query = ScanQuery { start, end, any_of, returned: any_of };
-            let scanned = scan(file.as_fd(), &query, &mut buf)?;
-            assert!(scanned.walk_end > start, "a scan must make progress");
-            (start, found, calls) = (scanned.walk_end, found + scanned.regions, calls + 1);
-        }
-        assert_eq!(found, 1024);
-        assert!(calls <= 3);
-        Ok(())
     }
 
     #[test]

@@ -1,8 +1,170 @@
 //! `hugewise config`.
 
-use crate::cli::{ConfigCommand, Global};
+use crate::cli::{ConfigArgs, ConfigCommand, Global};
+use crate::config::{self, Loaded};
+use crate::exit;
+use hugewise_core::units::Bytes;
+use std::fmt::Write;
+use toml::{Table, Value};
+
+/// Version of what `--json` prints.
+const SCHEMA: u32 = 1;
+/// Comments are aligned at most here: one long rule must not push all of them off the screen.
+const MAX_ALIGN: usize = 48;
 
 /// Runs the command.
-pub(crate) fn run(_global: &Global, _command: &ConfigCommand) -> anyhow::Result<u8> {
-    anyhow::bail!("not built yet")
+pub(crate) fn run(global: &Global, command: &ConfigCommand) -> anyhow::Result<u8> {
+    match command {
+        ConfigCommand::Show(args) => show(global, args),
+        ConfigCommand::Check(args) => check(global, args),
+    }
+}
+
+fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<u8> {
+    let loaded = config::load(args.config.as_deref(), &args.set)?;
+    if global.json {
+        println!("{:#}", show_json(&loaded)?);
+    } else {
+        print!("{}", show_text(&loaded)?);
+    }
+    Ok(exit::OK)
+}
+
+fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<u8> {
+    let result = config::load(args.config.as_deref(), &args.set);
+    if global.json {
+        let (files, error) = match &result {
+            Ok(loaded) => (file_names(loaded), None),
+            Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+        };
+        let valid = result.is_ok();
+        let json =
+            serde_json::json!({ "schema": SCHEMA, "valid": valid, "files": files, "error": error });
+        println!("{json:#}");
+        return Ok(result.as_ref().map_or_else(exit::of_error, |_| exit::OK));
+    }
+    let loaded = result?;
+    match file_names(&loaded).as_slice() {
+        [] => println!("ok: there is no configuration file, all values are the defaults"),
+        files => println!("ok: {}", files.join(", ")),
+    }
+    Ok(exit::OK)
+}
+
+/// The files as text: a name that is not UTF-8 must not make the whole view fail.
+fn file_names(loaded: &Loaded) -> Vec<String> {
+    loaded.files.iter().map(|file| file.display().to_string()).collect()
+}
+
+/// The value of a dotted key.
+fn value_at<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    let (first, rest) = match key.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (key, None),
+    };
+    match (table.get(first)?, rest) {
+        (value, None) => Some(value),
+        (Value::Table(inner), Some(rest)) => value_at(inner, rest),
+        _ => None,
+    }
+}
+
+/// A configuration file that gives the same values, with the origins as comments.
+fn show_text(loaded: &Loaded) -> anyhow::Result<String> {
+    let table = Table::try_from(&loaded.config)?;
+    let mut lines = Vec::new();
+    for (key, origin) in &loaded.origins {
+        let Some(value) = value_at(&table, key) else {
+            continue;
+        };
+        let comment = match value {
+            Value::Integer(bytes) if key.contains("bytes") => {
+                format!("{} ({origin})", Bytes(u64::try_from(*bytes)?))
+            }
+            _ => origin.to_string(),
+        };
+        lines.push((format!("{key} = {value}"), comment));
+    }
+    for (index, rule) in loaded.config.rules.iter().enumerate() {
+        let origin = loaded.origins.get(&format!("rule[{index}]"));
+        let comment = origin.map(ToString::to_string).unwrap_or_default();
+        lines.push((String::from("\n[[rule]]"), comment));
+        for (key, value) in Table::try_from(rule)? {
+            lines.push((format!("{key} = {value}"), String::new()));
+        }
+    }
+    let width = lines.iter().filter(|(_, comment)| !comment.is_empty());
+    let width = width.map(|(line, _)| line.chars().count()).max().unwrap_or(0).min(MAX_ALIGN);
+    let mut text = String::new();
+    for (line, comment) in lines {
+        if comment.is_empty() {
+            writeln!(text, "{line}")?;
+        } else {
+            // A file's name may hold anything; a line feed would end the comment.
+            let comment: String =
+                comment.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+            let pad = width + usize::from(line.starts_with('\n'));
+            writeln!(text, "{line:<pad$}  # {comment}")?;
+        }
+    }
+    Ok(text)
+}
+
+fn show_json(loaded: &Loaded) -> anyhow::Result<serde_json::Value> {
+    let table = Table::try_from(&loaded.config)?;
+    let mut keys = serde_json::Map::new();
+    for (key, origin) in &loaded.origins {
+        if let Some(value) = value_at(&table, key) {
+            let value = serde_json::json!({ "value": value, "origin": origin });
+            keys.insert(key.clone(), value);
+        }
+    }
+    let rules = loaded.config.rules.iter().enumerate().map(|(index, rule)| {
+        let origin = loaded.origins.get(&format!("rule[{index}]"));
+        serde_json::json!({ "rule": rule, "origin": origin })
+    });
+    let rules: Vec<_> = rules.collect();
+    let (schema, files) = (SCHEMA, file_names(loaded));
+    Ok(serde_json::json!({ "schema": schema, "files": files, "keys": keys, "rules": rules }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use hugewise_core::config::Config;
+
+    fn loaded() -> Loaded {
+        let dir = Scratch::new();
+        let path = dir.join("x\ny.toml");
+        let text = "scan.interval_ms = 500\n[[rule]]\naction = \"exclude\"\nexe = \"/a \\\"b\\n#\"";
+        std::fs::write(&path, text).expect("written");
+        config::load(Some(&path), &["mode=observe".to_owned()]).expect("loads")
+    }
+
+    #[test]
+    fn what_is_shown_is_a_configuration_with_the_same_values() {
+        let loaded = loaded();
+        let text = show_text(&loaded).expect("shown");
+        let again: Config = toml::from_str(&text).expect(&text);
+        assert_eq!(again, loaded.config);
+        assert!(text.contains("# --set\n"), "{text}");
+        assert!(text.contains("x?y.toml:1\n"), "{text}");
+        assert!(text.contains("# 256.0 MiB (default)"), "{text}");
+        let columns: std::collections::BTreeSet<_> =
+            text.lines().filter_map(|l| l.rfind("  # ")).collect();
+        assert_eq!(columns.len(), 1, "{text}");
+    }
+
+    #[test]
+    fn json_holds_each_key_once() {
+        let loaded = loaded();
+        let json = show_json(&loaded).expect("shown");
+        assert_eq!(json["keys"]["mode"]["value"], "observe");
+        assert_eq!(json["keys"]["mode"]["origin"], "flag");
+        assert_eq!(json["keys"]["scan.interval_ms"]["origin"]["file"]["line"], 1);
+        assert_eq!(json["rules"][0]["origin"]["file"]["line"], 2);
+        let keys = json["keys"].as_object().expect("an object").len();
+        assert_eq!(keys + 1, loaded.origins.len());
+    }
 }

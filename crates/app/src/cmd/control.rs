@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
     }
     match verb {
         Verb::Pause => {
-            println!("paused: the manager observes, and promotes nothing until 'resume'")
+            println!("paused: the manager observes, and promotes nothing until 'resume'");
         }
         Verb::Resume => println!("resumed: the manager promotes again"),
         Verb::Status => println!("{reply}"),

@@ -1,4 +1,4 @@
-//! A child process for tests: this very test binary, running one ignored test.
+//! A child process for tests: this very test binary in another role.
 //!
 //! What is process-wide (`prctl`) or must be *another* process (remote advice) is tested there.
 
@@ -6,10 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Set for children only, so that running ignored tests by hand does not hang.
-const MARK: &str = "HUGEWISE_TEST_CHILD";
-/// Tells a child's words from the test runner's.
-const PREFIX: &str = "child says: ";
+/// Names the role; set for children only.
+const ROLE: &str = "HUGEWISE_TEST_CHILD";
 
 pub(crate) struct Child {
     process: process::Child,
@@ -18,12 +16,11 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts the ignored test with this full name.
-    pub(crate) fn start(test: &str) -> Self {
+    /// Starts a child in this role.
+    pub(crate) fn start(role: &str) -> Self {
         let program = std::env::current_exe().expect("the test binary has a path");
         let mut process = Command::new(program)
-            .args(["--exact", test, "--ignored", "--nocapture"])
-            .env(MARK, "1")
+            .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -40,14 +37,8 @@ impl Child {
     /// The next line the child says; empty when it ended without a word.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        while self.stdout.read_line(&mut line).is_ok_and(|read| read > 0) {
-            // The runner prints "test NAME ... " without a newline before the child's words.
-            if let Some((_, said)) = line.trim_end().split_once(PREFIX) {
-                return said.to_owned();
-            }
-            line.clear();
-        }
-        String::new()
+        let _ = self.stdout.read_line(&mut line);
+        line.trim_end().to_owned()
     }
 
     /// Ends the child's input and returns its next line.
@@ -62,14 +53,9 @@ impl Child {
         status.signal() == Some(libc::SIGKILL)
     }
 
-    /// In a child: true. By hand (`cargo test -- --ignored`): false.
-    pub(crate) fn is_this_process() -> bool {
-        std::env::var_os(MARK).is_some()
-    }
-
-    /// In a child: says one line to the parent.
-    pub(crate) fn say(words: &str) {
-        println!("{PREFIX}{words}");
+    /// The role of this process, if it is a child.
+    pub(crate) fn role() -> Option<String> {
+        std::env::var(ROLE).ok()
     }
 
     /// In a child: waits until the parent lets go.
