@@ -8,8 +8,10 @@ mod control;
 mod daemon;
 mod exit;
 mod journal;
+mod report;
 #[cfg(test)]
 mod scratch;
+mod trial;
 mod trust;
 mod view;
 
