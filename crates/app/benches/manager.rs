@@ -22,11 +22,13 @@ mod target;
 use hugewise_core::stats::Summary;
 
 type Done = Result<(), Box<dyn std::error::Error>>;
+/// A benchmark by its name.
+type Named = (&'static str, fn() -> Done);
 
 fn main() -> Done {
     // cargo passes '--bench'; names are what is left.
     let names: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let all: [(&str, fn() -> Done); 4] = [
+    let all: [Named; 4] = [
         ("scan", scan::run),
         ("convergence", convergence::run),
         ("rest", rest::run),
