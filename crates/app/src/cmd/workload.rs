@@ -1,8 +1,17 @@
 //! `hugewise workload`: hidden; what probes, `try` and tests look at.
 
+mod hold;
+
 use crate::cli::WorkloadArgs;
+use crate::exit;
 
 /// Runs the command.
-pub(crate) fn run(_args: &WorkloadArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("not built yet")
+pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
+    match args.kind.as_str() {
+        "hold" => hold::run(&args.args),
+        other => {
+            let message = format!("workload: there is none called '{}'", other.escape_debug());
+            Err(exit::coded(exit::USAGE, message))
+        }
+    }
 }
