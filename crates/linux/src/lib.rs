@@ -15,5 +15,6 @@ pub mod trail;
 pub mod world;
 
 pub use hugewise_sys::cpu;
+pub use hugewise_sys::fork;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::prctl;

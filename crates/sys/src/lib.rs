@@ -11,6 +11,7 @@
 
 pub mod cpu;
 mod errno;
+pub mod fork;
 pub mod madvise;
 pub mod memory;
 pub mod pagemap;

@@ -1,6 +1,7 @@
 //! `hugewise workload`: hidden; what probes, `try` and tests look at.
 
 mod demo;
+mod hold;
 mod probe;
 mod warm;
 
@@ -13,6 +14,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "probe" => probe::run(&args.args),
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
+        "hold" => hold::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());
             Err(exit::coded(exit::USAGE, message))

@@ -1,0 +1,226 @@
+//! `hugewise workload hold`: memory with known contents, kept and changed on request.
+//!
+//! Tests look at it from outside. It has one thread, obeys its standard input, answers every line
+//! with one line of JSON, and ends with its parent or its input.
+
+use crate::exit;
+use anyhow::{Context, bail, ensure};
+use clap::{Parser, ValueEnum};
+use hugewise_linux::fork::{PausingChild, pausing_child};
+use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::prctl;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::ops::Range;
+use std::os::unix::process::CommandExt;
+
+const MIB: usize = 1 << 20;
+const HUGE: usize = 2 * MIB;
+
+/// Arguments of `hugewise workload hold`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Args {
+    /// Size, MiB; even
+    #[arg(long)]
+    mib: usize,
+    /// `dense`, or `sparse:K`: the first K pages of every 2 MiB
+    #[arg(long, default_value = "dense", value_parser = pages_per_region)]
+    fill: usize,
+    /// `huge` faults in huge pages where the machine gives them; otherwise the fill never does
+    #[arg(long, value_enum)]
+    advise: Option<Advise>,
+    /// Huge pages stay switched off for this program
+    #[arg(long)]
+    thp_disable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Advise {
+    Huge,
+    Nohuge,
+}
+
+fn pages_per_region(text: &str) -> Result<usize, String> {
+    let whole = HUGE / rustix::param::page_size();
+    let pages = match text.split_once(':') {
+        None if text == "dense" => Some(whole),
+        Some(("sparse", pages)) => pages.parse().ok().filter(|p| (1..=whole).contains(p)),
+        _ => None,
+    };
+    pages.ok_or_else(|| format!("'{text}' is neither 'dense' nor 'sparse:1' to 'sparse:{whole}'"))
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
+    // First of all: without its parent nobody would give its memory back.
+    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+    let mut held = Held::fill(&Args::try_parse_from(args)?)?;
+    say(&json!({ "ready": held.written_pages() }))?;
+    for line in std::io::stdin().lines() {
+        let line = line?;
+        let words: Vec<_> = line.split_whitespace().collect();
+        let answer = match words[..] {
+            ["exit"] => break,
+            ["exec"] => return Err(exec(args).into()),
+            ["verify"] => held.verify(),
+            ["rss"] => memory_of_this_process()?,
+            ["fork"] => {
+                let child = pausing_child().context("cannot fork")?;
+                let pid = child.id();
+                held.child = Some(child);
+                json!({ "child": pid })
+            }
+            ["kill-child"] => json!({ "killed": held.child.take().is_some() }),
+            ["drop", offset, len] => held.drop_pages(held.range(offset, len)?)?,
+            ["touch", offset, len] => held.touch(held.range(offset, len)?),
+            _ => bail!("workload hold: unknown request '{}'", line.escape_debug()),
+        };
+        say(&answer)?;
+    }
+    Ok(exit::OK)
+}
+
+fn say(answer: &Value) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{answer}")?;
+    out.flush()
+}
+
+/// Becomes a fresh copy of this program in a new address space; returns only on failure.
+fn exec(args: &[String]) -> std::io::Error {
+    std::process::Command::new("/proc/self/exe").args(["workload", "hold"]).args(args).exec()
+}
+
+/// `VmRSS`, and what the kernel's rollup says about sharing and huge pages.
+fn memory_of_this_process() -> anyhow::Result<Value> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
+    let kib = |text: &str, name: &str| -> anyhow::Result<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let line = line.with_context(|| format!("the kernel names no {name}"))?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    };
+    Ok(json!({
+        "rss_kib": kib(&status, "VmRSS")?,
+        "pss_kib": kib(&rollup, "Pss")?,
+        "huge_kib": kib(&rollup, "AnonHugePages")?,
+    }))
+}
+
+/// What a written word at `address` holds: differs between neighbours, between pages and between
+/// mappings, and is never 0, so that lost data cannot look right.
+fn pattern(address: u64) -> [u8; 8] {
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_ne_bytes()
+}
+
+/// The memory, and which pages of it hold the pattern.
+struct Held {
+    arena: Arena,
+    page: usize,
+    written: Vec<bool>,
+    child: Option<PausingChild>,
+}
+
+impl Held {
+    fn fill(args: &Args) -> anyhow::Result<Self> {
+        let len = args.mib * MIB;
+        ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
+        let page = rustix::param::page_size();
+        let arena = Arena::new(len, HUGE).context("cannot map memory")?;
+        let mut held = Self { arena, page, written: vec![false; len / page], child: None };
+        match args.advise {
+            Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
+            Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
+            None => {}
+        }
+        // Base pages at first, even on a machine that gives huge ones to everybody.
+        let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
+        prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
+        for region in (0..len).step_by(HUGE) {
+            held.write(region..region + args.fill * page);
+        }
+        prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
+        Ok(held)
+    }
+
+    fn write(&mut self, range: Range<usize>) {
+        let (start, page) = (self.arena.addr(), self.page);
+        let mut at = range.start;
+        for word in self.arena.as_mut_slice()[range.clone()].chunks_exact_mut(8) {
+            word.copy_from_slice(&pattern(start + at as u64));
+            at += 8;
+        }
+        self.written[range.start / page..range.end / page].fill(true);
+    }
+
+    fn written_pages(&self) -> usize {
+        self.written.iter().filter(|written| **written).count()
+    }
+
+    /// Checks every word of every written page.
+    fn verify(&self) -> Value {
+        let memory = self.arena.as_slice();
+        for (index, _) in self.written.iter().enumerate().filter(|(_, written)| **written) {
+            let first = index * self.page;
+            let words = memory[first..first + self.page].chunks_exact(8);
+            for (at, word) in words.enumerate().map(|(n, word)| (first + 8 * n, word)) {
+                if word != pattern(self.arena.addr() + at as u64) {
+                    return json!({ "wrong_at": at });
+                }
+            }
+        }
+        json!({ "verified": self.written_pages() })
+    }
+
+    fn range(&self, offset_mib: &str, len_kib: &str) -> anyhow::Result<Range<usize>> {
+        let start = offset_mib.parse::<usize>()? * MIB;
+        let end = start + len_kib.parse::<usize>()? * 1024;
+        let fits = end <= self.arena.len() && end.is_multiple_of(self.page) && start < end;
+        ensure!(fits, "'{offset_mib} {len_kib}' are no pages of this memory");
+        Ok(start..end)
+    }
+
+    fn drop_pages(&mut self, range: Range<usize>) -> anyhow::Result<Value> {
+        self.arena.advise(range.clone(), LocalAdvice::DontNeed)?;
+        self.written[range.start / self.page..range.end / self.page].fill(false);
+        Ok(json!({ "dropped": range.len() / self.page }))
+    }
+
+    fn touch(&mut self, range: Range<usize>) -> Value {
+        let pages = range.len() / self.page;
+        self.write(range);
+        json!({ "touched": pages })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(words: &[&str]) -> anyhow::Result<Held> {
+        Held::fill(&Args::try_parse_from(words)?)
+    }
+
+    #[test]
+    fn it_knows_what_it_wrote() -> anyhow::Result<()> {
+        let mut held = held(&["--mib", "4", "--fill", "sparse:3", "--thp-disable"])?;
+        assert_eq!(held.verify(), json!({ "verified": 6 }));
+        assert_eq!(held.drop_pages(held.range("2", "8")?)?, json!({ "dropped": 2 }));
+        assert_eq!(held.verify(), json!({ "verified": 4 }));
+        assert_eq!(held.touch(held.range("1", "1024")?), json!({ "touched": 256 }));
+        assert_eq!(held.verify(), json!({ "verified": 260 }));
+        held.arena.as_mut_slice()[MIB + 9] ^= 1;
+        assert_eq!(held.verify(), json!({ "wrong_at": MIB + 8 }));
+        Ok(())
+    }
+
+    #[test]
+    fn nonsense_is_refused() -> anyhow::Result<()> {
+        assert!(held(&["--mib", "3"]).is_err());
+        assert!(held(&["--mib", "4", "--fill", "sparse:513"]).is_err());
+        let held = held(&["--mib", "4", "--thp-disable"])?;
+        assert!(held.range("3", "1025").is_err() && held.range("0", "3").is_err());
+        Ok(())
+    }
+}
