@@ -11,7 +11,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long it may promote: by default its rate is 20 regions a second where nothing slows it.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 /// How much longer it may take to end.
 const GRACE: Duration = Duration::from_secs(10);
 

@@ -6,7 +6,7 @@ use hugewise_core::stats::{Histogram, Summary, median};
 use hugewise_core::units::{Bytes, saturating_u64};
 
 /// From this share of the dense part on, promotion counts as complete.
-const COMPLETE_PERCENT: f64 = 95.0;
+const COMPLETE_PERCENT: f64 = 90.0;
 
 /// One variant over all its runs.
 #[derive(Debug, Clone)]
