@@ -111,6 +111,7 @@ fn promote(parts: &Parts<u64>, regions: &mut Vec<SimRegion>) -> Promotion {
         seconds: world.now().since(begin).as_s(),
         promoted: calls.histogram.count(),
         end: None,
+        limit: None,
         cpu_s: Some(calls.cpu.as_s()),
         calls: calls.histogram,
         samples,
