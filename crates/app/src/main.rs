@@ -13,6 +13,7 @@ mod report;
 mod scratch;
 mod trial;
 mod trust;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;

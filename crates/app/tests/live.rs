@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "live/doctor.rs"]
+mod doctor;
 #[path = "live/init.rs"]
 mod init;
 
@@ -14,7 +16,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    vec![
+    let mut all = vec![
         Trial::test("kernel_names_itself", || {
             let version = fs::read_to_string("/proc/version")?;
             if version.starts_with("Linux version ") {
@@ -34,5 +36,7 @@ fn trials() -> Vec<Trial> {
             }
             Err(format!("{path} says '{}' after writing 'madvise'", now.trim()).into())
         }),
-    ]
+    ];
+    all.extend(doctor::trials());
+    all
 }

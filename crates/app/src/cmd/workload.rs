@@ -1,15 +1,21 @@
 //! `hugewise workload`: hidden; what probes, `try` and tests look at.
 
 mod demo;
+mod probe;
 mod warm;
 
 use crate::cli::WorkloadArgs;
+use crate::exit;
 
 /// Runs the command.
 pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
     match args.kind.as_str() {
+        "probe" => probe::run(&args.args),
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
-        other => anyhow::bail!("no workload '{other}'"),
+        other => {
+            let message = format!("workload: there is none called '{}'", other.escape_debug());
+            Err(exit::coded(exit::USAGE, message))
+        }
     }
 }
