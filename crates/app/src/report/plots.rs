@@ -62,7 +62,7 @@ pub(crate) fn access(figures: &[Figures; 3]) -> Option<String> {
         let text = format!("{:.1}", access.median);
         svg.text("value inside", (x, BOTTOM - 8.0), Anchor::Middle, &text);
     }
-    svg.text("note", (LEFT, BOTTOM + 42.0), Anchor::Start, "whiskers: fastest and slowest run");
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, "whiskers: fastest and slowest run");
     Some(svg.finish())
 }
 
@@ -92,8 +92,8 @@ pub(crate) fn memory(figures: &[Figures; 3]) -> Option<String> {
             svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &format!("{value:.0}"));
         }
     }
-    let note = "left: resident (RSS); right, pale: charged to its cgroup";
-    svg.text("note", (LEFT, BOTTOM + 42.0), Anchor::Start, note);
+    let note = "left: RSS; right, pale: charged to its cgroup";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
     Some(svg.finish())
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn first_touch(figures: &[Figures; 3]) -> Option<String> {
         svg.text("label", (at + 25.0, TOP + 8.0), Anchor::Start, name);
     }
     let note = "share of touches that took at most so long";
-    svg.text("note", (LEFT, BOTTOM + 42.0), Anchor::Start, note);
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
     Some(svg.finish())
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn coverage(trial: &Trial) -> Option<String> {
         svg.path(class, &[(at, 8.0), (at + 20.0, 8.0)]);
         svg.text("label", (at + 25.0, 12.0), Anchor::Start, name);
     }
-    let note = "seconds after the manager was started; a line a run";
-    svg.text("note", (LEFT, BOTTOM + 42.0), Anchor::Start, note);
+    let note = "time since the manager started; a line a run";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
     Some(svg.finish())
 }

@@ -4,7 +4,9 @@ use super::child::this_program;
 use super::session::Session;
 use super::{Promotion, Sample, Tail};
 use anyhow::{Context, bail};
+use hugewise_core::reason::Limit;
 use hugewise_core::stats::Histogram;
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -81,6 +83,7 @@ impl Manager {
             seconds,
             promoted: journal.calls.count(),
             end: journal.end,
+            limit: journal.limit,
             cpu_s: journal.cpu_s,
             calls: journal.calls,
             samples,
@@ -102,6 +105,7 @@ struct Seen {
     calls: Histogram,
     cpu_s: Option<f64>,
     end: Option<String>,
+    limit: Option<Limit>,
 }
 
 fn read(journal: &Path) -> anyhow::Result<Seen> {
@@ -120,6 +124,9 @@ fn summary(text: &str) -> Seen {
                 if let Some(cpu) = line["cpu"].as_u64() {
                     *seen.cpu_s.get_or_insert(0.0) += cpu as f64 / 1e9;
                 }
+            }
+            Some("skips") => {
+                seen.limit = Limit::deserialize(&line["limit"]).ok().or(seen.limit);
             }
             Some("stop") => seen.end = line["why"].as_str().map(str::to_owned),
             _ => {}
@@ -141,12 +148,17 @@ mod tests {
             "\n",
             r#"{"record":"action","result":"failed","class":"transient","call":1,"cpu":1}"#,
             "\nnot json\n",
+            r#"{"record":"skips","limit":"lock_share"}"#,
+            "\n",
+            r#"{"record":"skips","limit":null}"#,
+            "\n",
             r#"{"record":"stop","why":"nothing left","totals":{}}"#,
             "\n",
         );
         let seen = summary(text);
         assert_eq!((seen.calls.count(), seen.calls.max()), (1, Some(700_000)));
         assert_eq!(seen.end.as_deref(), Some("nothing left"));
+        assert_eq!(seen.limit, Some(Limit::LockShare));
         assert!(seen.cpu_s.is_some_and(|s| (s - 0.0009).abs() < 1e-9));
     }
 }

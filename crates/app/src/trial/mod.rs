@@ -17,6 +17,7 @@ pub(crate) mod simulated;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
+use hugewise_core::reason::Limit;
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Bytes;
 use protocol::{Parts, Variant};
@@ -105,6 +106,8 @@ pub(crate) struct Promotion {
     pub(crate) promoted: u64,
     /// Why it ended, from its journal; `None` where the journal does not say.
     pub(crate) end: Option<String>,
+    /// What held its rate down last, from its journal; `None` where nothing did.
+    pub(crate) limit: Option<Limit>,
     /// CPU time of its own, in seconds.
     pub(crate) cpu_s: Option<f64>,
     /// Calls into the kernel that promoted a region, in nanoseconds.

@@ -41,6 +41,7 @@ fn row(round: u32, variant: Variant) -> Row {
         seconds: 10.5,
         promoted: 205,
         end: Some("nothing </script> left".into()),
+        limit: None,
         cpu_s: Some(0.3),
         calls: histogram(&[650_000, 700_000, 9_000_000]),
         samples: (0..=10)

@@ -65,7 +65,7 @@ impl Run<'_> {
             bail!("the workload answered {filled:?}");
         };
         let promotion = match self.variant {
-            Variant::Hugewise => Some(self.promote(&mut workload)?),
+            Variant::Hugewise => Some(self.promote(&mut workload, size)?),
             Variant::Never | Variant::Always => None,
         };
         self.step("measuring")?;
@@ -88,7 +88,10 @@ impl Run<'_> {
     }
 
     /// Lets the manager work, with the workload working meanwhile.
-    fn promote(&mut self, workload: &mut Workload) -> anyhow::Result<Promotion> {
+    fn promote(&mut self, workload: &mut Workload, size: Bytes) -> anyhow::Result<Promotion> {
+        // The fill took the blocks that were warmed; promoted regions go to other ones.
+        self.step("warming free memory")?;
+        warm(self.session, size)?;
         self.step("starting the manager")?;
         let mut samples = vec![Sample { at_s: 0.0, huge_percent: workload.memory()?.huge_percent }];
         let mut manager = Manager::start(self.session, workload.pid())?;

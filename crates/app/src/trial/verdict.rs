@@ -4,9 +4,10 @@ use super::protocol::Variant;
 use super::{Row, Tail, Trial};
 use hugewise_core::stats::{Histogram, Summary, median};
 use hugewise_core::units::{Bytes, saturating_u64};
+use std::fmt::Write;
 
 /// From this share of the dense part on, promotion counts as complete.
-const COMPLETE_PERCENT: f64 = 95.0;
+const COMPLETE_PERCENT: f64 = 90.0;
 
 /// One variant over all its runs.
 #[derive(Debug, Clone)]
@@ -112,7 +113,7 @@ impl Verdict {
         let figures = Variant::ALL.map(|variant| Figures::of(trial, variant));
         let mut found = Vec::new();
         found.extend(main_sentence(trial, &figures));
-        found.extend(coverage(&figures));
+        found.extend(coverage(trial, &figures));
         found.extend(overlap(&figures));
         found.extend(promotion(trial));
         found.extend(fill(&figures));
@@ -175,13 +176,24 @@ fn main_sentence(trial: &Trial, figures: &[Figures; 3]) -> Option<String> {
     ))
 }
 
-fn coverage([_, _, hugewise]: &[Figures; 3]) -> Option<String> {
+fn coverage(trial: &Trial, [_, _, hugewise]: &[Figures; 3]) -> Option<String> {
     let (dense, sparse) = (hugewise.dense_percent?, hugewise.sparse_percent?);
     let mut text = format!(
         "hugewise made {dense:.0} % of the dense part huge and {sparse:.0} % of the sparse part."
     );
     if dense < COMPLETE_PERCENT {
-        text.push_str(" The dense part is not complete: time, free blocks or a limit ran out.");
+        let promotions = trial.rows.iter().filter_map(|row| row.promotion.as_ref());
+        match promotions.filter_map(|promotion| promotion.limit).next() {
+            Some(limit) => {
+                let key = limit.config_key();
+                let _ = write!(
+                    text,
+                    " The dense part is not complete: {key} held the rate down until the time \
+                     was over."
+                );
+            }
+            None => text.push_str(" The dense part is not complete: time or free blocks ran out."),
+        }
     }
     Some(text)
 }
