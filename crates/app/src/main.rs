@@ -8,9 +8,12 @@ mod control;
 mod daemon;
 mod exit;
 mod journal;
+mod report;
 #[cfg(test)]
 mod scratch;
+mod trial;
 mod trust;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -4,6 +4,8 @@
 
 #[path = "live/control.rs"]
 mod control;
+#[path = "live/doctor.rs"]
+mod doctor;
 #[path = "live/hold.rs"]
 mod hold;
 #[path = "live/hostile.rs"]
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
 
 fn trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
+    all.extend(doctor::trials());
     all.extend(promote::trials());
     all.extend(settings::trials());
     all.extend(control::trials());

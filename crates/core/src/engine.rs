@@ -165,6 +165,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let Some(decision) = queues.get_mut(&turn.target).and_then(|q| q.pop_front()) else {
             break;
         };
+        if !manager.state.still_wanted(&decision, world.now()) {
+            continue;
+        }
         let outcome = world.act(&decision);
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);

@@ -20,5 +20,6 @@ pub mod replay;
 pub mod sim;
 pub mod snapshot;
 pub mod state;
+pub mod stats;
 pub mod status;
 pub mod units;

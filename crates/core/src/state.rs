@@ -323,6 +323,14 @@ impl State {
         backoff.is_some_and(|b| b.active(now).is_some())
     }
 
+    /// Whether nothing that happened since it was planned speaks against a decision.
+    #[must_use]
+    pub fn still_wanted(&self, decision: &Decision, now: Ns) -> bool {
+        let target = self.targets.get(&decision.target);
+        let region = target.and_then(|target| target.regions.get(&decision.region));
+        region.is_some_and(|r| !r.huge && r.hold.is_none_or(|hold| hold.until <= now))
+    }
+
     /// Takes the outcome of a decision.
     pub fn applied(&mut self, decision: &Decision, outcome: &Outcome, now: Ns) {
         self.totals.add(outcome);
@@ -450,6 +458,12 @@ impl Target {
         region.pass = self.pass;
     }
 
+    fn hold_mapping(&mut self, mapping: Addr, hold: Hold) {
+        for region in self.regions.values_mut().filter(|r| r.mapping == mapping && !r.huge) {
+            region.hold = Some(hold);
+        }
+    }
+
     fn applied(&mut self, decision: &Decision, outcome: &Outcome, now: Ns, geometry: Geometry) {
         self.totals.add(outcome);
         if let Some(call) = outcome.call() {
@@ -459,6 +473,14 @@ impl Target {
         } else if matches!(outcome, Outcome::Withheld { .. }) {
             // So that a mode that does not act decides at the pace of one that does.
             self.lock.take(self.call.0 as f64, now);
+        }
+        if let Outcome::Failed {
+            reason: reason @ (SkipReason::AdvisedAgainst | SkipReason::ThpDisabledByProgram),
+            ..
+        } = outcome
+        {
+            // Said once by the program for all of it: no need to ask the kernel region by region.
+            self.hold_mapping(decision.mapping, Hold { until: now + REFUSED, reason: *reason });
         }
         let Some(region) = self.regions.get_mut(&decision.region) else {
             return;

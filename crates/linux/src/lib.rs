@@ -7,6 +7,7 @@ pub mod actuator;
 pub mod instance;
 pub mod machine;
 pub mod pages;
+pub mod probe;
 pub mod process;
 pub mod root;
 pub mod target;

@@ -3,6 +3,7 @@
 mod config;
 mod control;
 mod doctor;
+mod look;
 mod manage;
 mod map;
 mod replay;

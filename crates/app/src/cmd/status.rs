@@ -1,8 +1,260 @@
 //! `hugewise status`.
 
 use crate::cli::{Global, StatusArgs};
+use crate::cmd::look;
+use crate::control::{self, Verb};
+use crate::exit;
+use crate::view::machine::{COUNTERS, Counter, Machine, ThpSettings, Zone};
+use crate::view::paint::Paint;
+use crate::view::status::{self, Seen, View};
+use hugewise_core::config::Config;
+use hugewise_core::engine::World;
+use hugewise_core::ownership::THP_DIR;
+use hugewise_core::parse;
+use hugewise_core::policy::plan;
+use hugewise_core::policy::select::{Selection, select};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::snapshot::{Ask, MachineSample, ProcessSample};
+use hugewise_core::state::State;
+use hugewise_core::status::{LeftAloneStatus, ManagerStatus, TargetStatus, targets};
+use hugewise_core::units::{Bytes, Geometry, Ns, ProcId};
+use hugewise_linux::root::Root;
+use hugewise_linux::world::Live;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// How long counters are watched: long enough for a rate, short enough to wait for.
+const WATCH: Ns = Ns::s(1);
 
 /// Runs the command.
-pub(crate) fn run(_global: &Global, _args: &StatusArgs) -> anyhow::Result<u8> {
-    anyhow::bail!("not built yet")
+pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<u8> {
+    let root = Root::at(&global.root);
+    let view = look(&root, args)?;
+    if global.json {
+        look::print_json(&status::json(&view))?;
+    } else {
+        let paint = Paint::new(global.color, std::io::stdout().is_terminal());
+        look::print(&status::render(&view, paint))?;
+    }
+    Ok(if view.missing.is_empty() { exit::OK } else { exit::PARTIAL })
+}
+
+fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
+    let mut missing = Vec::new();
+    let config = configuration(root, &mut missing);
+    let mut world = Live::observer(root.clone());
+    let began = world.now();
+    let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
+    let samples = seen.processes.unwrap_or_default();
+    let pids: BTreeSet<u32> = args.pid.iter().copied().collect();
+    look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
+    let selection = Selection { pids: (!pids.is_empty()).then_some(pids) };
+
+    let geometry = seen.machine.as_ref().map_or(Geometry::X86_64, |m| m.geometry);
+    let mut state = State::new(&config, geometry, began);
+    let first = seen.machine.as_ref().map(|m| m.vmstat.clone()).unwrap_or_default();
+    if let Some(machine) = seen.machine {
+        state.machine(&config, machine);
+    }
+    state.list(&config, &selection, samples.clone(), seen.at);
+    let left_alone = left_alone(&config, &selection, &state, &samples);
+    let shown = largest(&state, if selection.pids.is_some() { usize::MAX } else { args.top });
+    let more = state.targets.len() - shown.len();
+    state.targets.retain(|id, _| shown.contains(id));
+    let manager = ask_manager(root, &args.daemon.run_dir, &mut missing);
+
+    if root.is_live() {
+        let open = look::scan(&mut world, &shown, |report, now| state.scanned(report, now));
+        missing.extend(not_scanned(&state, &open));
+        world.wait_until(began + WATCH);
+    } else {
+        missing.push("a captured tree has no page tables: processes are not scanned".to_owned());
+    }
+    let _ = plan::plan(&config, &mut state, world.now());
+    let mut processes = targets(&config, &state);
+    merge(&mut processes, manager.status());
+    let again = world.observe(&Ask { machine: true, ..Ask::default() });
+    let watched = again.at.since(seen.at);
+    let machine = again.machine.map(|m| machine(root, &m, &first, watched)).unwrap_or_default();
+    Ok(View { geometry, machine, processes, more, left_alone, manager, missing })
+}
+
+/// The configuration that a manager would use here: it decides what is eligible and why.
+fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
+    if !root.is_live() {
+        return Config::default();
+    }
+    match crate::config::load(None, &[]) {
+        Ok(loaded) => loaded.config,
+        Err(error) => {
+            missing.push(format!("the configuration, so its defaults are used: {error:#}"));
+            Config::default()
+        }
+    }
+}
+
+/// The `n` largest targets.
+fn largest(state: &State, n: usize) -> Vec<ProcId> {
+    let mut ids: Vec<_> = state.targets.values().map(|t| (t.sample.anon, t.sample.id)).collect();
+    ids.sort_by_key(|key| std::cmp::Reverse(*key));
+    ids.into_iter().take(n).map(|(_, id)| id).collect()
+}
+
+/// Large processes with a reason; of those named on the command line every one.
+fn left_alone(
+    config: &Config,
+    selection: &Selection,
+    state: &State,
+    samples: &[ProcessSample],
+) -> Vec<LeftAloneStatus> {
+    let one = |sample: &ProcessSample, reason| LeftAloneStatus {
+        pid: sample.id.pid,
+        name: sample.name.clone(),
+        anon: sample.anon,
+        reason,
+    };
+    let Some(pids) = &selection.pids else {
+        return state.left_alone.iter().map(|left| one(&left.sample, left.reason)).collect();
+    };
+    let named = samples.iter().filter(|sample| pids.contains(&sample.id.pid));
+    named.filter_map(|s| select(config, selection, s).err().map(|reason| one(s, reason))).collect()
+}
+
+fn ask_manager(root: &Root, run_dir: &Path, missing: &mut Vec<String>) -> Seen {
+    if !root.is_live() {
+        return Seen::Unknown;
+    }
+    let answer = control::request(run_dir, Verb::Status);
+    let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
+    match status {
+        Ok(Some(status)) => Seen::Running(Box::new(status)),
+        Ok(None) => Seen::Absent,
+        Err(error) => {
+            missing.push(format!("the manager's state: {error:#}"));
+            Seen::Unknown
+        }
+    }
+}
+
+/// Sentences about processes that are not known completely.
+fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_core::units::Addr>) -> Vec<String> {
+    let mut missing = Vec::new();
+    if !open.is_empty() {
+        let pids: Vec<_> = open.keys().map(ToString::to_string).collect();
+        missing.push(format!(
+            "time was up before all memory was scanned of {}; 'status --pid' gives one all of it",
+            pids.join(", ")
+        ));
+    }
+    let mut refused: BTreeMap<SkipReason, u64> = BTreeMap::new();
+    for reason in state.targets.values().filter_map(|target| target.refused) {
+        *refused.entry(reason).or_default() += 1;
+    }
+    for (reason, n) in refused {
+        missing.push(format!("not scanned, {n} of the processes: {}", look::sentence(reason)));
+    }
+    missing
+}
+
+/// A running manager knows more about its targets than one look shows: what it promoted, what
+/// waits and why.
+fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
+    let known = manager.map_or(&[][..], |manager| &manager.targets);
+    for process in processes {
+        let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else { continue };
+        process.limit = theirs.limit;
+        process.promoted = theirs.promoted;
+        process.known_bloat = theirs.known_bloat.or(process.known_bloat);
+        process.refused = theirs.refused.or(process.refused);
+        if theirs.scanned {
+            // Before its first pass it has no reasons yet; ours are better then.
+            process.skips.clone_from(&theirs.skips);
+        }
+    }
+}
+
+fn machine(
+    root: &Root,
+    sample: &MachineSample,
+    first: &BTreeMap<String, u64>,
+    watched: Ns,
+) -> Machine {
+    let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
+    let memory = memory.unwrap_or_default();
+    // A captured tree does not move: no difference is known.
+    let live = root.is_live();
+    let counter = |name: &'static str| {
+        let total = sample.vmstat.get(name).copied();
+        let before = first.get(name).filter(|_| live);
+        let delta = total.zip(before).map(|(now, before)| now.saturating_sub(*before));
+        Counter { name, total, delta }
+    };
+    Machine {
+        thp: sample.thp,
+        settings: settings(root, sample.geometry),
+        mem_total: sample.mem_total,
+        mem_available: sample.mem_available,
+        anon: memory.anon_pages_bytes.map(Bytes),
+        anon_huge: memory.anon_huge_pages_bytes.map(Bytes),
+        fmfi: sample.fmfi,
+        free_huge: sample.free_huge,
+        psi_some_avg10: sample.psi_some_avg10,
+        zones: zones(root, sample.geometry),
+        counters: COUNTERS.iter().map(|(name, ..)| counter(name)).collect(),
+        watched: live.then_some(watched),
+    }
+}
+
+fn zones(root: &Root, geometry: Geometry) -> Option<Vec<Zone>> {
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
+    let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
+    // Zone DMA is too small to matter and counts nowhere (DESIGN section 4).
+    let zones = zones.into_iter().filter(|zone| zone.zone != "DMA");
+    let zones = zones.map(|zone| Zone {
+        node: zone.node,
+        fmfi: parse::buddyinfo::fmfi(&zone.free_blocks, order),
+        free_huge: parse::buddyinfo::free_blocks_at_or_above(std::slice::from_ref(&zone), order),
+        zone: zone.zone,
+    });
+    Some(zones.collect())
+}
+
+fn settings(root: &Root, geometry: Geometry) -> ThpSettings {
+    let per_size = format!("hugepages-{}kB/enabled", geometry.huge.0 >> 10);
+    let files = ["enabled", &per_size, "defrag", "shmem_enabled", "khugepaged/max_ptes_none"];
+    let files = files.iter().filter_map(|file| {
+        let path = format!("{THP_DIR}/{file}");
+        let text = root.read_line(&path).ok()?;
+        let choice = parse::thp_choice::parse(&text).map(|choice| choice.selected);
+        Some((path, choice.unwrap_or(text)))
+    });
+    ThpSettings { files: files.collect(), who: who(root) }
+}
+
+/// Places that set THP at boot or since, as far as files tell; programs that just write to sysfs
+/// leave no trace.
+fn who(root: &Root) -> Vec<String> {
+    let mut who = Vec::new();
+    let command_line = root.read_line("proc/cmdline").unwrap_or_default();
+    let words = command_line.split_ascii_whitespace();
+    let words =
+        words.filter(|w| w.starts_with("transparent_hugepage") || w.starts_with("thp_anon"));
+    who.extend(words.map(|word| format!("the kernel command line: {word}")));
+    for dir in ["etc/tmpfiles.d", "run/tmpfiles.d", "usr/lib/tmpfiles.d"] {
+        let Ok(entries) = std::fs::read_dir(root.path(dir)) else { continue };
+        let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        for name in names {
+            let path = format!("{dir}/{}", name.to_string_lossy());
+            let text = root.read_text(&path).unwrap_or_default();
+            let sets = |line: &str| line.contains(THP_DIR) && !line.trim_start().starts_with('#');
+            if text.lines().any(sets) {
+                who.push(format!("/{path}, at boot"));
+            }
+        }
+    }
+    let profile = root.read_line("etc/tuned/active_profile").ok().filter(|p| !p.is_empty());
+    who.extend(profile.map(|profile| format!("tuned, perhaps: profile '{profile}' is active")));
+    who
 }

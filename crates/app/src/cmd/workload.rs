@@ -1,6 +1,9 @@
 //! `hugewise workload`: hidden; what probes, `try` and tests look at.
 
+mod demo;
 mod hold;
+mod probe;
+mod warm;
 
 use crate::cli::WorkloadArgs;
 use crate::exit;
@@ -8,6 +11,9 @@ use crate::exit;
 /// Runs the command.
 pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
     match args.kind.as_str() {
+        "probe" => probe::run(&args.args),
+        "try" => demo::run(&args.args),
+        "warm" => warm::run(&args.args),
         "hold" => hold::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());

@@ -1,0 +1,74 @@
+//! What `status` and `map` have in common: looking at processes for a limited time.
+
+use hugewise_core::engine::World;
+use hugewise_core::reason::SkipReason;
+use hugewise_core::snapshot::{Ask, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::units::{Addr, Ns, ProcId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+/// Time for all scans of one view.
+const PATIENCE: Ns = Ns::s(2);
+/// CPU time of one scan, so that a huge process leaves time for others.
+const SLICE: Ns = Ns::ms(200);
+
+/// Scans processes in turns until all are known or time is up; hands every report to `each` and
+/// returns those that are not known completely, with the address where it ended.
+pub(super) fn scan(
+    world: &mut impl World,
+    wanted: &[ProcId],
+    mut each: impl FnMut(&ScanReport, Ns),
+) -> BTreeMap<ProcId, Addr> {
+    let end = world.now() + PATIENCE;
+    let mut open: BTreeMap<ProcId, Addr> = wanted.iter().map(|id| (*id, Addr(0))).collect();
+    while !open.is_empty() && world.now() < end {
+        for target in wanted {
+            let Some(from) = open.get(target).copied() else { continue };
+            // One look each, even when time is up: something is better than nothing.
+            if from != Addr(0) && world.now() >= end {
+                continue;
+            }
+            let scans = vec![ScanAsk { target: *target, from, budget: SLICE, detail: true }];
+            let seen = world.observe(&Ask { targets: wanted.to_vec(), scans, ..Ask::default() });
+            for report in &seen.scans {
+                each(report, seen.at);
+                match report.end {
+                    ScanEnd::Partial(next) => open.insert(*target, next),
+                    ScanEnd::Complete | ScanEnd::Refused(_) => open.remove(target),
+                };
+            }
+        }
+    }
+    open
+}
+
+/// A reason as a sentence with what can be done about it.
+pub(super) fn sentence(reason: SkipReason) -> String {
+    let (means, remedy) = reason.text();
+    if remedy.is_empty() { means.to_owned() } else { format!("{means}; {remedy}") }
+}
+
+/// Prints a finished view. A reader that has seen enough (`| head`) is no error.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints JSON on one line: arrays have an entry a region.
+pub(super) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    print(&format!("{value}\n"))
+}
+
+/// Fails for a pid that is not there: a typing error should not look like an empty result.
+pub(super) fn all_there(wanted: &BTreeSet<u32>, found: &BTreeSet<u32>) -> anyhow::Result<()> {
+    match wanted.difference(found).next() {
+        None => Ok(()),
+        Some(pid) => anyhow::bail!(
+            "there is no process {pid}: it ended, or belongs to another pid namespace; \
+             'hugewise status' lists processes"
+        ),
+    }
+}

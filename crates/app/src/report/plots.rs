@@ -1,0 +1,198 @@
+//! The plots of a trial.
+
+use super::svg::{Anchor, Scale, Svg, ticks};
+use crate::trial::verdict::{Figures, duration};
+use crate::trial::{Trial, protocol::Variant};
+use hugewise_core::stats::Histogram;
+use hugewise_core::units::Bytes;
+
+/// Size of every plot: narrow, so that its texts stay readable on a telephone.
+const SIZE: (f64, f64) = (420.0, 270.0);
+/// Corners of the plot proper.
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 408.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 222.0;
+
+/// Where the middle of bar `index` of `count` stands.
+fn column(index: usize, count: usize) -> f64 {
+    LEFT + (RIGHT - LEFT) * (index as f64 + 0.5) / count.max(1) as f64
+}
+
+fn axis(svg: &mut Svg, max: f64, unit: &str) -> Scale {
+    let ticks = ticks(max, 4.0);
+    let top = ticks.last().copied().unwrap_or(1.0);
+    let scale = Scale::linear((0.0, top), (BOTTOM, TOP));
+    for tick in ticks {
+        let y = scale.at(tick);
+        svg.line("grid", (LEFT, y), (RIGHT, y));
+        svg.text("tick", (LEFT - 6.0, y + 4.0), Anchor::End, &number(tick));
+    }
+    svg.text("unit", (6.0, 12.0), Anchor::Start, unit);
+    scale
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Time of a random read: a bar a variant, whiskers from the fastest to the slowest run.
+pub(crate) fn access(figures: &[Figures; 3]) -> Option<String> {
+    let max = figures.iter().filter_map(|f| f.access.map(|a| a.max)).reduce(f64::max)?;
+    let texts = figures.iter().filter_map(|f| {
+        let access = f.access?;
+        let (name, median) = (f.variant.name(), access.median);
+        Some(format!("{name} {median:.1} ns ({:.1} to {:.1})", access.min, access.max))
+    });
+    let description = texts.collect::<Vec<_>>().join(", ");
+    let mut svg = Svg::new("access", SIZE, "Time of a random read", &description);
+    let scale = axis(&mut svg, max, "ns, less is better");
+    for (index, row) in figures.iter().enumerate() {
+        let (x, name) = (column(index, figures.len()), row.variant.name());
+        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
+        let Some(access) = row.access else { continue };
+        let y = scale.at(access.median);
+        let title = format!("{name}: {:.1} ns", access.median);
+        svg.bar(name, (x - 32.0, y), (64.0, BOTTOM - y), &title);
+        let (low, high) = (scale.at(access.min), scale.at(access.max));
+        svg.line("whisker", (x, low), (x, high));
+        svg.line("whisker", (x - 7.0, low), (x + 7.0, low));
+        svg.line("whisker", (x - 7.0, high), (x + 7.0, high));
+        // Below the whisker's upper end there may be no room: the value goes to the foot.
+        let text = format!("{:.1}", access.median);
+        svg.text("value inside", (x, BOTTOM - 8.0), Anchor::Middle, &text);
+    }
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, "whiskers: fastest and slowest run");
+    Some(svg.finish())
+}
+
+/// Memory: what is resident, and what the cgroup was charged.
+pub(crate) fn memory(figures: &[Figures; 3]) -> Option<String> {
+    let mib = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0 as f64 / f64::from(1 << 20));
+    let all = figures.iter().flat_map(|f| [mib(f.rss), mib(f.cgroup)]).flatten();
+    let max = all.reduce(f64::max)?;
+    let text = |bytes: Option<Bytes>| bytes.map_or("unknown".into(), |bytes| bytes.to_string());
+    let texts = figures
+        .iter()
+        .map(|f| format!("{}: RSS {}, cgroup {}", f.variant.name(), text(f.rss), text(f.cgroup)));
+    let description = texts.collect::<Vec<_>>().join("; ");
+    let mut svg = Svg::new("memory", SIZE, "Memory of the workload", &description);
+    let scale = axis(&mut svg, max, "MiB, less is better");
+    for (index, row) in figures.iter().enumerate() {
+        let (x, name) = (column(index, figures.len()), row.variant.name());
+        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
+        let bars = [("RSS", "", row.rss, -1.0), ("cgroup", " pale", row.cgroup, 1.0)];
+        for (kind, shade, bytes, side) in bars {
+            let Some(value) = mib(bytes) else { continue };
+            let (y, middle) = (scale.at(value), x + side * 23.0);
+            let title = format!("{name}, {kind}: {}", text(bytes));
+            let class = format!("{name}{shade}");
+            svg.bar(&class, (middle - 21.0, y), (42.0, BOTTOM - y), &title);
+            let class = if side < 0.0 { "value inside" } else { "value" };
+            svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &format!("{value:.0}"));
+        }
+    }
+    let note = "left: RSS; right, pale: charged to its cgroup";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
+    Some(svg.finish())
+}
+
+/// Shares of all first touches, as "nines": each step to the right is ten times rarer.
+const NINES: [(f64, &str); 6] =
+    [(0.0, "0"), (1.0, "90 %"), (2.0, "99 %"), (3.0, "99.9 %"), (4.0, "99.99 %"), (5.0, "max")];
+
+/// First touch of a page during the fill: latency by percentile, both axes logarithmic.
+pub(crate) fn first_touch(figures: &[Figures; 3]) -> Option<String> {
+    let max = figures.iter().filter_map(|f| f.first_touch.max()).max()? as f64;
+    let min = figures.iter().filter_map(|f| f.first_touch.quantile(0.01)).min()? as f64;
+    let tail = |f: &Figures| {
+        let at = |q| duration(f.first_touch.quantile(q));
+        format!("{}: median {}, 99.9 % {}", f.variant.name(), at(0.5), at(0.999))
+    };
+    let description = figures.iter().map(tail).collect::<Vec<_>>().join("; ");
+    let mut svg = Svg::new("touch", SIZE, "First touch of a page", &description);
+    let floor = 10f64.powf(min.max(1.0).log10().floor());
+    let top = 10f64.powf(max.max(10.0).log10().ceil());
+    let (x, y) = (
+        Scale::linear((0.0, 5.0), (LEFT, RIGHT - 14.0)),
+        Scale::log((floor, top), (BOTTOM, TOP + 14.0)),
+    );
+    let mut decade = floor;
+    while decade <= top * 1.001 {
+        svg.line("grid", (LEFT, y.at(decade)), (RIGHT, y.at(decade)));
+        let text = decade_text(decade);
+        svg.text("tick", (LEFT - 6.0, y.at(decade) + 4.0), Anchor::End, &text);
+        decade *= 10.0;
+    }
+    for (nines, text) in NINES {
+        svg.text("tick", (x.at(nines), BOTTOM + 18.0), Anchor::Middle, text);
+    }
+    svg.text("unit", (6.0, 12.0), Anchor::Start, "latency, less is better");
+    for (index, row) in figures.iter().enumerate() {
+        let name = row.variant.name();
+        let points = curve(&row.first_touch);
+        let points: Vec<_> = points.into_iter().map(|(n, ns)| (x.at(n), y.at(ns))).collect();
+        svg.path(&format!("curve {name}"), &points);
+        let at = LEFT + 6.0 + 92.0 * index as f64;
+        svg.path(&format!("curve {name}"), &[(at, TOP + 4.0), (at + 20.0, TOP + 4.0)]);
+        svg.text("label", (at + 25.0, TOP + 8.0), Anchor::Start, name);
+    }
+    let note = "share of touches that took at most so long";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
+    Some(svg.finish())
+}
+
+fn curve(all: &Histogram) -> Vec<(f64, f64)> {
+    let steps = (0..=50).map(|step| f64::from(step) / 10.0);
+    let points = steps.filter_map(|nines| {
+        let q = if nines >= 5.0 { 1.0 } else { 1.0 - 10f64.powf(-nines) };
+        Some((nines, all.quantile(q)? as f64))
+    });
+    points.collect()
+}
+
+fn decade_text(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.0} us", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.0} ms", ns / 1e6),
+        ns => format!("{:.0} s", ns / 1e9),
+    }
+}
+
+/// Share of each part that is huge while the manager works, a line a run.
+pub(crate) fn coverage(trial: &Trial) -> Option<String> {
+    let runs: Vec<_> =
+        trial.of(Variant::Hugewise).filter_map(|row| row.promotion.as_ref()).collect();
+    let longest = runs.iter().flat_map(|run| &run.samples).map(|s| s.at_s).reduce(f64::max)?;
+    let ends = runs.iter().filter_map(|run| run.samples.last());
+    let ends = ends.map(|s| format!("{:.0} %", s.huge_percent.dense)).collect::<Vec<_>>();
+    let description = format!("dense part at the end of each run: {}", ends.join(", "));
+    let mut svg = Svg::new("coverage", SIZE, "Huge pages while hugewise works", &description);
+    let y = axis(&mut svg, 100.0, "% huge");
+    let times = ticks(longest, 5.0);
+    let last = times.last().copied().unwrap_or(1.0);
+    let x = Scale::linear((0.0, last), (LEFT, RIGHT - 10.0));
+    for time in times {
+        let text = format!("{} s", number(time));
+        svg.text("tick", (x.at(time), BOTTOM + 18.0), Anchor::Middle, &text);
+    }
+    type Part = fn(&crate::trial::Sample) -> f64;
+    let parts: [(&str, &str, Part); 3] = [
+        ("dense", "curve hugewise", |s| s.huge_percent.dense),
+        ("idle", "curve hugewise thin", |s| s.huge_percent.idle),
+        ("sparse", "curve always", |s| s.huge_percent.sparse),
+    ];
+    for (index, (name, class, value)) in parts.into_iter().enumerate() {
+        for run in &runs {
+            let points = run.samples.iter().map(|s| (x.at(s.at_s), y.at(value(s))));
+            svg.path(class, &points.collect::<Vec<_>>());
+        }
+        let at = LEFT + 76.0 + 92.0 * index as f64;
+        svg.path(class, &[(at, 8.0), (at + 20.0, 8.0)]);
+        svg.text("label", (at + 25.0, 12.0), Anchor::Start, name);
+    }
+    let note = "time since the manager started; a line a run";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
+    Some(svg.finish())
+}

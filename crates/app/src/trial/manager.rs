@@ -1,0 +1,164 @@
+//! The manager as `try` runs it: the same program, on one process, changing no setting.
+
+use super::child::this_program;
+use super::session::Session;
+use super::{Promotion, Sample, Tail};
+use anyhow::{Context, bail};
+use hugewise_core::reason::Limit;
+use hugewise_core::stats::Histogram;
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long it may promote: by default its rate is 20 regions a second where nothing slows it.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// How much longer it may take to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A running manager; killed on drop.
+#[derive(Debug)]
+pub(crate) struct Manager {
+    child: Child,
+    begin: Instant,
+    journal: PathBuf,
+    complaints: PathBuf,
+}
+
+impl Manager {
+    /// Starts it on one process.
+    pub(crate) fn start(session: &Session, pid: u32) -> anyhow::Result<Self> {
+        let base = session.directory().join(format!("manager-{pid}"));
+        std::fs::create_dir(&base)?;
+        let (journal, complaints) = (base.join("journal.jsonl"), base.join("stderr"));
+        let mut command = this_program()?;
+        command.args(["manage", "--mode", "ingens", "--keep-settings", "--once"]);
+        command.arg("--for").arg(format!("{}s", LIMIT.as_secs()));
+        command.arg("--pid").arg(pid.to_string());
+        command.arg("--journal").arg(&journal);
+        command.arg("--state-dir").arg(base.join("state"));
+        command.arg("--run-dir").arg(base.join("run"));
+        // A file and no pipe: nobody has to read it while the manager runs.
+        command.stderr(std::fs::File::create(&complaints)?);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().context("cannot start 'hugewise manage'")?;
+        Ok(Self { child, begin: Instant::now(), journal, complaints })
+    }
+
+    /// Seconds since it was started.
+    pub(crate) fn age_s(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Whether it has ended; an error when it failed, with what it said about that.
+    pub(crate) fn ended(&mut self) -> anyhow::Result<bool> {
+        if let Some(status) = self.child.try_wait()? {
+            return self.judge(status).map(|()| true);
+        }
+        if self.begin.elapsed() > LIMIT + GRACE {
+            bail!("'hugewise manage' does not end{}", self.said());
+        }
+        Ok(false)
+    }
+
+    fn judge(&self, status: ExitStatus) -> anyhow::Result<()> {
+        // 5 is "partial": it worked with what this kernel offers, and says what is missing.
+        let fine = status.success() || status.code() == Some(i32::from(crate::exit::PARTIAL));
+        if fine { Ok(()) } else { bail!("'hugewise manage' ended with {status}{}", self.said()) }
+    }
+
+    fn said(&self) -> String {
+        let text = std::fs::read_to_string(&self.complaints).unwrap_or_default();
+        let text = text.trim();
+        if text.is_empty() { String::new() } else { format!("; it said:\n  {text}") }
+    }
+
+    /// What it did, once it has ended.
+    pub(crate) fn report(&self, samples: Vec<Sample>, tail: Tail) -> anyhow::Result<Promotion> {
+        let seconds = self.age_s();
+        let journal = read(&self.journal)?;
+        let tail = Some(tail);
+        Ok(Promotion {
+            seconds,
+            promoted: journal.calls.count(),
+            end: journal.end,
+            limit: journal.limit,
+            cpu_s: journal.cpu_s,
+            calls: journal.calls,
+            samples,
+            tail,
+        })
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `try` wants to know from a journal.
+#[derive(Debug, Default)]
+struct Seen {
+    calls: Histogram,
+    cpu_s: Option<f64>,
+    end: Option<String>,
+    limit: Option<Limit>,
+}
+
+fn read(journal: &Path) -> anyhow::Result<Seen> {
+    let text = std::fs::read_to_string(journal);
+    let text = text.with_context(|| format!("no journal at {}", journal.display()))?;
+    Ok(summary(&text))
+}
+
+/// Lines that make no sense are passed over: the journal is a log, not a contract with `try`.
+fn summary(text: &str) -> Seen {
+    let mut seen = Seen::default();
+    for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        match line["record"].as_str() {
+            Some("action") if line["result"] == "promoted" => {
+                seen.calls.record(line["call"].as_u64().unwrap_or(0));
+                if let Some(cpu) = line["cpu"].as_u64() {
+                    *seen.cpu_s.get_or_insert(0.0) += cpu as f64 / 1e9;
+                }
+            }
+            Some("skips") => {
+                seen.limit = Limit::deserialize(&line["limit"]).ok().or(seen.limit);
+            }
+            Some("stop") => seen.end = line["why"].as_str().map(str::to_owned),
+            _ => {}
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_summed_up() {
+        let text = concat!(
+            r#"{"record":"start","mode":"ingens"}"#,
+            "\n",
+            r#"{"record":"action","result":"promoted","populated":512,"call":700000,"cpu":900000}"#,
+            "\n",
+            r#"{"record":"action","result":"failed","class":"transient","call":1,"cpu":1}"#,
+            "\nnot json\n",
+            r#"{"record":"skips","limit":"lock_share"}"#,
+            "\n",
+            r#"{"record":"skips","limit":null}"#,
+            "\n",
+            r#"{"record":"stop","why":"nothing left","totals":{}}"#,
+            "\n",
+        );
+        let seen = summary(text);
+        assert_eq!((seen.calls.count(), seen.calls.max()), (1, Some(700_000)));
+        assert_eq!(seen.end.as_deref(), Some("nothing left"));
+        assert_eq!(seen.limit, Some(Limit::LockShare));
+        assert!(seen.cpu_s.is_some_and(|s| (s - 0.0009).abs() < 1e-9));
+    }
+}

@@ -1,0 +1,433 @@
+//! `hugewise status` as text and JSON.
+
+use crate::view::fields::{self, Field, TARGET};
+use crate::view::machine::{self, Machine};
+use crate::view::paint::Paint;
+use crate::view::text::{self, printable};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::status::{LeftAloneStatus, ManagerStatus, SCHEMA, TargetStatus};
+use hugewise_core::units::{Bytes, Geometry};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+/// What is known about a manager.
+#[derive(Debug, Clone)]
+pub(crate) enum Seen {
+    /// It runs and answered.
+    Running(Box<ManagerStatus>),
+    /// Nobody listens.
+    Absent,
+    /// It could not be asked; the view's `missing` says why.
+    Unknown,
+}
+
+impl Seen {
+    /// Its answer.
+    pub(crate) fn status(&self) -> Option<&ManagerStatus> {
+        match self {
+            Self::Running(status) => Some(status),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+}
+
+/// Everything that `status` shows.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    /// Page sizes.
+    pub(crate) geometry: Geometry,
+    /// The machine.
+    pub(crate) machine: Machine,
+    /// Processes looked at, the largest first.
+    pub(crate) processes: Vec<TargetStatus>,
+    /// Further processes that are large enough but not shown.
+    pub(crate) more: usize,
+    /// Large processes that are left alone.
+    pub(crate) left_alone: Vec<LeftAloneStatus>,
+    /// The manager.
+    pub(crate) manager: Seen,
+    /// What could not be seen, one sentence each; with any, the view is partial.
+    pub(crate) missing: Vec<String>,
+}
+
+/// The view as text of 80 columns.
+pub(crate) fn render(view: &View, paint: Paint) -> String {
+    let sections = [
+        machine::render(&view.machine, paint),
+        manager(view, paint),
+        processes(view, paint),
+        left_alone(view, paint),
+        reasons(view, paint),
+        missing(view, paint),
+    ];
+    let sections: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    text::trimmed(&sections.join("\n"))
+}
+
+/// The view for programs.
+pub(crate) fn json(view: &View) -> Json {
+    let process = |target: &TargetStatus| {
+        let mut entry = serde_json::to_value(target).unwrap_or_default();
+        entry["huge_percent"] = json!(fields::huge_percent(target));
+        entry["coverage_percent"] = json!(target.coverage_percent());
+        if !target.scanned {
+            // Unknown is null, never 0.
+            for key in ["huge", "eligible", "populated", "regions", "known_bloat"] {
+                entry[key] = Json::Null;
+            }
+        }
+        entry
+    };
+    let mut machine = serde_json::to_value(&view.machine).unwrap_or_default();
+    machine["huge_percent"] = json!(view.machine.huge_percent());
+    json!({
+        "schema": SCHEMA,
+        "partial": !view.missing.is_empty(),
+        "missing": view.missing,
+        "base_page": view.geometry.base,
+        "huge_page": view.geometry.huge,
+        "machine": machine,
+        "processes": view.processes.iter().map(process).collect::<Vec<_>>(),
+        "processes_not_shown": view.more,
+        "left_alone": view.left_alone,
+        "manager": view.manager.status(),
+        "fields": { "machine": fields::help(fields::MACHINE), "processes": fields::help(TARGET) },
+    })
+}
+
+fn heading(title: &str, note: &str, paint: Paint) -> String {
+    let gap = if note.is_empty() { "" } else { "  " };
+    format!("{}{gap}{}\n", paint.bold(title), paint.dim(note))
+}
+
+fn line(name: &str, rest: &str) -> String {
+    text::wrap(&format!("  {}", text::left(name, 18)), rest)
+}
+
+fn manager(view: &View, paint: Paint) -> String {
+    let manager = match &view.manager {
+        Seen::Running(manager) => manager,
+        Seen::Absent => {
+            let note = "none is running here: 'hugewise manage' starts one";
+            return heading("MANAGER", note, paint);
+        }
+        Seen::Unknown => return heading("MANAGER", "unknown", paint),
+    };
+    let dry = if manager.dry_run { ", dry run: nothing is changed" } else { "" };
+    let running = if manager.paused { "paused" } else { "running" };
+    let mode = format!("{running} in mode '{}'{dry}", printable(&manager.mode));
+    let mut out = heading("MANAGER", &mode, paint);
+    let size = view.geometry.regions(manager.promoted);
+    let promoted = format!(
+        "{} regions ({size}) since it started; {} withheld, {} calls failed, {} warm-ups",
+        manager.promoted, manager.withheld, manager.failed, manager.warm_ups
+    );
+    out.push_str(&line("Promoted", &promoted));
+    let gate = manager.gate.map_or_else(|| "nothing".to_owned(), sentence);
+    let gate = line("Held back by", &gate);
+    out.push_str(&if manager.gate.is_some() { paint.warn(&gate) } else { gate });
+    let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");
+    let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
+    out.push_str(&line("Back-off", &wait));
+    let budget = manager.bloat_budget.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
+    let bloat = format!("{} known, budget {budget}", manager.known_bloat);
+    out.push_str(&line("Bloat", &bloat));
+    let cpu =
+        manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
+    let warming = if manager.warming { "; warms destinations first" } else { "" };
+    out.push_str(&line("Own CPU", &format!("{cpu} since it started{warming}")));
+    for target in &manager.targets {
+        let Some(limit) = target.limit else { continue };
+        let what = format!("{} {}: {}", target.pid, printable(&target.name), limit.config_key());
+        out.push_str(&line("Rate limited by", &what));
+    }
+    out
+}
+
+/// A reason's meaning and remedy as one sentence.
+fn sentence(reason: SkipReason) -> String {
+    let (means, remedy) = reason.text();
+    if remedy.is_empty() { means.to_owned() } else { format!("{means} -> {remedy}") }
+}
+
+fn shown() -> impl Iterator<Item = &'static Field<TargetStatus>> {
+    TARGET.iter().filter(|field| field.columns > 0)
+}
+
+/// Text columns start at the left, numbers end at the right.
+fn cell(field: &Field<TargetStatus>, content: &str) -> String {
+    match field.kind {
+        fields::Kind::Text => text::left(content, field.columns),
+        _ => text::right(content, field.columns),
+    }
+}
+
+fn processes(view: &View, paint: Paint) -> String {
+    let note = match view.more {
+        0 => String::new(),
+        more => format!("the largest {}; '-n' shows {more} more", view.processes.len()),
+    };
+    let mut out = heading("PROCESSES", &note, paint);
+    if view.processes.is_empty() {
+        out.push_str("  none that could be promoted\n");
+        return out;
+    }
+    let headings: Vec<_> = shown().map(|f| cell(f, f.heading)).collect();
+    out.push_str(&format!("{}\n", headings.join(" ").trim_end()));
+    for target in &view.processes {
+        let cells = shown().map(|field| {
+            let cell = cell(field, &field.short(target));
+            // Nothing follows the last column.
+            let cell = if field.key == "why" { cell.trim_end().to_owned() } else { cell };
+            match field.key {
+                "huge_percent" if fields::huge_percent(target) >= Some(90.0) => paint.good(&cell),
+                "known_bloat" if target.known_bloat > Some(Bytes(0)) => paint.warn(&cell),
+                "why" if target.refused.is_some() => paint.bad(&cell),
+                _ => cell,
+            }
+        });
+        let cells: Vec<_> = cells.collect();
+        out.push_str(&format!("{}\n", cells.join(" ")));
+    }
+    let explained = ["huge_percent", "eligible", "utilization_percent", "known_bloat"];
+    for field in shown().filter(|field| explained.contains(&field.key)) {
+        let what = format!("{}: {}", field.heading, field.help);
+        out.push_str(&format!("{}\n", paint.dim(&format!("  {what}"))));
+    }
+    out
+}
+
+fn left_alone(view: &View, paint: Paint) -> String {
+    if view.left_alone.is_empty() {
+        return String::new();
+    }
+    let mut out = heading("LEFT ALONE", "large processes that hugewise does not touch", paint);
+    for process in &view.left_alone {
+        let name = text::left(&printable(&process.name), 15);
+        let anon = text::right(&text::short(process.anon), 5);
+        let reason = paint.warn(process.reason.key());
+        out.push_str(&format!("{:>7} {name} {anon} {reason}\n", process.pid));
+    }
+    out
+}
+
+/// What a region that only waits is waiting for depends on whether anybody serves it.
+fn meaning(reason: SkipReason, manager: &Seen) -> (String, String) {
+    if reason == SkipReason::Scheduled && matches!(manager, Seen::Absent) {
+        let means = "could be huge now; no manager is running";
+        return (means.to_owned(), "start one: hugewise manage".to_owned());
+    }
+    let (means, remedy) = reason.text();
+    (means.to_owned(), remedy.to_owned())
+}
+
+fn reasons(view: &View, paint: Paint) -> String {
+    let mut named = BTreeSet::new();
+    let mut lines = String::new();
+    for target in &view.processes {
+        named.extend(target.refused);
+        let skips = target.skips.iter().filter(|(r, n)| **n > 0 && !fields::is_plain(**r));
+        let mut skips: Vec<_> = skips.collect();
+        skips.sort_by_key(|(reason, n)| (std::cmp::Reverse(**n), **reason));
+        named.extend(skips.iter().map(|(reason, _)| **reason));
+        let counts = skips.iter().map(|(reason, n)| format!("{n} {}", reason.key()));
+        let all = target.refused.map(|reason| format!("everything {}", reason.key()));
+        let what: Vec<_> = all.into_iter().chain(counts).collect();
+        if !what.is_empty() {
+            let name = text::left(&printable(&target.name), 15);
+            lines.push_str(&text::wrap(&format!("{:>7} {name} ", target.pid), &what.join(", ")));
+        }
+    }
+    named.extend(view.left_alone.iter().map(|process| process.reason));
+    if named.is_empty() {
+        return String::new();
+    }
+    let note = format!("regions of {} that are not huge, by reason", view.geometry.huge);
+    let mut out = heading("WHY", &note, paint);
+    out.push_str(&lines);
+    if !lines.is_empty() {
+        out.push('\n');
+    }
+    let wide = named.iter().map(|reason| reason.key().len()).max().unwrap_or(0);
+    for reason in named {
+        let (means, remedy) = meaning(reason, &view.manager);
+        out.push_str(&text::wrap(&format!("  {}  ", text::left(reason.key(), wide)), &means));
+        if !remedy.is_empty() {
+            out.push_str(&text::wrap(&format!("  {}  -> ", " ".repeat(wide)), &remedy));
+        }
+    }
+    out
+}
+
+fn missing(view: &View, paint: Paint) -> String {
+    if view.missing.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("{}\n", paint.warn("PARTIAL"));
+    for what in &view.missing {
+        out.push_str(&text::wrap("  ", &printable(what)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::golden;
+    use crate::view::machine::{COUNTERS, Counter, ThpSettings, Zone};
+    use hugewise_core::reason::Limit;
+    use hugewise_core::snapshot::ThpMode;
+    use hugewise_core::units::Ns;
+    use std::collections::BTreeMap;
+
+    fn target(pid: u32, name: &str) -> TargetStatus {
+        TargetStatus {
+            pid,
+            name: name.to_owned(),
+            rss: Bytes::mib(1200),
+            anon: Bytes::mib(1100),
+            populated: Bytes::mib(1090),
+            regions: 560,
+            huge: Bytes::mib(1000),
+            eligible: Bytes::mib(1040),
+            utilization_percent: Some(71.4),
+            known_bloat: Some(Bytes::mib(3)),
+            partially_mapped: None,
+            scanned: true,
+            refused: None,
+            skips: BTreeMap::from([
+                (SkipReason::BelowThreshold, 40),
+                (SkipReason::Scheduled, 20),
+                (SkipReason::FileMapping, 900),
+            ]),
+            limit: None,
+            promoted: 500,
+        }
+    }
+
+    fn machine() -> Machine {
+        let files = ["enabled", "hugepages-2048kB/enabled", "defrag", "khugepaged/max_ptes_none"];
+        let files = files.iter().zip(["always", "inherit", "madvise", "511"]);
+        let file = |(f, v): (&&str, &str)| {
+            (format!("sys/kernel/mm/transparent_hugepage/{f}"), v.to_owned())
+        };
+        let who = vec!["the kernel command line: transparent_hugepage=always".to_owned()];
+        let counters = COUNTERS.iter().enumerate().map(|(i, (name, ..))| {
+            let total = (i != 5).then_some(1_000_000 * i as u64);
+            Counter { name, total, delta: total.map(|_| i as u64 % 3) }
+        });
+        Machine {
+            thp: Some(ThpMode::Always),
+            settings: ThpSettings { files: files.map(file).collect(), who },
+            mem_total: Some(Bytes::mib(24_000)),
+            mem_available: Some(Bytes::mib(12_000)),
+            anon: Some(Bytes::mib(9_000)),
+            anon_huge: Some(Bytes::mib(4_000)),
+            fmfi: Some(0.62),
+            free_huge: Some(41),
+            psi_some_avg10: None,
+            zones: Some(vec![
+                Zone { node: 0, zone: "DMA32".into(), fmfi: Some(0.01), free_huge: 40 },
+                Zone { node: 0, zone: "Normal".into(), fmfi: None, free_huge: 1 },
+            ]),
+            counters: counters.collect(),
+            watched: Some(Ns::ms(1004)),
+        }
+    }
+
+    fn sample() -> View {
+        let refused = Some(SkipReason::NoPermission);
+        let unread = TargetStatus {
+            refused,
+            scanned: false,
+            skips: BTreeMap::from([(SkipReason::NoPermission, 0)]),
+            utilization_percent: None,
+            ..target(4_194_304, "ev\x1b[31mil\n\u{202e}x")
+        };
+        let limited = TargetStatus { limit: Some(Limit::LockShare), ..target(812, "postgres") };
+        let alone = LeftAloneStatus {
+            pid: 99,
+            name: "redis-server".to_owned(),
+            anon: Bytes::mib(5_000),
+            reason: SkipReason::ThpDisabledByProgram,
+        };
+        View {
+            geometry: Geometry::X86_64,
+            machine: machine(),
+            processes: vec![limited, unread],
+            more: 3,
+            left_alone: vec![alone],
+            manager: Seen::Absent,
+            missing: vec!["something was not scanned".to_owned()],
+        }
+    }
+
+    fn with_manager() -> View {
+        let view = sample();
+        let manager = ManagerStatus {
+            schema: SCHEMA,
+            mode: "ingens".to_owned(),
+            dry_run: true,
+            paused: true,
+            gate: Some(SkipReason::NoFreeHugePage),
+            allocation_backoff_s: Some(3.25),
+            warming: true,
+            own_cpu: None,
+            bloat_budget: Some(Bytes::mib(33)),
+            known_bloat: Bytes::mib(3),
+            promoted: 500,
+            warm_ups: 2,
+            withheld: 1,
+            failed: 4,
+            targets: view.processes.clone(),
+            left_alone: Vec::new(),
+        };
+        View { manager: Seen::Running(Box::new(manager)), missing: Vec::new(), ..view }
+    }
+
+    #[test]
+    fn the_view_is_as_kept_and_fits_eighty_columns() {
+        for (name, view) in [("status.txt", sample()), ("status-manager.txt", with_manager())] {
+            let text = render(&view, Paint::plain());
+            golden::check(name, &text);
+            assert!(text.lines().all(|line| text::width(line) <= text::WIDTH), "{text}");
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_escapes() {
+        let mut bare = render(&sample(), Paint::new(crate::cli::Color::Always, false));
+        for code in ["0", "1", "2", "31", "32", "33"] {
+            bare = bare.replace(&format!("\x1b[{code}m"), "");
+        }
+        assert_eq!(bare, render(&sample(), Paint::plain()));
+    }
+
+    #[test]
+    fn json_says_null_where_nothing_is_known() {
+        let json = json(&sample());
+        assert_eq!(json["schema"], 1);
+        assert_eq!(json["partial"], true);
+        assert!(json["processes"][1]["huge"].is_null());
+        assert!(json["processes"][1]["huge_percent"].is_null());
+        assert!(json["machine"]["psi_some_avg10"].is_null());
+        assert_eq!(json["fields"]["processes"]["known_bloat"]["good"], "low");
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_zero() {
+        let view = View {
+            machine: Machine::default(),
+            processes: Vec::new(),
+            more: 0,
+            left_alone: Vec::new(),
+            manager: Seen::Unknown,
+            missing: Vec::new(),
+            geometry: Geometry::X86_64,
+        };
+        let text = render(&view, Paint::plain());
+        assert!(text.contains("THP mode                   ?"), "{text}");
+        assert!(!text.contains(" 0%"), "{text}");
+    }
+}

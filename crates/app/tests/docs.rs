@@ -1,0 +1,115 @@
+//! Examples in documents are run.
+//!
+//! Every fenced block whose info string is `sh run` is given to `sh -e`, in a fresh directory,
+//! with `hugewise` on the PATH. `sh run root` needs root and says so where it is missing.
+
+#![forbid(unsafe_code)]
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// One example.
+struct Example {
+    file: String,
+    line: usize,
+    needs_root: bool,
+    script: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let examples = match documents().map(|files| files.iter().flat_map(examples).collect()) {
+        Ok(examples) => examples,
+        Err(error) => {
+            eprintln!("cannot read the documents: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let examples: Vec<Example> = examples;
+    assert!(!examples.is_empty(), "no document has an example that is run");
+    let trial = |example: Example| {
+        let name = format!("{}:{}", example.file, example.line);
+        Trial::ignorable_test(name, move || run(&example))
+    };
+    libtest_mimic::run(&arguments, examples.into_iter().map(trial).collect()).exit_code()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn documents() -> std::io::Result<Vec<PathBuf>> {
+    let mut found = vec![repository().join("README.md")];
+    let mut folders = vec![repository().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn examples(path: &PathBuf) -> Vec<Example> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let file = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
+    let mut found: Vec<Example> = Vec::new();
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        match line.trim_start().strip_prefix("```") {
+            Some(_) if inside => inside = false,
+            Some(info) if info.starts_with("sh run") => {
+                inside = true;
+                found.push(Example {
+                    file: file.clone(),
+                    line: number + 1,
+                    needs_root: info.contains("root"),
+                    script: String::new(),
+                });
+            }
+            _ => {
+                if let (true, Some(example)) = (inside, found.last_mut()) {
+                    example.script.push_str(line);
+                    example.script.push('\n');
+                }
+            }
+        }
+    }
+    found
+}
+
+fn run(example: &Example) -> Result<Completion, Failed> {
+    if example.needs_root && !rustix::process::geteuid().is_root() {
+        return Ok(Completion::ignored_with("needs root"));
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_hugewise"));
+    let bin = program.parent().ok_or("the program lies in a folder")?;
+    let name = format!("hugewise-docs-{}-{}", std::process::id(), example.line);
+    let dir = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&dir)?;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let done = Command::new("sh")
+        .args(["-e", "-c", &example.script])
+        .current_dir(&dir)
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .output();
+    std::fs::remove_dir_all(&dir)?;
+    let done = done?;
+    if done.status.success() {
+        return Ok(Completion::Completed);
+    }
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!(
+        "the example ends with {}\n{}{}",
+        done.status,
+        words(&done.stdout),
+        words(&done.stderr)
+    )
+    .into())
+}

@@ -1,0 +1,92 @@
+//! `hugewise doctor` on a real kernel: what it says holds there, and it leaves nothing changed.
+
+use super::init;
+use libtest_mimic::{Completion, Failed, Trial};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("doctor_answers_and_changes_no_setting", changes_nothing),
+        Trial::ignorable_test("doctor_proves_the_tier_of_this_kernel", proves_the_tier),
+    ]
+}
+
+/// The JSON and the exit code.
+fn doctor() -> Result<(Value, i32), Failed> {
+    let output = Command::new(init::hugewise()).args(["doctor", "--json"]).output()?;
+    let code = output.status.code().ok_or("doctor was killed")?;
+    Ok((serde_json::from_slice(&output.stdout)?, code))
+}
+
+fn state<'a>(report: &'a Value, key: &str) -> &'a str {
+    let all = report["mechanisms"].as_array().into_iter().flatten();
+    all.filter(|m| m["key"] == key).find_map(|m| m["state"].as_str()).unwrap_or("not listed")
+}
+
+fn check(holds: bool, what: &str, report: &Value) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(format!("{what}:\n{report:#}").into()) }
+}
+
+/// Text of all THP settings; counters, which others may change, are left out.
+fn settings() -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for directory in [Path::new(THP).to_owned(), Path::new(THP).join("khugepaged")] {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.to_string_lossy().into_owned();
+            let counts = ["pages_collapsed", "full_scans"].iter().any(|c| name.ends_with(c));
+            if let (false, Ok(text)) = (counts, fs::read_to_string(&path)) {
+                all.insert(name, text);
+            }
+        }
+    }
+    all
+}
+
+fn changes_nothing() -> Result<(), Failed> {
+    let before = settings();
+    let (report, code) = doctor()?;
+    // In a guest nobody else may change a setting; elsewhere other tests do not either.
+    check(before == settings(), "a setting changed", &report)?;
+    check(report["schema"] == 1, "schema", &report)?;
+    check(code == if report["partial"] == true { 5 } else { 0 }, "exit code", &report)?;
+    let why = "the child's data must never change";
+    check(state(&report, "contents_unchanged") != "absent", why, &report)
+}
+
+/// In a guest we are root, nothing is locked down, and the stock kernel's release can be trusted.
+fn proves_the_tier() -> Result<Completion, Failed> {
+    if !init::is_guest() {
+        return Ok(Completion::ignored_with("changes settings: only in a virtual machine"));
+    }
+    let enabled = format!("{THP}/enabled");
+    for mode in ["always", "never", "madvise"] {
+        fs::write(&enabled, mode)?;
+        let (report, _) = doctor()?;
+        let number = |at: usize| report["kernel_version"][at].as_u64().unwrap_or(0);
+        let release = (number(0), number(1));
+        let tier = match release {
+            r if r >= (6, 12) => "A",
+            r if r >= (6, 7) => "B",
+            r if r >= (6, 1) => "C",
+            _ => "D",
+        };
+        let what = format!("tier {tier} with THP '{mode}'");
+        check(report["tier"] == tier, &what, &report)?;
+        check(report["not_proven"] == Value::Array(vec![]), "not proven", &report)?;
+        let promotes = if tier == "D" { "absent" } else { "present" };
+        check(state(&report, "remote_collapse") == promotes, "remote_collapse", &report)?;
+        // Without promotion only memory that was huge from its first touch can show a split.
+        if tier != "D" || mode == "always" {
+            check(state(&report, "remote_cold") == "present", "remote_cold", &report)?;
+            check(state(&report, "contents_unchanged") == "present", "contents", &report)?;
+        }
+    }
+    Ok(Completion::Completed)
+}

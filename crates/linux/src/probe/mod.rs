@@ -1,0 +1,198 @@
+//! What this kernel and these privileges allow: looked at once, without side effects.
+//!
+//! Files are read through a [`Root`]. On the live machine a child process lends two regions of
+//! its own memory, and the kernel shows on them what it really does: versions lie (distributions
+//! carry features back), an accepted system call proves little, and a success may mean nothing
+//! happened. Nothing is written and no setting is changed.
+
+mod cgroup;
+mod child;
+mod container;
+mod damon;
+mod files;
+mod functional;
+mod privileges;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tier;
+
+pub use cgroup::{CgroupVersion, MemoryLimit, OwnCgroup};
+pub use child::ProbeChild;
+pub use functional::SPARSE_PAGES;
+pub use privileges::{Capability, Privileges};
+pub use tier::{Facts, Tier, Verdict, verdict};
+
+use crate::root::Root;
+use hugewise_core::parse::kernel_release;
+use hugewise_core::snapshot::ThpMode;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Whether a mechanism is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", content = "why", rename_all = "snake_case")]
+pub enum State {
+    /// It is there, and where a child could show it, it works.
+    Present,
+    /// This kernel does not have it; says how that was found.
+    Absent(String),
+    /// The kernel may have it, but we may not use it; says who refused.
+    Refused(String),
+    /// Could not be found out; says why.
+    Unknown(String),
+}
+
+/// How much `hugewise manage` needs something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Its default mode cannot work without.
+    Required,
+    /// Works without, and less well.
+    Useful,
+    /// Seen and told for context only.
+    Unused,
+}
+
+/// One mechanism of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mechanism {
+    /// Stable name, for JSON and scripts.
+    pub key: &'static str,
+    /// Whether it is there.
+    #[serde(flatten)]
+    pub state: State,
+    /// A value or measurement worth seeing.
+    pub detail: Option<String>,
+    /// How much it is needed.
+    pub need: Need,
+    /// What hugewise does with it.
+    pub used_for: &'static str,
+    /// What hugewise does without it.
+    pub without: &'static str,
+}
+
+/// Everything that a probe found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Features {
+    /// As `uname -r` prints it; `None` where it cannot be read.
+    pub kernel_release: Option<String>,
+    /// Its first two numbers.
+    pub kernel_version: Option<(u32, u32)>,
+    /// The tier, and why it is not proven if it is not.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// The THP mode in force; `None`: no THP, or unreadable.
+    pub thp_mode: Option<ThpMode>,
+    /// All mechanisms, in a fixed order.
+    pub mechanisms: Vec<Mechanism>,
+    /// Who we are.
+    pub privileges: Privileges,
+    /// Kernel lockdown: `none`, `integrity` or `confidentiality`; `None` where it is not shown.
+    pub lockdown: Option<String>,
+    /// The evidence that we run in a container; `None` when none was found.
+    pub container: Option<String>,
+    /// The cgroup that this program runs in.
+    pub cgroup: OwnCgroup,
+    /// Whether the CPU says that it is virtual.
+    pub hypervisor: Option<bool>,
+}
+
+impl Features {
+    /// A mechanism by its key.
+    #[must_use]
+    pub fn mechanism(&self, key: &str) -> Option<&Mechanism> {
+        self.mechanisms.iter().find(|mechanism| mechanism.key == key)
+    }
+
+    /// Whether a mechanism is known to be there.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.mechanism(key).is_some_and(|mechanism| mechanism.state == State::Present)
+    }
+}
+
+/// What one probe found out, before it is joined with the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    state: State,
+    detail: Option<String>,
+}
+
+impl Finding {
+    fn present() -> Self {
+        Self { state: State::Present, detail: None }
+    }
+
+    fn with(detail: impl Into<String>) -> Self {
+        Self { state: State::Present, detail: Some(detail.into()) }
+    }
+
+    fn absent(why: impl Into<String>) -> Self {
+        Self { state: State::Absent(why.into()), detail: None }
+    }
+
+    fn refused(why: impl Into<String>) -> Self {
+        Self { state: State::Refused(why.into()), detail: None }
+    }
+
+    fn unknown(why: impl Into<String>) -> Self {
+        Self { state: State::Unknown(why.into()), detail: None }
+    }
+}
+
+type Findings = BTreeMap<&'static str, Finding>;
+
+/// Looks once. Takes about 10 ms, at most a little more than the child's time limit.
+///
+/// Never fails: what could not be found out is [`State::Unknown`] with its reason. On another
+/// root than the live one the child is not started.
+#[must_use]
+pub fn run(root: &Root, child: &ProbeChild) -> Features {
+    let kernel_release = root.read_line("proc/sys/kernel/osrelease").ok();
+    let release = kernel_release.as_deref().and_then(|text| kernel_release::parse(text).ok());
+    let mut found = files::observe(root, release);
+    found.insert("damon", damon::look(root));
+    found.extend(functional::prove(root, child, &found));
+    let mechanisms: Vec<Mechanism> = table::MECHANISMS
+        .iter()
+        .map(|row| {
+            let nothing = || Finding::unknown("not looked at");
+            let Finding { state, detail } = found.remove(row.key).unwrap_or_else(nothing);
+            let table::Row { key, need, used_for, without } = *row;
+            Mechanism { key, state, detail, need, used_for, without }
+        })
+        .collect();
+    let unknown = State::Unknown("not looked at".into());
+    let state = |key| mechanisms.iter().find(|m| m.key == key).map_or(&unknown, |m| &m.state);
+    let verdict = tier::verdict(&Facts {
+        thp: state("thp"),
+        collapse: state("remote_collapse"),
+        scan: state("pagemap_scan"),
+        zero_freeing: state("split_frees_zero_pages"),
+        release,
+    });
+    Features {
+        kernel_version: release.map(|release| (release.major, release.minor)),
+        kernel_release,
+        verdict,
+        thp_mode: files::thp_files(root).effective().map(|(mode, _)| mode),
+        mechanisms,
+        privileges: privileges::look(root),
+        lockdown: privileges::lockdown(root),
+        container: container::evidence(root),
+        cgroup: cgroup::own(root),
+        hypervisor: container::hypervisor(root),
+    }
+}
+
+/// An error as `EPERM (1)`; in words where it has no number that we know.
+fn named(error: &io::Error) -> String {
+    let errno = error.raw_os_error().map(hugewise_sys::Errno);
+    match errno {
+        Some(errno) if errno.name() != "E?" => errno.to_string(),
+        _ => error.to_string(),
+    }
+}
