@@ -92,10 +92,6 @@ pub(crate) struct Manager<'a> {
 }
 
 impl Manager<'_> {
-    pub(crate) fn journal(&self) -> anyhow::Result<Vec<Value>> {
-        journal(self.scratch)
-    }
-
     /// What the control socket says.
     pub(crate) fn status(&self) -> anyhow::Result<Value> {
         let mut socket = UnixStream::connect(self.scratch.join("run/control.sock"))?;

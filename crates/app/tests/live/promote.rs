@@ -91,16 +91,18 @@ fn sparse_memory_stays_small(_: &Turn) -> anyhow::Result<()> {
 fn the_bloat_budget_bounds_growth(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let scratch = Scratch::new()?;
-    // 80 % full: worth it only while the bloat budget (3 % of the memory) lasts.
+    // 80 % full: worth it only while the bloat budget (6 % of the memory) lasts.
     let mut hold = Hold::start("--mib 128 --fill sparse:410")?;
     let before = hold.memory()?;
-    let status = once(&scratch, hold.pid(), "")?.json()?;
+    // The budget shrinks with fragmentation: a machine may have none left for a reason.
+    let whole = "--set watermark.fmfi_high=1 --set promote.bloat_budget_percent=6";
+    let status = once(&scratch, hold.pid(), whole)?.json()?;
     let after = hold.memory()?;
     ensure!(number(&status, "/promoted")? > 0 && after.huge > 0, "some fit: {status}");
     let target = target(&status, hold.pid())?;
     ensure!(number(target, "/skips/over_bloat_budget")? > 0, "some do not fit: {status}");
     let (was, is) = (before.rss, after.rss);
-    ensure!(is * 1000 <= was * 1031, "grew by more than 3 %: {was} -> {is} KiB");
+    ensure!(is * 1000 <= was * 1061, "grew by more than 6 %: {was} -> {is} KiB");
     hold.verify()?;
     Ok(())
 }
