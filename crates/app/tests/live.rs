@@ -2,41 +2,51 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "live/control.rs"]
+mod control;
 #[path = "live/doctor.rs"]
 mod doctor;
+#[path = "live/hold.rs"]
+mod hold;
+#[path = "live/hostile.rs"]
+mod hostile;
 #[path = "live/init.rs"]
 mod init;
+#[path = "live/kit.rs"]
+mod kit;
+#[path = "live/machine.rs"]
+mod machine;
+#[path = "live/manager.rs"]
+mod manager;
+#[path = "live/promote.rs"]
+mod promote;
+#[path = "live/settings.rs"]
+mod settings;
 
-use libtest_mimic::{Completion, Trial};
+use libtest_mimic::Trial;
 use std::fs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    init::run(trials())
+    init::run(trials)
 }
 
 fn trials() -> Vec<Trial> {
-    let mut all = vec![
-        Trial::test("kernel_names_itself", || {
-            let version = fs::read_to_string("/proc/version")?;
-            if version.starts_with("Linux version ") {
-                return Ok(());
-            }
-            Err(format!("/proc/version says '{}'", version.trim()).into())
-        }),
-        Trial::ignorable_test("guest_has_its_own_settings", || {
-            if !init::is_guest() {
-                return Ok(Completion::ignored_with("changes settings: only in a virtual machine"));
-            }
-            let path = "/sys/kernel/mm/transparent_hugepage/enabled";
-            fs::write(path, "madvise")?;
-            let now = fs::read_to_string(path)?;
-            if now.contains("[madvise]") && init::hugewise().is_file() {
-                return Ok(Completion::Completed);
-            }
-            Err(format!("{path} says '{}' after writing 'madvise'", now.trim()).into())
-        }),
-    ];
+    let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
+    all.extend(promote::trials());
+    all.extend(settings::trials());
+    all.extend(control::trials());
+    all.extend(hostile::trials());
     all
+}
+
+fn kernel_names_itself() -> Trial {
+    Trial::test("kernel_names_itself", || {
+        let version = fs::read_to_string("/proc/version")?;
+        if version.starts_with("Linux version ") {
+            return Ok(());
+        }
+        Err(format!("/proc/version says '{}'", version.trim()).into())
+    })
 }

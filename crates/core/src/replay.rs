@@ -87,6 +87,7 @@ pub struct Replay {
     observations: VecDeque<Observation>,
     outcomes: BTreeMap<(ProcId, Addr), VecDeque<(Outcome, Ns)>>,
     now: Ns,
+    end: Ns,
     same: u64,
     new: u64,
 }
@@ -98,8 +99,12 @@ impl Replay {
         let mut replay = Self::default();
         for event in events {
             match event {
-                Event::Observed { seen, .. } => replay.observations.push_back(seen),
+                Event::Observed { seen, .. } => {
+                    replay.end = replay.end.max(seen.at);
+                    replay.observations.push_back(seen);
+                }
                 Event::Acted { decision, outcome, at } => {
+                    replay.end = replay.end.max(at);
                     let key = (decision.target, decision.region);
                     replay.outcomes.entry(key).or_default().push_back((outcome, at));
                 }
@@ -153,7 +158,8 @@ impl World for Replay {
     }
 
     fn wait_until(&mut self, at: Ns) -> Wake {
-        if self.observations.is_empty() {
+        // After the last observation the recorded run still acted, up to its last outcome.
+        if self.observations.is_empty() && at > self.end {
             return Wake::Stop;
         }
         // Recorded times rule: the next observation or outcome moves the clock itself. Only a

@@ -5,6 +5,7 @@
 use hugewise_core::config::{Config, Rule, RuleAction};
 use hugewise_core::engine::{Manager, TickEnd, World, tick};
 use hugewise_core::policy::select::Selection;
+use hugewise_core::replay::{Comparison, Recorder, Replay};
 use hugewise_core::sim::Sim;
 use hugewise_core::sim::checks::{Auditor, Checked};
 use hugewise_core::snapshot::ThpMode;
@@ -57,6 +58,32 @@ fn no_promise_is_broken_over_thousands_of_seeds() {
     assert!(ticks > 100_000, "only {ticks} ticks");
     assert!(promoted > 100_000, "only {promoted} promotions");
     assert!(actions > promoted, "no action ever failed");
+}
+
+/// However few ticks were recorded: the last one counts as the others do.
+#[test]
+fn a_recording_replays_exactly() {
+    let mut actions = 0;
+    for seed in 0..200 {
+        let ticks = 1 + seed % 20;
+        let (mut events, mut sink) = (Vec::new(), Auditor::default());
+        let sim = Sim::new(seed, Ns::s(60));
+        let mut world = Recorder::new(sim, |event: &_| events.push(Clone::clone(event)));
+        let now = world.now();
+        let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
+        for _ in 0..ticks {
+            tick(&mut world, &mut manager, &mut sink);
+        }
+        drop(world);
+        let mut world = Replay::new(events);
+        let now = world.now();
+        let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
+        while tick(&mut world, &mut manager, &mut sink) == TickEnd::Done {}
+        let Comparison { same, new, missing } = world.comparison();
+        assert_eq!((new, missing), (0, 0), "seed {seed}, {ticks} ticks, {same} the same");
+        actions += same;
+    }
+    assert!(actions > 1_000, "only {actions} actions");
 }
 
 #[test]

@@ -31,19 +31,20 @@ pub(crate) fn hugewise() -> PathBuf {
 }
 
 /// Runs the trials, in a guest as described above.
-pub(crate) fn run(trials: Vec<Trial>) -> ExitCode {
+pub(crate) fn run(trials: fn() -> Vec<Trial>) -> ExitCode {
     let mut args = Arguments::from_args();
     if !is_guest() {
-        return libtest_mimic::run(&args, trials).exit_code();
+        return libtest_mimic::run(&args, trials()).exit_code();
     }
     mount_all();
+    calm_down();
     args.color = Some(ColorSetting::Never);
     args.test_threads = Some(1);
     args.logfile = Some(RESULTS.to_string());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| report_progress(&done));
-        let _ = libtest_mimic::run(&args, trials);
+        let _ = libtest_mimic::run(&args, trials());
         done.store(true, Ordering::Release);
     });
     report_results();
@@ -71,6 +72,15 @@ fn mount_all() {
         if let Err(error) = mount(kind, folder, kind, MountFlags::empty(), None) {
             println!("cannot mount {kind} on {folder}: {error}");
         }
+    }
+}
+
+/// Huge pages only where they are asked for: under Debian's `always` the kernel's own daemon would
+/// promote workloads while a trial looks at them.
+fn calm_down() {
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    if let Err(error) = fs::write(path, "madvise") {
+        println!("cannot write 'madvise' to {path}: {error}");
     }
 }
 

@@ -1,0 +1,177 @@
+//! The machine: its kernel, its settings, and whose turn it is to manage it.
+
+use crate::init;
+use crate::kit::skip;
+use anyhow::Context;
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage";
+pub(crate) const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
+
+/// Managers of somebody else are given this time to end.
+const COURTESY: Duration = Duration::from_secs(60);
+
+/// Major and minor version of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kernel(pub(crate) u32, pub(crate) u32);
+
+impl Kernel {
+    /// The running one.
+    pub(crate) fn running() -> anyhow::Result<Self> {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+            anyhow::bail!("no kernel release: '{}'", release.trim());
+        };
+        Ok(Self(major, minor))
+    }
+
+    /// The tier that `doctor` must name (DESIGN section 5).
+    pub(crate) fn tier(self) -> &'static str {
+        match self {
+            k if k >= Self(6, 12) => "A",
+            k if k >= Self(6, 7) => "B",
+            k if k >= Self(6, 1) => "C",
+            _ => "D",
+        }
+    }
+}
+
+/// Proof that nobody else manages this machine, and that no other trial that might is running.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _trials: MutexGuard<'static, ()>,
+    _runs: File,
+}
+
+impl Turn {
+    /// Waits for the turn.
+    pub(crate) fn take() -> anyhow::Result<Self> {
+        static TRIALS: Mutex<()> = Mutex::new(());
+        // A trial that panicked gave its turn back all the same.
+        let trials = TRIALS.lock().unwrap_or_else(PoisonError::into_inner);
+        // Other runs of these tests wait here, for as long as it takes: they end.
+        let path = std::env::temp_dir().join("hugewise-live-tests.lock");
+        let runs = OpenOptions::new().create(true).append(true).open(&path);
+        let runs = runs.with_context(|| format!("cannot open {}", path.display()))?;
+        rustix::io::retry_on_intr(|| flock(&runs, FlockOperation::LockExclusive))?;
+        wait_for_strangers()?;
+        Ok(Self { _trials: trials, _runs: runs })
+    }
+}
+
+/// Waits until the lock that every manager takes is free; a trial that finds it taken all the
+/// time is skipped.
+fn wait_for_strangers() -> anyhow::Result<()> {
+    let Ok(file) = File::open(format!("{THP}/enabled")) else {
+        return Err(skip(format!("this kernel has no transparent huge pages ({THP})")));
+    };
+    let began = Instant::now();
+    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if began.elapsed() > COURTESY {
+            let seconds = COURTESY.as_secs();
+            let why = format!("somebody else's manager has been running for {seconds} s");
+            return Err(skip(why));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// Every setting that a manager might touch, and its neighbours: files below the directory of
+/// transparent huge pages that can be written, and `vm.min_free_kbytes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings(BTreeMap<PathBuf, String>);
+
+impl Settings {
+    pub(crate) fn read() -> anyhow::Result<Self> {
+        let mut all = BTreeMap::new();
+        collect(Path::new(THP), &mut all)?;
+        all.insert(MIN_FREE.into(), fs::read_to_string(MIN_FREE)?);
+        Ok(Self(all))
+    }
+
+    /// What is different now: file, then, now.
+    pub(crate) fn differences(&self) -> Vec<(PathBuf, String, String)> {
+        let now = |path: &Path| fs::read_to_string(path).unwrap_or_else(|e| e.to_string());
+        let all = self.0.iter().map(|(path, then)| (path.clone(), then.clone(), now(path)));
+        all.filter(|(_, then, now)| then != now).collect()
+    }
+
+    /// Puts back what is different: a trial that failed must not spoil the next.
+    pub(crate) fn write_back(&self) {
+        for (path, then, _) in self.differences() {
+            let _ = fs::write(&path, selected(&then));
+        }
+        // Switches of huge pages raise this one: last.
+        for (path, then, _) in self.differences() {
+            let _ = fs::write(&path, selected(&then));
+        }
+    }
+}
+
+fn collect(folder: &Path, all: &mut BTreeMap<PathBuf, String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        if meta.is_dir() {
+            collect(&entry.path(), all)?;
+        } else if meta.permissions().mode() & 0o200 != 0 && meta.permissions().mode() & 0o400 != 0 {
+            all.insert(entry.path(), fs::read_to_string(entry.path())?);
+        }
+    }
+    Ok(())
+}
+
+/// The word in force of a choice (`always [madvise] never`), or the whole line.
+pub(crate) fn selected(text: &str) -> String {
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(text.trim(), |(word, _)| word).to_owned()
+}
+
+/// The value in force of a setting below the directory of transparent huge pages.
+pub(crate) fn thp(file: &str) -> anyhow::Result<String> {
+    let path = format!("{THP}/{file}");
+    Ok(selected(&fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?))
+}
+
+/// Changes a setting of a virtual machine.
+pub(crate) fn set_in_guest(path: &str, value: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(init::is_guest(), "settings are changed in virtual machines only");
+    fs::write(path, value).with_context(|| format!("cannot write '{value}' to {path}"))
+}
+
+/// A counter of `/proc/vmstat`.
+pub(crate) fn vmstat(name: &str) -> anyhow::Result<u64> {
+    let text = fs::read_to_string("/proc/vmstat")?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    Ok(value.with_context(|| format!("the kernel counts no {name}"))?.parse()?)
+}
+
+/// Memory of a process, KiB, from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) rss: u64,
+    pub(crate) pss: u64,
+    pub(crate) huge: u64,
+}
+
+impl Memory {
+    pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
+        let path = format!("/proc/{pid}/smaps_rollup");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        let kib = |name: &str| -> anyhow::Result<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            let line = line.with_context(|| format!("no {name} in {path}: {text}"))?;
+            Ok(line.trim().trim_end_matches(" kB").parse()?)
+        };
+        Ok(Self { rss: kib("Rss")?, pss: kib("Pss")?, huge: kib("AnonHugePages")? })
+    }
+}

@@ -1,0 +1,201 @@
+//! What is promoted, and what is left small and why.
+
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Said, Scratch, actions, hugewise, number, promotes, trial};
+use crate::machine::{Settings, Turn, vmstat};
+use crate::manager::{Manage, journal};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+/// Limits out of the way, for trials that are not about pace.
+pub(crate) const FAST: &str = "--set controller.lock_share_percent=100 \
+    --set controller.cpu_percent=100 --set quota.bytes_per_s=4294967296 \
+    --set scan.cpu_percent=50 --set scan.interval_ms=100 --set scan.list_interval_ms=200";
+
+/// Size of most workloads, MiB: 32 regions.
+pub(crate) const MIB: u64 = 64;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("dense_memory_becomes_huge", dense_memory_becomes_huge),
+        trial("sparse_memory_stays_small", sparse_memory_stays_small),
+        trial("the_bloat_budget_bounds_growth", the_bloat_budget_bounds_growth),
+        trial("a_program_that_disabled_thp_is_left_alone", thp_disabled_by_program),
+        trial("nohugepage_memory_is_left_alone", nohugepage_memory_is_left_alone),
+        trial("memory_shared_by_fork_is_left_alone", memory_shared_by_fork_is_left_alone),
+        trial("a_dry_run_changes_nothing", a_dry_run_changes_nothing),
+        trial("observe_changes_nothing", observe_changes_nothing),
+        trial("a_recording_replays_exactly", a_recording_replays_exactly),
+    ]
+}
+
+/// `manage --once` on one process, settings left alone.
+pub(crate) fn once(scratch: &Scratch, pid: u32, more: &str) -> anyhow::Result<Said> {
+    let args = format!("--pid {pid} --once --keep-settings {FAST} {more}");
+    Manage::new(scratch, &args).run()?.expect(0)
+}
+
+/// The only target of a status, which is `pid`.
+pub(crate) fn target(status: &Value, pid: u32) -> anyhow::Result<&Value> {
+    let targets = status["targets"].as_array().context("no targets")?;
+    ensure!(targets.len() == 1, "one target expected: {status}");
+    ensure!(targets[0]["pid"] == pid, "{pid} expected: {status}");
+    Ok(&targets[0])
+}
+
+/// At least 95 % of what is eligible is huge, by the kernel's own account, and the data stands.
+pub(crate) fn is_covered(hold: &mut Hold, status: &Value) -> anyhow::Result<()> {
+    let target = target(status, hold.pid())?;
+    let eligible = number(target, "/eligible")?;
+    ensure!(eligible >= MIB << 20, "everything is eligible: {target}");
+    let huge = hold.memory()?.huge << 10;
+    ensure!(huge * 100 >= eligible * 95, "{huge} of {eligible} bytes are huge: {status}");
+    let pages = hold.verify()?;
+    ensure!(pages == (MIB << 20) / 4096, "only {pages} pages verified");
+    Ok(())
+}
+
+fn dense_memory_becomes_huge(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    ensure!(hold.memory()?.huge == 0, "it starts with base pages");
+    let faults = vmstat("thp_fault_alloc")?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let faults = vmstat("thp_fault_alloc")? - faults;
+    is_covered(&mut hold, &status)?;
+    let (promoted, warm_ups) = (number(&status, "/promoted")?, number(&status, "/warm_ups")?);
+    ensure!(promoted == hold.memory()?.huge / 2048, "{promoted} promoted: {status}");
+    // On a host other programs may fault huge pages meanwhile.
+    ensure!(faults == warm_ups || !init::is_guest(), "{faults} faults, {warm_ups} warm-ups");
+    let journal = journal(&scratch)?;
+    ensure!(actions(&journal, "promoted") == promoted, "the journal tells another story");
+    let waited = |r: &&Value| r["record"] == "skips" && r["skips"]["scheduled"].as_u64() > Some(0);
+    ensure!(journal.iter().any(|r| waited(&r)), "the journal names no reason: {journal:?}");
+    Ok(())
+}
+
+fn sparse_memory_stays_small(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --fill sparse:100"))?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let target = target(&status, hold.pid())?;
+    ensure!(number(target, "/skips/below_threshold")? == MIB / 2, "{status}");
+    ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
+    hold.verify()?;
+    Ok(())
+}
+
+fn the_bloat_budget_bounds_growth(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    // 80 % full: worth it only while the bloat budget (6 % of the memory) lasts.
+    let mut hold = Hold::start("--mib 128 --fill sparse:410")?;
+    let before = hold.memory()?;
+    // The budget shrinks with fragmentation: a machine may have none left for a reason.
+    let whole = "--set watermark.fmfi_high=1 --set promote.bloat_budget_percent=6";
+    let status = once(&scratch, hold.pid(), whole)?.json()?;
+    let after = hold.memory()?;
+    ensure!(number(&status, "/promoted")? > 0 && after.huge > 0, "some fit: {status}");
+    let target = target(&status, hold.pid())?;
+    ensure!(number(target, "/skips/over_bloat_budget")? > 0, "some do not fit: {status}");
+    let (was, is) = (before.rss, after.rss);
+    ensure!(is * 1000 <= was * 1061, "grew by more than 6 %: {was} -> {is} KiB");
+    hold.verify()?;
+    Ok(())
+}
+
+fn thp_disabled_by_program(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let hold = Hold::start(&format!("--mib {MIB} --thp-disable"))?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let alone = &status["left_alone"][0];
+    ensure!(alone["pid"] == hold.pid(), "{status}");
+    ensure!(alone["reason"] == "thp_disabled_by_program", "{status}");
+    ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
+    Ok(())
+}
+
+fn nohugepage_memory_is_left_alone(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --advise nohuge"))?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let target = target(&status, hold.pid())?;
+    ensure!(number(target, "/skips/advised_against")? == MIB / 2, "{status}");
+    ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
+    hold.verify()?;
+    Ok(())
+}
+
+fn memory_shared_by_fork_is_left_alone(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    let child = hold.ask("fork")?;
+    ensure!(child["child"].is_u64(), "{child}");
+    let before = hold.memory()?;
+    ensure!(before.pss < before.rss * 6 / 10, "nothing is shared: {before:?}");
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    let after = hold.memory()?;
+    let shared = number(target(&status, hold.pid())?, "/skips/shared_pages")?;
+    ensure!(shared == MIB / 2 && number(&status, "/promoted")? == 0, "{status}");
+    let same = |a: u64, b: u64| a.abs_diff(b) <= 256;
+    let unchanged = same(before.rss, after.rss) && same(before.pss, after.pss);
+    ensure!(unchanged && after.huge == 0, "{before:?} -> {after:?}");
+    ensure!(hold.ask("kill-child")?["killed"] == true, "the child was there");
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    is_covered(&mut hold, &status)
+}
+
+fn a_dry_run_changes_nothing(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    decides_and_does_nothing("--dry-run")
+}
+
+fn observe_changes_nothing(_: &Turn) -> anyhow::Result<()> {
+    decides_and_does_nothing("--mode observe")
+}
+
+fn decides_and_does_nothing(how: &str) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    let before = Settings::read()?;
+    let faults = vmstat("thp_fault_alloc")?;
+    let args = format!("--pid {} --for 1h {FAST} {how}", hold.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    manager.wait("withheld decisions", |s| s["withheld"].as_u64() >= Some(MIB / 2))?;
+    ensure!(before.differences().is_empty(), "changed: {:?}", before.differences());
+    let status = manager.stop()?.expect(0)?.json()?;
+    ensure!(before.differences().is_empty(), "changed: {:?}", before.differences());
+    ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
+    ensure!(number(&status, "/warm_ups")? == 0, "{status}");
+    if init::is_guest() {
+        ensure!(vmstat("thp_fault_alloc")? == faults, "huge pages were faulted in");
+    }
+    ensure!(actions(&journal(&scratch)?, "withheld") >= MIB / 2, "the journal tells another story");
+    hold.verify()?;
+    Ok(())
+}
+
+fn a_recording_replays_exactly(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let hold = Hold::start(&format!("--mib {MIB}"))?;
+    let file = scratch.join("recording");
+    let record = format!("--record {}", file.display());
+    let status = once(&scratch, hold.pid(), &record)?.json()?;
+    let journal = journal(&scratch)?;
+    let decisions = journal.iter().filter(|r| r["record"] == "action").count() as u64;
+    ensure!(decisions >= MIB / 2, "all regions were decided on: {status}");
+    let mut args = vec!["replay", file.to_str().context("a plain path")?, "--json"];
+    args.extend(FAST.split_whitespace());
+    let replay = hugewise(args)?.expect(0)?.json()?;
+    let same = number(&replay, "/decisions/same")?;
+    let (new, missing) =
+        (number(&replay, "/decisions/new")?, number(&replay, "/decisions/missing")?);
+    ensure!((same, new, missing) == (decisions, 0, 0), "{decisions} recorded: {replay}");
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! Kernel settings: which are taken, and that every one comes back.
+
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial};
+use crate::machine::{MIN_FREE, Settings, THP, Turn, set_in_guest, thp};
+use crate::manager::{Manage, Manager, journal};
+use crate::promote::{FAST, MIB, is_covered, once};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use rustix::mount::{MountFlags, mount_remount};
+use std::fs;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("settings_are_owned_and_put_back", settings_are_owned_and_put_back),
+        trial("settings_come_back_by_revert_after_a_kill", revert_after_a_kill),
+        trial("settings_come_back_by_the_next_manager", next_manager_after_a_kill),
+        trial("revert_is_refused_while_a_manager_runs", revert_is_refused),
+        trial("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
+        trial("never_is_a_refusal", never_is_a_refusal),
+        trial("read_only_sys_is_an_error", read_only_sys_is_an_error),
+    ]
+}
+
+/// Settings of the trial's begin, put back at its end.
+struct PutBack(Settings);
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        self.0.write_back();
+    }
+}
+
+/// In a virtual machine: THP `always` and a small `vm.min_free_kbytes`, which the kernel raises
+/// whenever THP is switched. Elsewhere the machine stays as it is.
+fn tempt() -> anyhow::Result<PutBack> {
+    let put_back = PutBack(Settings::read()?);
+    if init::is_guest() {
+        set_in_guest(&format!("{THP}/enabled"), "always")?;
+        set_in_guest(&format!("{THP}/defrag"), "always")?;
+        set_in_guest(MIN_FREE, "5000")?;
+    }
+    Ok(put_back)
+}
+
+fn start<'a>(scratch: &'a Scratch, hold: &Hold) -> anyhow::Result<Manager<'a>> {
+    Manage::new(scratch, &format!("--pid {} --for 1h {FAST}", hold.pid())).start()
+}
+
+fn are_owned() -> anyhow::Result<()> {
+    ensure!(thp("khugepaged/max_ptes_none")? == "51", "max_ptes_none");
+    ensure!(thp("khugepaged/scan_sleep_millisecs")? == "4294967295", "khugepaged is not parked");
+    ensure!(thp("enabled")? == "madvise" || !init::is_guest(), "enabled stayed 'always'");
+    ensure!(thp("defrag")? == "madvise" || !init::is_guest(), "defrag stayed 'always'");
+    let reserve = fs::read_to_string(MIN_FREE)?;
+    ensure!(reserve.trim() == "5000" || !init::is_guest(), "min_free_kbytes is {reserve}");
+    Ok(())
+}
+
+fn are_as(before: &Settings) -> anyhow::Result<()> {
+    let left = before.differences();
+    ensure!(left.is_empty(), "not put back: {left:?}");
+    Ok(())
+}
+
+fn revert(scratch: &Scratch) -> anyhow::Result<Said> {
+    let state = scratch.join("state");
+    hugewise(["revert", "--json", "--state-dir", state.to_str().context("a plain path")?])
+}
+
+fn settings_are_owned_and_put_back(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    let manager = start(&scratch, &hold)?;
+    are_owned()?;
+    let changed = before.differences().len();
+    ensure!(changed >= 2, "settings were changed");
+    manager.stop()?.expect(0)?;
+    are_as(&before)?;
+    let journal = journal(&scratch)?;
+    let settings = journal.iter().filter(|r| r["record"] == "setting");
+    let (taken, back): (Vec<_>, Vec<_>) = settings.partition(|r| r["why"] != "put back");
+    ensure!(taken.len() == changed && back.len() == changed, "{taken:?} {back:?}");
+    ensure!(!scratch.join("state/trail.jsonl").exists(), "the trail is settled");
+    Ok(())
+}
+
+fn revert_after_a_kill(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    let manager = start(&scratch, &hold)?;
+    manager.kill()?;
+    are_owned().context("after SIGKILL")?;
+    let said = revert(&scratch)?.expect(0)?;
+    ensure!(said.out.contains("put_back"), "{said:?}");
+    are_as(&before)?;
+    // Once more: nothing is left, and nothing happens.
+    let again = revert(&scratch)?.expect(0)?.json()?;
+    ensure!(again["settings"].as_array().is_some_and(Vec::is_empty), "{again}");
+    are_as(&before)
+}
+
+fn next_manager_after_a_kill(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    start(&scratch, &hold)?.kill()?;
+    are_owned().context("after SIGKILL")?;
+    let manager = start(&scratch, &hold)?;
+    are_owned().context("under the second manager")?;
+    let said = manager.stop()?.expect(0)?;
+    ensure!(said.err.contains("did not end properly"), "{said:?}");
+    are_as(&before)
+}
+
+fn revert_is_refused(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    let manager = start(&scratch, &hold)?;
+    let said = revert(&scratch)?.expect(6)?;
+    ensure!(said.err.contains("manager is running"), "{said:?}");
+    are_owned().context("after the refusal")?;
+    manager.stop()?.expect(0)?;
+    are_as(&before)
+}
+
+fn a_foreign_change_is_left_alone(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    let manager = start(&scratch, &hold)?;
+    let file = format!("{THP}/khugepaged/max_ptes_none");
+    fs::write(&file, "77").context("somebody else")?;
+    let said = manager.stop()?.expect(0)?;
+    ensure!(said.err.contains("max_ptes_none"), "it is reported: {said:?}");
+    let left = before.differences();
+    ensure!(left.len() == 1 && thp("khugepaged/max_ptes_none")? == "77", "{left:?}");
+    let journal = journal(&scratch)?;
+    let foreign = journal.iter().filter(|r| r["why"] == "changed by somebody else: left alone");
+    ensure!(foreign.count() == 1, "{journal:?}");
+    Ok(())
+}
+
+fn never_is_a_refusal(_: &Turn) -> anyhow::Result<()> {
+    if !init::is_guest() {
+        return Err(skip("switches huge pages off: only in a virtual machine"));
+    }
+    let scratch = Scratch::new()?;
+    let _put_back = PutBack(Settings::read()?);
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    set_in_guest(&format!("{THP}/enabled"), "never")?;
+    let args = format!("--pid {} --once {FAST}", hold.pid());
+    let said = Manage::new(&scratch, &args).run()?.expect(6)?;
+    let helps = ["never", "madvise", "allow_under_never", "observe"];
+    ensure!(helps.iter().all(|word| said.err.contains(word)), "{said:?}");
+    ensure!(thp("enabled")? == "never" && hold.memory()?.huge == 0, "nothing was done");
+    promotes()?;
+    let status = once(&scratch, hold.pid(), "--set promote.allow_under_never=true")?.json()?;
+    ensure!(status["warm_ups"] == 0, "a warm-up cannot get a huge page: {status}");
+    is_covered(&mut hold, &status)
+}
+
+/// `/sys` read-only until dropped.
+struct ReadOnlySys;
+
+impl ReadOnlySys {
+    fn new() -> anyhow::Result<Self> {
+        mount_remount("/sys", MountFlags::RDONLY, "").context("cannot remount /sys")?;
+        Ok(Self)
+    }
+}
+
+impl Drop for ReadOnlySys {
+    fn drop(&mut self) {
+        let _ = mount_remount("/sys", MountFlags::empty(), "");
+    }
+}
+
+fn read_only_sys_is_an_error(_: &Turn) -> anyhow::Result<()> {
+    if !init::is_guest() {
+        return Err(skip("makes /sys read-only: only in a virtual machine"));
+    }
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    let before = Settings::read()?;
+    let _read_only = ReadOnlySys::new()?;
+    let args = format!("--pid {} --once {FAST}", hold.pid());
+    let said = Manage::new(&scratch, &args).run()?.expect(1)?;
+    let names = said.err.contains("Read-only file system") && said.err.contains("khugepaged/");
+    ensure!(names, "what, where: {said:?}");
+    ensure!(said.err.contains("--keep-settings"), "and what to do: {said:?}");
+    are_as(&before)?;
+    ensure!(hold.memory()?.huge == 0, "nothing is half done");
+    ensure!(!scratch.join("state/trail.jsonl").exists(), "nothing is left to put back");
+    promotes()?;
+    let status = once(&scratch, hold.pid(), "")?.json()?;
+    is_covered(&mut hold, &status)
+}
