@@ -15,6 +15,11 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
+    /// The recording began: budgets fill from here on.
+    Began {
+        /// When.
+        at: Ns,
+    },
     /// An observation.
     Observed {
         /// What was asked.
@@ -42,7 +47,8 @@ pub struct Recorder<W, F> {
 
 impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
     /// Records `world` through `write`.
-    pub const fn new(world: W, write: F) -> Self {
+    pub fn new(mut world: W, mut write: F) -> Self {
+        write(&Event::Began { at: world.now() });
         Self { world, write }
     }
 }
@@ -97,8 +103,10 @@ impl Replay {
     #[must_use]
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut replay = Self::default();
+        let mut began = None;
         for event in events {
             match event {
+                Event::Began { at } => began = began.or(Some(at)),
                 Event::Observed { seen, .. } => {
                     replay.end = replay.end.max(seen.at);
                     replay.observations.push_back(seen);
@@ -110,7 +118,8 @@ impl Replay {
                 }
             }
         }
-        replay.now = replay.observations.front().map(|seen| seen.at).unwrap_or_default();
+        let first = replay.observations.front().map(|seen| seen.at);
+        replay.now = began.or(first).unwrap_or_default();
         replay
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<u8> {
     let events = read(&args.file)?;
     let pids = events.iter().filter_map(|event| match event {
         Event::Observed { ask, .. } => Some(ask.targets.iter().map(|target| target.pid)),
-        Event::Acted { .. } => None,
+        Event::Began { .. } | Event::Acted { .. } => None,
     });
     // Only processes that were managed then have scans in the recording.
     let pids = Some(pids.flatten().collect());
