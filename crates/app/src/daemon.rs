@@ -7,7 +7,7 @@ use hugewise_core::engine::{Manager, Sink, TickEnd, Wake, World, tick};
 use hugewise_core::ownership;
 use hugewise_core::record::Record;
 use hugewise_core::status;
-use hugewise_core::units::Ns;
+use hugewise_core::units::{Ns, ProcId};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail};
 use std::path::Path;
@@ -63,23 +63,18 @@ impl OwnedSettings {
         Ok(settings)
     }
 
-    /// Writes what the mode owns. With `dry_run` only says what it would write.
+    /// Writes what the mode owns.
     pub(crate) fn take(
         &mut self,
         wanted: &[ownership::Wanted],
-        dry_run: bool,
         journal: &mut Journal,
     ) -> anyhow::Result<()> {
         for want in wanted {
-            let changed = match dry_run {
-                true => None,
-                false => self.trail.set(&want.file, &want.value)?,
-            };
-            if dry_run || changed.is_some() {
+            if let Some(from) = self.trail.set(&want.file, &want.value)? {
                 journal.write(&Record::Setting {
                     file: want.file.clone(),
-                    from: changed.clone().unwrap_or_default(),
-                    to: changed.is_some().then(|| want.value.clone()),
+                    from,
+                    to: Some(want.value.clone()),
                     why: want.why.into(),
                 });
             }
@@ -101,6 +96,18 @@ impl OwnedSettings {
         done.into_iter()
             .filter(|step| matches!(step, Restored::Failed { .. } | Restored::Foreign { .. }))
             .collect()
+    }
+}
+
+/// Says in the journal what a mode would write, where nothing may be written.
+pub(crate) fn rehearse_settings(wanted: &[ownership::Wanted], journal: &mut Journal) {
+    for want in wanted {
+        journal.write(&Record::Setting {
+            file: want.file.clone(),
+            from: String::new(),
+            to: None,
+            why: format!("withheld: would be '{}': {}", want.value, want.why),
+        });
     }
 }
 
@@ -134,8 +141,19 @@ pub(crate) struct Until {
     pub(crate) end: Option<Ns>,
 }
 
-/// Runs the loop until it is told to stop, and says why it ended.
+/// Runs the loop until it is told to stop, and says why and when it ended.
 pub(crate) fn run(
+    world: &mut impl World,
+    manager: &mut Manager,
+    sink: &mut FileSink,
+    until: Until,
+    reload: &dyn Fn() -> anyhow::Result<Config>,
+) -> (&'static str, Ns) {
+    let why = run_until(world, manager, sink, until, reload);
+    (why, world.now())
+}
+
+fn run_until(
     world: &mut impl World,
     manager: &mut Manager,
     sink: &mut FileSink,
@@ -152,6 +170,7 @@ pub(crate) fn run(
                     eprintln!("hugewise: the old configuration stays in force: {error}");
                 }
                 if let Ok(config) = loaded {
+                    say_what_needs_a_restart(&manager.config, &config);
                     manager.reload(config, world.now());
                 }
                 sink.record(world.now(), &Record::Reload { error });
@@ -170,11 +189,26 @@ pub(crate) fn run(
     }
 }
 
+/// Mode, owned settings and the journal are fixed at the start.
+fn say_what_needs_a_restart(old: &Config, new: &Config) {
+    let never = old.promote.allow_under_never != new.promote.allow_under_never;
+    let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
+    if fixed || never {
+        eprintln!(
+            "hugewise: changes of mode, settings, journal and promote.allow_under_never take \
+             effect at the next start"
+        );
+    }
+}
+
 /// Whether every process named by `--pid` has ended.
 fn named_all_gone(manager: &Manager) -> bool {
-    let Some(pids) = &manager.selection.pids else { return false };
-    manager.state.targets.is_empty()
-        && pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+    let Some(named) = &manager.selection.named else { return false };
+    let alive = |id: &ProcId| {
+        let stat = hugewise_linux::process::stat(&Root::live(), id.pid);
+        stat.is_some_and(|stat| stat.starttime == id.start_ticks)
+    };
+    manager.state.targets.is_empty() && !named.iter().any(alive)
 }
 
 /// Turns SIGINT, SIGTERM and SIGHUP into events.

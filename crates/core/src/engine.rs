@@ -95,12 +95,15 @@ impl Manager {
         self.config = config;
     }
 
-    /// True while a target is not known completely or has work waiting for its turn.
+    /// True while a target is not known completely, has work waiting for its turn, or a failure
+    /// is fresh enough to be tried again soon.
     #[must_use]
     pub fn busy(&self) -> bool {
-        self.state.targets.values().any(|target| {
-            target.pass_done.is_none() || target.skips.contains_key(&SkipReason::Scheduled)
-        })
+        let waits = self.state.paused || self.state.retries_soon();
+        waits
+            || self.state.targets.values().any(|target| {
+                target.pass_done.is_none() || target.skips.contains_key(&SkipReason::Scheduled)
+            })
     }
 
     fn look(&mut self, world: &mut impl World) {

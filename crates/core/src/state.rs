@@ -191,9 +191,10 @@ impl State {
             targets: BTreeMap::new(),
             left_alone: Vec::new(),
             left_alone_counts: BTreeMap::new(),
-            cpu: Bucket::new(0.0, 0.0, now),
-            bytes: Bucket::new(0.0, 0.0, now),
-            scan_cpu: Bucket::new(0.0, 0.0, now),
+            // Full: `configure` cuts them down to the configuration's bursts.
+            cpu: Bucket::new(0.0, f64::MAX, now),
+            bytes: Bucket::new(0.0, f64::MAX, now),
+            scan_cpu: Bucket::new(0.0, f64::MAX, now),
             allocation: Backoff::default(),
             cgroups: BTreeMap::new(),
             warm: WarmControl::default(),
@@ -261,6 +262,14 @@ impl State {
         for sample in processes {
             match select(config, selection, &sample) {
                 Ok(share) => chosen.push((share, sample)),
+                // Hysteresis: who is known and shrinks a little stays, with what is known of it.
+                Err(SkipReason::TooSmall)
+                    if sample.anon.0 >= config.select.min_anon_bytes.0 / 2
+                        && self.targets.contains_key(&sample.id) =>
+                {
+                    let share = self.targets.get(&sample.id).map_or(1.0, |t| t.share);
+                    chosen.push((share, sample));
+                }
                 Err(reason) => self.leave_alone(config, sample, reason),
             }
         }
@@ -301,6 +310,16 @@ impl State {
         } else if let Some(target) = self.targets.get_mut(&report.target) {
             target.scanned(report, now);
         }
+    }
+
+    /// Whether a failure is so fresh that waiting for the next attempt is worth it.
+    #[must_use]
+    pub fn retries_soon(&self) -> bool {
+        let regions = self.targets.values().flat_map(|target| target.regions.values());
+        let mut tried = regions.filter(|region| (1..=2).contains(&region.tries));
+        self.allocation.is_fresh()
+            || self.cgroups.values().any(Backoff::is_fresh)
+            || tried.any(|region| !region.huge)
     }
 
     /// Whether processes have been listed at least once.
@@ -433,7 +452,9 @@ impl Target {
             }
             ScanEnd::Refused(reason) => {
                 self.refused = Some(reason);
-                self.regions.clear();
+                if reason != SkipReason::Unreadable {
+                    self.regions.clear();
+                }
                 self.cursor = Addr(0);
                 self.pass_done = Some(now);
             }
@@ -456,6 +477,12 @@ impl Target {
         region.shared = sample.shared;
         region.partially_mapped = sample.partially_mapped;
         region.pass = self.pass;
+    }
+
+    fn hold_all(&mut self, until: Ns, reason: SkipReason) {
+        for region in self.regions.values_mut().filter(|r| !r.huge) {
+            region.hold = Some(Hold { until, reason });
+        }
     }
 
     fn hold_mapping(&mut self, mapping: Addr, hold: Hold) {
@@ -500,7 +527,10 @@ impl Target {
             Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => region.huge = true,
             Outcome::Skipped { reason, .. } => region.hold = hold(RECHECK, *reason),
             Outcome::Failed { class, reason, .. } => match class {
-                FailureClass::Transient => {
+                // For the last two the back-off is everybody's or the cgroup's; but the fault may
+                // lie in this region (EBUSY: userfaultfd holes; ENOMEM: partly unmapped), which
+                // must not be the first to be tried again every time.
+                FailureClass::Transient | FailureClass::Allocation | FailureClass::Cgroup => {
                     let wait = TRANSIENT_BASE.0 << (2 * u32::from(region.tries.min(4)));
                     region.tries = region.tries.saturating_add(1);
                     region.hold = hold(Ns(wait), *reason);
@@ -508,8 +538,8 @@ impl Target {
                 FailureClass::Refused | FailureClass::Other => {
                     region.hold = hold(REFUSED, *reason);
                 }
-                FailureClass::Permission => self.refused = Some(SkipReason::NoPermission),
-                FailureClass::Allocation | FailureClass::Cgroup => {}
+                // Everything of this process would be refused alike.
+                FailureClass::Permission => self.hold_all(now + REFUSED, *reason),
             },
         }
     }

@@ -110,7 +110,9 @@ pub struct ManagerStatus {
 }
 
 /// Reasons after which a region does not count as eligible, however full it is.
-const NOT_ELIGIBLE: [SkipReason; 6] = [
+const NOT_ELIGIBLE: [SkipReason; 8] = [
+    SkipReason::NoPermission,
+    SkipReason::ThpDisabledByProgram,
     SkipReason::RefusedByKernel,
     SkipReason::AdvisedAgainst,
     SkipReason::SharedPages,
@@ -119,9 +121,9 @@ const NOT_ELIGIBLE: [SkipReason; 6] = [
     SkipReason::Shrunk,
 ];
 
-/// One target's status.
+/// One target's status at `now`.
 #[must_use]
-pub fn target(config: &Config, geometry: Geometry, target: &Target) -> TargetStatus {
+pub fn target(config: &Config, geometry: Geometry, target: &Target, now: Ns) -> TargetStatus {
     let thresholds = Thresholds::new(&config.promote, geometry);
     let (mut populated, mut base_pages, mut base_regions) = (0u64, 0u64, 0u64);
     let (mut regions, mut eligible, mut partial) = (0u64, 0u64, None);
@@ -129,7 +131,9 @@ pub fn target(config: &Config, geometry: Geometry, target: &Target) -> TargetSta
         regions += 1;
         populated += u64::from(region.populated);
         let barred = region.swapped > 0
-            || region.hold.is_some_and(|hold| NOT_ELIGIBLE.contains(&hold.reason));
+            || region
+                .hold
+                .is_some_and(|hold| hold.until > now && NOT_ELIGIBLE.contains(&hold.reason));
         eligible += u64::from(region.huge || (region.populated >= thresholds.always && !barred));
         if !region.huge {
             base_pages += u64::from(region.populated);
@@ -163,11 +167,11 @@ pub fn target(config: &Config, geometry: Geometry, target: &Target) -> TargetSta
     }
 }
 
-/// All targets, the largest first.
+/// All targets at `now`, the largest first.
 #[must_use]
-pub fn targets(config: &Config, state: &State) -> Vec<TargetStatus> {
+pub fn targets(config: &Config, state: &State, now: Ns) -> Vec<TargetStatus> {
     let all = state.targets.values();
-    let mut all: Vec<_> = all.map(|t| target(config, state.geometry, t)).collect();
+    let mut all: Vec<_> = all.map(|t| target(config, state.geometry, t, now)).collect();
     all.sort_by_key(|t| std::cmp::Reverse((t.anon, t.pid)));
     all
 }
@@ -198,7 +202,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         warm_ups,
         withheld,
         failed: state.totals.failed.values().sum(),
-        targets: targets(config, state),
+        targets: targets(config, state, now),
         left_alone: left_alone.collect(),
     }
 }

@@ -6,11 +6,11 @@ use crate::root::Root;
 use crate::target::Target;
 use hugewise_core::policy::{Action, Decision, FailureClass, Outcome};
 use hugewise_core::reason::SkipReason;
+use hugewise_core::snapshot::ThpMode;
 use hugewise_core::units::{Geometry, Ns};
 use hugewise_sys::cpu;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use hugewise_sys::memory::{Arena, LocalAdvice};
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// How far an actuator goes.
@@ -22,6 +22,15 @@ pub enum Reach {
     Rehearse,
 }
 
+/// What an operator's `never` means to the actuator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorNever {
+    /// Nothing is promoted.
+    Respect,
+    /// `promote.allow_under_never`: the configuration says that it is meant for faults only.
+    Override,
+}
+
 /// See the module's text.
 #[derive(Debug)]
 pub struct Actuator {
@@ -29,14 +38,13 @@ pub struct Actuator {
     geometry: Geometry,
     /// Own memory through which destinations are warmed; `None` where that cannot be had.
     arena: Option<Arena>,
-    /// Why the kernel refuses a mapping, once found out: finding out walks its page tables.
-    refusals: BTreeMap<(u32, u64), SkipReason>,
+    never: OperatorNever,
 }
 
 impl Actuator {
     /// An actuator.
     #[must_use]
-    pub fn new(reach: Reach, geometry: Geometry) -> Self {
+    pub fn new(reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
         let huge = usize::try_from(geometry.huge.0).unwrap_or(0);
         let mut arena = Arena::new(huge, huge).ok();
         if let Some(memory) = &mut arena
@@ -44,7 +52,7 @@ impl Actuator {
         {
             arena = None;
         }
-        Self { reach, geometry, arena, refusals: BTreeMap::new() }
+        Self { reach, geometry, arena, never }
     }
 
     /// Carries out `decision` on `target`.
@@ -52,7 +60,7 @@ impl Actuator {
         &mut self,
         root: &Root,
         pages: &mut PageReader,
-        target: &Target,
+        target: &mut Target,
         decision: &Decision,
     ) -> Outcome {
         let began = cpu::thread_cpu_time_ns();
@@ -68,8 +76,10 @@ impl Actuator {
         // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
         let _pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let warm = decision.warm.then(|| self.warm()).flatten();
-        // A warm-up may take milliseconds: is it still the same address space?
-        if let Err(reason) = target.look(pages, decision.region) {
+        // A warm-up may take milliseconds, time enough for a fork or an exec: look again.
+        if warm.is_some()
+            && let Err(reason) = self.recheck(root, pages, target, decision)
+        {
             return skipped(reason, warm);
         }
         let call_began = Instant::now();
@@ -101,8 +111,14 @@ impl Actuator {
             Err(errno) if errno.0 == 3 => skipped(SkipReason::Gone, warm),
             Err(errno) => {
                 let class = FailureClass::of_errno(errno.0);
+                // ENOMEM also says that a part of the range is not mapped any more.
+                if class == FailureClass::Allocation
+                    && let Err(reason) = self.recheck(root, pages, target, decision)
+                {
+                    return skipped(reason, warm);
+                }
                 let reason = match class {
-                    FailureClass::Refused => self.refusal(root, target, decision),
+                    FailureClass::Refused => target.refusal(root, decision.mapping),
                     _ => class.reason(),
                 };
                 failed(class, reason, Some(errno.0))
@@ -121,6 +137,12 @@ impl Actuator {
         if target.pidfd.has_exited().unwrap_or(true) {
             return Err(SkipReason::Gone);
         }
+        let thp = machine::thp_files(root, self.geometry).effective();
+        if self.never == OperatorNever::Respect
+            && thp.is_none_or(|(mode, _)| mode == ThpMode::Never)
+        {
+            return Err(SkipReason::OperatorNever);
+        }
         let (counts, detail) = target.look(pages, decision.region)?;
         if counts.huge {
             return Err(SkipReason::AlreadyHuge);
@@ -130,6 +152,9 @@ impl Actuator {
         }
         if detail.shared > 0 {
             return Err(SkipReason::SharedPages);
+        }
+        if detail.file > 0 {
+            return Err(SkipReason::SharedMapping);
         }
         if detail.write_protected > 0 {
             return Err(SkipReason::WriteProtected);
@@ -154,14 +179,6 @@ impl Actuator {
         arena.touch(huge - 1);
         arena.advise(0..huge, LocalAdvice::DontNeed).ok()?;
         Some(ns_since(began))
-    }
-
-    fn refusal(&mut self, root: &Root, target: &Target, decision: &Decision) -> SkipReason {
-        let key = (decision.target.pid, decision.mapping.0);
-        if self.refusals.len() > 1024 {
-            self.refusals.clear();
-        }
-        *self.refusals.entry(key).or_insert_with(|| target.refusal(root, decision.mapping))
     }
 }
 

@@ -15,6 +15,11 @@ use std::time::{Duration, Instant};
 
 /// Bytes walked by one call: the mm lock is held for reading that long (kernel.md 3).
 const CHUNK: u64 = 8 << 20;
+/// Largest step through empty address space.
+const SKIP_MAX: u64 = 64 << 30;
+/// Most pages that one call may find: those of a chunk. Bounds the time that the lock is held
+/// when a large step meets memory after all.
+const FIND: u64 = CHUNK >> 12;
 /// Lock-holding time after which a pause is due: about one chunk of dense base pages.
 const HOLD: Duration = Duration::from_micros(50);
 /// The pause; without it waiting writers starve for about 4 ms (kernel.md 3).
@@ -24,6 +29,8 @@ const PAUSE: Duration = Duration::from_micros(100);
 mod bit {
     pub(super) const PRESENT: u64 = 1 << 63;
     pub(super) const SWAPPED: u64 = 1 << 62;
+    /// A page of a file, or of shared anonymous memory.
+    pub(super) const FILE: u64 = 1 << 61;
     pub(super) const UFFD_WP: u64 = 1 << 57;
     pub(super) const EXCLUSIVE: u64 = 1 << 56;
     pub(super) const PFN: u64 = (1 << 55) - 1;
@@ -57,6 +64,8 @@ impl Counts {
 pub struct Detail {
     /// Populated pages that some other process maps too.
     pub shared: u32,
+    /// Pages of files or of shared anonymous memory.
+    pub file: u32,
     /// Pages under userfaultfd write protection.
     pub write_protected: u32,
     /// Pieces of a huge page still held as a block; `None` when page frames are hidden.
@@ -127,15 +136,25 @@ impl PageReader {
         mut stop: impl FnMut() -> bool,
     ) -> Result<u64, Errno> {
         let mut held = Duration::ZERO;
-        let mut at = start;
+        let (mut at, mut skip) = (start, 0);
         while at < end {
             if at > start && stop() {
                 return Ok(at);
             }
-            let chunk_end = (at / CHUNK + 1).saturating_mul(CHUNK).min(end);
+            let chunk_end = (at / CHUNK + 1).saturating_mul(CHUNK).saturating_add(skip).min(end);
             let began = Instant::now();
-            self.chunk(pagemap, at, chunk_end, &mut each)?;
+            let mut empty = true;
+            self.chunk(pagemap, at, chunk_end, &mut |at, counts: Counts| {
+                empty &= counts.present == 0 && counts.swapped == 0;
+                each(at, counts);
+            })?;
             held += began.elapsed();
+            // Address space that was only reserved, terabytes of it with some programs, is walked
+            // in ever larger steps: the kernel skips it by whole page tables.
+            skip = match empty && self.scans() {
+                true => (2 * skip).clamp(CHUNK, SKIP_MAX),
+                false => 0,
+            };
             if held >= HOLD {
                 std::thread::sleep(PAUSE);
                 held = Duration::ZERO;
@@ -194,6 +213,7 @@ impl PageReader {
                     | category::SWAPPED
                     | category::PFNZERO
                     | category::HUGE,
+                max_pages: FIND,
             };
             let scanned = scan(pagemap.as_fd(), &query, &mut self.buffer)?;
             for range in &self.buffer[..scanned.regions] {
@@ -209,9 +229,8 @@ impl PageReader {
                     from = to;
                 }
             }
-            if scanned.regions < self.buffer.len() {
-                break;
-            }
+            // A walk that ended early met one of its bounds; a buffer that is not full rules out
+            // the stale walk_end (kernel.md 1.2).
             at = scanned.walk_end.max(at + self.geometry.base.0);
         }
         each(region, counts);
@@ -267,6 +286,7 @@ impl PageReader {
         for entry in entries {
             let present = entry & bit::PRESENT != 0;
             not_exclusive += u32::from(present && entry & bit::EXCLUSIVE == 0);
+            detail.file += u32::from(present && entry & bit::FILE != 0);
             detail.write_protected += u32::from(entry & bit::UFFD_WP != 0);
             let exclusive = present && entry & bit::EXCLUSIVE != 0;
             frame = frame.or((exclusive && entry & bit::PFN != 0).then_some(entry & bit::PFN));

@@ -95,7 +95,12 @@ impl Lister {
         sample.isolated =
             !self.isolated.is_empty() && allowed.is_some_and(|cpus| cpus.is_subset(&self.isolated));
         let exe = fs::read_link(root.path(format!("proc/{pid}/exe"))).ok();
-        sample.exe = exe.map(|path| path.to_string_lossy().into_owned());
+        // An upgraded program runs on from a deleted file, and is still the same to rules.
+        let path = |path: std::path::PathBuf| {
+            let path = path.to_string_lossy().into_owned();
+            path.strip_suffix(" (deleted)").map_or(path.clone(), ToOwned::to_owned)
+        };
+        sample.exe = exe.map(path);
         if let Ok(text) = root.read(format!("proc/{pid}/cgroup")) {
             let cgroup = parse::cgroup::parse(&text).value;
             sample.unit = cgroup.unit().map(ToOwned::to_owned);

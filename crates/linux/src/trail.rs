@@ -125,10 +125,14 @@ impl Trail {
         let path = state_dir.join("trail.jsonl");
         let store = |error| TrailError::Store { path: path.display().to_string(), error };
         make_dir(state_dir).map_err(store)?;
-        let mut trail = Self::existing(root, state_dir)?;
-        // Prove now that the trail can be written, not when the first setting is due.
-        trail.file().map_err(store)?;
-        trail.path = path;
+        let trail = Self::existing(root, state_dir)?;
+        // Prove now that the trail can be written, not when the first setting is due; and end a
+        // line that a crash or a full disk left torn, or the next entry would be lost with it.
+        let file = trail.file().map_err(store)?;
+        let text = fs::read(&trail.path).map_err(store)?;
+        if text.last().is_some_and(|byte| *byte != b'\n') {
+            (&file).write_all(b"\n").map_err(store)?;
+        }
         Ok(trail)
     }
 
@@ -140,14 +144,16 @@ impl Trail {
         let path = state_dir.join("trail.jsonl");
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-        let text = match options.open(&path).and_then(io::read_to_string) {
+        let read = |file: File| trusted(state_dir, &file).and_then(|()| io::read_to_string(file));
+        let text = match options.open(&path).and_then(read) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => {
                 return Err(TrailError::Store { path: path.display().to_string(), error });
             }
         };
-        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let entries = entries.filter(|entry: &Entry| may_own(&entry.file)).collect();
         let boot_id = machine::boot_id(&root);
         Ok(Self { root, path, boot_id, entries })
     }
@@ -179,7 +185,7 @@ impl Trail {
         let mut done = Vec::new();
         for step in all {
             let step = match &step {
-                Restored::PutBack { file, to, .. } => match self.write_watched(file, to) {
+                Restored::PutBack { file, to, .. } => match self.put_back(file, to) {
                     Ok(()) => step,
                     Err(error) => {
                         let error = error.to_string();
@@ -232,11 +238,20 @@ impl Trail {
         }
     }
 
+    /// Writes an old value. Needs no disk: a full one must not keep a setting from going back.
+    fn put_back(&self, file: &str, value: &str) -> Result<(), TrailError> {
+        let before = self.value(MIN_FREE).ok().filter(|_| is_switch(file));
+        self.write(file, value)?;
+        match before {
+            Some(before) if self.value(MIN_FREE)? != before => self.write(MIN_FREE, &before),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes a setting; around a THP switch, notes and puts back `vm.min_free_kbytes`.
     fn write_watched(&mut self, file: &str, value: &str) -> Result<(), TrailError> {
-        let switch = file.starts_with(THP_DIR) && file.ends_with("/enabled");
         let Ok(before) = self.value(MIN_FREE) else { return self.write(file, value) };
-        if !switch {
+        if !is_switch(file) {
             return self.write(file, value);
         }
         self.note(MIN_FREE, &before, WATCHED)?;
@@ -326,6 +341,33 @@ const WATCHED: &str = "*";
 
 fn is_watch(entry: &Entry) -> bool {
     entry.new == WATCHED
+}
+
+/// Whether writing this file makes the kernel change [`MIN_FREE`].
+fn is_switch(file: &str) -> bool {
+    file.starts_with(THP_DIR) && file.ends_with("/enabled")
+}
+
+/// Whether a trail may name this file at all: nothing else is ever written, whoever wrote the
+/// trail.
+fn may_own(file: &str) -> bool {
+    file == MIN_FREE || (file.starts_with(&format!("{THP_DIR}/")) && !file.contains(".."))
+}
+
+/// A trail says what root is to write: it and its directory must belong to whoever runs this, and
+/// be writable by nobody else.
+fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    for metadata in [fs::metadata(state_dir)?, file.metadata()?] {
+        if metadata.uid() != own || metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "not trusted: it and its directory must belong to this user alone",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn make_dir(path: &Path) -> io::Result<()> {
@@ -434,6 +476,30 @@ mod tests {
         fs::write(&path, text).expect("write");
         assert_eq!(fixture.trail().restore().len(), 1);
         assert_eq!(fixture.get(NONE), "511");
+    }
+
+    #[test]
+    fn a_full_disk_does_not_keep_a_setting_from_going_back() {
+        let fixture = Fixture::new("restore");
+        let mut trail = fixture.trail();
+        trail.set(ENABLED, "madvise").expect("sets");
+        trail.path = PathBuf::from("/dev/full/trail.jsonl");
+        trail.restore();
+        assert_eq!(fixture.get(ENABLED), "always");
+    }
+
+    #[test]
+    fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
+        let fixture = Fixture::new("trust");
+        fixture.trail().set(NONE, "51").expect("sets");
+        let path = fixture.dir.join("state/trail.jsonl");
+        let text = fs::read_to_string(&path).expect("reads").replace(NONE, "etc/passwd");
+        fs::write(&path, text).expect("write");
+        assert!(fixture.trail().entries().is_empty());
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("chmod");
+        let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"));
+        assert!(matches!(opened, Err(TrailError::Store { .. })));
     }
 
     #[test]

@@ -89,8 +89,9 @@ impl World for Live {
     fn observe(&mut self, ask: &Ask) -> Observation {
         self.targets.retain(|id, _| ask.targets.contains(id));
         let machine = ask.machine.then(|| machine::sample(&self.root, self.geometry));
-        let list = || self.lister.list(&self.root, self.geometry).unwrap_or_default();
-        let processes = ask.processes.then(list);
+        // A list that cannot be had is unknown, not empty: no target is forgotten for it.
+        let list = || self.lister.list(&self.root, self.geometry).ok();
+        let processes = ask.processes.then(list).flatten();
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
         let own_cpu = Some(Ns(hugewise_sys::cpu::process_cpu_time_ns()));
         Observation { at: self.now(), machine, processes, scans, own_cpu }
@@ -101,7 +102,7 @@ impl World for Live {
         let Some(actuator) = &mut self.actuator else {
             return Outcome::Withheld { populated: decision.populated };
         };
-        let (Some(target), Some(pages)) = (self.targets.get(&decision.target), &mut self.pages)
+        let (Some(target), Some(pages)) = (self.targets.get_mut(&decision.target), &mut self.pages)
         else {
             return gone;
         };

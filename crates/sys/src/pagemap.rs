@@ -71,7 +71,7 @@ const _: () = {
 };
 
 /// What to look for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanQuery {
     /// First address, in bytes; page aligned.
     pub start: u64,
@@ -81,6 +81,8 @@ pub struct ScanQuery {
     pub any_of: u64,
     /// The categories to tell of each reported page.
     pub returned: u64,
+    /// Stop after so many reported pages; 0: no limit.
+    pub max_pages: u64,
 }
 
 /// How far one call got.
@@ -142,7 +144,7 @@ pub fn scan(fd: BorrowedFd<'_>, q: &ScanQuery, buf: &mut [PageRegion]) -> Result
 /// # Errors
 /// `ENOTTY`: no such ioctl (before Linux 6.7); `EINVAL`: the category is unknown.
 pub fn scan_supported(fd: BorrowedFd<'_>, category: u64) -> Result<(), Errno> {
-    let mut arg = scan_arg(&ScanQuery { start: 0, end: 0, any_of: 0, returned: category });
+    let mut arg = scan_arg(&ScanQuery { returned: category, ..ScanQuery::default() });
     // SAFETY: `arg` lives across the call and has the size it states; with no buffer and an empty
     // range the kernel has nothing to write but `walk_end`.
     // WHY UNSAFE: no crate in use has this ioctl.
@@ -161,7 +163,7 @@ fn scan_arg(q: &ScanQuery) -> pm_scan_arg {
         walk_end: 0,
         vec: 0,
         vec_len: 0,
-        max_pages: 0,
+        max_pages: q.max_pages,
         category_inverted: 0,
         category_mask: 0,
         category_anyof_mask: q.any_of,
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn refuses_buffers_that_meet_the_kernel_bug() {
         let file = File::open("/proc/self/pagemap").expect("own pagemap opens");
-        let query = ScanQuery { start: 0, end: 0, any_of: 0, returned: 0 };
+        let query = ScanQuery::default();
         let mut large = vec![PageRegion::default(); MAX_REGIONS + 1];
         assert_eq!(scan(file.as_fd(), &query, &mut large), Err(Errno(libc::EINVAL)));
         assert_eq!(scan(file.as_fd(), &query, &mut []), Err(Errno(libc::EINVAL)));

@@ -95,6 +95,7 @@ fn promotes_and_demotes_a_child() -> Verdict {
             end: addr + HUGE,
             any_of: category::HUGE,
             returned: category::HUGE,
+            max_pages: 0,
         };
         let mut found = [PageRegion::default(); 8];
         let scanned = pagemap::scan(map.as_fd(), &query, &mut found)?;
@@ -151,6 +152,7 @@ fn finds_the_touched_pages() -> Verdict {
         end: at(1024),
         any_of: category::PRESENT,
         returned: category::PRESENT | category::HUGE,
+        max_pages: 0,
     };
     let mut buf = [PageRegion::default(); MAX_REGIONS];
     let scanned = scan(file.as_fd(), &query, &mut buf)?;
@@ -176,7 +178,7 @@ fn resumes() -> Verdict {
     let mut buf = [PageRegion::default(); MAX_REGIONS];
     let (mut start, mut found, mut calls) = (arena.addr(), 0, 0);
     while start < end {
-        let query = ScanQuery { start, end, any_of, returned: any_of };
+        let query = ScanQuery { start, end, any_of, returned: any_of, max_pages: 0 };
         let scanned = scan(file.as_fd(), &query, &mut buf)?;
         assert!(scanned.walk_end > start, "a scan must make progress");
         (start, found, calls) = (scanned.walk_end, found + scanned.regions, calls + 1);

@@ -11,14 +11,15 @@ use hugewise_core::ownership;
 use hugewise_core::policy::select::Selection;
 use hugewise_core::reason::SkipReason;
 use hugewise_core::record::Record;
-use hugewise_core::replay::Recorder;
+use hugewise_core::replay::{Event, Recorder};
 use hugewise_core::status;
-use hugewise_core::units::Ns;
-use hugewise_linux::actuator::{Actuator, Reach};
+use hugewise_core::units::{Ns, ProcId};
+use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError};
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use hugewise_linux::{machine, process};
+use std::collections::BTreeSet;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -35,50 +36,81 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     let config = load()?;
     let mode = daemon::mode(args.mode, &config);
     let until = args.r#for.as_deref().map(duration).transpose()?;
-    check_pids(&root, &args.pid)?;
-    let wanted = wanted_settings(&root, &config, mode)?;
-    let _lock = (mode != Mode::Observe).then(|| lock(&root)).transpose()?;
+    let named = named_processes(&root, &args.pid)?;
+    // Refused before anything is touched; what is wanted is asked again once a crashed manager's
+    // settings are back.
+    wanted_settings(&root, &config, mode)?;
+    let acts = mode != Mode::Observe;
+    let _lock = acts.then(|| lock(&root)).transpose()?;
+    let record = args.record.as_deref().map(recording).transpose()?;
+    // From here on signals are events: settings that were changed are always put back.
+    let (send, events) = mpsc::channel();
+    daemon::listen_to_signals(send.clone())?;
 
     let journal_path = args.journal.clone();
     let journal_path = journal_path.unwrap_or_else(|| args.state_dir.join("journal.jsonl"));
     make_state_dir(&args.state_dir)?;
     let mut journal = Journal::open(&journal_path, config.journal.max_bytes.0)?;
-    let mut settings = OwnedSettings::open(&root, &args.state_dir, &mut journal)?;
     journal.write(&start_record(&root, args, mode));
+    // Only who holds the lock and really acts may touch the trail: it may be a living manager's.
+    let open = || OwnedSettings::open(&root, &args.state_dir, &mut journal);
+    let mut settings = (acts && !args.dry_run).then(open).transpose()?;
     if !args.keep_settings {
-        settings.take(&wanted, args.dry_run, &mut journal)?;
+        let wanted = wanted_settings(&root, &config, mode)?;
+        match &mut settings {
+            Some(settings) => settings.take(&wanted, &mut journal)?,
+            None => daemon::rehearse_settings(&wanted, &mut journal),
+        }
     }
 
-    let (send, events) = mpsc::channel();
-    let shared = Arc::new(Mutex::new("{}".to_owned()));
-    daemon::listen_to_signals(send.clone())?;
+    let shared = Arc::new(Mutex::new(String::new()));
     let _server = daemon::control_server(&args.daemon.run_dir, shared.clone(), send);
     let geometry = machine::geometry(&root);
     let reach = if args.dry_run { Reach::Rehearse } else { Reach::Act };
-    let actuator = (mode != Mode::Observe).then(|| Actuator::new(reach, geometry));
+    let never = match config.promote.allow_under_never {
+        true => OperatorNever::Override,
+        false => OperatorNever::Respect,
+    };
+    let actuator = acts.then(|| Actuator::new(reach, geometry, never));
     let mut world = Live::new(root, actuator, events);
-    let pids = (!args.pid.is_empty()).then(|| args.pid.iter().copied().collect());
     let now = world.now();
-    let mut manager = Manager::new(config, mode, Selection { pids }, now);
+    let mut manager = Manager::new(config, mode, Selection { named }, now);
     let progress = if std::io::stderr().is_terminal() && !global.json { show } else { |_: &_| {} };
     let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
-    let why = match &args.record {
+    let (why, end) = match record {
         None => daemon::run(&mut world, &mut manager, &mut sink, until, &load),
-        Some(path) => {
-            let file = std::fs::File::create(path)
-                .with_context(|| format!("cannot record to '{}'", path.display()))?;
-            let mut file = BufWriter::new(file);
-            let mut world = Recorder::new(world, move |event: &_| {
-                // A recording that cannot be written must not stop the manager.
-                let _ = serde_json::to_writer(&mut file, event);
-                let _ = file.write_all(b"\n");
-            });
+        Some(write) => {
+            let mut world = Recorder::new(world, write);
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
-    finish(global, &manager, sink, &mut settings, why)
+    finish(global, &manager, sink, settings, why, end)
+}
+
+/// Where a recording stops growing.
+const RECORDING_BYTES: usize = 1 << 30;
+
+/// A callback that writes events to a new file. It holds addresses, so it is its owner's alone.
+fn recording(path: &std::path::Path) -> anyhow::Result<impl FnMut(&Event)> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    let file =
+        options.open(path).with_context(|| format!("cannot record to '{}'", path.display()))?;
+    let (mut file, mut written) = (BufWriter::new(file), 0);
+    Ok(move |event: &Event| {
+        // A recording that cannot be written, or grows too large, must not stop the manager.
+        if let Ok(mut line) = serde_json::to_vec(event)
+            && written < RECORDING_BYTES
+        {
+            line.push(b'\n');
+            written += line.len();
+            let _ = file.write_all(&line);
+        }
+    })
 }
 
 /// Puts the settings back, closes the journal, says what was done.
@@ -86,12 +118,14 @@ fn finish(
     global: &Global,
     manager: &Manager,
     mut sink: FileSink,
-    settings: &mut OwnedSettings,
+    settings: Option<OwnedSettings>,
     why: &str,
+    end: Ns,
 ) -> anyhow::Result<u8> {
-    let not_restored = settings.put_back(&mut sink.journal);
+    let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
+    let not_restored = settings.map(put_back).unwrap_or_default();
     let totals = manager.state.totals.clone();
-    sink.record(Ns(0), &Record::Stop { why: why.into(), totals });
+    sink.record(end, &Record::Stop { why: why.into(), totals });
     sink.journal.flush();
     for step in &not_restored {
         eprintln!("hugewise: not put back: {step:?}");
@@ -99,7 +133,7 @@ fn finish(
     if sink.journal.lost() > 0 {
         eprintln!("hugewise: {} journal lines were lost", sink.journal.lost());
     }
-    let status = status::manager(manager, sink.dry_run, Ns(0));
+    let status = status::manager(manager, sink.dry_run, end);
     if global.json {
         println!("{}", serde_json::to_string(&status)?);
     } else {
@@ -179,7 +213,9 @@ fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
 }
 
 /// Every named pid must be a process that can be managed: a typing error should not wait silently.
-fn check_pids(root: &Root, pids: &[u32]) -> anyhow::Result<()> {
+/// With their start times, so that a reused pid is not taken for the process that was meant.
+fn named_processes(root: &Root, pids: &[u32]) -> anyhow::Result<Option<BTreeSet<ProcId>>> {
+    let mut named = BTreeSet::new();
     for pid in pids {
         let Some(stat) = process::stat(root, *pid) else {
             anyhow::bail!(
@@ -192,8 +228,9 @@ fn check_pids(root: &Root, pids: &[u32]) -> anyhow::Result<()> {
         if *pid == std::process::id() || *pid == 1 {
             return Err(exit::coded(exit::REFUSED, format!("process {pid} is never managed")));
         }
+        named.insert(ProcId { pid: *pid, start_ticks: stat.starttime });
     }
-    Ok(())
+    Ok((!named.is_empty()).then_some(named))
 }
 
 fn make_state_dir(path: &std::path::Path) -> anyhow::Result<()> {

@@ -24,14 +24,14 @@ pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<u8> {
     let config = config::load(args.config.as_deref(), &args.set)?.config;
     let events = read(&args.file)?;
     let pids = events.iter().filter_map(|event| match event {
-        Event::Observed { ask, .. } => Some(ask.targets.iter().map(|target| target.pid)),
+        Event::Observed { ask, .. } => Some(ask.targets.iter().copied()),
         Event::Began { .. } | Event::Acted { .. } => None,
     });
     // Only processes that were managed then have scans in the recording.
-    let pids = Some(pids.flatten().collect());
+    let named = Some(pids.flatten().collect());
     let mut world = Replay::new(events);
     let now = world.now();
-    let mut manager = Manager::new(config, Mode::Ingens, Selection { pids }, now);
+    let mut manager = Manager::new(config, Mode::Ingens, Selection { named }, now);
     let mut ticks = 0u64;
     while tick(&mut world, &mut manager, &mut Forget) == TickEnd::Done {
         ticks += 1;

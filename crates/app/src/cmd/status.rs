@@ -49,7 +49,8 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let samples = seen.processes.unwrap_or_default();
     let pids: BTreeSet<u32> = args.pid.iter().copied().collect();
     look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
-    let selection = Selection { pids: (!pids.is_empty()).then_some(pids) };
+    let ids = samples.iter().map(|p| p.id).filter(|id| pids.contains(&id.pid));
+    let selection = Selection { named: (!pids.is_empty()).then(|| ids.collect()) };
 
     let geometry = seen.machine.as_ref().map_or(Geometry::X86_64, |m| m.geometry);
     let mut state = State::new(&config, geometry, began);
@@ -59,7 +60,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     }
     state.list(&config, &selection, samples.clone(), seen.at);
     let left_alone = left_alone(&config, &selection, &state, &samples);
-    let shown = largest(&state, if selection.pids.is_some() { usize::MAX } else { args.top });
+    let shown = largest(&state, if selection.named.is_some() { usize::MAX } else { args.top });
     let more = state.targets.len() - shown.len();
     state.targets.retain(|id, _| shown.contains(id));
     let manager = ask_manager(root, &args.daemon.run_dir, &mut missing);
@@ -72,7 +73,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
         missing.push("a captured tree has no page tables: processes are not scanned".to_owned());
     }
     let _ = plan::plan(&config, &mut state, world.now());
-    let mut processes = targets(&config, &state);
+    let mut processes = targets(&config, &state, world.now());
     merge(&mut processes, manager.status());
     let again = world.observe(&Ask { machine: true, ..Ask::default() });
     let watched = again.at.since(seen.at);
@@ -114,10 +115,10 @@ fn left_alone(
         anon: sample.anon,
         reason,
     };
-    let Some(pids) = &selection.pids else {
+    let Some(named) = &selection.named else {
         return state.left_alone.iter().map(|left| one(&left.sample, left.reason)).collect();
     };
-    let named = samples.iter().filter(|sample| pids.contains(&sample.id.pid));
+    let named = samples.iter().filter(|sample| named.contains(&sample.id));
     named.filter_map(|s| select(config, selection, s).err().map(|reason| one(s, reason))).collect()
 }
 

@@ -91,7 +91,8 @@ fn promote(parts: &Parts<u64>, regions: &mut Vec<SimRegion>) -> Promotion {
     let mut world = Sim::with_regions(regions.clone(), LIMIT);
     let begin = world.now();
     let config = Config::default();
-    let selection = Selection { pids: Some([PID].into()) };
+    let named = world.processes.get(&PID).map(|process| [process.sample.id].into());
+    let selection = Selection { named };
     let mut manager = Manager::new(config, Default::default(), selection, begin);
     let (mut calls, mut samples, mut ticks) = (Calls::default(), Vec::new(), 0);
     loop {

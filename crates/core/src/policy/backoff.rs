@@ -25,6 +25,12 @@ impl Backoff {
         *self = Self::default();
     }
 
+    /// Whether there were failures, but so few that the next attempt is only seconds away.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        (1..=3).contains(&self.failures)
+    }
+
     /// The end of the wait, while it lasts.
     #[must_use]
     pub fn active(&self, now: Ns) -> Option<Ns> {

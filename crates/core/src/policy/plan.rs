@@ -19,20 +19,24 @@ pub type Queues = BTreeMap<ProcId, VecDeque<Decision>>;
 /// Plans one tick: fills every target's `skips` and returns the queues.
 #[must_use]
 pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
-    let thresholds = Thresholds::new(&config.promote, state.geometry);
+    let geometry = state.geometry;
+    let thresholds = Thresholds::new(&config.promote, geometry);
     let footprint: Bytes = state.targets.values().map(|t| t.sample.anon).sum();
     let budget = |machine| bloat::budget(config, machine, footprint);
     state.bloat_budget = state.machine.as_ref().map(budget);
-    let mut room = state.bloat_budget.unwrap_or_default().saturating_sub(bloat::known(state));
+    let pledged = geometry.bytes(pledged_pages(state));
+    let mut room =
+        state.bloat_budget.unwrap_or_default().saturating_sub(bloat::known(state) + pledged);
     let gate = gate(config, state, now);
     let warm = state.warm.wanted(config.promote.warm);
-    let geometry = state.geometry;
 
     let mut candidates = Vec::new();
     for (id, target) in &mut state.targets {
         target.skips = target.excluded.clone();
         if let Some(reason) = target.refused {
-            target.skips.insert(reason, 0);
+            // What was known of it before may no longer be true.
+            *target.skips.entry(reason).or_default() += target.regions.len() as u64;
+            continue;
         }
         collect(*id, target, thresholds, now, &mut candidates);
     }
@@ -69,6 +73,17 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     }
     queues.retain(|_, queue| !queue.is_empty());
     queues
+}
+
+/// Waste that decisions would have caused had anybody carried them out (mode `observe`, dry run):
+/// without it those modes would spend the budget anew in every tick.
+fn pledged_pages(state: &State) -> u64 {
+    let whole = state.geometry.pages_per_huge();
+    let regions = state.targets.values().flat_map(|target| target.regions.values());
+    let withheld = regions.filter(|region| {
+        !region.huge && region.hold.is_some_and(|h| h.reason == SkipReason::WithheldByMode)
+    });
+    withheld.map(|region| u64::from(whole.saturating_sub(region.populated.into()))).sum()
 }
 
 fn collect(

@@ -24,7 +24,9 @@ pub fn asks(config: &Config, state: &State, now: Ns) -> Vec<ScanAsk> {
         let Some(target) = state.targets.get(&id) else {
             continue;
         };
-        let budget = Ns(crate::units::saturating_u64(left));
+        // Twice what is expected, so that one surprise does not eat everybody's share.
+        let own = left.min(2.0 * expected_cost(target) + 1e6);
+        let budget = Ns(crate::units::saturating_u64(own));
         asks.push(ScanAsk { target: id, from: target.cursor, budget, detail: false });
         left -= expected_cost(target);
     }

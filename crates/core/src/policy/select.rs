@@ -3,13 +3,15 @@
 use crate::config::{Config, Rule, RuleAction};
 use crate::reason::SkipReason;
 use crate::snapshot::ProcessSample;
+use crate::units::ProcId;
 use std::collections::BTreeSet;
 
 /// What the command line asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Only these pids; `None`: every process that the configuration lets through.
-    pub pids: Option<BTreeSet<u32>>,
+    /// Only these processes; `None`: every process that the configuration lets through. Named with
+    /// their start times, so that whoever reuses a pid is not meant.
+    pub named: Option<BTreeSet<ProcId>>,
 }
 
 /// Why a process is left alone, or its share (weight against others) if it is a target.
@@ -34,8 +36,8 @@ pub fn select(
     if process.id.pid == 1 {
         return Err(SkipReason::InitProcess);
     }
-    let named = match &selection.pids {
-        Some(pids) if !pids.contains(&process.id.pid) => return Err(SkipReason::NotSelected),
+    let named = match &selection.named {
+        Some(named) if !named.contains(&process.id) => return Err(SkipReason::NotSelected),
         Some(_) => true,
         None => false,
     };
@@ -52,7 +54,10 @@ pub fn select(
     if process.thp_disabled == Some(true) {
         return Err(SkipReason::ThpDisabledByProgram);
     }
-    if !named && process.anon < config.select.min_anon_bytes {
+    // Of a process below 1 MiB owner and executable are not even read: no rule could be applied,
+    // and not one region would be worth it.
+    let unknown = process.uid.is_none() && !config.rules.is_empty();
+    if unknown || (!named && process.anon < config.select.min_anon_bytes) {
         return Err(SkipReason::TooSmall);
     }
     Ok(rule.map_or(1.0, |rule| rule.share))
@@ -95,7 +100,8 @@ mod tests {
     }
 
     fn pids(pids: &[u32]) -> Selection {
-        Selection { pids: Some(pids.iter().copied().collect()) }
+        let id = |pid: &u32| process_sample(*pid, Bytes(0)).id;
+        Selection { named: Some(pids.iter().map(id).collect()) }
     }
 
     #[test]
@@ -120,6 +126,9 @@ mod tests {
         assert_eq!(select(&config, &Selection::default(), &process), Err(SkipReason::RealTime));
         assert_eq!(select(&config, &pids(&[7]), &process), Ok(1.0));
         assert_eq!(select(&config, &pids(&[8]), &process), Err(SkipReason::NotSelected));
+        let reused = ProcId { start_ticks: process.id.start_ticks + 1, ..process.id };
+        let other = ProcessSample { id: reused, ..process.clone() };
+        assert_eq!(select(&config, &pids(&[7]), &other), Err(SkipReason::NotSelected));
         process.thp_disabled = Some(true);
         let refusal = Err(SkipReason::ThpDisabledByProgram);
         assert_eq!(select(&config, &pids(&[7]), &process), refusal);

@@ -366,7 +366,13 @@ impl Prober {
             return self.smaps(|entry| entry.anon_huge_pages_bytes);
         };
         let Range { start, end } = self.lent();
-        let query = ScanQuery { start, end, any_of: category::HUGE, returned: category::HUGE };
+        let query = ScanQuery {
+            start,
+            end,
+            any_of: category::HUGE,
+            returned: category::HUGE,
+            max_pages: 0,
+        };
         let mut found = [PageRegion::default(); MAX_REGIONS];
         let scanned = pagemap::scan(pagemap.as_fd(), &query, &mut found)
             .map_err(|errno| format!("scanning the child: {errno}"))?;
