@@ -76,7 +76,7 @@ pub(crate) struct TryArgs {
     /// Where the report goes
     #[arg(long, default_value = "hugewise-try.html", value_name = "FILE")]
     pub(crate) report: PathBuf,
-    /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 768MiB)
+    /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 512MiB)
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     /// Rounds of never, always and hugewise, interleaved

@@ -89,6 +89,7 @@ pub struct ManagerStatus {
     /// Destinations are being warmed.
     pub warming: bool,
     /// Own CPU time since the start.
+    #[serde(rename = "own_cpu_ns")]
     pub own_cpu: Option<Ns>,
     /// Waste that promotions below the threshold may cause in all.
     pub bloat_budget: Option<Bytes>,

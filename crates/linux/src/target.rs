@@ -33,7 +33,11 @@ impl Target {
     /// # Errors
     /// The named reason.
     pub fn open(root: &Root, id: ProcId) -> Result<Self, SkipReason> {
-        let pidfd = PidFd::open(id.pid).map_err(|error| reason_of_io(&error))?;
+        let pidfd = PidFd::open(id.pid).map_err(|error| match reason_of_io(&error) {
+            // No address space was open yet that could have changed.
+            SkipReason::AddressSpaceChanged => SkipReason::Gone,
+            reason => reason,
+        })?;
         let stat = process::stat(root, id.pid).ok_or(SkipReason::Gone)?;
         if stat.starttime != id.start_ticks {
             return Err(SkipReason::AddressSpaceChanged);
@@ -204,5 +208,29 @@ fn reason_of_errno(errno: Errno) -> SkipReason {
         1 | 13 => SkipReason::NoPermission,
         25 | 38 => SkipReason::NoMechanism,
         _ => SkipReason::Unreadable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reused_pid_is_not_opened() {
+        let root = Root::live();
+        let pid = std::process::id();
+        let stat = process::stat(&root, pid).expect("this process has a stat file");
+        let id = |start_ticks| ProcId { pid, start_ticks };
+        assert!(Target::open(&root, id(stat.starttime)).is_ok());
+        let other = Target::open(&root, id(stat.starttime + 1)).map(|_| ());
+        assert_eq!(other, Err(SkipReason::AddressSpaceChanged));
+    }
+
+    #[test]
+    fn a_dead_pid_is_gone() {
+        // Above the largest pid that a kernel gives out (PID_MAX_LIMIT, 4 Mi).
+        let id = ProcId { pid: (4 << 20) + 1, start_ticks: 1 };
+        let reason = Target::open(&Root::live(), id).map(|_| ());
+        assert_eq!(reason, Err(SkipReason::Gone));
     }
 }

@@ -130,8 +130,8 @@ fn call_times(journal: &std::path::Path) -> Result<String, Box<dyn std::error::E
     let lines = text.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
     let (mut calls, mut warms) = (Vec::new(), Vec::new());
     for line in lines {
-        calls.extend(line["call"].as_f64().map(|ns| ns / 1e6));
-        warms.extend(line["warm"].as_f64().map(|ns| ns / 1e6));
+        calls.extend(line["call_ns"].as_f64().map(|ns| ns / 1e6));
+        warms.extend(line["warm_ns"].as_f64().map(|ns| ns / 1e6));
     }
     Ok(format!(
         "; call ms {}, {} warm-ups ms {}",

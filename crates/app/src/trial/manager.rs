@@ -120,8 +120,8 @@ fn summary(text: &str) -> Seen {
     for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         match line["record"].as_str() {
             Some("action") if line["result"] == "promoted" => {
-                seen.calls.record(line["call"].as_u64().unwrap_or(0));
-                if let Some(cpu) = line["cpu"].as_u64() {
+                seen.calls.record(line["call_ns"].as_u64().unwrap_or(0));
+                if let Some(cpu) = line["cpu_ns"].as_u64() {
                     *seen.cpu_s.get_or_insert(0.0) += cpu as f64 / 1e9;
                 }
             }
@@ -144,9 +144,9 @@ mod tests {
         let text = concat!(
             r#"{"record":"start","mode":"ingens"}"#,
             "\n",
-            r#"{"record":"action","result":"promoted","populated":512,"call":700000,"cpu":900000}"#,
+            r#"{"record":"action","result":"promoted","populated":512,"call_ns":700000,"cpu_ns":900000}"#,
             "\n",
-            r#"{"record":"action","result":"failed","class":"transient","call":1,"cpu":1}"#,
+            r#"{"record":"action","result":"failed","class":"transient","call_ns":1,"cpu_ns":1}"#,
             "\nnot json\n",
             r#"{"record":"skips","limit":"lock_share"}"#,
             "\n",

@@ -54,25 +54,25 @@ fn settings() -> BTreeMap<String, String> {
 
 fn changes_nothing(_: &Turn) -> anyhow::Result<()> {
     let before = settings();
-    let (report, code) = doctor().map_err(said)?;
+    let (report, code) = doctor().map_err(|failed| said(&failed))?;
     // It is our turn: nobody else's test changes one now.
-    check(before == settings(), "a setting changed", &report).map_err(said)?;
-    check(report["schema"] == 1, "schema", &report).map_err(said)?;
+    check(before == settings(), "a setting changed", &report).map_err(|failed| said(&failed))?;
+    check(report["schema"] == 1, "schema", &report).map_err(|failed| said(&failed))?;
     check(code == if report["partial"] == true { 5 } else { 0 }, "exit code", &report)
-        .map_err(said)?;
+        .map_err(|failed| said(&failed))?;
     let why = "the child's data must never change";
-    check(state(&report, "contents_unchanged") != "absent", why, &report).map_err(said)
+    check(state(&report, "contents_unchanged") != "absent", why, &report).map_err(|failed| said(&failed))
 }
 
 /// What is proven by doing must be what this version of the kernel is known to do.
 fn names_the_tier(_: &Turn) -> anyhow::Result<()> {
-    let (report, _) = doctor().map_err(said)?;
+    let (report, _) = doctor().map_err(|failed| said(&failed))?;
     let tier = Kernel::running()?.tier();
     anyhow::ensure!(report["tier"] == tier, "tier {tier} expected: {report:#}");
     Ok(())
 }
 
-fn said(failed: Failed) -> anyhow::Error {
+fn said(failed: &Failed) -> anyhow::Error {
     anyhow::anyhow!("{}", failed.message().unwrap_or("failed without a word"))
 }
 

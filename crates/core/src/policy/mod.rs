@@ -124,10 +124,13 @@ pub enum Outcome {
         /// Populated base pages just before the call.
         populated: u16,
         /// Duration of the warm-up, if there was one.
+        #[serde(rename = "warm_ns")]
         warm: Option<Ns>,
         /// Duration of the collapse call.
+        #[serde(rename = "call_ns")]
         call: Ns,
         /// Own CPU time for all of it.
+        #[serde(rename = "cpu_ns")]
         cpu: Ns,
     },
     /// The actuator's re-check said no; nothing was done.
@@ -135,8 +138,10 @@ pub enum Outcome {
         /// Why.
         reason: SkipReason,
         /// Duration of a warm-up that was wasted.
+        #[serde(rename = "warm_ns")]
         warm: Option<Ns>,
         /// Own CPU time.
+        #[serde(rename = "cpu_ns")]
         cpu: Ns,
     },
     /// No actuator (mode `observe`) or its last step left out (`--dry-run`).
@@ -153,10 +158,13 @@ pub enum Outcome {
         /// The kernel's error number; `None` where the call reported success.
         errno: Option<i32>,
         /// Duration of the warm-up, if there was one.
+        #[serde(rename = "warm_ns")]
         warm: Option<Ns>,
         /// Duration of the call.
+        #[serde(rename = "call_ns")]
         call: Ns,
         /// Own CPU time.
+        #[serde(rename = "cpu_ns")]
         cpu: Ns,
     },
 }
