@@ -313,6 +313,22 @@ impl Counts {
     }
 }
 
+/// Whether the address space behind an open pagemap file still exists. A read tells on every
+/// kernel; `PAGEMAP_SCAN` does not: some answer ESRCH for a dead one, others (6.18 among them)
+/// find nothing in it and call that a success.
+///
+/// # Errors
+/// ESRCH when it is gone, else as the kernel says.
+pub fn check_alive(pagemap: &File) -> Result<(), Errno> {
+    let mut entry = [0u8; 8];
+    // Address 0: mapped or not, a living address space has an entry for it.
+    match pagemap.read_at(&mut entry, 0) {
+        Ok(0) => Err(Errno(3)),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Errno(error.raw_os_error().unwrap_or(5))),
+    }
+}
+
 /// Frame of the shared zero page: read a page of memory that was never written, and look.
 fn zero_frame(own_pagemap: &File, geometry: Geometry) -> Option<u64> {
     let page = usize::try_from(geometry.base.0).ok()?;

@@ -4,7 +4,7 @@
 //! the address space on which it was opened and fails once that is gone (kernel.md 1.5). Both
 //! together say whom an action would hit.
 
-use crate::pages::{Counts, Detail, PageReader};
+use crate::pages::{self, Counts, Detail, PageReader};
 use crate::process::{self, Mapping};
 use crate::root::Root;
 use hugewise_core::reason::SkipReason;
@@ -67,9 +67,10 @@ impl Target {
             excluded: BTreeMap::new(),
             cost: Ns(0),
         };
-        report.end = self
-            .scan_into(root, pages, ask, geometry, &mut report, &|| cost() >= ask.budget)
-            .unwrap_or_else(ScanEnd::Refused);
+        let end = self.scan_into(root, pages, ask, geometry, &mut report, &|| cost() >= ask.budget);
+        // Afterwards: what was counted while the address space went away must not be believed.
+        let alive = pages::check_alive(&self.pagemap).map_err(reason_of_errno);
+        report.end = end.and_then(|end| alive.map(|()| end)).unwrap_or_else(ScanEnd::Refused);
         report.cost = cost();
         report
     }

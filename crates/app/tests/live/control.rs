@@ -133,10 +133,11 @@ fn a_target_that_execs_in_the_middle(_: &Turn) -> anyhow::Result<()> {
     hold.tell("exec")?;
     hold.ready()?;
     // The new program starts small, and grows huge like the old one.
-    wait_for("huge pages in the new address space", || {
+    let grown = wait_for("huge pages in the new address space", || {
         manager.status().context("the manager goes on")?;
         Ok(hold.memory()?.huge >= (MIB << 10) * 95 / 100)
-    })?;
+    });
+    grown.with_context(|| format!("{:?}", manager.status()))?;
     ensure!(hold.verify()? == MIB * 256, "all pages of the new program");
     let status = manager.stop()?.expect(0)?.json()?;
     ensure!(number(&status, "/promoted")? > MIB / 2, "both programs count: {status}");
