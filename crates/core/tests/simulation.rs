@@ -38,7 +38,7 @@ fn run(seed: u64, change: impl Fn(&mut Sim, &mut Config)) -> Run {
     let mut world = Checked::new(sim, config.clone());
     let now = world.now();
     let mut manager = Manager::new(config, Default::default(), Selection::default(), now);
-    let mut auditor = Auditor::default();
+    let mut auditor = world.auditor();
     while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {}
     let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
     assert!(broken.is_empty(), "seed {seed}: {broken:#?}");

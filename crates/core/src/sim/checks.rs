@@ -2,13 +2,15 @@
 
 use super::{BASE, HUGE, Sim, SimRegion};
 use crate::config::Config;
-use crate::engine::{Manager, Sink, Wake, World};
+use crate::engine::{Manager, Sink, TICK, Wake, World};
 use crate::policy::eligible::Thresholds;
 use crate::policy::{Decision, Outcome};
 use crate::record::Record;
 use crate::snapshot::{Ask, Observation, ThpMode};
-use crate::units::{Addr, Bytes, Ns, ProcId};
+use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A simulated world that checks what is done to it.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub struct Checked {
     cpu: Spent,
     bytes: Spent,
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
+    waste: Rc<Cell<Bytes>>,
 }
 
 /// A running sum against `rate x time + burst + the largest single cost`.
@@ -65,10 +68,26 @@ impl Checked {
             cpu: Spent::default(),
             bytes: Spent::default(),
             last_promoted: BTreeMap::new(),
+            waste: Rc::default(),
         }
     }
 
-    /// Nothing on an excluded or refusing target, nothing shared, nothing under `never`.
+    /// An auditor of this machine's manager.
+    #[must_use]
+    pub fn auditor(&self) -> Auditor {
+        Auditor { truth: Rc::clone(&self.waste), ..Auditor::default() }
+    }
+
+    /// What promotions below the threshold waste, as the machine itself knows it.
+    fn waste_now(&self) -> Bytes {
+        let thresholds = Thresholds::new(&self.config.promote, Geometry::X86_64);
+        let regions = self.sim.processes.values().flat_map(|process| &process.regions);
+        let from = regions.filter_map(|region| region.promoted_from);
+        let below = from.filter(|used| *used < thresholds.always);
+        Geometry::X86_64.bytes(below.map(|used| u64::from(512 - used)).sum())
+    }
+
+    /// Nothing on an excluded or refusing target, nothing under `never`.
     fn check_target(&mut self, decision: &Decision) {
         let Some(process) = self.sim.processes.get(&decision.target.pid) else {
             return;
@@ -78,31 +97,23 @@ impl Checked {
         if excluded || sample.real_time || sample.thp_disabled == Some(true) {
             self.broken.push(format!("acted on the excluded process {}", decision.target));
         }
-        if self.sim.thp == ThpMode::Never {
+        // The switch is read once a tick (the live actuator reads it before each call).
+        let since = self.sim.now.since(self.sim.thp_since);
+        if self.sim.thp == ThpMode::Never && since.0 > 2 * TICK.0 {
             self.broken.push("acted although the operator said never".into());
         }
     }
 
-    fn check_promoted(
-        &mut self,
-        decision: &Decision,
-        populated: u16,
-        was: Option<(u64, SimRegion)>,
-    ) {
+    /// Nothing huge already, and no flapping.
+    fn check_promoted(&mut self, decision: &Decision, was: Option<(u64, SimRegion)>) {
         // A promotion of nothing: the sim itself would be wrong.
         let Some((generation, was)) = was else {
             self.broken.push(format!("promoted nothing of {}", decision.target));
             return;
         };
         let now = self.sim.now;
-        if was.shared {
-            self.broken.push(format!("promoted a shared region of {}", decision.target));
-        }
         if was.huge {
             self.broken.push(format!("promoted a huge region of {}", decision.target));
-        }
-        if populated < decision.min_populated {
-            self.broken.push(format!("promoted {populated} pages below the decision's bound"));
         }
         let key = (decision.target, generation, decision.region);
         if let Some(before) = self.last_promoted.insert(key, now)
@@ -141,7 +152,9 @@ impl Checked {
 
 impl World for Checked {
     fn observe(&mut self, ask: &Ask) -> Observation {
-        self.sim.observe(ask)
+        let seen = self.sim.observe(ask);
+        self.waste.set(self.waste_now());
+        seen
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {
@@ -151,10 +164,11 @@ impl World for Checked {
         let process = self.sim.processes.get(&decision.target.pid);
         let was = process.and_then(|p| Some((p.generation, *p.regions.get(index)?)));
         let outcome = self.sim.act(decision);
-        if let Outcome::Promoted { populated, .. } = outcome {
+        if let Outcome::Promoted { .. } = outcome {
             self.promoted += 1;
-            self.check_promoted(decision, populated, was);
+            self.check_promoted(decision, was);
         }
+        self.waste.set(self.waste_now());
         self.check_quota(decision, &outcome);
         outcome
     }
@@ -175,6 +189,7 @@ pub struct Auditor {
     pub broken: Vec<String>,
     /// Ticks seen.
     pub ticks: u64,
+    truth: Rc<Cell<Bytes>>,
     waste: Bytes,
 }
 
@@ -186,8 +201,6 @@ impl Sink for Auditor {
     fn tick_done(&mut self, _at: Ns, manager: &Manager) {
         self.ticks += 1;
         let state = &manager.state;
-        let thresholds = Thresholds::new(&manager.config.promote, state.geometry);
-        let mut pages = 0u64;
         for (id, target) in &state.targets {
             let small = target.regions.len() as u64 - target.huge();
             let named: u64 = target.skips.values().sum();
@@ -195,11 +208,8 @@ impl Sink for Auditor {
             if named < small {
                 self.broken.push(format!("{id}: {small} small regions, {named} with a reason"));
             }
-            let promoted = target.regions.values().filter_map(|r| r.promoted_from);
-            let below = promoted.filter(|populated| *populated < thresholds.always);
-            pages += below.map(|populated| u64::from(512 - populated)).sum::<u64>();
         }
-        let waste = state.geometry.bytes(pages);
+        let waste = self.truth.get();
         let bound = state.bloat_budget.unwrap_or_default();
         if waste > bound && waste > self.waste {
             self.broken.push(format!("bloat {waste} above {bound}"));

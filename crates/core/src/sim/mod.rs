@@ -33,6 +33,8 @@ pub struct SimRegion {
     pub shared: bool,
     /// The kernel refuses it (`MADV_NOHUGEPAGE` and the like).
     pub refusing: bool,
+    /// Pages in use when it was promoted, while it stays huge.
+    pub promoted_from: Option<u16>,
 }
 
 /// One simulated process.
@@ -60,6 +62,8 @@ pub struct Sim {
     pub free_huge: u64,
     /// The switch.
     pub thp: ThpMode,
+    /// Since when the switch stands as it does.
+    pub thp_since: Ns,
     /// cgroups that are at their limit.
     pub full_cgroups: BTreeSet<String>,
     /// How lively the programs are: events a second.
@@ -118,6 +122,7 @@ impl Sim {
             processes: BTreeMap::new(),
             free_huge: 200,
             thp: ThpMode::Madvise,
+            thp_since: Ns(0),
             full_cgroups: BTreeSet::new(),
             events_per_s: 50,
             rng: Rng::new(seed),
@@ -194,6 +199,12 @@ impl Sim {
             }
             45..60 => self.full_cgroups.clear(),
             60..70 => self.fork_or_join(),
+            // Rarely, and not where a test fixed it from the start.
+            70..72 if self.thp_since > Ns(0) || self.thp == ThpMode::Madvise => {
+                let never = self.thp == ThpMode::Never;
+                self.thp = if never { ThpMode::Madvise } else { ThpMode::Never };
+                self.thp_since = self.next_event;
+            }
             _ => self.touch_region(),
         }
     }
@@ -244,6 +255,7 @@ impl Sim {
         } else {
             region.used = region.used.saturating_sub(amount);
             region.huge = false;
+            region.promoted_from = None;
         }
         process.sample.faults += u64::from(amount);
     }
@@ -359,6 +371,7 @@ impl Sim {
             _ => {
                 let populated = region.used;
                 region.huge = true;
+                region.promoted_from = Some(populated);
                 self.free_huge -= 1;
                 Outcome::Promoted { populated, warm, call, cpu }
             }
