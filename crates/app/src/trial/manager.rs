@@ -144,7 +144,7 @@ mod tests {
         let text = concat!(
             r#"{"record":"start","mode":"ingens"}"#,
             "\n",
-            r#"{"record":"action","result":"promoted","populated":512,"call_ns":700000,"cpu_ns":900000}"#,
+            r#"{"record":"action","result":"promoted","call_ns":700000,"cpu_ns":900000}"#,
             "\n",
             r#"{"record":"action","result":"failed","class":"transient","call_ns":1,"cpu_ns":1}"#,
             "\nnot json\n",
