@@ -61,7 +61,8 @@ fn changes_nothing(_: &Turn) -> anyhow::Result<()> {
     check(code == if report["partial"] == true { 5 } else { 0 }, "exit code", &report)
         .map_err(|failed| said(&failed))?;
     let why = "the child's data must never change";
-    check(state(&report, "contents_unchanged") != "absent", why, &report).map_err(|failed| said(&failed))
+    check(state(&report, "contents_unchanged") != "absent", why, &report)
+        .map_err(|failed| said(&failed))
 }
 
 /// What is proven by doing must be what this version of the kernel is known to do.
