@@ -33,7 +33,7 @@ fn kernels() -> Vec<&'static str> {
     if soak() { vec!["6.12", "6.1", "5.10", "newest"] } else { vec!["6.12", "6.1"] }
 }
 
-/// A filter such as `6.1/` or `6.12/collapse` boots that kernel only.
+/// A filter such as `6.1/` boots that kernel only; `6.12/collapse` runs only matching tests there.
 fn wanted(args: &Arguments, kernel: &str) -> bool {
     let chosen = args.filter.as_ref().and_then(|f| f.split_once('/'));
     chosen.is_none_or(|(chosen, _)| chosen == kernel)
@@ -42,7 +42,10 @@ fn wanted(args: &Arguments, kernel: &str) -> bool {
 fn run_guests(args: &Arguments) -> Vec<Trial> {
     let kernels = kernels().into_iter().filter(|kernel| wanted(args, kernel));
     match build() {
-        Ok(programs) => kernels.flat_map(|kernel| run_guest(kernel, &programs)).collect(),
+        Ok(programs) => {
+            let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
+            kernels.flat_map(|kernel| run_guest(kernel, &programs, filter)).collect()
+        }
         Err(error) => {
             let text = error.to_string();
             let skip = matches!(error, Error::Unavailable(_));
@@ -56,12 +59,16 @@ struct Programs {
     hugewise: PathBuf,
 }
 
-fn run_guest(kernel: &'static str, programs: &Programs) -> Vec<Trial> {
+fn run_guest(kernel: &'static str, programs: &Programs, filter: Option<&str>) -> Vec<Trial> {
     let mut config = Config::new(kernel, &programs.live);
     config.files.push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
     if soak() {
         config.append = "HUGEWISE_SOAK=1".to_string();
         config.time_limit *= 6;
+    }
+    if let Some(filter) = filter.filter(|filter| !filter.is_empty()) {
+        // What follows the two dashes becomes arguments of init, that is, of the live tests.
+        config.append = format!("{} -- {filter}", config.append);
     }
     let output = vm::run(&config, &mut |line| {
         if let Some((_, line)) = line.split_once(LIVE) {

@@ -20,8 +20,12 @@ mod machine;
 mod manager;
 #[path = "live/promote.rs"]
 mod promote;
+#[path = "live/redis.rs"]
+mod redis;
 #[path = "live/settings.rs"]
 mod settings;
+#[path = "live/stress.rs"]
+mod stress;
 
 use libtest_mimic::Trial;
 use std::fs;
@@ -38,6 +42,8 @@ fn trials() -> Vec<Trial> {
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(hostile::trials());
+    all.extend(redis::trials());
+    all.extend(stress::trials());
     all
 }
 

@@ -109,6 +109,13 @@ fn report_progress(done: &AtomicBool) {
     }
 }
 
+/// In a guest: shows a line at once. If the guest never comes to its end, nothing else is left.
+pub(crate) fn say(line: &str) {
+    if is_guest() {
+        println!("@hw~ {}", line.replace('\n', " | "));
+    }
+}
+
 fn report_results() {
     println!("\n@hugewise-results-begin");
     for line in fs::read_to_string(RESULTS).unwrap_or_default().lines() {

@@ -14,7 +14,7 @@ use std::{fmt, fs};
 
 /// Nothing here takes this long: whoever waits longer waits for something that never comes.
 /// Virtual machines without hardware support on a busy host are slow.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An error that is no failure: the trial cannot run here, for this reason.
 #[derive(Debug)]
@@ -52,7 +52,11 @@ pub(crate) fn trial(name: &'static str, test: fn(&Turn) -> anyhow::Result<()>) -
             Ok(()) => Ok(Completion::Completed),
             Err(error) => match error.downcast_ref::<Skip>() {
                 Some(Skip(reason)) => Ok(Completion::ignored_with(reason)),
-                None => Err(format!("{error:#}").into()),
+                None => {
+                    let why = format!("{error:#}");
+                    init::say(&format!("{name}: {why}"));
+                    Err(why.into())
+                }
             },
         }
     })

@@ -115,8 +115,15 @@ impl Manager<'_> {
 
     fn signal(&mut self, signal: Signal) -> anyhow::Result<Said> {
         let pid = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.context("no pid")?, signal)?;
+        // Not reaped yet, so the pid is still its own.
+        if !self.has_ended()? {
+            kill_process(pid.context("no pid")?, signal)?;
+        }
         self.end()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> anyhow::Result<bool> {
+        Ok(self.process.try_wait()?.is_some())
     }
 
     /// Waits for its own end.

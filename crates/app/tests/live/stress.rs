@@ -1,0 +1,81 @@
+//! Collapses under a program that checks its memory all the time.
+
+use crate::init;
+use crate::kit::{Said, Scratch, actions, number, promotes, skip, trial};
+use crate::machine::Turn;
+use crate::manager::{Manage, journal};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A user that nobody else uses: a rule finds stress-ng's processes by it.
+const USER: u32 = 65_532;
+/// Fewer collapses show nothing.
+const ENOUGH: u64 = 1_000;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![trial("stress_ng_finds_no_wrong_bit", stress_ng_finds_no_wrong_bit)]
+}
+
+fn stress_ng(folder: &Path, seconds: u64) -> anyhow::Result<Child> {
+    // Without --vm-madvise it advises at random, also against huge pages.
+    let args = "--vm 2 --vm-bytes 2400M --vm-keep --vm-method all --vm-madvise normal --verify \
+        --metrics --oomable";
+    let mut command = Command::new("stress-ng");
+    command.args(args.split_whitespace()).arg("--temp-path").arg(folder);
+    command.args(["--timeout", &format!("{seconds}s")]).uid(USER).gid(USER);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match command.current_dir(folder).spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(skip("no stress-ng: install Debian's package of that name"))
+        }
+        other => other.context("cannot start stress-ng"),
+    }
+}
+
+fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if init::is_guest() {
+        return Err(skip("needs stress-ng, which a virtual machine does not hold"));
+    }
+    let soak = std::env::var_os("HUGEWISE_SOAK").is_some();
+    let scratch = Scratch::new()?;
+    let folder = scratch.join("stress-ng");
+    fs::create_dir(&folder)?;
+    chown(&folder, Some(USER), Some(USER))?;
+    let config = scratch.join("hugewise.toml");
+    let rule = format!(
+        "[select]\ndefault = \"exclude\"\n\n[[rule]]\nuser = \"#{USER}\"\naction = \"manage\"\n\n\
+         [controller]\nlock_share_percent = 100\ncpu_percent = 100\n\n\
+         [quota]\nbytes_per_s = \"4 GiB\"\n\n\
+         [scan]\ninterval_ms = 100\nlist_interval_ms = 200\ncpu_percent = 50\n"
+    );
+    fs::write(&config, rule)?;
+    let args = format!("--for 1h --keep-settings --config {}", config.display());
+    let mut collapses = 0;
+    // A busy machine may need a second round.
+    for seconds in if soak { vec![300] } else { vec![30, 60, 120] } {
+        let stress = stress_ng(&folder, seconds)?;
+        let manager = Manage::new(&scratch, &args).start()?;
+        let said = Said::of(&stress.wait_with_output()?);
+        let status = manager.stop()?.expect(0)?.json()?;
+        let said = said.expect(0)?;
+        let all = format!("{}{}", said.out, said.err);
+        let words = ["fail:", "error detected", "bit error", "incorrect"];
+        ensure!(!words.iter().any(|word| all.contains(word)), "wrong memory: {all}");
+        ensure!(all.contains("successful run completed"), "{all}");
+        collapses += number(&status, "/promoted")?;
+        println!("stress-ng: {collapses} collapses after a round of {seconds} s");
+        if collapses >= ENOUGH {
+            break;
+        }
+    }
+    let journaled = actions(&journal(&scratch)?, "promoted");
+    println!("stress-ng: {journaled} collapses inside its memory");
+    ensure!(journaled == collapses && collapses >= ENOUGH, "{journaled} collapses only");
+    Ok(())
+}
