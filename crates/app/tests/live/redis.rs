@@ -169,6 +169,10 @@ fn redis_becomes_huge_and_keeps_its_data(_: &Turn) -> anyhow::Result<()> {
     let promoted = number(&status, "/promoted")?;
     let warm_ups = number(&status, "/warm_ups")?;
     println!("redis: {covered} % of eligible huge, {promoted} regions, {seconds} s");
+    let records = journal(&scratch)?;
+    for step in ["call_ns", "warm_ns"] {
+        println!("redis: median {step} {:?}", median(&records, step));
+    }
     let named = !target["limit"].is_null()
         || target["skips"].as_object().is_some_and(|skips| !skips.is_empty());
     ensure!(number(target, "/eligible")? > 1 << 30, "all of it is eligible: {status}");
@@ -187,6 +191,12 @@ fn redis_becomes_huge_and_keeps_its_data(_: &Turn) -> anyhow::Result<()> {
         redis.check(round)?;
     }
     Ok(())
+}
+
+fn median(journal: &[Value], key: &str) -> Option<u64> {
+    let mut all: Vec<_> = journal.iter().filter_map(|record| record[key].as_u64()).collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
 }
 
 fn redis_as_shipped_is_left_alone(_: &Turn) -> anyhow::Result<()> {
@@ -249,7 +259,9 @@ fn redis_saving_stays_shared(_: &Turn) -> anyhow::Result<()> {
     wait_for("the end of BGSAVE", || Ok(!redis.saving()?))?;
     manager.wait("the rest", |s| coverage(s) >= 90 && !shared(s))?;
     let status = manager.stop()?.expect(0)?.json()?;
-    ensure!(redis.memory()?.huge == number(&status, "/promoted")? * 2048, "{status}");
+    // The kernel splits a huge page when one of the two writes to it: fewer, but never more.
+    let (huge, promoted) = (redis.memory()?.huge / 2048, number(&status, "/promoted")?);
+    ensure!(huge <= promoted && huge * 10 >= promoted * 9, "{huge} left: {status}");
     redis.check(2)?;
     let journal = journal(&scratch)?;
     let named = journal.iter().filter(|r| r["reason"] == "shared_pages").count();
