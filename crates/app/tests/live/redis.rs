@@ -168,7 +168,10 @@ fn redis_becomes_huge_and_keeps_its_data(_: &Turn) -> anyhow::Result<()> {
     let (target, covered) = (target(&status, redis.pid())?, coverage(&status));
     let promoted = number(&status, "/promoted")?;
     let warm_ups = number(&status, "/warm_ups")?;
-    println!("redis: {covered} % of eligible huge, {promoted} regions, {seconds} s");
+    println!(
+        "redis: {covered} % of eligible huge, {promoted} regions, {seconds} s, {}",
+        target["limit"]
+    );
     let records = journal(&scratch)?;
     for step in ["call_ns", "warm_ns"] {
         println!("redis: median {step} {:?}", median(&records, step));
