@@ -64,7 +64,7 @@ impl Config {
             files: Vec::new(),
             memory_mib: MEMORY_MIB,
             append: String::new(),
-            time_limit: Duration::from_secs(300),
+            time_limit: Duration::from_secs(600),
         }
     }
 }

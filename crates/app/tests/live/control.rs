@@ -109,11 +109,11 @@ fn kernel_threads_are_refused(_: &Turn) -> anyhow::Result<()> {
 fn a_target_killed_in_the_middle(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let scratch = Scratch::new()?;
-    let mut hold = Hold::start("--mib 128")?;
+    let mut hold = Hold::start("--mib 64")?;
     let args = format!("--pid {} --for 1h --keep-settings {SLOW}", hold.pid());
     let mut manager = Manage::new(&scratch, &args).start()?;
     let status = manager.wait("a promotion", |s| s["promoted"].as_u64() > Some(0))?;
-    ensure!(status["promoted"].as_u64() < Some(64), "in the middle: {status}");
+    ensure!(status["promoted"].as_u64() < Some(32), "in the middle: {status}");
     hold.kill()?;
     let said = manager.end()?.expect(0)?;
     ensure!(said.err.is_empty(), "{said:?}");

@@ -14,8 +14,8 @@ pub(crate) const FAST: &str = "--set controller.lock_share_percent=100 \
     --set controller.cpu_percent=100 --set quota.bytes_per_s=4294967296 \
     --set scan.cpu_percent=50 --set scan.interval_ms=100 --set scan.list_interval_ms=200";
 
-/// Size of most workloads, MiB: 32 regions.
-pub(crate) const MIB: u64 = 64;
+/// Size of most workloads, MiB: 16 regions, and just enough to be managed without being named.
+pub(crate) const MIB: u64 = 32;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -93,7 +93,7 @@ fn the_bloat_budget_bounds_growth(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let scratch = Scratch::new()?;
     // 80 % full: worth it only while the bloat budget (6 % of the memory) lasts.
-    let mut hold = Hold::start("--mib 128 --fill sparse:410")?;
+    let mut hold = Hold::start("--mib 64 --fill sparse:410")?;
     let before = hold.memory()?;
     // The budget shrinks with fragmentation: a machine may have none left for a reason.
     let whole = "--set watermark.fmfi_high=1 --set promote.bloat_budget_percent=6";
