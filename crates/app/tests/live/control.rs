@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Slow enough to be caught in the middle, on any machine.
-const SLOW: &str = "--set controller.lock_share_percent=4 --set controller.cpu_percent=100 \
+const SLOW: &str = "--set controller.lock_share_percent=1 --set controller.cpu_percent=100 \
     --set scan.cpu_percent=50 --set scan.interval_ms=100 --set scan.list_interval_ms=200";
 
 pub(crate) fn trials() -> Vec<Trial> {
