@@ -11,6 +11,7 @@ use hugewise_core::units::{Geometry, Ns};
 use hugewise_sys::cpu;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use hugewise_sys::memory::{Arena, LocalAdvice};
+use std::fs::File;
 use std::time::Instant;
 
 /// How far an actuator goes.
@@ -36,8 +37,9 @@ pub enum OperatorNever {
 pub struct Actuator {
     reach: Reach,
     geometry: Geometry,
-    /// Own memory through which destinations are warmed; `None` where that cannot be had.
-    arena: Option<Arena>,
+    /// Own memory through which destinations are warmed, and the file that shows its pages;
+    /// `None` where that cannot be had.
+    arena: Option<(Arena, File)>,
     never: OperatorNever,
 }
 
@@ -45,14 +47,7 @@ impl Actuator {
     /// An actuator.
     #[must_use]
     pub fn new(reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
-        let huge = usize::try_from(geometry.huge.0).unwrap_or(0);
-        let mut arena = Arena::new(huge, huge).ok();
-        if let Some(memory) = &mut arena
-            && memory.advise(0..huge, LocalAdvice::HugePage).is_err()
-        {
-            arena = None;
-        }
-        Self { reach, geometry, arena, never }
+        Self { reach, geometry, arena: warm_arena(geometry).ok(), never }
     }
 
     /// Carries out `decision` on `target`.
@@ -75,7 +70,7 @@ impl Actuator {
         }
         // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
         let _pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
-        let warm = decision.warm.then(|| self.warm()).flatten();
+        let warm = decision.warm.then(|| self.warm(pages)).flatten();
         // A warm-up may take milliseconds, time enough for a fork or an exec: look again.
         if warm.is_some()
             && let Err(reason) = self.recheck(root, pages, target, decision)
@@ -171,15 +166,24 @@ impl Actuator {
 
     /// Takes the next free block, has the host back it, and gives it back to the head of the free
     /// list (kernel.md 2.3). `None` where this process cannot get a huge page by a fault.
-    fn warm(&mut self) -> Option<Ns> {
+    fn warm(&mut self, pages: &mut PageReader) -> Option<Ns> {
         let huge = usize::try_from(self.geometry.huge.0).ok()?;
-        let arena = self.arena.as_mut()?;
+        let (arena, own_pages) = self.arena.as_mut()?;
         let began = Instant::now();
-        arena.touch(0);
-        arena.touch(huge - 1);
+        arena.set(0, 1);
+        arena.set(huge - 1, 1);
+        // The fault may have given a base page: THP is `never`, or no block was free.
+        let warmed = pages.region(own_pages, arena.addr()).is_ok_and(|counts| counts.huge);
         arena.advise(0..huge, LocalAdvice::DontNeed).ok()?;
-        Some(ns_since(began))
+        warmed.then(|| ns_since(began))
     }
+}
+
+fn warm_arena(geometry: Geometry) -> std::io::Result<(Arena, File)> {
+    let huge = usize::try_from(geometry.huge.0).unwrap_or(0);
+    let mut arena = Arena::new(huge, huge)?;
+    arena.advise(0..huge, LocalAdvice::HugePage)?;
+    Ok((arena, File::open("/proc/self/pagemap")?))
 }
 
 fn ns_since(began: Instant) -> Ns {

@@ -133,7 +133,7 @@ impl Arena {
     }
 
     /// Writes one byte back to itself, so that its page is faulted in for writing. Volatile: the
-    /// compiler may not leave it out.
+    /// compiler may not leave it out. It reads first: see [`Arena::set`] for what that means.
     ///
     /// # Panics
     /// When `offset` (bytes) is outside, or after [`Arena::protect_read_only`].
@@ -143,6 +143,21 @@ impl Arena {
         // WHY UNSAFE: volatile access has no safe form.
         let value = unsafe { byte.read_volatile() };
         // SAFETY: as above; the memory is writable.
+        // WHY UNSAFE: volatile access has no safe form.
+        unsafe { byte.write_volatile(value) };
+    }
+
+    /// Writes one byte, without reading its page first. Volatile: the compiler may not leave it
+    /// out.
+    ///
+    /// Before Linux 6.13 this is the only way to fault a huge page into advised memory by a write:
+    /// a read maps the huge zero page, and a write to that gives a base page.
+    ///
+    /// # Panics
+    /// As [`Arena::touch`].
+    pub fn set(&mut self, offset: usize, value: u8) {
+        let byte: *mut u8 = &raw mut self.as_mut_slice()[offset];
+        // SAFETY: `byte` was just derived from a live, unique reference to writable memory.
         // WHY UNSAFE: volatile access has no safe form.
         unsafe { byte.write_volatile(value) };
     }

@@ -58,7 +58,11 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     if !args.keep_settings {
         let wanted = wanted_settings(&root, &config, mode)?;
         match &mut settings {
-            Some(settings) => settings.take(&wanted, &mut journal)?,
+            Some(settings) => settings.take(&wanted, &mut journal).map_err(|error| {
+                anyhow::anyhow!(
+                    "{error:#}: run as root on a writable /sys, or with '--keep-settings'"
+                )
+            })?,
             None => daemon::rehearse_settings(&wanted, &mut journal),
         }
     }

@@ -12,9 +12,10 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
 
-/// Slow enough to be caught in the middle, on any machine.
-const SLOW: &str = "--set controller.lock_share_percent=1 --set controller.cpu_percent=100 \
-    --set scan.cpu_percent=50 --set scan.interval_ms=100 --set scan.list_interval_ms=200";
+/// Eight regions a second, whatever the machine can do: it is caught in the middle.
+const SLOW: &str = "--set controller.lock_share_percent=100 --set controller.cpu_percent=100 \
+    --set quota.bytes_per_s=16777216 --set scan.cpu_percent=50 --set scan.interval_ms=100 \
+    --set scan.list_interval_ms=200";
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![

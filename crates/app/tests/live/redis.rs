@@ -168,10 +168,18 @@ fn redis_becomes_huge_and_keeps_its_data(_: &Turn) -> anyhow::Result<()> {
     let (target, covered) = (target(&status, redis.pid())?, coverage(&status));
     let promoted = number(&status, "/promoted")?;
     let warm_ups = number(&status, "/warm_ups")?;
-    println!("redis: {covered} % of eligible huge, {promoted} regions, {seconds} s");
+    println!(
+        "redis: {covered} % of eligible huge, {promoted} regions, {seconds} s, {}",
+        target["limit"]
+    );
     let records = journal(&scratch)?;
-    for step in ["call_ns", "warm_ns"] {
-        println!("redis: median {step} {:?}", median(&records, step));
+    for warmed in [true, false] {
+        let calls = records.iter().filter(|r| r["warm_ns"].is_u64() == warmed);
+        let mut calls: Vec<_> = calls.filter_map(|r| r["call_ns"].as_u64()).collect();
+        calls.sort_unstable();
+        let (count, sum) = (calls.len(), calls.iter().sum::<u64>() / 1000);
+        let median = calls.get(count / 2).copied().unwrap_or(0) / 1000;
+        println!("redis: {count} calls, warmed: {warmed}: median {median} us, sum {sum} us");
     }
     let named = !target["limit"].is_null()
         || target["skips"].as_object().is_some_and(|skips| !skips.is_empty());
@@ -191,12 +199,6 @@ fn redis_becomes_huge_and_keeps_its_data(_: &Turn) -> anyhow::Result<()> {
         redis.check(round)?;
     }
     Ok(())
-}
-
-fn median(journal: &[Value], key: &str) -> Option<u64> {
-    let mut all: Vec<_> = journal.iter().filter_map(|record| record[key].as_u64()).collect();
-    all.sort_unstable();
-    all.get(all.len() / 2).copied()
 }
 
 fn redis_as_shipped_is_left_alone(_: &Turn) -> anyhow::Result<()> {

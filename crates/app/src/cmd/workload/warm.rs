@@ -19,6 +19,6 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     // Huge blocks come back whole. Where the kernel has none, base pages do as well.
     let _ = arena.advise(0..len, LocalAdvice::HugePage);
     let step = usize::try_from(Geometry::X86_64.base.0).unwrap_or(BASE);
-    (0..len).step_by(step).for_each(|offset| arena.touch(offset));
+    (0..len).step_by(step).for_each(|offset| arena.set(offset, 1));
     Ok(crate::exit::OK)
 }
