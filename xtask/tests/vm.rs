@@ -44,7 +44,14 @@ fn run_guests(args: &Arguments) -> Vec<Trial> {
     match build() {
         Ok(programs) => {
             let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
-            kernels.flat_map(|kernel| run_guest(kernel, &programs, filter)).collect()
+            // Side by side: the tests of a guest mostly wait for the next tick of a manager.
+            std::thread::scope(|scope| {
+                let programs = &programs;
+                let start = |kernel| scope.spawn(move || run_guest(kernel, programs, filter));
+                let guests: Vec<_> = kernels.map(start).collect();
+                let trials = guests.into_iter().map(|guest| guest.join());
+                trials.flat_map(|trials| trials.expect("a guest's thread does not panic")).collect()
+            })
         }
         Err(error) => {
             let text = error.to_string();
