@@ -253,4 +253,16 @@ mod tests {
         let reason = Target::open(&Root::live(), id).map(|_| ());
         assert_eq!(reason, Err(SkipReason::Gone));
     }
+
+    /// Some kernels call a scan of a dead address space a success that found nothing.
+    #[test]
+    fn a_dead_address_space_is_told_from_an_empty_one() -> io::Result<()> {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
+        let pagemap = File::open(format!("/proc/{}/pagemap", child.id()))?;
+        let before = pages::check_alive(&pagemap);
+        child.kill()?;
+        child.wait()?;
+        assert_eq!((before, pages::check_alive(&pagemap)), (Ok(()), Err(Errno(3))));
+        Ok(())
+    }
 }
