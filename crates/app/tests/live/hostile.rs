@@ -8,6 +8,7 @@ use crate::promote::{FAST, MIB, is_covered, once, target};
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::chown;
@@ -95,8 +96,9 @@ fn a_hostile_name_stays_harmless(_: &Turn) -> anyhow::Result<()> {
     let mut hold = Hold::start_as(&program, None, &format!("--mib {MIB}"))?;
     let args = format!("--pid {} --for 1h --keep-settings {FAST}", hold.pid());
     let manager = Manage::new(&scratch, &args).text().start()?;
-    let enough = MIB / 2 * 95 / 100;
-    let status = manager.wait("promotions", |s| s["promoted"].as_u64() >= Some(enough))?;
+    let done =
+        |s: &Value| s["promoted"].as_u64() >= Some(MIB / 2) && s["targets"][0]["scanned"] == true;
+    let status = manager.wait("the promotion of all regions", done)?;
     ensure!(target(&status, hold.pid())?["name"] == NAME, "{status}");
     is_covered(&mut hold, &status)?;
     let run = scratch.join("run");
