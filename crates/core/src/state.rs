@@ -22,6 +22,8 @@ pub const RECHECK: Ns = Ns::s(5);
 /// First wait after EAGAIN, four times longer each further time: page locks and LRU isolation
 /// pass within milliseconds, pins (O_DIRECT, RDMA) may last.
 pub const TRANSIENT_BASE: Ns = Ns::s(2);
+/// First wait after EINVAL, four times longer each further time, up to [`REFUSED`].
+pub const REFUSED_BASE: Ns = Ns::s(15);
 /// How long a region that the kernel refused is left alone if its mapping stays the same.
 pub const REFUSED: Ns = Ns::s(600);
 /// First global wait after a failed huge page allocation.
@@ -59,6 +61,8 @@ pub struct Region {
     pub hold: Option<Hold>,
     /// Transient failures in a row.
     pub tries: u8,
+    /// Refusals in a row.
+    pub refusals: u8,
     /// Pages shared with another process, from detailed scans.
     pub shared: Option<u16>,
     /// Pieces of a huge page still held as a block, from detailed scans.
@@ -520,6 +524,7 @@ impl Target {
                 region.populated = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
                 region.hold = None;
                 region.tries = 0;
+                region.refusals = 0;
             }
             Outcome::Withheld { .. } => {
                 region.hold = hold(REFUSED, SkipReason::WithheldByMode);
@@ -535,8 +540,12 @@ impl Target {
                     region.tries = region.tries.saturating_add(1);
                     region.hold = hold(Ns(wait), *reason);
                 }
+                // It may pass: after a fork kernels before 6.18 refuse pages that are exclusive
+                // again until the program writes one of them.
                 FailureClass::Refused | FailureClass::Other => {
-                    region.hold = hold(REFUSED, *reason);
+                    let wait = REFUSED_BASE.0 << (2 * u32::from(region.refusals.min(4)));
+                    region.refusals = region.refusals.saturating_add(1);
+                    region.hold = hold(Ns(wait.min(REFUSED.0)), *reason);
                 }
                 // Everything of this process would be refused alike.
                 FailureClass::Permission => self.hold_all(now + REFUSED, *reason),
