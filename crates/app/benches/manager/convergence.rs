@@ -93,16 +93,14 @@ fn khugepaged(
     limit: Duration,
 ) -> Result<Measured, Box<dyn std::error::Error>> {
     target::warm(size)?;
-    let target = target::hold(size, &["--fill", "dense"])?;
+    // Advised, so that khugepaged serves this program and no other of the machine.
+    let target = target::hold(size, &["--fill", "dense", "--advise", "later"])?;
     let dir = std::env::temp_dir().join(format!("hugewise-bench-{}", std::process::id()));
     let mut trail = Trail::open(Root::live(), &dir)?;
     let measured = (|| {
         for (file, value) in settings {
             trail.set(&format!("{THP_DIR}/khugepaged/{file}"), value)?;
         }
-        // It serves only memory that the switch makes eligible. Nothing else of this machine is
-        // touched that would not be under the distributions' default.
-        trail.set(&format!("{THP_DIR}/enabled"), "always")?;
         watch(name, target.0.id(), size, limit)
     })();
     trail.restore();

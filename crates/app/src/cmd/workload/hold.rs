@@ -39,6 +39,8 @@ struct Args {
 enum Advise {
     Huge,
     Nohuge,
+    /// `huge`, but said after the fill: base pages that khugepaged may collapse.
+    Later,
 }
 
 fn pages_per_region(text: &str) -> Result<usize, String> {
@@ -132,7 +134,7 @@ impl Held {
         match args.advise {
             Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
             Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
-            None => {}
+            Some(Advise::Later) | None => {}
         }
         // Base pages at first, even on a machine that gives huge ones to everybody.
         let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
@@ -141,6 +143,9 @@ impl Held {
             held.write(region..region + args.fill * page);
         }
         prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
+        if args.advise == Some(Advise::Later) {
+            held.arena.advise(0..len, LocalAdvice::HugePage)?;
+        }
         Ok(held)
     }
 
