@@ -505,14 +505,6 @@ impl Target {
             // So that a mode that does not act decides at the pace of one that does.
             self.lock.take(self.call.0 as f64, now);
         }
-        if let Outcome::Failed {
-            reason: reason @ (SkipReason::AdvisedAgainst | SkipReason::ThpDisabledByProgram),
-            ..
-        } = outcome
-        {
-            // Said once by the program for all of it: no need to ask the kernel region by region.
-            self.hold_mapping(decision.mapping, Hold { until: now + REFUSED, reason: *reason });
-        }
         let Some(region) = self.regions.get_mut(&decision.region) else {
             return;
         };
@@ -531,6 +523,14 @@ impl Target {
             }
             Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => region.huge = true,
             Outcome::Skipped { reason, .. } => region.hold = hold(RECHECK, *reason),
+            // Said once by the program for all of it: no need to ask the kernel region by region.
+            Outcome::Failed {
+                reason: reason @ (SkipReason::AdvisedAgainst | SkipReason::ThpDisabledByProgram),
+                ..
+            } => {
+                let until = now + REFUSED;
+                self.hold_mapping(decision.mapping, Hold { until, reason: *reason });
+            }
             Outcome::Failed { class, reason, .. } => match class {
                 // For the last two the back-off is everybody's or the cgroup's; but the fault may
                 // lie in this region (EBUSY: userfaultfd holes; ENOMEM: partly unmapped), which
