@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod actuator;
+pub mod content;
 pub mod instance;
 pub mod machine;
 pub mod pages;
