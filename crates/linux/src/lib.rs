@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod actuator;
+pub mod cgroup;
 pub mod content;
 pub mod instance;
 pub mod machine;

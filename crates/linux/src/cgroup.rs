@@ -1,0 +1,197 @@
+//! How near a cgroup is to its memory limit (cgroups v1: memory.rst, v2: cgroup-v2.rst).
+
+use crate::root::Root;
+use hugewise_core::units::Bytes;
+
+/// Directory below which controllers of version 1 are mounted by convention, and version 2 itself.
+const MOUNT: &str = "sys/fs/cgroup";
+/// Version 1 has no word for "no limit": it shows the largest multiple of the page size that a
+/// signed number of bytes can have. No machine has half of that.
+const NO_LIMIT: u64 = 1 << 62;
+
+/// Memory of a cgroup and of everything below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// What is charged to it now. Page cache is included: near the limit some of it may be memory
+    /// that the kernel can take back at no cost.
+    pub usage: Bytes,
+    /// What may be charged before the kernel reclaims in it, and ends its processes.
+    pub limit: Bytes,
+}
+
+impl Usage {
+    /// Whether this is fuller than `other`: a larger usage by limit, compared without dividing,
+    /// for a limit may be 0.
+    fn fuller_than(self, other: Self) -> bool {
+        let product = |a: Bytes, b: Bytes| u128::from(a.0) * u128::from(b.0);
+        product(self.usage, other.limit) > product(other.usage, self.limit)
+    }
+}
+
+/// The files of one version of the interface.
+struct Files {
+    folder: &'static str,
+    usage: &'static str,
+    limit: &'static str,
+}
+
+const V1: Files =
+    Files { folder: "/memory", usage: "memory.usage_in_bytes", limit: "memory.limit_in_bytes" };
+const V2: Files = Files { folder: "", usage: "memory.current", limit: "memory.max" };
+
+/// The tightest (largest usage by limit) of a cgroup and its ancestors: whichever is full first
+/// stops the process. `cgroup` is its path as in `/proc/PID/cgroup`, of the version 1 memory
+/// controller where there is one, else of version 2.
+///
+/// `None` when none of them has a limit, when nothing can be read, or when the path leads out of
+/// what this process sees: the root of its cgroup namespace.
+#[must_use]
+pub fn usage(root: &Root, cgroup: &str) -> Option<Usage> {
+    let parts = parts(cgroup)?;
+    // On a hybrid host version 1 has the memory controller.
+    let v1 = root.has(format!("{MOUNT}{}/{}", V1.folder, V1.usage));
+    let files = if v1 { V1 } else { V2 };
+    let ancestors = (0..=parts.len()).map(|depth| {
+        let path: String = parts[..depth].iter().flat_map(|part| ["/", part]).collect();
+        read(root, &files, &path)
+    });
+    ancestors.flatten().reduce(|full, other| if other.fuller_than(full) { other } else { full })
+}
+
+/// The names in a path; `None` when one of them is not below the one before.
+fn parts(cgroup: &str) -> Option<Vec<&str>> {
+    let parts: Vec<_> = cgroup.strip_prefix('/')?.split('/').filter(|p| !p.is_empty()).collect();
+    let below = |part: &&str| !matches!(*part, "." | "..") && !part.contains('\0');
+    parts.iter().all(below).then_some(parts)
+}
+
+/// One cgroup by itself; `None` without a limit.
+fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
+    let number = |name: &str| {
+        let file = format!("{MOUNT}{}{path}/{name}", files.folder);
+        root.read_line(file).ok()?.parse::<u64>().ok()
+    };
+    // "max" is no number, as is the root of version 2, which has no such file.
+    let limit = number(files.limit).filter(|limit| *limit < NO_LIMIT)?;
+    Some(Usage { usage: Bytes(number(files.usage)?), limit: Bytes(limit) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// A directory that looks like the root of a machine with these cgroups: folder below the
+    /// mount, usage, limit.
+    struct Tree(PathBuf);
+
+    impl Tree {
+        fn new(files: &Files, cgroups: &[(&str, &str, &str)]) -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("hugewise-cgroup-{}-{number}", std::process::id());
+            let tree = Self(std::env::temp_dir().join(name));
+            let _ = fs::remove_dir_all(&tree.0);
+            for (path, usage, limit) in cgroups {
+                tree.add(files, path, usage, limit);
+            }
+            tree
+        }
+
+        fn add(&self, files: &Files, path: &str, usage: &str, limit: &str) {
+            let folder = self.0.join(format!("{MOUNT}{}{path}", files.folder));
+            fs::create_dir_all(&folder).expect("mkdir");
+            fs::write(folder.join(files.usage), usage).expect("write");
+            fs::write(folder.join(files.limit), limit).expect("write");
+        }
+
+        fn usage(&self, cgroup: &str) -> Option<(u64, u64)> {
+            let usage = usage(&Root::at(&self.0), cgroup);
+            usage.map(|usage| (usage.usage.0, usage.limit.0))
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const UNLIMITED: &str = "9223372036854771712\n";
+
+    #[test]
+    fn version_1_is_read() {
+        let tree = Tree::new(
+            &V1,
+            &[("", "900\n", UNLIMITED), ("/a", "50\n", "100\n"), ("/a/b", "40\n", UNLIMITED)],
+        );
+        assert_eq!(tree.usage("/"), None);
+        assert_eq!(tree.usage("/a"), Some((50, 100)));
+        assert_eq!(tree.usage("/a/b"), Some((50, 100)));
+    }
+
+    #[test]
+    fn version_2_is_read() {
+        let tree = Tree::new(&V2, &[("/a", "50\n", "100\n"), ("/a/b", "40\n", "max\n")]);
+        assert_eq!(tree.usage("/"), None);
+        assert_eq!(tree.usage("/a"), Some((50, 100)));
+        assert_eq!(tree.usage("/a/b/"), Some((50, 100)));
+        assert_eq!(tree.usage("/x.slice"), None);
+    }
+
+    #[test]
+    fn the_tightest_ancestor_counts() {
+        let tree = Tree::new(
+            &V2,
+            &[("/a", "50", "100"), ("/a/b", "45", "50"), ("/a/b/c", "10", "40"), ("/d", "0", "0")],
+        );
+        assert_eq!(tree.usage("/a/b/c"), Some((45, 50)));
+        assert_eq!(tree.usage("/a"), Some((50, 100)));
+        // A cgroup that is gone: its ancestors still have limits.
+        assert_eq!(tree.usage("/a/gone"), Some((50, 100)));
+        assert_eq!(tree.usage("/d"), Some((0, 0)));
+    }
+
+    #[test]
+    fn on_a_hybrid_host_version_1_has_the_memory() {
+        let tree = Tree::new(&V1, &[("", "9", UNLIMITED), ("/a", "1", "2")]);
+        tree.add(&V2, "/a", "7", "8");
+        assert_eq!(tree.usage("/a"), Some((1, 2)));
+        // The controller is there: version 2 is not asked about what it does not know.
+        tree.add(&V2, "/b", "7", "8");
+        assert_eq!(tree.usage("/b"), None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_unknown() {
+        let tree = Tree::new(
+            &V2,
+            &[("/a", "", "100"), ("/b", "5", "-1"), ("/c", "5", "1e3"), ("/d", "x", "100")],
+        );
+        for cgroup in ["/a", "/b", "/c", "/d", "/missing", "", "a", "/\0"] {
+            assert_eq!(tree.usage(cgroup), None, "{cgroup:?}");
+        }
+    }
+
+    #[test]
+    fn no_path_leads_out() {
+        let tree = Tree::new(&V2, &[("/a", "1", "2"), ("/../../etc", "1", "2")]);
+        for cgroup in ["/..", "/../../etc", "/a/../a", "/a/..", "/./a", "/../a"] {
+            assert_eq!(tree.usage(cgroup), None, "{cgroup}");
+        }
+        assert_eq!(tree.usage("//a"), Some((1, 2)));
+    }
+
+    /// Whether there is a limit is this machine's affair; if so, its cgroup holds something.
+    #[test]
+    fn this_process_can_be_asked_about() {
+        let root = Root::live();
+        let text = root.read("proc/self/cgroup").unwrap_or_default();
+        let cgroup = hugewise_core::parse::cgroup::parse(&text).value;
+        let path = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
+        let found = path.and_then(|path| usage(&root, &path));
+        assert!(found.is_none_or(|found| found.usage > Bytes(0)), "{found:?}");
+    }
+}
