@@ -1,8 +1,11 @@
 //! `hugewise workload`: hidden; what probes, `try` and tests look at.
 
+mod bloat;
 mod demo;
 mod hold;
+mod kit;
 mod probe;
+mod shadow;
 mod warm;
 
 use crate::cli::WorkloadArgs;
@@ -15,6 +18,8 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
         "hold" => hold::run(&args.args),
+        "bloat" => bloat::run(&args.args),
+        "shadow" => shadow::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());
             Err(exit::coded(exit::USAGE, message))

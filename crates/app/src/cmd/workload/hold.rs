@@ -3,6 +3,7 @@
 //! Tests look at it from outside. It has one thread, obeys its standard input, answers every line
 //! with one line of JSON, and ends with its parent or its input.
 
+use super::kit::{HUGE, MIB, memory_of_this_process, pattern, say};
 use crate::exit;
 use anyhow::{Context, bail, ensure};
 use clap::{Parser, ValueEnum};
@@ -10,12 +11,8 @@ use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
-
-const MIB: usize = 1 << 20;
-const HUGE: usize = 2 * MIB;
 
 /// Arguments of `hugewise workload hold`.
 #[derive(Debug, Parser)]
@@ -83,37 +80,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-fn say(answer: &Value) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{answer}")?;
-    out.flush()
-}
-
 /// Becomes a fresh copy of this program in a new address space; returns only on failure.
 fn exec(args: &[String]) -> std::io::Error {
     std::process::Command::new("/proc/self/exe").args(["workload", "hold"]).args(args).exec()
-}
-
-/// `VmRSS`, and what the kernel's rollup says about sharing and huge pages.
-fn memory_of_this_process() -> anyhow::Result<Value> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
-    let kib = |text: &str, name: &str| -> anyhow::Result<u64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let line = line.with_context(|| format!("the kernel names no {name}"))?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
-    };
-    Ok(json!({
-        "rss_kib": kib(&status, "VmRSS")?,
-        "pss_kib": kib(&rollup, "Pss")?,
-        "huge_kib": kib(&rollup, "AnonHugePages")?,
-    }))
-}
-
-/// What a written word at `address` holds: differs between neighbours, between pages and between
-/// mappings, and is never 0, so that lost data cannot look right.
-fn pattern(address: u64) -> [u8; 8] {
-    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_ne_bytes()
 }
 
 /// The memory, and which pages of it hold the pattern.
