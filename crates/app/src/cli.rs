@@ -126,6 +126,8 @@ pub(crate) struct DaemonArgs {
 pub(crate) enum ModeArg {
     /// Faults hand out base pages, hugewise promotes in the background
     Ingens,
+    /// The machine keeps its THP setting (always); hugewise takes back what that wastes
+    Guard,
     /// Decides and journals, and never acts
     Observe,
 }

@@ -118,7 +118,7 @@ fn errors_of_type_name_place_and_key() {
     let wrong = error_of("[scan]\ncpu_percent = \"many\"");
     assert!(wrong.starts_with(":2:1: 'scan.cpu_percent': invalid type: string"), "{wrong}");
     let word = error_of("mode = \"turbo\"");
-    assert!(word.contains("`ingens` or `observe`"), "{word}");
+    assert!(word.contains("`ingens`, `guard`, `observe`"), "{word}");
     let size = error_of("quota.bytes_per_s = true");
     assert!(size.contains("256 MiB"), "{size}");
     assert!(error_of("scan.interval_ms = -1").starts_with(":1:6: 'scan.interval_ms'"));

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct FileSink {
     /// The journal.
     pub(crate) journal: Journal,
+    /// Kernel settings in force; `None` where this manager writes none.
+    pub(crate) settings: Option<OwnedSettings>,
     /// What the control socket gives.
     pub(crate) status: Arc<Mutex<String>>,
     /// `--dry-run`.
@@ -32,6 +34,7 @@ impl Sink for FileSink {
     }
 
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
+        self.hold_khugepaged_back(manager);
         self.journal.flush();
         let status = status::manager(manager, self.dry_run, at);
         if let (Ok(json), Ok(mut shared)) = (serde_json::to_string(&status), self.status.lock()) {
@@ -41,10 +44,29 @@ impl Sink for FileSink {
     }
 }
 
+impl FileSink {
+    /// In mode `guard`, once khugepaged undoes what is given back. A failed write is tried again
+    /// in the next tick.
+    fn hold_khugepaged_back(&mut self, manager: &Manager) {
+        let Some(settings) = self.settings.as_mut().filter(|s| !s.held_back) else { return };
+        let filled = manager.state.totals.filled;
+        let wanted = ownership::hold_khugepaged_back(&manager.config, manager.mode, filled);
+        if let Some(wanted) = wanted
+            && let Err(error) = settings.take(&[wanted], &mut self.journal).inspect(|()| {
+                settings.held_back = true;
+            })
+        {
+            eprintln!("hugewise: khugepaged is not held back: {error:#}");
+        }
+    }
+}
+
 /// Kernel settings that this manager changed; dropping it puts them back, also on a panic.
 pub(crate) struct OwnedSettings {
     trail: Trail,
     restored: bool,
+    /// khugepaged was seen to fill regions that are too empty, and may not any more.
+    held_back: bool,
 }
 
 impl OwnedSettings {
@@ -54,7 +76,8 @@ impl OwnedSettings {
         state_dir: &Path,
         journal: &mut Journal,
     ) -> anyhow::Result<Self> {
-        let mut settings = Self { trail: Trail::open(root.clone(), state_dir)?, restored: false };
+        let trail = Trail::open(root.clone(), state_dir)?;
+        let mut settings = Self { trail, restored: false, held_back: false };
         if !settings.trail.entries().is_empty() {
             eprintln!("hugewise: an earlier manager did not end properly: its settings go back");
             settings.put_back(journal);
@@ -245,6 +268,7 @@ pub(crate) fn control_server(
 pub(crate) fn mode(arg: Option<crate::cli::ModeArg>, config: &Config) -> Mode {
     match arg {
         Some(crate::cli::ModeArg::Ingens) => Mode::Ingens,
+        Some(crate::cli::ModeArg::Guard) => Mode::Guard,
         Some(crate::cli::ModeArg::Observe) => Mode::Observe,
         None => config.mode,
     }

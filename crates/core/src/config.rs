@@ -12,6 +12,9 @@ pub enum Mode {
     /// Faults hand out base pages, hugewise promotes in the background.
     #[default]
     Ingens,
+    /// The machine keeps THP as it is (`always`) for cheap faults; hugewise takes back what that
+    /// wastes and fills gaps.
+    Guard,
     /// Decides and journals like `ingens`, and has no actuator at all.
     Observe,
 }
@@ -22,6 +25,7 @@ impl Mode {
     pub const fn key(self) -> &'static str {
         match self {
             Self::Ingens => "ingens",
+            Self::Guard => "guard",
             Self::Observe => "observe",
         }
     }
@@ -35,6 +39,8 @@ pub struct Config {
     pub mode: Mode,
     /// When a region is worth a huge page.
     pub promote: Promote,
+    /// When a huge page's waste is taken back.
+    pub demote: Demote,
     /// Closed-loop limits.
     pub controller: Controller,
     /// Fixed limits.
@@ -85,6 +91,30 @@ impl Default for Promote {
     }
 }
 
+/// When a huge page's waste is taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Demote {
+    /// Take waste back at all. Default true.
+    pub enabled: bool,
+    /// While bloat is above its budget, huge regions whose utilization is known to be below this
+    /// are split, the emptiest first. Default 80: ten below the promotion threshold, so that
+    /// nothing flaps between the two; a value above that threshold counts as the threshold.
+    pub utilization_percent: f64,
+    /// Read 32 of 512 base pages of huge regions, to find those that hold only zeros. Without it
+    /// bloat is known for regions that were seen before they became huge, and for partially
+    /// mapped ones. Default false: reading a program's memory is the operator's decision.
+    pub sample: bool,
+    /// A huge region's contents are sampled again after this time. Default 60000.
+    pub sample_interval_ms: u64,
+}
+
+impl Default for Demote {
+    fn default() -> Self {
+        Self { enabled: true, utilization_percent: 80.0, sample: false, sample_interval_ms: 60_000 }
+    }
+}
+
 /// Whether destinations are warmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,8 +148,8 @@ impl Default for Controller {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quota {
-    /// Bytes promoted per second, all targets together. Default 256 MiB: 100 times the share
-    /// controller's usual pace, a backstop only.
+    /// Bytes promoted and bytes split per second, all targets together. Default 256 MiB: many
+    /// times the share controller's usual pace, a backstop only.
     #[serde(deserialize_with = "bytes_or_text")]
     pub bytes_per_s: Bytes,
 }
@@ -130,14 +160,20 @@ impl Default for Quota {
     }
 }
 
-/// When memory is too short to promote: off below `low`, on again above `high`.
+/// When memory is short: then nothing is promoted, and all waste is taken back. Each pair has
+/// hysteresis: short beyond the first, well again beyond the second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watermark {
-    /// Promotion stops when MemAvailable falls below this share of MemTotal. Default 5.
+    /// Memory is short when MemAvailable falls below this share of MemTotal. Default 5.
     pub mem_available_low_percent: f64,
-    /// ... and goes on when it is above this one. Default 8.
+    /// ... until it is above this one. Default 8.
     pub mem_available_high_percent: f64,
+    /// A cgroup's memory is short when its usage (or an ancestor's) is above this share of its
+    /// limit. Default 95: a collapse at the limit reclaims for up to 6 ms (kernel.md 1.1).
+    pub cgroup_usage_high_percent: f64,
+    /// ... until it is below this one. Default 90.
+    pub cgroup_usage_low_percent: f64,
     /// FMFI from which on nothing is spent from the bloat budget. Default 0.5: the value at which
     /// Ingens turns conservative (papers.md 1.2).
     pub fmfi_high: f64,
@@ -145,7 +181,13 @@ pub struct Watermark {
 
 impl Default for Watermark {
     fn default() -> Self {
-        Self { mem_available_low_percent: 5.0, mem_available_high_percent: 8.0, fmfi_high: 0.5 }
+        Self {
+            mem_available_low_percent: 5.0,
+            mem_available_high_percent: 8.0,
+            cgroup_usage_high_percent: 95.0,
+            cgroup_usage_low_percent: 90.0,
+            fmfi_high: 0.5,
+        }
     }
 }
 
@@ -200,15 +242,19 @@ impl Default for Scan {
 pub struct Settings {
     /// Change the files that the mode owns (DESIGN section 5), through the trail. Default true.
     pub own: bool,
-    /// `khugepaged/max_ptes_none` in mode `ingens`. Default 51 = 512 x (1 - 0.90).
+    /// `khugepaged/max_ptes_none` in mode `ingens`, and in mode `guard` once khugepaged has filled
+    /// regions that are too empty. Default 51 = 512 x (1 - 0.90).
     pub max_ptes_none: u32,
+    /// `khugepaged/max_ptes_none` in mode `guard`. Default 409: arms the kernel's own shrinker
+    /// for huge pages that are less than a fifth used (Linux 6.12, papers.md 3.12).
+    pub guard_max_ptes_none: u32,
     /// Park khugepaged (scan sleep at its maximum) in mode `ingens`. Default true.
     pub park_khugepaged: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { own: true, max_ptes_none: 51, park_khugepaged: true }
+        Self { own: true, max_ptes_none: 51, guard_max_ptes_none: 409, park_khugepaged: true }
     }
 }
 
@@ -304,6 +350,19 @@ impl Config {
                 self.watermark.mem_available_low_percent,
                 95.0,
             ),
+            (
+                "watermark.cgroup_usage_high_percent",
+                self.watermark.cgroup_usage_high_percent,
+                1.0,
+                100.0,
+            ),
+            (
+                "watermark.cgroup_usage_low_percent",
+                self.watermark.cgroup_usage_low_percent,
+                0.0,
+                self.watermark.cgroup_usage_high_percent,
+            ),
+            ("demote.utilization_percent", self.demote.utilization_percent, 0.2, 100.0),
             ("watermark.fmfi_high", self.watermark.fmfi_high, 0.0, 1.0),
             ("scan.cpu_percent", self.scan.cpu_percent, 0.01, 100.0),
         ];
@@ -318,6 +377,8 @@ impl Config {
             ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
             ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, 1u64 << 44),
             ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
+            ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
+            ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
             ("settings.max_ptes_none", u64::from(self.settings.max_ptes_none), 0, 511),
         ];
         for (key, value, low, high) in percents {

@@ -8,7 +8,7 @@
 
 use crate::config::{Config, Mode};
 use crate::policy::select::Selection;
-use crate::policy::{Decision, Outcome, pace, plan, scan};
+use crate::policy::{Decision, Outcome, giveback, look, pace, plan, scan};
 use crate::reason::SkipReason;
 use crate::record::{Record, skips_record};
 use crate::snapshot::{Ask, Observation};
@@ -42,9 +42,9 @@ pub enum Wake {
     Stop,
     /// Read the configuration again.
     Reload,
-    /// Stop promoting, keep observing.
+    /// Stop acting, keep observing.
     Pause,
-    /// Promote again.
+    /// Act again.
     Resume,
 }
 
@@ -67,7 +67,7 @@ pub struct Manager {
     pub selection: Selection,
     /// What is known.
     pub state: State,
-    journaled: BTreeMap<ProcId, (Ns, BTreeMap<SkipReason, u64>)>,
+    journaled: BTreeMap<ProcId, (Ns, [BTreeMap<SkipReason, u64>; 2])>,
 }
 
 /// Why a tick ended.
@@ -102,7 +102,9 @@ impl Manager {
         let waits = self.state.paused || self.state.retries_soon();
         waits
             || self.state.targets.values().any(|target| {
-                target.pass_done.is_none() || target.skips.contains_key(&SkipReason::Scheduled)
+                target.pass_done.is_none()
+                    || target.skips.contains_key(&SkipReason::Scheduled)
+                    || giveback::busy(target)
             })
     }
 
@@ -110,24 +112,31 @@ impl Manager {
         let now = world.now();
         let processes = now >= self.state.next_list;
         let mut targets: Vec<_> = self.state.targets.keys().copied().collect();
-        let ask = Ask { machine: true, processes, targets, scans: Vec::new() };
+        let cgroups = self.state.cgroups_wanted();
+        let ask = Ask { machine: true, processes, targets, cgroups, ..Ask::default() };
         let seen = world.observe(&ask);
         self.state.own_cpu(seen.own_cpu, seen.at);
         if let Some(machine) = seen.machine {
             self.state.machine(&self.config, machine);
         }
+        self.state.cgroup_memory(&self.config, seen.cgroups);
         if let Some(processes) = seen.processes {
             self.state.next_list = seen.at + Ns::ms(self.config.scan.list_interval_ms);
             self.state.list(&self.config, &self.selection, processes, seen.at);
         }
         let scans = scan::asks(&self.config, &self.state, seen.at);
-        if scans.is_empty() {
+        let planned = scans.iter().map(|scan| scan.budget).fold(Ns(0), |a, b| a + b);
+        let looks = look::asks(&self.config, &self.state, planned, seen.at);
+        if scans.is_empty() && looks.is_empty() {
             return;
         }
         targets = self.state.targets.keys().copied().collect();
-        let seen = world.observe(&Ask { machine: false, processes: false, targets, scans });
+        let seen = world.observe(&Ask { targets, scans, looks, ..Ask::default() });
         for report in &seen.scans {
             self.state.scanned(report, seen.at);
+        }
+        for report in &seen.looks {
+            self.state.looked(report, seen.at);
         }
     }
 
@@ -137,9 +146,10 @@ impl Manager {
         for (id, target) in targets {
             let last = self.journaled.get(id);
             let due = last.is_none_or(|(when, _)| at.since(*when) >= SKIPS_INTERVAL);
-            if due && last.is_none_or(|(_, counts)| *counts != target.skips) {
-                sink.record(at, &skips_record(*id, target));
-                self.journaled.insert(*id, (at, target.skips.clone()));
+            let counts = [&target.skips, &target.kept].map(Clone::clone);
+            if due && last.is_none_or(|(_, before)| *before != counts) {
+                sink.record(at, &skips_record(*id, target, self.state.geometry));
+                self.journaled.insert(*id, (at, counts));
             }
         }
     }
@@ -155,6 +165,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     manager.journal_skips(now, sink);
     loop {
         let now = world.now();
+        plan::withdraw(&mut queues, &manager.config, &manager.state, now);
         let Some(turn) = pace::next(&mut manager.state, &queues, now, end) else {
             break;
         };
@@ -162,11 +173,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
             TickEnd::Done => {}
             other => return other,
         }
-        if plan::gate(&manager.config, &manager.state, world.now()).is_some() {
-            break;
-        }
+        plan::withdraw(&mut queues, &manager.config, &manager.state, world.now());
         let Some(decision) = queues.get_mut(&turn.target).and_then(|q| q.pop_front()) else {
-            break;
+            continue;
         };
         if !manager.state.still_wanted(&decision, world.now()) {
             continue;
@@ -175,20 +184,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);
         sink.record(now, &Record::action(&decision, &outcome));
-        if !serve_on(&manager.state, &decision, now) {
-            queues.remove(&turn.target);
-        }
     }
     sink.tick_done(world.now(), manager);
     wait(world, manager, end)
-}
-
-/// Whether the rest of this target's queue is still worth trying in this tick.
-fn serve_on(state: &State, decision: &Decision, now: Ns) -> bool {
-    let Some(target) = state.targets.get(&decision.target) else {
-        return false;
-    };
-    target.refused.is_none() && !state.cgroup_waits(target, now)
 }
 
 /// Waits, and carries out pause and resume on the way.

@@ -70,12 +70,21 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
         return Ok(all);
     }
     let mut want = |file: String, value: String, why| all.push(Wanted { file, value, why });
+    let file_none = format!("{THP_DIR}/khugepaged/max_ptes_none");
+    if mode == Mode::Guard {
+        let none = config.settings.guard_max_ptes_none.to_string();
+        want(file_none, none, "arms the kernel's own shrinker, and bounds what khugepaged wastes");
+        if files.defrag.as_deref() == Some("always") {
+            let why = "faults of those who did not ask must not compact memory";
+            want(format!("{THP_DIR}/defrag"), "defer+madvise".into(), why);
+        }
+        return Ok(all);
+    }
     // khugepaged first: once it is tamed, nothing undoes what the next steps prepare.
     if config.settings.park_khugepaged {
         let file = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
         want(file, PARKED_MS.to_string(), "hugewise promotes instead of khugepaged");
     }
-    let file_none = format!("{THP_DIR}/khugepaged/max_ptes_none");
     let none = config.settings.max_ptes_none.to_string();
     want(file_none, none, "khugepaged must not fill regions with air");
     if thp == ThpMode::Always {
@@ -86,6 +95,26 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
         want(file, "madvise".into(), "faults must not compact memory");
     }
     Ok(all)
+}
+
+/// Regions that khugepaged filled below the threshold, from which on `guard` holds it back: as
+/// many as one of its default scans covers (`pages_to_scan` 4096, Linux 6.18 mm/khugepaged.c).
+pub const FILLED: u64 = 8;
+
+/// What `guard` writes once khugepaged undoes what it does: khugepaged may then fill only regions
+/// that hugewise would promote as well. `None` while there is no need.
+#[must_use]
+pub fn hold_khugepaged_back(config: &Config, mode: Mode, filled: u64) -> Option<Wanted> {
+    let settings = &config.settings;
+    let needed = mode == Mode::Guard
+        && settings.own
+        && filled >= FILLED
+        && settings.max_ptes_none < settings.guard_max_ptes_none;
+    needed.then(|| Wanted {
+        file: format!("{THP_DIR}/khugepaged/max_ptes_none"),
+        value: settings.max_ptes_none.to_string(),
+        why: "khugepaged makes regions huge that are too empty, and undoes what guard gives back",
+    })
 }
 
 #[cfg(test)]
@@ -121,6 +150,25 @@ mod tests {
         let always = written(&files("madvise", Some("always")));
         let file = "/hugepages-2048kB/enabled".to_owned();
         assert!(always.contains(&(file, "madvise".into())), "{always:?}");
+    }
+
+    #[test]
+    fn guard_leaves_the_switch_and_khugepaged_pace_alone() {
+        let always = ThpFiles { defrag: Some("always".into()), ..files("always", Some("inherit")) };
+        let wanted = wanted(&Config::default(), Mode::Guard, &always).expect("allowed");
+        let short = |w: &Wanted| (w.file.replace(THP_DIR, ""), w.value.clone());
+        let written: Vec<_> = wanted.iter().map(short).collect();
+        let expected = [("/khugepaged/max_ptes_none", "409"), ("/defrag", "defer+madvise")];
+        assert_eq!(written, expected.map(|(file, value)| (file.into(), value.into())));
+    }
+
+    #[test]
+    fn guard_holds_khugepaged_back_once_it_undoes_its_work() {
+        let (config, guard) = (Config::default(), Mode::Guard);
+        assert_eq!(hold_khugepaged_back(&config, guard, FILLED - 1), None);
+        assert_eq!(hold_khugepaged_back(&config, Mode::Ingens, FILLED), None);
+        let wanted = hold_khugepaged_back(&config, guard, FILLED).expect("held back");
+        assert_eq!(wanted.value, "51");
     }
 
     #[test]

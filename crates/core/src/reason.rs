@@ -84,11 +84,27 @@ reasons! {
     AdvisedAgainst = "advised_against": "the program said MADV_NOHUGEPAGE for it", "";
     RefusedByKernel = "refused_by_kernel": "the kernel refused this region (EINVAL)", "";
     Cooldown = "cooldown": "it lost a huge page a moment ago: no flapping", "";
+    GivenBack = "given_back":
+        "its waste was taken back: promoted again only when it is full enough, and not soon", "";
     RetryLater = "retry_later": "the kernel could not do it just now (EAGAIN)", "";
+    // Regions that hold waste, or may, and stay as they are.
+    DemotionOff = "demotion_off": "demote.enabled is false", "set it to true to get waste back";
+    Settling = "settling": "pieces of it were dropped a moment ago, more may follow", "";
+    WithinBloatBudget = "within_bloat_budget": "its waste fits the bloat budget", "";
+    UnknownUse = "unknown_use":
+        "huge, and how much of it is used is unknown: hugewise did not make it",
+        "demote.sample = true reads samples of the program's memory to find out";
+    KeepsZeroPages = "keeps_zero_pages":
+        "before Linux 6.12 a split gives back nothing that is still mapped",
+        "see 'hugewise doctor'";
+    NotSplit = "not_split":
+        "the kernel reported success and did not split it: shared, pinned or locked just then", "";
+    NoLongerHuge = "no_longer_huge": "somebody else split or freed it meanwhile", "";
+    NothingHeld = "nothing_held": "no block is held there any more", "";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, waits for its turn", "";
-    WithheldByMode = "withheld_by_mode": "would be promoted; this mode or '--dry-run' does not act",
-        "";
+    WithheldByMode = "withheld_by_mode":
+        "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
         "free memory, or compact: echo 1 > /proc/sys/vm/compact_memory";
     AllocationBackoff = "allocation_backoff":
@@ -96,6 +112,8 @@ reasons! {
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",
         "raise the cgroup's memory limit";
     LowMemory = "low_memory": "MemAvailable is below the watermark", "";
+    CgroupLowMemory = "cgroup_low_memory": "its cgroup's usage is above the watermark",
+        "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
     Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
 }
 

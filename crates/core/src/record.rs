@@ -1,10 +1,11 @@
 //! What is written to the journal: one JSON line each. The writer adds the wall-clock time.
 
 use crate::config::Mode;
+use crate::policy::bloat::{self, Account};
 use crate::policy::{Action, Decision, Motive, Outcome};
 use crate::reason::{Limit, SkipReason};
 use crate::state::{Target, Totals};
-use crate::units::ProcId;
+use crate::units::{Geometry, ProcId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,11 +51,14 @@ pub enum Record {
         motive: Motive,
         /// Populated base pages when it was chosen.
         populated: u16,
+        /// Base pages that it wastes (demote) or will waste (promote).
+        waste_pages: u16,
         /// What happened.
         #[serde(flatten)]
         outcome: Outcome,
     },
-    /// Why a target's regions stay small, by reason, whenever it changed.
+    /// Why a target's regions stay as they are, by reason, and what is known of its waste,
+    /// whenever a reason's count changed.
     Skips {
         /// Whose regions.
         target: ProcId,
@@ -62,8 +66,12 @@ pub enum Record {
         name: String,
         /// Huge regions.
         huge: u64,
-        /// Regions by reason.
+        /// Small regions by reason.
         skips: BTreeMap<SkipReason, u64>,
+        /// Regions with waste that are not split, by reason.
+        kept: BTreeMap<SkipReason, u64>,
+        /// Its waste, in bytes by source.
+        bloat_bytes: Account,
         /// What holds its rate down.
         limit: Option<Limit>,
     },
@@ -91,6 +99,7 @@ impl Record {
             action: decision.action,
             motive: decision.motive,
             populated: decision.populated,
+            waste_pages: decision.waste,
             outcome: *outcome,
         }
     }
@@ -98,12 +107,14 @@ impl Record {
 
 /// The record of a target's skip counts.
 #[must_use]
-pub fn skips_record(id: ProcId, target: &Target) -> Record {
+pub fn skips_record(id: ProcId, target: &Target, geometry: Geometry) -> Record {
     Record::Skips {
         target: id,
         name: target.sample.name.clone(),
         huge: target.huge(),
         skips: target.skips.clone(),
+        kept: target.kept.clone(),
+        bloat_bytes: bloat::account(target, geometry),
         limit: target.limit,
     }
 }

@@ -23,9 +23,9 @@ pub enum Event {
     /// An observation.
     Observed {
         /// What was asked.
-        ask: Ask,
+        ask: Box<Ask>,
         /// What was seen.
-        seen: Observation,
+        seen: Box<Observation>,
     },
     /// An action.
     Acted {
@@ -56,7 +56,7 @@ impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
 impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
     fn observe(&mut self, ask: &Ask) -> Observation {
         let seen = self.world.observe(ask);
-        (self.write)(&Event::Observed { ask: ask.clone(), seen: seen.clone() });
+        (self.write)(&Event::Observed { ask: Box::new(ask.clone()), seen: Box::new(seen.clone()) });
         seen
     }
 
@@ -109,7 +109,7 @@ impl Replay {
                 Event::Began { at } => began = began.or(Some(at)),
                 Event::Observed { seen, .. } => {
                     replay.end = replay.end.max(seen.at);
-                    replay.observations.push_back(seen);
+                    replay.observations.push_back(*seen);
                 }
                 Event::Acted { decision, outcome, at } => {
                     replay.end = replay.end.max(at);

@@ -16,8 +16,14 @@ pub struct Ask {
     pub processes: bool,
     /// Processes whose handles stay open; a world closes all others.
     pub targets: Vec<ProcId>,
+    /// cgroups whose memory usage is wanted, as [`ProcessSample::cgroup`] names them.
+    #[serde(default)]
+    pub cgroups: Vec<String>,
     /// Address spaces to scan, in this order.
     pub scans: Vec<ScanAsk>,
+    /// Single regions to look at closely, after the scans.
+    #[serde(default)]
+    pub looks: Vec<LookAsk>,
 }
 
 /// One address space to scan, from a cursor on, within a budget.
@@ -33,6 +39,41 @@ pub struct ScanAsk {
     pub detail: bool,
 }
 
+/// One region to look at closely: its page frames, and on demand its contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookAsk {
+    /// Whose memory.
+    pub target: ProcId,
+    /// Which region.
+    pub region: Addr,
+    /// Start of its mapping.
+    pub mapping: Addr,
+    /// Read samples of its contents: only where the configuration allows it (`demote.sample`).
+    pub sample: bool,
+}
+
+/// The answer to a [`LookAsk`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookReport {
+    /// Whose memory.
+    pub target: ProcId,
+    /// The region; nothing of it is populated any more when this is `None`.
+    pub region: Option<RegionSample>,
+    /// Why nothing was seen.
+    pub refused: Option<SkipReason>,
+    /// CPU time that it took.
+    pub cost: Ns,
+}
+
+/// Memory of a cgroup: of it and its ancestors the one that is nearest to its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupSample {
+    /// Memory charged.
+    pub usage: Bytes,
+    /// Its limit.
+    pub limit: Bytes,
+}
+
 /// The answer to an [`Ask`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -42,8 +83,14 @@ pub struct Observation {
     pub machine: Option<MachineSample>,
     /// All visible processes, when asked for.
     pub processes: Option<Vec<ProcessSample>>,
+    /// Memory of the cgroups asked for; one without any limit is left out.
+    #[serde(default)]
+    pub cgroups: BTreeMap<String, CgroupSample>,
     /// One report per scan asked for.
     pub scans: Vec<ScanReport>,
+    /// One report per look asked for.
+    #[serde(default)]
+    pub looks: Vec<LookReport>,
     /// CPU time of the observer since the previous observation, for the own-CPU budget.
     pub own_cpu: Option<Ns>,
 }
@@ -78,6 +125,10 @@ pub struct MachineSample {
     pub fmfi: Option<f64>,
     /// Free blocks of at least huge-page order, counted in huge pages.
     pub free_huge: Option<u64>,
+    /// Whether splitting a huge page gives its zero pages back (Linux 6.12): proven on a child's
+    /// memory; `None` where that could not be found out.
+    #[serde(default)]
+    pub frees_zeros: Option<bool>,
     /// Memory pressure: PSI `some avg10`, percent of wall time.
     pub psi_some_avg10: Option<f64>,
     /// `/proc/vmstat` counters whose names start with `thp_` or `compact_`, and the fault counters.
@@ -136,15 +187,31 @@ pub struct RegionSample {
     pub populated: u16,
     /// Base pages in swap (or under a migration entry), part of `populated`.
     pub swapped: u16,
+    /// Base pages mapped to the shared zero page: they cost nothing and are not in `populated`.
+    #[serde(default)]
+    pub zero_page: u16,
     /// Mapped by one PMD entry.
     pub huge: bool,
     /// Start of the mapping it lies in: tells when the mapping was replaced.
     pub mapping: Addr,
     /// Base pages shared with another process; known only from a detailed scan.
     pub shared: Option<u16>,
-    /// Pieces of a huge page that is still held as a block; known only from a detailed scan by a
-    /// reader who may see page frames.
-    pub partially_mapped: Option<bool>,
+    /// Base pages of a huge page's block that are not mapped here any more and still held; 0: no
+    /// such block. Known only from a detailed scan or a look by a reader who may see page frames.
+    #[serde(default)]
+    pub held: Option<u16>,
+    /// Base pages of a huge region that hold only zeros, estimated from a sample of its contents;
+    /// known only where reading them was asked for.
+    #[serde(default)]
+    pub zeros: Option<u16>,
+}
+
+impl RegionSample {
+    /// Pieces of a huge page that is still held as a block.
+    #[must_use]
+    pub fn partially_mapped(&self) -> Option<bool> {
+        self.held.map(|held| held > 0)
+    }
 }
 
 /// Why a scan gave nothing, or stopped.

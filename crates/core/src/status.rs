@@ -2,9 +2,11 @@
 
 use crate::config::Config;
 use crate::engine::Manager;
-use crate::policy::bloat;
+use crate::policy::bloat::{self, Account};
 use crate::policy::eligible::Thresholds;
+use crate::policy::pressure;
 use crate::reason::{Limit, SkipReason};
+use crate::snapshot::CgroupSample;
 use crate::state::{State, Target, Totals};
 use crate::units::{Bytes, Geometry, Ns};
 use serde::{Deserialize, Serialize};
@@ -34,9 +36,12 @@ pub struct TargetStatus {
     pub eligible: Bytes,
     /// Share of base pages populated in regions that are not huge, percent; `None` without any.
     pub utilization_percent: Option<f64>,
-    /// Waste in huge pages that hugewise made; `None` where nothing is known about huge pages.
+    /// Waste that is known; `None` where nothing is known about any huge page.
     pub known_bloat: Option<Bytes>,
-    /// Memory of pieces of huge pages that are still held as blocks; `None` without detail.
+    /// Waste by source, and huge memory of unknown use.
+    pub bloat: Account,
+    /// Memory of regions that map pieces of a block which is still held; `None` where page frames
+    /// were not looked at.
     pub partially_mapped: Option<Bytes>,
     /// First pass over its memory is complete.
     pub scanned: bool,
@@ -44,10 +49,18 @@ pub struct TargetStatus {
     pub refused: Option<SkipReason>,
     /// Small regions by reason.
     pub skips: BTreeMap<SkipReason, u64>,
+    /// Regions with waste that are not split, by reason.
+    pub kept: BTreeMap<SkipReason, u64>,
     /// What holds its rate down.
     pub limit: Option<Limit>,
     /// Regions promoted by this manager.
     pub promoted: u64,
+    /// Huge pages split by this manager.
+    pub demoted: u64,
+    /// Memory that these splits gave back.
+    pub freed: Bytes,
+    /// cgroup.
+    pub cgroup: Option<String>,
 }
 
 impl TargetStatus {
@@ -71,12 +84,31 @@ pub struct LeftAloneStatus {
     pub reason: SkipReason,
 }
 
+/// The managed processes of one cgroup.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CgroupStatus {
+    /// Its path.
+    pub cgroup: String,
+    /// Managed processes in it.
+    pub processes: u64,
+    /// Their resident anonymous memory.
+    pub anon: Bytes,
+    /// Their memory in huge pages.
+    pub huge: Bytes,
+    /// Their waste.
+    pub bloat: Account,
+    /// Usage and limit of it or of the ancestor that is nearest to its limit; `None`: no limit.
+    pub memory: Option<CgroupSample>,
+    /// What says that its memory is short.
+    pub pressure: Option<pressure::Source>,
+}
+
 /// A running manager.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ManagerStatus {
     /// Version of this structure.
     pub schema: u32,
-    /// `ingens` or `observe`.
+    /// `ingens`, `guard` or `observe`.
     pub mode: String,
     /// The actuator's last step is left out.
     pub dry_run: bool,
@@ -95,14 +127,32 @@ pub struct ManagerStatus {
     pub bloat_budget: Option<Bytes>,
     /// Waste known.
     pub known_bloat: Bytes,
+    /// Waste by source, and huge memory of unknown use.
+    pub bloat: Account,
+    /// Bloat is above its budget, and being taken back.
+    pub giving_back: bool,
+    /// What says that memory is short for everybody.
+    pub pressure: Option<pressure::Source>,
+    /// Whether a split gives zero pages back (Linux 6.12); `None`: unknown.
+    pub frees_zeros: Option<bool>,
+    /// Page frames are hidden: partially mapped blocks are known from what was seen before only.
+    pub frames_hidden: bool,
     /// Regions promoted.
     pub promoted: u64,
+    /// Huge pages split.
+    pub demoted: u64,
+    /// Memory that splits gave back.
+    pub freed: Bytes,
+    /// Regions below the threshold that khugepaged, or a program, made huge.
+    pub filled: u64,
     /// Warm-ups, each counted once in `thp_fault_alloc`.
     pub warm_ups: u64,
     /// Decisions that nobody carried out.
     pub withheld: u64,
     /// Failed calls.
     pub failed: u64,
+    /// cgroups of managed processes, the one with the most known waste first.
+    pub cgroups: Vec<CgroupStatus>,
     /// Managed processes, the largest first.
     pub targets: Vec<TargetStatus>,
     /// Large processes that are left alone.
@@ -139,13 +189,14 @@ pub fn target(config: &Config, geometry: Geometry, target: &Target, now: Ns) -> 
             base_pages += u64::from(region.populated);
             base_regions += 1;
         }
-        if let Some(is_partial) = region.partially_mapped {
-            *partial.get_or_insert(0) += u64::from(is_partial);
+        if let Some(held) = region.held_pages(geometry) {
+            *partial.get_or_insert(0) += u64::from(held > 0);
         }
     }
     let possible = base_regions * u64::from(geometry.pages_per_huge());
-    let ours = target.regions.values().any(|r| r.promoted_from.is_some());
     let huge = target.huge();
+    let bloat = bloat::account(target, geometry);
+    let nothing_known = huge > 0 && bloat.unknown == geometry.regions(huge);
     TargetStatus {
         pid: target.sample.id.pid,
         name: target.sample.name.clone(),
@@ -156,14 +207,18 @@ pub fn target(config: &Config, geometry: Geometry, target: &Target, now: Ns) -> 
         huge: geometry.regions(huge),
         eligible: geometry.regions(eligible),
         utilization_percent: (possible > 0).then(|| 100.0 * base_pages as f64 / possible as f64),
-        known_bloat: (ours || huge == 0)
-            .then(|| geometry.bytes(target.known_bloat_pages(geometry))),
+        known_bloat: (!nothing_known || bloat.known() > Bytes(0)).then(|| bloat.known()),
+        bloat,
         partially_mapped: partial.map(|n| geometry.regions(n)),
         scanned: target.pass_done.is_some() && target.refused.is_none(),
         refused: target.refused,
         skips: target.skips.clone(),
+        kept: target.kept.clone(),
         limit: target.limit,
         promoted: target.totals.promoted,
+        demoted: target.totals.demoted,
+        freed: geometry.bytes(target.totals.freed_pages),
+        cgroup: target.sample.cgroup.clone(),
     }
 }
 
@@ -173,6 +228,29 @@ pub fn targets(config: &Config, state: &State, now: Ns) -> Vec<TargetStatus> {
     let all = state.targets.values();
     let mut all: Vec<_> = all.map(|t| target(config, state.geometry, t, now)).collect();
     all.sort_by_key(|t| std::cmp::Reverse((t.anon, t.pid)));
+    all
+}
+
+/// cgroups of all targets, the one with the most known waste first.
+#[must_use]
+pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
+    let mut all = BTreeMap::<&str, CgroupStatus>::new();
+    for target in state.targets.values() {
+        let Some(path) = target.sample.cgroup.as_deref() else { continue };
+        let cgroup = all.entry(path).or_default();
+        cgroup.processes += 1;
+        cgroup.anon += target.sample.anon;
+        cgroup.huge += state.geometry.regions(target.huge());
+        cgroup.bloat += bloat::account(target, state.geometry);
+    }
+    let complete = |(path, cgroup): (&str, CgroupStatus)| CgroupStatus {
+        cgroup: path.to_owned(),
+        memory: state.cgroup_memory.get(path).copied(),
+        pressure: state.pressure.on(path),
+        ..cgroup
+    };
+    let mut all: Vec<_> = all.into_iter().map(complete).collect();
+    all.sort_by(|a, b| b.bloat.known().cmp(&a.bloat.known()).then(a.cgroup.cmp(&b.cgroup)));
     all
 }
 
@@ -186,7 +264,8 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         anon: l.sample.anon,
         reason: l.reason,
     });
-    let Totals { promoted, warm_ups, withheld, .. } = state.totals;
+    let Totals { promoted, demoted, freed_pages, filled, warm_ups, withheld, .. } = state.totals;
+    let bloat = bloat::total(state);
     ManagerStatus {
         schema: SCHEMA,
         mode: manager.mode.key().to_owned(),
@@ -197,11 +276,20 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         warming: state.warm.wanted(config.promote.warm),
         own_cpu: state.own_cpu,
         bloat_budget: state.bloat_budget,
-        known_bloat: bloat::known(state),
+        known_bloat: bloat.known(),
+        bloat,
+        giving_back: state.giving_back,
+        pressure: state.pressure.on_machine(),
+        frees_zeros: state.machine.as_ref().and_then(|machine| machine.frees_zeros),
+        frames_hidden: state.frames_hidden,
         promoted,
+        demoted,
+        freed: state.geometry.bytes(freed_pages),
+        filled,
         warm_ups,
         withheld,
         failed: state.totals.failed.values().sum(),
+        cgroups: cgroups(state),
         targets: targets(config, state, now),
         left_alone: left_alone.collect(),
     }

@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::config::{Config, Rule, RuleAction};
+use hugewise_core::config::{Config, Mode, Rule, RuleAction};
 use hugewise_core::engine::{Manager, TickEnd, World, tick};
+use hugewise_core::ownership::hold_khugepaged_back;
 use hugewise_core::policy::select::Selection;
 use hugewise_core::replay::{Comparison, Recorder, Replay};
 use hugewise_core::sim::Sim;
@@ -27,29 +28,42 @@ fn config() -> Config {
 
 struct Run {
     promoted: u64,
+    demoted: u64,
     actions: u64,
     ticks: u64,
 }
 
 fn run(seed: u64, change: impl Fn(&mut Sim, &mut Config)) -> Run {
+    run_mode(seed, Mode::Ingens, change)
+}
+
+fn run_mode(seed: u64, mode: Mode, change: impl Fn(&mut Sim, &mut Config)) -> Run {
     let mut sim = Sim::new(seed, Ns::s(60));
     let mut config = config();
     change(&mut sim, &mut config);
     let mut world = Checked::new(sim, config.clone());
     let now = world.now();
-    let mut manager = Manager::new(config, Default::default(), Selection::default(), now);
+    let mut manager = Manager::new(config, mode, Selection::default(), now);
     let mut auditor = world.auditor();
-    while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {}
+    while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {
+        // What the daemon does after each tick.
+        let config = &manager.config;
+        if hold_khugepaged_back(config, mode, manager.state.totals.filled).is_some() {
+            world.sim.max_ptes_none = Some(51);
+        }
+    }
     let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
     assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
-    Run { promoted: world.promoted, actions: world.actions, ticks: auditor.ticks }
+    let Checked { promoted, demoted, actions, .. } = world;
+    Run { promoted, demoted, actions, ticks: auditor.ticks }
 }
 
 #[test]
 fn no_promise_is_broken_over_thousands_of_seeds() {
-    let (mut promoted, mut actions, mut ticks) = (0, 0, 0);
+    let (mut promoted, mut demoted, mut actions, mut ticks) = (0, 0, 0, 0);
     for seed in 0..3_000 {
         let run = run(seed, |_, _| {});
+        demoted += run.demoted;
         promoted += run.promoted;
         actions += run.actions;
         ticks += run.ticks;
@@ -57,6 +71,7 @@ fn no_promise_is_broken_over_thousands_of_seeds() {
     // A check of nothing is no check: the seeds must have exercised the loop.
     assert!(ticks > 100_000, "only {ticks} ticks");
     assert!(promoted > 100_000, "only {promoted} promotions");
+    assert!(demoted > 10_000, "only {demoted} splits");
     assert!(actions > promoted, "no action ever failed");
 }
 
@@ -89,8 +104,25 @@ fn a_recording_replays_exactly() {
 #[test]
 fn nothing_is_done_when_the_operator_said_never() {
     for seed in 0..50 {
-        assert_eq!(run(seed, |sim, _| sim.thp = ThpMode::Never).actions, 0);
+        assert_eq!(run(seed, |sim, _| sim.thp = ThpMode::Never).promoted, 0);
     }
+}
+
+/// Guard on a machine where faults give huge pages and khugepaged fills what it can.
+#[test]
+fn promises_hold_beside_always_and_a_busy_khugepaged() {
+    let mut demoted = 0;
+    for seed in 0..600 {
+        demoted += run_mode(seed, Mode::Guard, |sim, config| {
+            *sim = Sim::on(seed, ThpMode::Always, Ns::s(60));
+            sim.max_ptes_none = Some(409);
+            sim.shows_frames = seed % 3 > 0;
+            sim.frees_zeros = seed % 5 > 0;
+            config.demote.sample = seed % 2 > 0;
+        })
+        .demoted;
+    }
+    assert!(demoted > 10_000, "only {demoted} splits");
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         mem_free: memory.mem_free_bytes.map(Bytes),
         fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
         free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
+        frees_zeros: None,
         psi_some_avg10: stalls.map(|stall| stall.avg10),
         vmstat,
     }
@@ -41,6 +42,16 @@ pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
     (!zones.is_empty()).then(|| parse::buddyinfo::free_blocks_at_or_above(&zones, order))
+}
+
+/// Huge pages split since boot, on the whole machine: from the size's own counter where the kernel
+/// has one (6.10), else `thp_split_page` of `/proc/vmstat`; `None` where neither can be read.
+#[must_use]
+pub fn splits(root: &Root, geometry: Geometry) -> Option<u64> {
+    let file = format!("{THP_DIR}/hugepages-{}kB/stats/split", geometry.huge.0 >> 10);
+    let own = root.read_line(file).ok().and_then(|text| text.trim().parse().ok());
+    let vmstat = || root.read_text("proc/vmstat").map(|t| parse::vmstat::parse(&t).value.0).ok();
+    own.or_else(|| vmstat()?.get("thp_split_page").copied())
 }
 
 /// Page sizes of the root: `hpage_pmd_size`, and the running system's base page. A root without

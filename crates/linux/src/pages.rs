@@ -8,6 +8,7 @@
 use hugewise_core::units::Geometry;
 use hugewise_sys::Errno;
 use hugewise_sys::pagemap::{MAX_REGIONS, PageRegion, ScanQuery, category, scan};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -22,6 +23,9 @@ const SKIP_MAX: u64 = 64 << 30;
 const FIND: u64 = CHUNK >> 12;
 /// Lock-holding time after which a pause is due: about one chunk of dense base pages.
 const HOLD: Duration = Duration::from_micros(50);
+/// Most blocks that a look asks the kernel about, the likeliest first: about 1 us each. One base
+/// page in 512 is placed like a part of a huge page by chance.
+const BLOCKS: usize = 16;
 /// The pause; without it waiting writers starve for about 4 ms (kernel.md 3).
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -34,7 +38,10 @@ mod bit {
     pub(super) const UFFD_WP: u64 = 1 << 57;
     pub(super) const EXCLUSIVE: u64 = 1 << 56;
     pub(super) const PFN: u64 = (1 << 55) - 1;
-    /// Of /proc/kpageflags: part of a transparent huge page.
+    /// Of /proc/kpageflags (include/uapi/linux/kernel-page-flags.h): first page of a compound
+    /// page, further page of one, part of a transparent huge page.
+    pub(super) const KPF_COMPOUND_HEAD: u64 = 1 << 15;
+    pub(super) const KPF_COMPOUND_TAIL: u64 = 1 << 16;
     pub(super) const KPF_THP: u64 = 1 << 22;
 }
 
@@ -68,8 +75,11 @@ pub struct Detail {
     pub file: u32,
     /// Pages under userfaultfd write protection.
     pub write_protected: u32,
-    /// Pieces of a huge page still held as a block; `None` when page frames are hidden.
-    pub partially_mapped: Option<bool>,
+    /// Base pages of a huge page's block that are not mapped here any more and still held; 0: no
+    /// such block; `None` when page frames are hidden.
+    pub held: Option<u16>,
+    /// Addresses of base pages, at most three, any of which names its huge page or block.
+    pub named: [Option<u64>; 3],
 }
 
 /// How this kernel shows pages.
@@ -264,14 +274,9 @@ impl PageReader {
             counts.zero += u32::from(present && entry & bit::PFN == zero);
             contiguous &= present && entry & bit::PFN == first + index as u64;
         }
-        counts.huge = contiguous && self.frame_is_thp(first) == Some(true);
+        counts.huge =
+            contiguous && self.flags(first).is_some_and(|flags| flags & bit::KPF_THP != 0);
         Ok(counts)
-    }
-
-    fn frame_is_thp(&self, frame: u64) -> Option<bool> {
-        let mut bytes = [0u8; 8];
-        self.kpageflags.as_ref()?.read_exact_at(&mut bytes, frame.checked_mul(8)?).ok()?;
-        Some(u64::from_ne_bytes(bytes) & bit::KPF_THP != 0)
     }
 
     /// Looks closer at one region: 4 KiB of pagemap, about 24 us (kernel.md 1.2).
@@ -282,20 +287,74 @@ impl PageReader {
         let entries = self.entries(pagemap, at)?;
         let mut detail = Detail::default();
         let mut not_exclusive = 0;
-        let mut frame = None;
-        for entry in entries {
+        for entry in &entries {
             let present = entry & bit::PRESENT != 0;
             not_exclusive += u32::from(present && entry & bit::EXCLUSIVE == 0);
             detail.file += u32::from(present && entry & bit::FILE != 0);
             detail.write_protected += u32::from(entry & bit::UFFD_WP != 0);
-            let exclusive = present && entry & bit::EXCLUSIVE != 0;
-            frame = frame.or((exclusive && entry & bit::PFN != 0).then_some(entry & bit::PFN));
         }
         // The zero page is never mapped exclusively, and is nobody's.
         detail.shared = not_exclusive.saturating_sub(counts.zero);
-        detail.partially_mapped =
-            if counts.huge { Some(false) } else { frame.and_then(|f| self.frame_is_thp(f)) };
+        let block = if counts.huge { Some(None) } else { self.block(&entries) };
+        detail.held = block.map(|block| block.map_or(0, |(_, held)| held));
+        let of_block = |entry: &u64| match block {
+            Some(Some((first, _))) => (entry & bit::PFN) / entries.len() as u64 == first,
+            _ => true,
+        };
+        let named = entries.iter().enumerate().filter(|(_, entry)| {
+            **entry & (bit::PRESENT | bit::EXCLUSIVE) == bit::PRESENT | bit::EXCLUSIVE
+                && of_block(entry)
+        });
+        let named: Vec<_> = named.map(|(n, _)| at + n as u64 * self.geometry.base.0).collect();
+        // Far from each other: without page frames one of them may be a page that came later.
+        detail.named =
+            [named.last(), named.first(), named.get(named.len() / 2)].map(|n| n.copied());
         Ok(detail)
+    }
+
+    /// The huge page's block of which some pages are mapped here: its number, and how many of its
+    /// pages are not. `Some(None)`: none; `None`: page frames are hidden.
+    fn block(&self, entries: &[u64]) -> Option<Option<(u64, u16)>> {
+        let whole = entries.len() as u64;
+        let mut mapped = BTreeMap::<u64, u16>::new();
+        let mut hidden = false;
+        // The zero page is mapped, but never exclusively.
+        let own = |entry: u64| entry & bit::EXCLUSIVE != 0 && entry & bit::FILE == 0;
+        for (index, entry) in (0u64..).zip(entries).filter(|(_, e)| own(**e)) {
+            let frame = entry & bit::PFN;
+            hidden |= frame == 0;
+            // A huge page is as aligned in memory as it is here: other frames are none of it.
+            if frame % whole == index {
+                *mapped.entry(frame / whole).or_default() += 1;
+            }
+        }
+        if hidden || self.kpageflags.is_none() {
+            return None;
+        }
+        let held = |mapped: u16| u16::try_from(whole).unwrap_or(u16::MAX).saturating_sub(mapped);
+        let mut blocks: Vec<_> = mapped.into_iter().collect();
+        blocks.sort_by_key(|(_, mapped)| std::cmp::Reverse(*mapped));
+        for (block, mapped) in blocks.into_iter().take(BLOCKS) {
+            if self.is_block(block * whole, whole)? {
+                return Some(Some((block, held(mapped))));
+            }
+        }
+        Some(None)
+    }
+
+    /// Whether the aligned frames from `first` on are one huge page; `None`: cannot be read.
+    fn is_block(&self, first: u64, whole: u64) -> Option<bool> {
+        let head = self.flags(first)?;
+        let head_of_thp = bit::KPF_COMPOUND_HEAD | bit::KPF_THP;
+        // A smaller compound page would end before the middle.
+        let tail = || Some(self.flags(first + whole / 2)? & bit::KPF_COMPOUND_TAIL != 0);
+        if head & head_of_thp == head_of_thp { tail() } else { Some(false) }
+    }
+
+    fn flags(&self, frame: u64) -> Option<u64> {
+        let mut bytes = [0u8; 8];
+        self.kpageflags.as_ref()?.read_exact_at(&mut bytes, frame.checked_mul(8)?).ok()?;
+        Some(u64::from_ne_bytes(bytes))
     }
 }
 

@@ -4,11 +4,12 @@
 //! the address space on which it was opened and fails once that is gone (kernel.md 1.5). Both
 //! together say whom an action would hit.
 
+use crate::content::Contents;
 use crate::pages::{self, Counts, Detail, PageReader};
 use crate::process::{self, Mapping};
 use crate::root::Root;
 use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{RegionSample, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::snapshot::{LookAsk, LookReport, RegionSample, ScanAsk, ScanEnd, ScanReport};
 use hugewise_core::units::{Addr, Geometry, Ns, ProcId};
 use hugewise_sys::Errno;
 use hugewise_sys::pidfd::PidFd;
@@ -23,6 +24,8 @@ pub struct Target {
     pub id: ProcId,
     pub(crate) pidfd: PidFd,
     pub(crate) pagemap: File,
+    /// Opened when a sample of its contents is wanted for the first time.
+    contents: Option<Contents>,
     mappings: Vec<Mapping>,
     /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read anew.
     refusals: BTreeMap<Addr, SkipReason>,
@@ -46,7 +49,8 @@ impl Target {
         }
         let pagemap = File::open(root.path(format!("proc/{}/pagemap", id.pid)))
             .map_err(|error| reason_of_io(&error))?;
-        Ok(Self { id, pidfd, pagemap, mappings: Vec::new(), refusals: BTreeMap::new() })
+        let refusals = BTreeMap::new();
+        Ok(Self { id, pidfd, pagemap, contents: None, mappings: Vec::new(), refusals })
     }
 
     /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
@@ -130,10 +134,56 @@ impl Target {
             let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
             region.populated = small(counts.populated());
             region.huge = counts.huge;
+            region.zero_page = small(counts.zero);
             region.shared = Some(small(detail.shared));
-            region.partially_mapped = detail.partially_mapped;
+            region.held = detail.held;
         }
         Ok(())
+    }
+
+    /// Looks closely at one region, and at a sample of its contents where that is asked for and
+    /// the region is huge.
+    pub fn look_closely(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        ask: &LookAsk,
+        geometry: Geometry,
+    ) -> LookReport {
+        let began = hugewise_sys::cpu::thread_cpu_time_ns();
+        let seen = self.closely(root, pages, ask, geometry);
+        // Afterwards: what was read while the address space went away must not be believed.
+        let alive = pages::check_alive(&self.pagemap).map_err(reason_of_errno);
+        let seen = seen.and_then(|region| alive.map(|()| region));
+        let cost = Ns(hugewise_sys::cpu::thread_cpu_time_ns().saturating_sub(began));
+        let (region, refused) = match seen {
+            Ok(region) => (region, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        LookReport { target: ask.target, region, refused, cost }
+    }
+
+    fn closely(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        ask: &LookAsk,
+        geometry: Geometry,
+    ) -> Result<Option<RegionSample>, SkipReason> {
+        let counts = pages.region(&self.pagemap, ask.region.0).map_err(reason_of_errno)?;
+        let Some(mut region) = sample(ask.region.0, counts, ask.mapping) else { return Ok(None) };
+        self.add_details(pages, std::slice::from_mut(&mut region))?;
+        if ask.sample && region.huge {
+            let contents = match self.contents.take() {
+                Some(contents) => contents,
+                None => Contents::open(root, self.id.pid)?,
+            };
+            // The same pages each time would miss what changes elsewhere.
+            let seed = hugewise_sys::cpu::thread_cpu_time_ns();
+            region.zeros =
+                Some(self.contents.insert(contents).zero_pages(ask.region, geometry, seed)?);
+        }
+        Ok(Some(region))
     }
 
     /// Counts and details of one region, now.
@@ -203,10 +253,12 @@ fn sample(at: u64, counts: Counts, mapping: Addr) -> Option<RegionSample> {
         at: Addr(at),
         populated: small(counts.populated()),
         swapped: small(counts.swapped),
+        zero_page: small(counts.zero),
         huge: counts.huge,
         mapping,
         shared: None,
-        partially_mapped: None,
+        held: None,
+        zeros: None,
     })
 }
 

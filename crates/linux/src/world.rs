@@ -1,6 +1,7 @@
 //! The live machine as a [`World`].
 
 use crate::actuator::Actuator;
+use crate::cgroup::{self, Usage};
 use crate::machine;
 use crate::pages::PageReader;
 use crate::process::Lister;
@@ -9,7 +10,10 @@ use crate::target::Target;
 use hugewise_core::engine::{Wake, World};
 use hugewise_core::policy::{Decision, Outcome};
 use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{Ask, Observation, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::snapshot::{
+    Ask, CgroupSample, LookAsk, LookReport, MachineSample, Observation, ScanAsk, ScanEnd,
+    ScanReport,
+};
 use hugewise_core::units::{Geometry, Ns, ProcId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -24,6 +28,7 @@ pub struct Live {
     pages: Option<PageReader>,
     targets: BTreeMap<ProcId, Target>,
     actuator: Option<Actuator>,
+    frees_zeros: Option<bool>,
     events: Receiver<Wake>,
     began: Instant,
 }
@@ -40,6 +45,7 @@ impl Live {
             pages: root.is_live().then(|| PageReader::new(geometry).ok()).flatten(),
             targets: BTreeMap::new(),
             actuator,
+            frees_zeros: None,
             events,
             began: Instant::now(),
             root,
@@ -50,6 +56,12 @@ impl Live {
     #[must_use]
     pub fn observer(root: Root) -> Self {
         Self::new(root, None, mpsc::channel().1)
+    }
+
+    /// The same world, knowing whether a split gives zero pages back.
+    #[must_use]
+    pub fn knowing(self, frees_zeros: Option<bool>) -> Self {
+        Self { frees_zeros, ..self }
     }
 
     fn open(&mut self, id: ProcId) -> Result<&mut Target, SkipReason> {
@@ -85,16 +97,49 @@ impl Live {
     }
 }
 
+impl Live {
+    fn look(&mut self, ask: &LookAsk) -> LookReport {
+        let geometry = self.geometry;
+        let refused = |reason| LookReport {
+            target: ask.target,
+            region: None,
+            refused: Some(reason),
+            cost: Ns(0),
+        };
+        let Some(mut pages) = self.pages.take() else { return refused(SkipReason::NoMechanism) };
+        let root = self.root.clone();
+        let report = match self.open(ask.target) {
+            Ok(target) => target.look_closely(&root, &mut pages, ask, geometry),
+            Err(reason) => refused(reason),
+        };
+        self.pages = Some(pages);
+        report
+    }
+
+    fn machine(&self) -> MachineSample {
+        let frees_zeros = self.frees_zeros;
+        MachineSample { frees_zeros, ..machine::sample(&self.root, self.geometry) }
+    }
+
+    fn cgroup(&self, path: &str) -> Option<(String, CgroupSample)> {
+        let Usage { usage, limit } = cgroup::usage(&self.root, path)?;
+        Some((path.to_owned(), CgroupSample { usage, limit }))
+    }
+}
+
 impl World for Live {
     fn observe(&mut self, ask: &Ask) -> Observation {
         self.targets.retain(|id, _| ask.targets.contains(id));
-        let machine = ask.machine.then(|| machine::sample(&self.root, self.geometry));
+        let machine = ask.machine.then(|| self.machine());
+        let cgroups = ask.cgroups.iter().filter_map(|path| self.cgroup(path)).collect();
         // A list that cannot be had is unknown, not empty: no target is forgotten for it.
         let list = || self.lister.list(&self.root, self.geometry).ok();
         let processes = ask.processes.then(list).flatten();
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
+        let looks = ask.looks.iter().map(|look| self.look(look)).collect();
         let own_cpu = Some(Ns(hugewise_sys::cpu::process_cpu_time_ns()));
-        Observation { at: self.now(), machine, processes, scans, own_cpu }
+        let at = self.now();
+        Observation { at, machine, processes, cgroups, scans, looks, own_cpu }
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {

@@ -16,6 +16,7 @@ use hugewise_core::status;
 use hugewise_core::units::{Ns, ProcId};
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::probe::{self, ProbeChild};
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use hugewise_linux::{machine, process};
@@ -76,11 +77,14 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
         false => OperatorNever::Respect,
     };
     let actuator = acts.then(|| Actuator::new(reach, geometry, never));
-    let mut world = Live::new(root, actuator, events);
+    let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
+    let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
     let progress = if std::io::stderr().is_terminal() && !global.json { show } else { |_: &_| {} };
-    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress };
+    let kept = settings.filter(|_| !args.keep_settings);
+    let mut sink =
+        FileSink { journal, settings: kept, status: shared, dry_run: args.dry_run, progress };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match record {
@@ -90,7 +94,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
-    finish(global, &manager, sink, settings, why, end)
+    finish(global, &manager, sink, why, end)
 }
 
 /// Where a recording stops growing.
@@ -122,10 +126,10 @@ fn finish(
     global: &Global,
     manager: &Manager,
     mut sink: FileSink,
-    settings: Option<OwnedSettings>,
     why: &str,
     end: Ns,
 ) -> anyhow::Result<u8> {
+    let settings = sink.settings.take();
     let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
     let not_restored = settings.map(put_back).unwrap_or_default();
     let totals = manager.state.totals.clone();
@@ -154,8 +158,8 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
     let mut text = format!("Stopped: {why}.\n");
     let _ = write!(
         text,
-        "Promoted {} regions ({} warm-ups, {} failed calls",
-        status.promoted, status.warm_ups, status.failed
+        "Promoted {} regions, split {} which gave back {} ({} warm-ups, {} failed calls",
+        status.promoted, status.demoted, status.freed, status.warm_ups, status.failed
     );
     if status.withheld > 0 {
         let _ = write!(text, ", {} decisions withheld", status.withheld);

@@ -122,7 +122,7 @@ fn picture(
             swapped: region.swapped,
             huge: region.huge,
             shared: region.shared,
-            partially_mapped: region.partially_mapped,
+            partially_mapped: region.partially_mapped(),
         });
         drawn.push(Mapping {
             label: mapping.label.clone(),

@@ -166,11 +166,15 @@ fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
         let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else { continue };
         process.limit = theirs.limit;
         process.promoted = theirs.promoted;
-        process.known_bloat = theirs.known_bloat.or(process.known_bloat);
+        process.demoted = theirs.demoted;
+        process.freed = theirs.freed;
         process.refused = theirs.refused.or(process.refused);
         if theirs.scanned {
             // Before its first pass it has no reasons yet; ours are better then.
             process.skips.clone_from(&theirs.skips);
+            process.kept.clone_from(&theirs.kept);
+            process.known_bloat = theirs.known_bloat;
+            process.bloat = theirs.bloat;
         }
     }
 }

@@ -275,6 +275,7 @@ mod tests {
     use super::*;
     use crate::view::golden;
     use crate::view::machine::{COUNTERS, Counter, ThpSettings, Zone};
+    use hugewise_core::policy::bloat::Account;
     use hugewise_core::reason::Limit;
     use hugewise_core::snapshot::ThpMode;
     use hugewise_core::units::Ns;
@@ -292,6 +293,7 @@ mod tests {
             eligible: Bytes::mib(1040),
             utilization_percent: Some(71.4),
             known_bloat: Some(Bytes::mib(3)),
+            bloat: Account { remembered: Bytes::mib(3), ..Account::default() },
             partially_mapped: None,
             scanned: true,
             refused: None,
@@ -302,6 +304,10 @@ mod tests {
             ]),
             limit: None,
             promoted: 500,
+            kept: BTreeMap::new(),
+            demoted: 12,
+            freed: Bytes::mib(9),
+            cgroup: Some("/system.slice".to_owned()),
         }
     }
 
@@ -375,6 +381,15 @@ mod tests {
             own_cpu: None,
             bloat_budget: Some(Bytes::mib(33)),
             known_bloat: Bytes::mib(3),
+            bloat: Account { remembered: Bytes::mib(3), ..Account::default() },
+            giving_back: false,
+            pressure: None,
+            frees_zeros: Some(true),
+            frames_hidden: false,
+            demoted: 12,
+            freed: Bytes::mib(9),
+            filled: 0,
+            cgroups: Vec::new(),
             promoted: 500,
             warm_ups: 2,
             withheld: 1,

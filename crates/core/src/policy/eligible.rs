@@ -12,19 +12,25 @@ pub struct Thresholds {
     pub always: u16,
     /// From here on if the bloat budget allows.
     pub budget: u16,
+    /// All of a region.
+    pub whole: u16,
 }
 
 impl Thresholds {
     /// From percentages; a region at exactly the percentage is in.
     #[must_use]
     pub fn new(promote: &Promote, geometry: Geometry) -> Self {
+        let always = Self::pages(promote.utilization_percent, geometry);
+        let budget = Self::pages(promote.min_utilization_percent, geometry);
+        Self { always, budget: budget.min(always), whole: Self::pages(100.0, geometry) }
+    }
+
+    /// Base pages of a region that are `percent` of it, rounded up, at least one.
+    #[must_use]
+    pub fn pages(percent: f64, geometry: Geometry) -> u16 {
         let pages = f64::from(geometry.pages_per_huge());
-        let at = |percent: f64| {
-            let ceiling = (pages * percent / 100.0).ceil().max(1.0);
-            u16::try_from(crate::units::saturating_u64(ceiling)).unwrap_or(u16::MAX)
-        };
-        let always = at(promote.utilization_percent);
-        Self { always, budget: at(promote.min_utilization_percent).min(always) }
+        let ceiling = (pages * percent / 100.0).ceil().clamp(1.0, pages);
+        u16::try_from(crate::units::saturating_u64(ceiling)).unwrap_or(u16::MAX)
     }
 }
 
@@ -59,7 +65,12 @@ pub fn classify(region: &Region, thresholds: Thresholds, now: Ns) -> Class {
     if region.swapped > 0 {
         return Class::Skip(SkipReason::Swapped);
     }
-    if region.populated >= thresholds.always { Class::Always } else { Class::Budget }
+    match region.populated >= thresholds.always {
+        true => Class::Always,
+        // Once its waste was taken back, it is not wasted again.
+        false if region.demoted > 0 => Class::Skip(SkipReason::GivenBack),
+        false => Class::Budget,
+    }
 }
 
 #[cfg(test)]
@@ -75,7 +86,7 @@ mod tests {
     #[test]
     fn ninety_percent_of_512_is_461_pages() {
         let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
-        assert_eq!(thresholds, Thresholds { always: 461, budget: 256 });
+        assert_eq!(thresholds, Thresholds { always: 461, budget: 256, whole: 512 });
         let class = |populated| classify(&region(populated), thresholds, Ns(0));
         assert_eq!(class(512), Class::Always);
         assert_eq!(class(461), Class::Always);

@@ -1,4 +1,4 @@
-//! What to promote, what to leave alone, and why. Pure: state in, plan out.
+//! What to promote, what to split, what to leave alone, and why. Pure: state in, plan out.
 //!
 //! The steps, each in its own module:
 //!
@@ -6,8 +6,11 @@
 //! 2. [`scan`]: which address spaces are read now, within the scan budget;
 //! 3. [`eligible`]: what each region is: wanted always, wanted if the bloat budget allows, or
 //!    skipped for a named reason;
-//! 4. [`bloat`]: how much waste is known, and how much more may be caused;
-//! 5. [`pace`]: who is served next and when ([`fair`] between processes; [`bucket`]s for lock
+//! 4. [`bloat`]: how much waste is known, and how much more may be caused; [`look`]: which regions
+//!    are looked at closely to find out; [`pressure`]: whether memory is short;
+//! 5. [`giveback`]: which huge pages are split, and why the others are not; [`plan`]: both wishes
+//!    as one queue per target;
+//! 6. [`pace`]: who is served next and when ([`fair`] between processes; [`bucket`]s for lock
 //!    share, own CPU and bytes; [`backoff`] after failures; [`warm`] for lazily backed memory).
 //!
 //! Properties that hold, checked by the simulator over thousands of seeds: nothing outside a
@@ -19,8 +22,11 @@ pub mod bloat;
 pub mod bucket;
 pub mod eligible;
 pub mod fair;
+pub mod giveback;
+pub mod look;
 pub mod pace;
 pub mod plan;
+pub mod pressure;
 pub mod scan;
 pub mod select;
 pub mod warm;
@@ -36,6 +42,8 @@ use serde::{Deserialize, Serialize};
 pub enum Action {
     /// Make the region one huge page.
     Promote,
+    /// Split the huge page, or the block whose pieces the region still maps.
+    Demote,
 }
 
 /// Why an action is wanted.
@@ -46,6 +54,12 @@ pub enum Motive {
     Utilization,
     /// Below the threshold, paid out of the bloat budget.
     BloatBudget,
+    /// Pages of a huge page's block were dropped, and the block is still held for the rest.
+    PartiallyMapped,
+    /// Huge, badly used, and bloat is above its budget.
+    OverBloatBudget,
+    /// Huge, badly used, and memory is short.
+    Pressure,
 }
 
 /// One wanted action.
@@ -63,7 +77,10 @@ pub struct Decision {
     pub motive: Motive,
     /// Populated base pages when it was chosen.
     pub populated: u16,
-    /// The actuator refuses when fewer are populated by then.
+    /// Base pages that it wastes by then (demote), or would waste (promote).
+    #[serde(default)]
+    pub waste: u16,
+    /// The actuator refuses to promote when fewer are populated by then.
     pub min_populated: u16,
     /// Warm the destination first.
     pub warm: bool,
@@ -133,6 +150,18 @@ pub enum Outcome {
         #[serde(rename = "cpu_ns")]
         cpu: Ns,
     },
+    /// The huge page is split now; a scan after the call showed it.
+    Demoted {
+        /// Base pages that the program does not hold any more.
+        #[serde(rename = "freed_pages")]
+        freed: u16,
+        /// Duration of the call.
+        #[serde(rename = "call_ns")]
+        call: Ns,
+        /// Own CPU time for all of it.
+        #[serde(rename = "cpu_ns")]
+        cpu: Ns,
+    },
     /// The actuator's re-check said no; nothing was done.
     Skipped {
         /// Why.
@@ -177,7 +206,7 @@ impl Outcome {
             Self::Promoted { warm, .. }
             | Self::Skipped { warm, .. }
             | Self::Failed { warm, .. } => *warm,
-            Self::Withheld { .. } => None,
+            Self::Withheld { .. } | Self::Demoted { .. } => None,
         }
     }
 
@@ -185,7 +214,9 @@ impl Outcome {
     #[must_use]
     pub const fn call(&self) -> Option<Ns> {
         match self {
-            Self::Promoted { call, .. } | Self::Failed { call, .. } => Some(*call),
+            Self::Promoted { call, .. }
+            | Self::Demoted { call, .. }
+            | Self::Failed { call, .. } => Some(*call),
             Self::Skipped { .. } | Self::Withheld { .. } => None,
         }
     }
@@ -194,9 +225,10 @@ impl Outcome {
     #[must_use]
     pub const fn cpu(&self) -> Ns {
         match self {
-            Self::Promoted { cpu, .. } | Self::Skipped { cpu, .. } | Self::Failed { cpu, .. } => {
-                *cpu
-            }
+            Self::Promoted { cpu, .. }
+            | Self::Demoted { cpu, .. }
+            | Self::Skipped { cpu, .. }
+            | Self::Failed { cpu, .. } => *cpu,
             Self::Withheld { .. } => Ns(0),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::policy::eligible::{Class, Thresholds, classify};
-use crate::policy::{Action, Decision, Motive, bloat};
+use crate::policy::{Action, Decision, Motive, bloat, giveback};
 use crate::reason::SkipReason;
 use crate::snapshot::ThpMode;
 use crate::state::{State, Target};
@@ -16,7 +16,7 @@ pub const QUEUE: usize = 256;
 /// Wanted actions per target, best first.
 pub type Queues = BTreeMap<ProcId, VecDeque<Decision>>;
 
-/// Plans one tick: fills every target's `skips` and returns the queues.
+/// Plans one tick: fills every target's `skips` and `kept` and returns the queues, splits first.
 #[must_use]
 pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     let geometry = state.geometry;
@@ -24,9 +24,10 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     let footprint: Bytes = state.targets.values().map(|t| t.sample.anon).sum();
     let budget = |machine| bloat::budget(config, machine, footprint);
     state.bloat_budget = state.machine.as_ref().map(budget);
+    let splits = giveback::candidates(config, state, now);
     let pledged = geometry.bytes(pledged_pages(state));
-    let mut room =
-        state.bloat_budget.unwrap_or_default().saturating_sub(bloat::known(state) + pledged);
+    let spent = bloat::total(state).known() + pledged;
+    let mut room = state.bloat_budget.unwrap_or_default().saturating_sub(spent);
     let gate = gate(config, state, now);
     let warm = state.warm.wanted(config.promote.warm);
 
@@ -41,24 +42,30 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
         collect(*id, target, thresholds, now, &mut candidates);
     }
     // Waste of what is promoted in any case comes out of the same budget, first.
-    let waste = |populated: u16| {
-        geometry.bytes(u64::from(geometry.pages_per_huge().saturating_sub(populated.into())))
-    };
+    let waste = |decision: &Decision| geometry.bytes(decision.waste.into());
     for decision in candidates.iter().filter(|d| d.motive == Motive::Utilization) {
-        room = room.saturating_sub(waste(decision.populated));
+        room = room.saturating_sub(waste(decision));
     }
     candidates.sort_by_key(|d| (Reverse(d.populated), d.target, d.region));
 
     let mut queues = Queues::new();
+    for decision in splits {
+        let queue = queues.entry(decision.target).or_default();
+        if queue.len() < QUEUE {
+            queue.push_back(decision);
+        }
+    }
     for decision in candidates {
         let waits = state.targets.get(&decision.target).map(|t| state.cgroup_waits(t, now));
         let Some(target) = state.targets.get_mut(&decision.target) else {
             continue;
         };
-        let over = decision.motive == Motive::BloatBudget && waste(decision.populated) > room;
+        let over = decision.motive == Motive::BloatBudget && waste(&decision) > room;
+        let short = state.pressure.on(&target.sample.cgroup_key()).is_some();
         let reason = match gate {
             Some(reason) => reason,
             None if waits == Some(true) => SkipReason::CgroupBackoff,
+            None if short => SkipReason::CgroupLowMemory,
             None if over => SkipReason::OverBloatBudget,
             None => SkipReason::Scheduled,
         };
@@ -66,7 +73,7 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
         let queue = queues.entry(decision.target).or_default();
         if reason == SkipReason::Scheduled && queue.len() < QUEUE {
             if decision.motive == Motive::BloatBudget {
-                room = room.saturating_sub(waste(decision.populated));
+                room = room.saturating_sub(waste(&decision));
             }
             queue.push_back(Decision { warm, ..decision });
         }
@@ -110,10 +117,26 @@ fn collect(
             action: Action::Promote,
             motive,
             populated: region.populated,
+            waste: thresholds.whole.saturating_sub(region.populated),
             min_populated,
             warm: false,
         });
     }
+}
+
+/// Takes back what must not be done any more: promotions of everybody while the gate is closed,
+/// and those of a cgroup that waits.
+pub fn withdraw(queues: &mut Queues, config: &Config, state: &State, now: Ns) {
+    let closed = gate(config, state, now).is_some();
+    for (id, queue) in queues.iter_mut() {
+        let target = state.targets.get(id).filter(|target| target.refused.is_none());
+        if target.is_none() || state.paused {
+            queue.clear();
+        } else if closed || target.is_some_and(|target| state.cgroup_waits(target, now)) {
+            queue.retain(|decision| decision.action != Action::Promote);
+        }
+    }
+    queues.retain(|_, queue| !queue.is_empty());
 }
 
 /// A reason for which nothing at all is promoted now.
@@ -130,7 +153,7 @@ pub fn gate(config: &Config, state: &State, now: Ns) -> Option<SkipReason> {
         }
         Some(_) => {}
     }
-    if state.low_memory {
+    if state.pressure.on_machine().is_some() {
         return Some(SkipReason::LowMemory);
     }
     if state.allocation.active(now).is_some() {

@@ -3,10 +3,13 @@
 use super::{BASE, HUGE, Sim, SimRegion};
 use crate::config::Config;
 use crate::engine::{Manager, Sink, TICK, Wake, World};
+use crate::policy::bloat::{self, Waste};
 use crate::policy::eligible::Thresholds;
-use crate::policy::{Decision, Outcome};
+use crate::policy::{Action, Decision, Outcome};
+use crate::reason::SkipReason;
 use crate::record::Record;
 use crate::snapshot::{Ask, Observation, ThpMode};
+use crate::state::{Maker, Region};
 use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -23,11 +26,14 @@ pub struct Checked {
     pub actions: u64,
     /// Promotions seen.
     pub promoted: u64,
+    /// Splits seen.
+    pub demoted: u64,
     config: Config,
     lock: BTreeMap<ProcId, Spent>,
     cpu: Spent,
     bytes: Spent,
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
+    last_demoted: BTreeMap<(ProcId, u64, Addr), Ns>,
     waste: Rc<Cell<Bytes>>,
 }
 
@@ -64,10 +70,12 @@ impl Checked {
             broken: Vec::new(),
             actions: 0,
             promoted: 0,
+            demoted: 0,
             lock: BTreeMap::new(),
             cpu: Spent::default(),
             bytes: Spent::default(),
             last_promoted: BTreeMap::new(),
+            last_demoted: BTreeMap::new(),
             waste: Rc::default(),
         }
     }
@@ -87,7 +95,7 @@ impl Checked {
         Geometry::X86_64.bytes(below.map(|used| u64::from(512 - used)).sum())
     }
 
-    /// Nothing on an excluded or refusing target, nothing under `never`.
+    /// Nothing on an excluded or refusing target, no promotion under `never`.
     fn check_target(&mut self, decision: &Decision) {
         let Some(process) = self.sim.processes.get(&decision.target.pid) else {
             return;
@@ -99,7 +107,8 @@ impl Checked {
         }
         // The switch is read once a tick (the live actuator reads it before each call).
         let since = self.sim.now.since(self.sim.thp_since);
-        if self.sim.thp == ThpMode::Never && since.0 > 2 * TICK.0 {
+        let promotes = decision.action == Action::Promote;
+        if promotes && self.sim.thp == ThpMode::Never && since.0 > 2 * TICK.0 {
             self.broken.push("acted although the operator said never".into());
         }
     }
@@ -115,13 +124,35 @@ impl Checked {
         if was.huge {
             self.broken.push(format!("promoted a huge region of {}", decision.target));
         }
-        let key = (decision.target, generation, decision.region);
+        let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
         if let Some(before) = self.last_promoted.insert(key, now)
             && now.since(before) < crate::state::COOLDOWN
         {
             let pause = now.since(before).as_s();
             self.broken.push(format!("region of {} promoted again after {pause} s", key.0));
         }
+        let given_back = self.last_demoted.get(&key).copied();
+        if given_back.is_some_and(|at| now.since(at) < crate::state::GIVEN_BACK_BASE) {
+            self.broken.push(format!("region of {} promoted soon after its split", key.0));
+        }
+    }
+
+    /// Something was wasted, it was known, and a huge page that is known to be well used stays.
+    fn check_demoted(&mut self, decision: &Decision, was: Option<(u64, SimRegion)>) {
+        let Some((generation, was)) = was else {
+            self.broken.push(format!("split nothing of {}", decision.target));
+            return;
+        };
+        if !was.huge && !was.block {
+            self.broken.push(format!("split a region of {} that holds no block", decision.target));
+        }
+        let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
+        let bought = self.last_promoted.get(&key).copied().zip(was.promoted_from);
+        if let Some((at, used)) = bought.filter(|(_, used)| *used >= 461) {
+            let at = at.as_s();
+            self.broken.push(format!("split what was promoted at {at} s with {used} pages"));
+        }
+        self.last_demoted.insert(key, self.sim.now);
     }
 
     fn check_quota(&mut self, decision: &Decision, outcome: &Outcome) {
@@ -129,7 +160,7 @@ impl Checked {
         let lock = self.lock.entry(decision.target).or_default();
         lock.add(now, outcome.call().unwrap_or_default().0 as f64);
         self.cpu.add(now, outcome.cpu().0 as f64);
-        if matches!(outcome, Outcome::Promoted { .. }) {
+        if matches!(outcome, Outcome::Promoted { .. } | Outcome::Demoted { .. }) {
             self.bytes.add(now, HUGE as f64);
         }
         let controller = &self.config.controller;
@@ -164,9 +195,16 @@ impl World for Checked {
         let process = self.sim.processes.get(&decision.target.pid);
         let was = process.and_then(|p| Some((p.generation, *p.regions.get(index)?)));
         let outcome = self.sim.act(decision);
-        if let Outcome::Promoted { .. } = outcome {
-            self.promoted += 1;
-            self.check_promoted(decision, was);
+        match outcome {
+            Outcome::Promoted { .. } => {
+                self.promoted += 1;
+                self.check_promoted(decision, was);
+            }
+            Outcome::Demoted { .. } => {
+                self.demoted += 1;
+                self.check_demoted(decision, was);
+            }
+            _ => {}
         }
         self.waste.set(self.waste_now());
         self.check_quota(decision, &outcome);
@@ -191,6 +229,28 @@ pub struct Auditor {
     pub ticks: u64,
     truth: Rc<Cell<Bytes>>,
     waste: Bytes,
+    demoted: BTreeMap<ProcId, u64>,
+}
+
+impl Auditor {
+    fn huge_regions_with_waste_have_a_reason(&mut self, manager: &Manager) {
+        let state = &manager.state;
+        for (id, target) in state.targets.iter().filter(|(_, t)| t.refused.is_none()) {
+            let wastes = |region: &&Region| {
+                // Promoted in this tick: it was small when it was planned.
+                let planned = region.before.is_none_or(|before| before.by == Maker::Somebody);
+                let waste = bloat::of(region, state.geometry);
+                region.huge && planned && !matches!(waste, Waste::Impossible | Waste::Known(0, _))
+            };
+            let wasting = target.regions.values().filter(wastes).count() as u64;
+            let named: u64 = target.kept.values().sum();
+            // Found huge by the actuator in this tick: it was small when it was planned.
+            let found = target.totals.skipped.get(&SkipReason::AlreadyHuge).copied().unwrap_or(0);
+            if named + found < wasting {
+                self.broken.push(format!("{id}: {wasting} waste, {named} with a reason"));
+            }
+        }
+    }
 }
 
 impl Sink for Auditor {
@@ -205,10 +265,16 @@ impl Sink for Auditor {
             let small = target.regions.len() as u64 - target.huge();
             let named: u64 = target.skips.values().sum();
             // Regions promoted in this tick were counted as scheduled when it was planned.
-            if named < small {
+            // ... and those split in this tick not at all.
+            let demoted = target.totals.demoted;
+            // A new program in an old process counts from zero again.
+            let before = self.demoted.insert(*id, demoted).unwrap_or(0);
+            let split = demoted.checked_sub(before).unwrap_or(demoted);
+            if named + split < small {
                 self.broken.push(format!("{id}: {small} small regions, {named} with a reason"));
             }
         }
+        self.huge_regions_with_waste_have_a_reason(manager);
         let waste = self.truth.get();
         let bound = state.bloat_budget.unwrap_or_default();
         if waste > bound && waste > self.waste {

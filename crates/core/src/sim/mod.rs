@@ -6,14 +6,15 @@
 //! (kernel.md 2.1 and 3). [`checks`] watches every action.
 
 pub mod checks;
+mod kernel;
 pub mod rng;
 
 use crate::engine::{Wake, World};
-use crate::policy::{Decision, FailureClass, Outcome};
+use crate::policy::{Decision, Outcome};
 use crate::reason::SkipReason;
 use crate::snapshot::{
-    Ask, MachineSample, Observation, ProcessSample, RegionSample, ScanAsk, ScanEnd, ScanReport,
-    ThpMode,
+    Ask, CgroupSample, LookAsk, LookReport, MachineSample, Observation, ProcessSample,
+    RegionSample, ScanAsk, ScanEnd, ScanReport, ThpMode,
 };
 use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use rng::Rng;
@@ -29,10 +30,14 @@ pub struct SimRegion {
     pub used: u16,
     /// Mapped huge: all pages are resident, `used` of them for a reason.
     pub huge: bool,
+    /// Not huge any more, but its rest still holds the block.
+    pub block: bool,
     /// Shared with a forked child.
     pub shared: bool,
     /// The kernel refuses it (`MADV_NOHUGEPAGE` and the like).
     pub refusing: bool,
+    /// Times that all of it was freed: what comes after is another region at the same address.
+    pub lives: u64,
     /// Pages in use when it was promoted, while it stays huge.
     pub promoted_from: Option<u16>,
 }
@@ -66,6 +71,14 @@ pub struct Sim {
     pub thp_since: Ns,
     /// cgroups that are at their limit.
     pub full_cgroups: BTreeSet<String>,
+    /// `khugepaged/max_ptes_none`; `None`: khugepaged is parked.
+    pub max_ptes_none: Option<u16>,
+    /// Splits give zero pages back (Linux 6.12).
+    pub frees_zeros: bool,
+    /// Page frames can be seen.
+    pub shows_frames: bool,
+    /// Memory in use by programs that are not simulated.
+    pub others: Bytes,
     /// How lively the programs are: events a second.
     pub events_per_s: u64,
     rng: Rng,
@@ -109,6 +122,7 @@ pub fn machine_sample() -> MachineSample {
         mem_free: Some(Bytes::mib(8 << 10)),
         fmfi: Some(0.0),
         free_huge: Some(4096),
+        frees_zeros: Some(true),
         psi_some_avg10: Some(0.0),
         vmstat: BTreeMap::new(),
     }
@@ -118,12 +132,22 @@ impl Sim {
     /// A machine with a few processes drawn from `seed`, running until `end`.
     #[must_use]
     pub fn new(seed: u64, end: Ns) -> Self {
+        Self::on(seed, ThpMode::Madvise, end)
+    }
+
+    /// The same, with THP switched to `thp` before the processes start.
+    #[must_use]
+    pub fn on(seed: u64, thp: ThpMode, end: Ns) -> Self {
         let mut sim = Self {
             processes: BTreeMap::new(),
             free_huge: 200,
-            thp: ThpMode::Madvise,
+            thp,
             thp_since: Ns(0),
             full_cgroups: BTreeSet::new(),
+            max_ptes_none: None,
+            frees_zeros: true,
+            shows_frames: true,
+            others: Bytes::mib(8 << 10),
             events_per_s: 50,
             rng: Rng::new(seed),
             now: Ns::s(1),
@@ -161,7 +185,7 @@ impl Sim {
         }
         let dense = self.rng.percent(50);
         let count = 20 + self.rng.below(60);
-        let regions = (0..count).map(|_| self.new_region(dense)).collect();
+        let regions: Vec<_> = (0..count).map(|_| self.new_region(dense)).collect();
         self.processes.insert(pid, SimProcess { sample, regions, execed: false, generation: 0 });
     }
 
@@ -169,6 +193,7 @@ impl Sim {
         let used = if dense { 505 + self.rng.below(8) } else { self.rng.below(513) };
         SimRegion {
             used: u16::try_from(used).unwrap_or(PAGES),
+            huge: self.thp == ThpMode::Always && used > 0,
             refusing: self.rng.percent(2),
             ..SimRegion::default()
         }
@@ -199,6 +224,8 @@ impl Sim {
             }
             45..60 => self.full_cgroups.clear(),
             60..70 => self.fork_or_join(),
+            72..75 => self.others = Bytes::mib((8 << 10) + self.rng.below(2) * 7800),
+            75..155 => self.khugepaged(),
             // Rarely, and not where a test fixed it from the start.
             70..72 if self.thp_since > Ns(0) || self.thp == ThpMode::Madvise => {
                 let never = self.thp == ThpMode::Never;
@@ -223,6 +250,19 @@ impl Sim {
             process.execed = true;
             process.generation += 1;
             process.sample.faults += count * 512;
+        }
+    }
+
+    /// khugepaged makes one region huge, if it is full enough for its taste.
+    fn khugepaged(&mut self) {
+        let (pid, pick) = (self.any_pid(), self.rng.next());
+        let Some(least) = self.max_ptes_none.map(|none| (PAGES - none).max(1)) else { return };
+        let Some(process) = pid.and_then(|pid| self.processes.get_mut(&pid)) else { return };
+        let count = process.regions.len() as u64;
+        let index = usize::try_from(pick % count.max(1)).unwrap_or(0);
+        let Some(region) = process.regions.get_mut(index) else { return };
+        if !region.huge && !region.shared && region.used >= least {
+            *region = SimRegion { huge: true, block: false, ..*region };
         }
     }
 
@@ -251,11 +291,15 @@ impl Sim {
         };
         let amount = u16::try_from(amount).unwrap_or(PAGES);
         if kind < 8 {
+            let first_touch = region.used == 0 && !region.huge;
+            region.huge |= first_touch && self.thp == ThpMode::Always;
             region.used = (region.used + amount / 4).min(PAGES);
         } else {
             region.used = region.used.saturating_sub(amount);
+            region.block = (region.huge || region.block) && region.used > 0;
             region.huge = false;
             region.promoted_from = None;
+            region.lives += u64::from(region.used == 0);
         }
         process.sample.faults += u64::from(amount);
     }
@@ -263,6 +307,10 @@ impl Sim {
     fn machine_sample(&self) -> MachineSample {
         MachineSample {
             thp: Some(self.thp),
+            mem_available: Some(
+                machine_sample().mem_total.unwrap_or_default().saturating_sub(self.others),
+            ),
+            frees_zeros: Some(self.frees_zeros),
             fmfi: Some(if self.free_huge < 20 { 0.9 } else { 0.1 }),
             free_huge: Some(self.free_huge),
             ..machine_sample()
@@ -299,15 +347,8 @@ impl Sim {
             }
             // 5 ms/GiB of base pages in chunks; huge pages next to nothing (kernel.md 3).
             cost += if region.huge { Ns(100) } else { Ns::us(10) };
-            regions.push(RegionSample {
-                at,
-                populated: region.resident(),
-                swapped: 0,
-                huge: region.huge,
-                mapping: Addr(BASE),
-                shared: ask.detail.then_some(if region.shared { region.used } else { 0 }),
-                partially_mapped: ask.detail.then_some(false),
-            });
+            let detail = ask.detail && self.shows_frames;
+            regions.extend(region.sample(at, detail));
         }
         ScanReport {
             target: ask.target,
@@ -318,70 +359,33 @@ impl Sim {
             cost,
         }
     }
-
-    /// What the real actuator's re-check would say.
-    fn recheck(&self, decision: &Decision) -> Result<(u32, usize), SkipReason> {
-        let pid = decision.target.pid;
-        let process = self.processes.get(&pid).ok_or(SkipReason::Gone)?;
-        if process.execed || process.sample.id != decision.target {
-            return Err(SkipReason::AddressSpaceChanged);
-        }
-        let index = usize::try_from((decision.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
-        let region = process.regions.get(index).ok_or(SkipReason::Shrunk)?;
-        if region.shared {
-            return Err(SkipReason::SharedPages);
-        }
-        if region.used < decision.min_populated {
-            return Err(SkipReason::Shrunk);
-        }
-        if self.free_huge == 0 {
-            return Err(SkipReason::NoFreeHugePage);
-        }
-        Ok((pid, index))
-    }
-
-    fn collapse(&mut self, pid: u32, index: usize, warm: Option<Ns>) -> Outcome {
-        // 0.65 ms, one in fifty ten times that (kernel.md 2.1).
-        let slow = if self.rng.percent(2) { 10 } else { 1 };
-        let call = Ns::us((600 + self.rng.below(200)) * slow);
-        let cpu = call + warm.unwrap_or_default();
-        let lottery = self.rng.below(100);
-        self.cpu += cpu;
-        self.now += cpu;
-        let failed = |class, errno| Outcome::Failed {
-            class,
-            reason: class.reason(),
-            errno: Some(errno),
-            warm,
-            call,
-            cpu,
-        };
-        let Some(process) = self.processes.get_mut(&pid) else {
-            return failed(FailureClass::Other, 3);
-        };
-        let full = process.sample.cgroup.as_ref().is_some_and(|c| self.full_cgroups.contains(c));
-        let Some(region) = process.regions.get_mut(index) else {
-            return failed(FailureClass::Refused, 22);
-        };
-        match lottery {
-            _ if region.refusing => failed(FailureClass::Refused, 22),
-            _ if full => failed(FailureClass::Cgroup, 16),
-            0 => failed(FailureClass::Allocation, 12),
-            1 | 2 => failed(FailureClass::Transient, 11),
-            _ => {
-                let populated = region.used;
-                region.huge = true;
-                region.promoted_from = Some(populated);
-                self.free_huge -= 1;
-                Outcome::Promoted { populated, warm, call, cpu }
-            }
-        }
-    }
 }
 
 impl SimRegion {
+    /// Pages that count in RSS.
     const fn resident(&self) -> u16 {
         if self.huge { PAGES } else { self.used }
+    }
+
+    /// Pages of memory that are gone for others.
+    #[must_use]
+    pub const fn physical(&self) -> u16 {
+        if self.huge || self.block { PAGES } else { self.used }
+    }
+
+    /// As a scan shows it; `None` when nothing is populated.
+    fn sample(&self, at: Addr, frames: bool) -> Option<RegionSample> {
+        (self.resident() > 0).then(|| RegionSample {
+            at,
+            populated: self.resident(),
+            swapped: 0,
+            zero_page: 0,
+            huge: self.huge,
+            mapping: Addr(BASE),
+            shared: frames.then_some(if self.shared { self.used } else { 0 }),
+            held: frames.then_some(if self.block { PAGES - self.used } else { 0 }),
+            zeros: None,
+        })
     }
 }
 
@@ -396,27 +400,52 @@ fn refused(ask: &ScanAsk, reason: SkipReason) -> ScanReport {
     }
 }
 
+impl Sim {
+    fn look(&self, ask: &LookAsk) -> LookReport {
+        let cost = Ns::us(if ask.sample { 70 } else { 30 });
+        let report = |region, refused| LookReport { target: ask.target, region, refused, cost };
+        let Some(process) = self.processes.get(&ask.target.pid) else {
+            return report(None, Some(SkipReason::Gone));
+        };
+        if process.execed || process.sample.id != ask.target {
+            return report(None, Some(SkipReason::AddressSpaceChanged));
+        }
+        let index = usize::try_from((ask.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
+        let Some(region) = process.regions.get(index) else { return report(None, None) };
+        let zeros = (ask.sample && region.huge).then_some(PAGES - region.used);
+        let sample = region.sample(ask.region, self.shows_frames);
+        report(sample.map(|sample| RegionSample { zeros, ..sample }), None)
+    }
+
+    /// The cgroups whose usage was asked for: half full, or at the limit.
+    fn cgroup_memory(&self, ask: &Ask) -> BTreeMap<String, CgroupSample> {
+        let sample = |cgroup: &String| {
+            let full = self.full_cgroups.contains(cgroup);
+            let usage = Bytes::mib(if full { 1000 } else { 500 });
+            (cgroup.clone(), CgroupSample { usage, limit: Bytes::mib(1000) })
+        };
+        ask.cgroups.iter().map(sample).collect()
+    }
+}
+
 impl World for Sim {
     fn observe(&mut self, ask: &Ask) -> Observation {
         self.advance(self.now);
         let machine = ask.machine.then(|| self.machine_sample());
         let processes = ask.processes.then(|| self.list());
         let scans: Vec<_> = ask.scans.iter().map(|scan| self.scan(scan)).collect();
-        let cost: u64 = scans.iter().map(|scan| scan.cost.0).sum();
+        let looks: Vec<_> = ask.looks.iter().map(|look| self.look(look)).collect();
+        let cgroups = self.cgroup_memory(ask);
+        let cost: u64 = scans.iter().map(|scan| scan.cost.0).sum::<u64>()
+            + looks.iter().map(|look| look.cost.0).sum::<u64>();
         self.cpu += Ns(cost);
         self.now += Ns(cost);
-        Observation { at: self.now, machine, processes, scans, own_cpu: Some(self.cpu) }
+        let own_cpu = Some(self.cpu);
+        Observation { at: self.now, machine, processes, cgroups, scans, looks, own_cpu }
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {
-        let (pid, index) = match self.recheck(decision) {
-            Ok(found) => found,
-            Err(reason) => {
-                return Outcome::Skipped { reason, warm: None, cpu: Ns::us(30) };
-            }
-        };
-        let warm = decision.warm.then(|| Ns::us(200));
-        let outcome = self.collapse(pid, index, warm);
+        let outcome = self.carry_out(decision);
         self.advance(self.now);
         outcome
     }

@@ -3,29 +3,32 @@
 //! Fed by [`State::list`] (processes), [`State::scanned`] (regions) and [`State::applied`]
 //! (outcomes); read by the policy and by the views. Contains no clock: times are handed in.
 
+mod region;
+mod target;
+
+pub use region::{
+    Before, COOLDOWN, GIVEN_BACK_BASE, GIVEN_BACK_CAP, Hold, Looked, Maker, RECHECK, REFUSED,
+    REFUSED_BASE, Region, TRANSIENT_BASE,
+};
+pub use target::Target;
+
 use crate::config::Config;
 use crate::policy::backoff::Backoff;
 use crate::policy::bucket::Bucket;
+use crate::policy::eligible::Thresholds;
+use crate::policy::pressure::Pressure;
 use crate::policy::select::{Selection, select};
 use crate::policy::warm::WarmControl;
-use crate::policy::{Decision, FailureClass, Outcome};
-use crate::reason::{Limit, SkipReason};
-use crate::snapshot::{MachineSample, ProcessSample, RegionSample, ScanEnd, ScanReport};
-use crate::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use crate::policy::{Action, Decision, FailureClass, Motive, Outcome};
+use crate::reason::SkipReason;
+use crate::snapshot::{
+    CgroupSample, LookReport, MachineSample, ProcessSample, ScanEnd, ScanReport,
+};
+use crate::units::{Bytes, Geometry, Ns, ProcId};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use target::{Eye, lock_rate};
 
-/// A region that lost its huge page is left alone for this long, so that nothing flaps.
-pub const COOLDOWN: Ns = Ns::s(30);
-/// How long a region is left alone after the actuator's re-check said no.
-pub const RECHECK: Ns = Ns::s(5);
-/// First wait after EAGAIN, four times longer each further time: page locks and LRU isolation
-/// pass within milliseconds, pins (O_DIRECT, RDMA) may last.
-pub const TRANSIENT_BASE: Ns = Ns::s(2);
-/// First wait after EINVAL, four times longer each further time, up to [`REFUSED`].
-pub const REFUSED_BASE: Ns = Ns::s(15);
-/// How long a region that the kernel refused is left alone if its mapping stays the same.
-pub const REFUSED: Ns = Ns::s(600);
 /// First global wait after a failed huge page allocation.
 pub const ALLOCATION_BASE: Ns = Ns::s(1);
 /// First wait of a cgroup at its limit.
@@ -35,79 +38,17 @@ pub const CALL_PRIOR: Ns = Ns::us(700);
 /// Lock time that one target may take in a burst: four calls.
 pub const LOCK_BURST: Ns = Ns::us(2_800);
 
-/// Until when a region is left alone, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hold {
-    /// End of the wait.
-    pub until: Ns,
-    /// Its name.
-    pub reason: SkipReason,
-}
-
-/// One region of a target.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Region {
-    /// Populated base pages.
-    pub populated: u16,
-    /// ... of which swapped.
-    pub swapped: u16,
-    /// Mapped huge.
-    pub huge: bool,
-    /// Start of its mapping.
-    pub mapping: Addr,
-    /// Populated pages when we promoted it, while it stays huge.
-    pub promoted_from: Option<u16>,
-    /// Left alone for now.
-    pub hold: Option<Hold>,
-    /// Transient failures in a row.
-    pub tries: u8,
-    /// Refusals in a row.
-    pub refusals: u8,
-    /// Pages shared with another process, from detailed scans.
-    pub shared: Option<u16>,
-    /// Pieces of a huge page still held as a block, from detailed scans.
-    pub partially_mapped: Option<bool>,
-    /// The pass that saw it last.
-    pub pass: u32,
-}
-
-/// One managed process.
-#[derive(Debug, Clone)]
-pub struct Target {
-    /// As last listed.
-    pub sample: ProcessSample,
-    /// Its weight.
-    pub share: f64,
-    /// Its regions, by address.
-    pub regions: BTreeMap<Addr, Region>,
-    /// Regions in mappings that are no candidates, by reason.
-    pub excluded: BTreeMap<SkipReason, u64>,
-    /// Scan cursor; `Addr(0)` between passes.
-    pub cursor: Addr,
-    /// End of the last complete pass.
-    pub pass_done: Option<Ns>,
-    /// Lock time it may still suffer.
-    pub lock: Bucket,
-    /// Expected duration of a call on it, moving average.
-    pub call: Ns,
-    /// Why nothing of it can be scanned.
-    pub refused: Option<SkipReason>,
-    /// Small regions by reason, after the last plan.
-    pub skips: BTreeMap<SkipReason, u64>,
-    /// What holds its rate down, when something does.
-    pub limit: Option<Limit>,
-    /// What was done to it.
-    pub totals: Totals,
-    scanned_faults: u64,
-    scanned_rss: Bytes,
-    pass: u32,
-}
-
 /// Sums since the manager (or the target) started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Regions made huge.
     pub promoted: u64,
+    /// Huge pages, or blocks held for their rest, that were split.
+    pub demoted: u64,
+    /// Base pages that splits gave back.
+    pub freed_pages: u64,
+    /// Regions below the threshold that somebody else made huge: khugepaged at work.
+    pub filled: u64,
     /// Destinations warmed: each counts once in the kernel's `thp_fault_alloc`.
     pub warm_ups: u64,
     /// Decisions that no actuator carried out.
@@ -116,7 +57,7 @@ pub struct Totals {
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Calls that failed, by class.
     pub failed: BTreeMap<FailureClass, u64>,
-    /// Time in collapse calls.
+    /// Time in calls on targets.
     pub call_ns: Ns,
     /// Time in warm-ups.
     pub warm_ns: Ns,
@@ -126,6 +67,10 @@ impl Totals {
     fn add(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Promoted { .. } => self.promoted += 1,
+            Outcome::Demoted { freed, .. } => {
+                self.demoted += 1;
+                self.freed_pages += u64::from(*freed);
+            }
             Outcome::Withheld { .. } => self.withheld += 1,
             Outcome::Skipped { reason, .. } => *self.skipped.entry(*reason).or_default() += 1,
             Outcome::Failed { class, .. } => *self.failed.entry(*class).or_default() += 1,
@@ -160,7 +105,7 @@ pub struct State {
     pub left_alone_counts: BTreeMap<SkipReason, u64>,
     /// Own CPU time.
     pub cpu: Bucket,
-    /// Bytes promoted.
+    /// Bytes promoted or split.
     pub bytes: Bucket,
     /// CPU time for scans.
     pub scan_cpu: Bucket,
@@ -170,8 +115,16 @@ pub struct State {
     pub cgroups: BTreeMap<String, Backoff>,
     /// Warming of destinations.
     pub warm: WarmControl,
-    /// MemAvailable fell below its low watermark and has not passed the high one since.
-    pub low_memory: bool,
+    /// Whether memory is short.
+    pub pressure: Pressure,
+    /// Memory of the targets' cgroups, where it has a limit.
+    pub cgroup_memory: BTreeMap<String, CgroupSample>,
+    /// Bloat is above its budget, and being taken back.
+    pub giving_back: bool,
+    /// Looks show no page frames: this observer may not see them.
+    pub frames_hidden: bool,
+    /// Promotion thresholds in force.
+    pub thresholds: Thresholds,
     /// `hugewise pause` is in force.
     pub paused: bool,
     /// Waste that promotions below the threshold might cause in all, when last planned.
@@ -202,7 +155,11 @@ impl State {
             allocation: Backoff::default(),
             cgroups: BTreeMap::new(),
             warm: WarmControl::default(),
-            low_memory: false,
+            pressure: Pressure::default(),
+            cgroup_memory: BTreeMap::new(),
+            giving_back: false,
+            frames_hidden: false,
+            thresholds: Thresholds::new(&config.promote, geometry),
             paused: false,
             bloat_budget: None,
             totals: Totals::default(),
@@ -225,6 +182,7 @@ impl State {
         // Burst: ten seconds' worth, so that a first look at a large process is quick.
         let scan = config.scan.cpu_percent * 1e7;
         self.scan_cpu.set_rate(scan, scan * 10.0, now);
+        self.thresholds = Thresholds::new(&config.promote, self.geometry);
         for target in self.targets.values_mut() {
             target.lock.set_rate(lock_rate(config), LOCK_BURST.0 as f64, now);
         }
@@ -234,12 +192,22 @@ impl State {
     /// Takes a machine sample: geometry and the memory watermark.
     pub fn machine(&mut self, config: &Config, machine: MachineSample) {
         self.geometry = machine.geometry;
-        if let (Some(total), Some(available)) = (machine.mem_total, machine.mem_available) {
-            let low = total.percent(config.watermark.mem_available_low_percent);
-            let high = total.percent(config.watermark.mem_available_high_percent);
-            self.low_memory = available < low || (self.low_memory && available < high);
-        }
+        self.thresholds = Thresholds::new(&config.promote, self.geometry);
+        self.pressure.machine(&config.watermark, &machine);
         self.machine = Some(machine);
+    }
+
+    /// cgroups whose memory usage matters.
+    #[must_use]
+    pub fn cgroups_wanted(&self) -> Vec<String> {
+        let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
+        known.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Takes the memory of the targets' cgroups.
+    pub fn cgroup_memory(&mut self, config: &Config, usage: BTreeMap<String, CgroupSample>) {
+        self.pressure.cgroups(&config.watermark, &usage);
+        self.cgroup_memory = usage;
     }
 
     /// Charges own CPU time that no single outcome or scan accounted for.
@@ -312,7 +280,23 @@ impl State {
         ) {
             self.forget(report.target, now);
         } else if let Some(target) = self.targets.get_mut(&report.target) {
-            target.scanned(report, now);
+            let eye = Eye { geometry: self.geometry, thresholds: self.thresholds, now };
+            let filled = target.totals.filled;
+            target.scanned(report, eye);
+            self.totals.filled += target.totals.filled - filled;
+        }
+    }
+
+    /// Takes a close look.
+    pub fn looked(&mut self, report: &LookReport, now: Ns) {
+        self.scan_cpu.take(report.cost.0 as f64, now);
+        self.cpu.take(report.cost.0 as f64, now);
+        self.accounted += report.cost;
+        if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
+            self.forget(report.target, now);
+        } else if let Some(target) = self.targets.get_mut(&report.target) {
+            let eye = Eye { geometry: self.geometry, thresholds: self.thresholds, now };
+            self.frames_hidden |= target.looked(report, eye);
         }
     }
 
@@ -351,7 +335,14 @@ impl State {
     pub fn still_wanted(&self, decision: &Decision, now: Ns) -> bool {
         let target = self.targets.get(&decision.target);
         let region = target.and_then(|target| target.regions.get(&decision.region));
-        region.is_some_and(|r| !r.huge && r.hold.is_none_or(|hold| hold.until <= now))
+        region.is_some_and(|region| {
+            let (fits, wait) = match (decision.action, decision.motive) {
+                (Action::Promote, _) => (!region.huge, region.hold),
+                (Action::Demote, Motive::PartiallyMapped) => (!region.huge, region.keep),
+                (Action::Demote, _) => (region.huge, region.keep),
+            };
+            fits && wait.is_none_or(|wait| wait.until <= now)
+        })
     }
 
     /// Takes the outcome of a decision.
@@ -367,7 +358,9 @@ impl State {
                 self.allocation.succeed();
                 cgroup.and_then(|c| self.cgroups.remove(&c));
             }
-            Outcome::Withheld { .. } => self.bytes.take(self.geometry.huge.0 as f64, now),
+            Outcome::Demoted { .. } | Outcome::Withheld { .. } => {
+                self.bytes.take(self.geometry.huge.0 as f64, now);
+            }
             Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. }
             | Outcome::Failed { class: FailureClass::Allocation, .. } => {
                 self.allocation.fail(now, ALLOCATION_BASE);
@@ -383,173 +376,8 @@ impl State {
             Outcome::Skipped { .. } | Outcome::Failed { .. } => {}
         }
         if let Some(target) = self.targets.get_mut(&decision.target) {
-            target.applied(decision, outcome, now, self.geometry);
-        }
-    }
-}
-
-/// Lock time that a target's bucket gains per second, ns.
-fn lock_rate(config: &Config) -> f64 {
-    config.controller.lock_share_percent * 1e7
-}
-
-impl Target {
-    /// A process that was just selected.
-    #[must_use]
-    pub fn new(config: &Config, sample: ProcessSample, share: f64, now: Ns) -> Self {
-        Self {
-            share,
-            regions: BTreeMap::new(),
-            excluded: BTreeMap::new(),
-            cursor: Addr(0),
-            pass_done: None,
-            lock: Bucket::new(lock_rate(config), LOCK_BURST.0 as f64, now),
-            call: CALL_PRIOR,
-            refused: None,
-            skips: BTreeMap::new(),
-            limit: None,
-            totals: Totals::default(),
-            scanned_faults: 0,
-            scanned_rss: Bytes(0),
-            pass: 0,
-            sample,
-        }
-    }
-
-    /// Huge regions.
-    #[must_use]
-    pub fn huge(&self) -> u64 {
-        self.regions.values().filter(|r| r.huge).count() as u64
-    }
-
-    /// Base pages wasted in huge pages that we made, see [`crate::policy::bloat::known`].
-    #[must_use]
-    pub fn known_bloat_pages(&self, geometry: Geometry) -> u64 {
-        let whole = geometry.pages_per_huge();
-        let promoted = self.regions.values().filter(|r| r.huge).filter_map(|r| r.promoted_from);
-        promoted.map(|from| u64::from(whole.saturating_sub(u32::from(from)))).sum()
-    }
-
-    /// Whether faults or resident size moved since the current knowledge was scanned.
-    #[must_use]
-    pub fn changed(&self) -> bool {
-        self.sample.faults != self.scanned_faults || self.sample.rss != self.scanned_rss
-    }
-
-    fn scanned(&mut self, report: &ScanReport, now: Ns) {
-        if report.from == Addr(0) {
-            self.pass = self.pass.wrapping_add(1);
-            self.excluded.clone_from(&report.excluded);
-            self.scanned_faults = self.sample.faults;
-            self.scanned_rss = self.sample.rss;
-        }
-        self.refused = None;
-        for sample in &report.regions {
-            self.region_scanned(sample, now);
-        }
-        match report.end {
-            ScanEnd::Partial(next) => self.cursor = next,
-            ScanEnd::Complete => {
-                self.regions.retain(|_, region| region.pass == self.pass);
-                self.cursor = Addr(0);
-                self.pass_done = Some(now);
-            }
-            ScanEnd::Refused(reason) => {
-                self.refused = Some(reason);
-                if reason != SkipReason::Unreadable {
-                    self.regions.clear();
-                }
-                self.cursor = Addr(0);
-                self.pass_done = Some(now);
-            }
-        }
-    }
-
-    fn region_scanned(&mut self, sample: &RegionSample, now: Ns) {
-        let region = self.regions.entry(sample.at).or_default();
-        if region.mapping != sample.mapping {
-            *region = Region { mapping: sample.mapping, ..Region::default() };
-        }
-        if region.huge && !sample.huge {
-            region.promoted_from = None;
-            let until = now + COOLDOWN;
-            region.hold = Some(Hold { until, reason: SkipReason::Cooldown });
-        }
-        region.populated = sample.populated;
-        region.swapped = sample.swapped;
-        region.huge = sample.huge;
-        region.shared = sample.shared;
-        region.partially_mapped = sample.partially_mapped;
-        region.pass = self.pass;
-    }
-
-    fn hold_all(&mut self, until: Ns, reason: SkipReason) {
-        for region in self.regions.values_mut().filter(|r| !r.huge) {
-            region.hold = Some(Hold { until, reason });
-        }
-    }
-
-    fn hold_mapping(&mut self, mapping: Addr, hold: Hold) {
-        for region in self.regions.values_mut().filter(|r| r.mapping == mapping && !r.huge) {
-            region.hold = Some(hold);
-        }
-    }
-
-    fn applied(&mut self, decision: &Decision, outcome: &Outcome, now: Ns, geometry: Geometry) {
-        self.totals.add(outcome);
-        if let Some(call) = outcome.call() {
-            self.lock.take(call.0 as f64, now);
-            // Moving average over about eight calls: quick enough to follow the host's moods.
-            self.call = Ns((self.call.0 * 7 + call.0) / 8);
-        } else if matches!(outcome, Outcome::Withheld { .. }) {
-            // So that a mode that does not act decides at the pace of one that does.
-            self.lock.take(self.call.0 as f64, now);
-        }
-        let Some(region) = self.regions.get_mut(&decision.region) else {
-            return;
-        };
-        let hold = |wait: Ns, reason| Some(Hold { until: now + wait, reason });
-        match outcome {
-            Outcome::Promoted { populated, .. } => {
-                region.huge = true;
-                region.promoted_from = Some(*populated);
-                region.populated = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
-                region.hold = None;
-                region.tries = 0;
-                region.refusals = 0;
-            }
-            Outcome::Withheld { .. } => {
-                region.hold = hold(REFUSED, SkipReason::WithheldByMode);
-            }
-            Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => region.huge = true,
-            Outcome::Skipped { reason, .. } => region.hold = hold(RECHECK, *reason),
-            // Said once by the program for all of it: no need to ask the kernel region by region.
-            Outcome::Failed {
-                reason: reason @ (SkipReason::AdvisedAgainst | SkipReason::ThpDisabledByProgram),
-                ..
-            } => {
-                let until = now + REFUSED;
-                self.hold_mapping(decision.mapping, Hold { until, reason: *reason });
-            }
-            Outcome::Failed { class, reason, .. } => match class {
-                // For the last two the back-off is everybody's or the cgroup's; but the fault may
-                // lie in this region (EBUSY: userfaultfd holes; ENOMEM: partly unmapped), which
-                // must not be the first to be tried again every time.
-                FailureClass::Transient | FailureClass::Allocation | FailureClass::Cgroup => {
-                    let wait = TRANSIENT_BASE.0 << (2 * u32::from(region.tries.min(4)));
-                    region.tries = region.tries.saturating_add(1);
-                    region.hold = hold(Ns(wait), *reason);
-                }
-                // It may pass: after a fork kernels before 6.18 refuse pages that are exclusive
-                // again until the program writes one of them.
-                FailureClass::Refused | FailureClass::Other => {
-                    let wait = REFUSED_BASE.0 << (2 * u32::from(region.refusals.min(4)));
-                    region.refusals = region.refusals.saturating_add(1);
-                    region.hold = hold(Ns(wait.min(REFUSED.0)), *reason);
-                }
-                // Everything of this process would be refused alike.
-                FailureClass::Permission => self.hold_all(now + REFUSED, *reason),
-            },
+            let eye = Eye { geometry: self.geometry, thresholds: self.thresholds, now };
+            target.applied(decision, outcome, eye);
         }
     }
 }

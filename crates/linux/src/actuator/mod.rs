@@ -1,5 +1,7 @@
 //! Carries decisions out: re-check, warm, act, verify.
 
+mod split;
+
 use crate::machine;
 use crate::pages::PageReader;
 use crate::root::Root;
@@ -58,6 +60,23 @@ impl Actuator {
         target: &mut Target,
         decision: &Decision,
     ) -> Outcome {
+        match decision.action {
+            Action::Promote => self.promote(root, pages, target, decision),
+            Action::Demote => self.demote(root, pages, target, decision),
+        }
+    }
+
+    fn acts(&self) -> bool {
+        self.reach == Reach::Act
+    }
+
+    fn promote(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &mut Target,
+        decision: &Decision,
+    ) -> Outcome {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
@@ -65,7 +84,7 @@ impl Actuator {
             Ok(populated) => populated,
             Err(reason) => return skipped(reason, None),
         };
-        if self.reach == Reach::Rehearse {
+        if !self.acts() {
             return Outcome::Withheld { populated };
         }
         // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
@@ -78,14 +97,12 @@ impl Actuator {
             return skipped(reason, warm);
         }
         let call_began = Instant::now();
-        let answer = match decision.action {
-            Action::Promote => process_madvise(
-                std::os::fd::AsFd::as_fd(&target.pidfd),
-                decision.region.0,
-                self.geometry.huge.0,
-                RemoteAdvice::Collapse,
-            ),
-        };
+        let answer = process_madvise(
+            std::os::fd::AsFd::as_fd(&target.pidfd),
+            decision.region.0,
+            self.geometry.huge.0,
+            RemoteAdvice::Collapse,
+        );
         let call = ns_since(call_began);
         let failed = |class: FailureClass, reason, errno| Outcome::Failed {
             class,

@@ -1,0 +1,138 @@
+//! Demotion: `MADV_COLD` on one base page splits the huge page, or the block, that it belongs to.
+//!
+//! The kernel reports success whether it split or not (kernel.md 5.1), so the outcome is what a
+//! look afterwards shows.
+
+use super::{Actuator, ns_since};
+use crate::machine;
+use crate::pages::{Counts, Detail, PageReader};
+use crate::root::Root;
+use crate::target::Target;
+use hugewise_core::policy::{Decision, FailureClass, Motive, Outcome};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::units::Ns;
+use hugewise_sys::cpu;
+use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+/// What the look before the call showed.
+struct Before {
+    counts: Counts,
+    detail: Detail,
+    /// Of the whole machine; read only where page frames are hidden.
+    splits: Option<u64>,
+}
+
+impl Actuator {
+    /// Splits what `decision` names.
+    pub(super) fn demote(
+        &self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &Target,
+        decision: &Decision,
+    ) -> Outcome {
+        let began = cpu::thread_cpu_time_ns();
+        let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
+        let skipped = |reason| Outcome::Skipped { reason, warm: None, cpu: spent() };
+        let before = match self.check_split(root, pages, target, decision) {
+            Ok(before) => before,
+            Err(reason) => return skipped(reason),
+        };
+        if !self.acts() {
+            let populated = u16::try_from(before.counts.populated()).unwrap_or(u16::MAX);
+            return Outcome::Withheld { populated };
+        }
+        let mut call = Ns(0);
+        let failed = |class: FailureClass, reason, errno, call| Outcome::Failed {
+            class,
+            reason,
+            errno,
+            warm: None,
+            call,
+            cpu: spent(),
+        };
+        // Where frames are hidden, a page may be one that came after the block's was dropped.
+        for page in before.detail.named.into_iter().flatten() {
+            let call_began = Instant::now();
+            let base = self.geometry.base.0;
+            let answer = process_madvise(target.pidfd.as_fd(), page, base, RemoteAdvice::Cold);
+            call += ns_since(call_began);
+            match answer {
+                Ok(_) => {}
+                Err(errno) if errno.0 == 3 => return skipped(SkipReason::Gone),
+                // The page was unmapped meanwhile.
+                Err(errno) if errno.0 == 12 => return skipped(SkipReason::NoLongerHuge),
+                Err(errno) => {
+                    let class = FailureClass::of_errno(errno.0);
+                    return failed(class, class.reason(), Some(errno.0), call);
+                }
+            }
+            match self.given_back(root, pages, target, decision, &before) {
+                Ok(Some(freed)) => return Outcome::Demoted { freed, call, cpu: spent() },
+                Ok(None) if before.splits.is_some() => {}
+                Ok(None) => break,
+                Err(reason) => return skipped(reason),
+            }
+        }
+        failed(FailureClass::Transient, SkipReason::NotSplit, None, call)
+    }
+
+    fn check_split(
+        &self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &Target,
+        decision: &Decision,
+    ) -> Result<Before, SkipReason> {
+        if target.pidfd.has_exited().unwrap_or(true) {
+            return Err(SkipReason::Gone);
+        }
+        let (counts, detail) = target.look(pages, decision.region)?;
+        if detail.file > 0 {
+            return Err(SkipReason::SharedMapping);
+        }
+        if detail.shared > 0 {
+            return Err(SkipReason::SharedPages);
+        }
+        let partial = decision.motive == Motive::PartiallyMapped;
+        if partial && counts.huge {
+            return Err(SkipReason::AlreadyHuge);
+        }
+        if partial && (detail.held == Some(0) || counts.present == counts.zero) {
+            return Err(SkipReason::NothingHeld);
+        }
+        if !partial && !counts.huge {
+            return Err(SkipReason::NoLongerHuge);
+        }
+        let hidden = partial && detail.held.is_none();
+        let splits = hidden.then(|| machine::splits(root, self.geometry).unwrap_or(0));
+        Ok(Before { counts, detail, splits })
+    }
+
+    /// Base pages that came back, if the block is split now.
+    fn given_back(
+        &self,
+        root: &Root,
+        pages: &mut PageReader,
+        target: &Target,
+        decision: &Decision,
+        before: &Before,
+    ) -> Result<Option<u16>, SkipReason> {
+        let (counts, detail) = target.look(pages, decision.region)?;
+        let small = |pages: u32| u16::try_from(pages).unwrap_or(u16::MAX);
+        if before.counts.huge {
+            let freed = before.counts.populated().saturating_sub(counts.populated());
+            return Ok((!counts.huge).then(|| small(freed)));
+        }
+        let missing = self.geometry.pages_per_huge().saturating_sub(before.counts.present);
+        Ok(match before.splits {
+            Some(splits) => {
+                let split = machine::splits(root, self.geometry).is_some_and(|now| now > splits);
+                split.then(|| small(missing))
+            }
+            None => (detail.held == Some(0)).then(|| before.detail.held.unwrap_or(0)),
+        })
+    }
+}
