@@ -6,6 +6,10 @@
 mod control;
 #[path = "live/doctor.rs"]
 mod doctor;
+#[path = "live/giveback.rs"]
+mod giveback;
+#[path = "live/group.rs"]
+mod group;
 #[path = "live/hold.rs"]
 mod hold;
 #[path = "live/hostile.rs"]
@@ -24,6 +28,8 @@ mod promote;
 mod redis;
 #[path = "live/settings.rs"]
 mod settings;
+#[path = "live/shaker.rs"]
+mod shaker;
 #[path = "live/stress.rs"]
 mod stress;
 
@@ -39,6 +45,7 @@ fn trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
     all.extend(promote::trials());
+    all.extend(giveback::trials());
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(hostile::trials());

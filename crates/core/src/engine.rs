@@ -99,12 +99,16 @@ impl Manager {
     /// is fresh enough to be tried again soon.
     #[must_use]
     pub fn busy(&self) -> bool {
+        let samples = self.config.demote.sample;
         let waits = self.state.paused || self.state.retries_soon();
         waits
             || self.state.targets.values().any(|target| {
                 target.pass_done.is_none()
-                    || target.skips.contains_key(&SkipReason::Scheduled)
+                    || [SkipReason::Scheduled, SkipReason::NotLookedAt]
+                        .iter()
+                        .any(|reason| target.skips.contains_key(reason))
                     || giveback::busy(target)
+                    || (samples && target.kept.contains_key(&SkipReason::UnknownUse))
             })
     }
 

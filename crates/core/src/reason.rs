@@ -76,6 +76,10 @@ reasons! {
     OverBloatBudget = "over_bloat_budget":
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
+    NotLookedAt = "not_looked_at":
+        "below the threshold, and not yet looked at for pieces of a huge page", "";
+    PartiallyMapped = "partially_mapped":
+        "below the threshold, and holds pieces of a huge page: that is split first", "";
     Swapped = "swapped": "some of its pages are in swap", "";
     SharedPages = "shared_pages":
         "some of its pages are shared with another process, as after a fork", "";

@@ -70,13 +70,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
 
     let shared = Arc::new(Mutex::new(String::new()));
     let _server = daemon::control_server(&args.daemon.run_dir, shared.clone(), send);
-    let geometry = machine::geometry(&root);
-    let reach = if args.dry_run { Reach::Rehearse } else { Reach::Act };
-    let never = match config.promote.allow_under_never {
-        true => OperatorNever::Override,
-        false => OperatorNever::Respect,
-    };
-    let actuator = acts.then(|| Actuator::new(reach, geometry, never));
+    let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
     let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
     let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
     let now = world.now();
@@ -95,6 +89,15 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
         }
     };
     finish(global, &manager, sink, why, end)
+}
+
+fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
+    let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
+    let never = match config.promote.allow_under_never {
+        true => OperatorNever::Override,
+        false => OperatorNever::Respect,
+    };
+    Actuator::new(reach, machine::geometry(root), never)
 }
 
 /// Where a recording stops growing.

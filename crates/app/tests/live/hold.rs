@@ -23,10 +23,19 @@ impl Hold {
         Self::start_as(&init::hugewise(), None, args)
     }
 
+    /// Another workload that speaks the same language: `bloat`, `shadow`.
+    pub(crate) fn start_kind(kind: &str, args: &str) -> anyhow::Result<Self> {
+        Self::spawn(&init::hugewise(), None, &format!("{kind} {args}"))
+    }
+
     /// Another program file, another user.
     pub(crate) fn start_as(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
+        Self::spawn(program, uid, &format!("hold {args}"))
+    }
+
+    fn spawn(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.args(["workload", "hold"]).args(args.split_whitespace());
+        command.arg("workload").args(args.split_whitespace());
         if let Some(uid) = uid {
             command.uid(uid).gid(uid);
         }

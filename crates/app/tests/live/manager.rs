@@ -18,6 +18,8 @@ pub(crate) struct Manage<'a> {
     scratch: &'a Scratch,
     program: PathBuf,
     uid: Option<u32>,
+    /// A program and its arguments that start it.
+    through: Vec<String>,
     args: Vec<String>,
 }
 
@@ -25,7 +27,14 @@ impl<'a> Manage<'a> {
     /// With these arguments, separated by blanks; output is JSON.
     pub(crate) fn new(scratch: &'a Scratch, args: &str) -> Self {
         let args = args.split_whitespace().map(str::to_owned).collect();
-        Self { scratch, program: init::hugewise(), uid: None, args }.arg("--json")
+        let (program, through) = (init::hugewise(), Vec::new());
+        Self { scratch, program, uid: None, through, args }.arg("--json")
+    }
+
+    /// Started by another program, as by `setpriv`.
+    pub(crate) fn through(mut self, program: &str, argument: &str) -> Self {
+        self.through = vec![program.to_owned(), argument.to_owned()];
+        self
     }
 
     /// One more argument, blanks and all.
@@ -48,7 +57,14 @@ impl<'a> Manage<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = match self.through.split_first() {
+            None => Command::new(&self.program),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(&self.program);
+                command
+            }
+        };
         let (state, run) = (self.scratch.join("state"), self.scratch.join("run"));
         command.arg("manage").args(&self.args);
         command.arg("--state-dir").arg(state).arg("--run-dir").arg(run);
@@ -92,6 +108,10 @@ pub(crate) struct Manager<'a> {
 }
 
 impl Manager<'_> {
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// What the control socket says.
     pub(crate) fn status(&self) -> anyhow::Result<Value> {
         let mut socket = UnixStream::connect(self.scratch.join("run/control.sock"))?;

@@ -1,9 +1,11 @@
 //! Collapses under a program that checks its memory all the time.
 
+use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Said, Scratch, actions, number, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
+use crate::shaker::Shaker;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -11,6 +13,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A user that nobody else uses: a rule finds stress-ng's processes by it.
 const USER: u32 = 65_532;
@@ -18,7 +21,39 @@ const USER: u32 = 65_532;
 const ENOUGH: u64 = 1_000;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("stress_ng_finds_no_wrong_bit", stress_ng_finds_no_wrong_bit)]
+    vec![
+        trial("stress_ng_finds_no_wrong_bit", stress_ng_finds_no_wrong_bit),
+        trial("writers_find_no_wrong_word", writers_find_no_wrong_word),
+    ]
+}
+
+fn soak() -> bool {
+    std::env::var_os("HUGEWISE_SOAK").is_some()
+}
+
+/// Two writers, each with a copy of what it wrote, while their regions are promoted and split at
+/// random. A third of the pages is zero at any time: those that a split takes away.
+fn writers_find_no_wrong_word(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let (least, most) = match (soak(), init::is_guest()) {
+        (true, false) => (50_000, Duration::from_secs(600)),
+        (_, true) => (200, Duration::from_secs(60)),
+        (false, false) => (ENOUGH, Duration::from_secs(60)),
+    };
+    let mut writers = Hold::start_kind("shadow", "--mib 64 --advise huge")?;
+    let mut shaker = Shaker::new(1)?;
+    let began = Instant::now();
+    while shaker.done.split < least && began.elapsed() < most {
+        shaker.shake(writers.pid());
+    }
+    let done = shaker.done;
+    let answer = writers.ask("verify")?;
+    println!("writers: {} s, {done:?}, {answer}", began.elapsed().as_secs());
+    ensure!(answer["mismatches"] == 0, "DATA CHANGED: {answer}");
+    ensure!(number(&answer, "/updates")? > 100_000 || init::is_guest(), "{answer}");
+    ensure!(done.split >= least && done.promoted >= least / 2, "too few: {done:?}");
+    ensure!(done.partial > 0, "no partially mapped block was split: {done:?}");
+    Ok(())
 }
 
 fn stress_ng(folder: &Path, seconds: u64) -> anyhow::Result<Child> {
@@ -42,7 +77,6 @@ fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
     if init::is_guest() {
         return Err(skip("needs stress-ng, which a virtual machine does not hold"));
     }
-    let soak = std::env::var_os("HUGEWISE_SOAK").is_some();
     let scratch = Scratch::new()?;
     let folder = scratch.join("stress-ng");
     fs::create_dir(&folder)?;
@@ -57,10 +91,15 @@ fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
     fs::write(&config, rule)?;
     let args = format!("--for 1h --keep-settings --config {}", config.display());
     let mut collapses = 0;
+    let mut shaker = Shaker::new(2)?;
     // A busy machine may need a second round.
-    for seconds in if soak { vec![300] } else { vec![30, 60, 120] } {
-        let stress = stress_ng(&folder, seconds)?;
+    for seconds in if soak() { vec![300] } else { vec![30, 60, 120] } {
+        let mut stress = stress_ng(&folder, seconds)?;
         let manager = Manage::new(&scratch, &args).start()?;
+        // Besides the manager, which promotes: somebody who splits what is huge, at random.
+        while stress.try_wait()?.is_none() {
+            shaker.shake_user(USER);
+        }
         let said = Said::of(&stress.wait_with_output()?);
         let status = manager.stop()?.expect(0)?.json()?;
         let said = said.expect(0)?;
@@ -69,13 +108,14 @@ fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
         ensure!(!words.iter().any(|word| all.contains(word)), "wrong memory: {all}");
         ensure!(all.contains("successful run completed"), "{all}");
         collapses += number(&status, "/promoted")?;
-        println!("stress-ng: {collapses} collapses after a round of {seconds} s");
-        if collapses >= ENOUGH {
+        println!("stress-ng: {collapses} collapses after {seconds} s; {:?}", shaker.done);
+        if collapses >= ENOUGH && shaker.done.split >= ENOUGH {
             break;
         }
     }
     let journaled = actions(&journal(&scratch)?, "promoted");
     println!("stress-ng: {journaled} collapses inside its memory");
     ensure!(journaled == collapses && collapses >= ENOUGH, "{journaled} collapses only");
+    ensure!(shaker.done.split >= ENOUGH, "{:?}", shaker.done);
     Ok(())
 }

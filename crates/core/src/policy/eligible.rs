@@ -47,9 +47,9 @@ pub enum Class {
     Skip(SkipReason),
 }
 
-/// Classes one region at `now`.
+/// Classes one region at `now`. `blind`: page frames are hidden, so looks tell nothing.
 #[must_use]
-pub fn classify(region: &Region, thresholds: Thresholds, now: Ns) -> Class {
+pub fn classify(region: &Region, thresholds: Thresholds, blind: bool, now: Ns) -> Class {
     if region.huge {
         return Class::Huge;
     }
@@ -69,6 +69,9 @@ pub fn classify(region: &Region, thresholds: Thresholds, now: Ns) -> Class {
         true => Class::Always,
         // Once its waste was taken back, it is not wasted again.
         false if region.demoted > 0 => Class::Skip(SkipReason::GivenBack),
+        // What might be given back is no place to spend the bloat budget on.
+        false if region.looked.is_none() && !blind => Class::Skip(SkipReason::NotLookedAt),
+        false if region.broken.is_some() => Class::Skip(SkipReason::PartiallyMapped),
         false => Class::Budget,
     }
 }
@@ -76,7 +79,7 @@ pub fn classify(region: &Region, thresholds: Thresholds, now: Ns) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Hold;
+    use crate::state::{Hold, Looked};
     use crate::units::Ns;
 
     fn region(populated: u16) -> Region {
@@ -87,7 +90,7 @@ mod tests {
     fn ninety_percent_of_512_is_461_pages() {
         let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
         assert_eq!(thresholds, Thresholds { always: 461, budget: 256, whole: 512 });
-        let class = |populated| classify(&region(populated), thresholds, Ns(0));
+        let class = |populated| classify(&region(populated), thresholds, true, Ns(0));
         assert_eq!(class(512), Class::Always);
         assert_eq!(class(461), Class::Always);
         assert_eq!(class(460), Class::Budget);
@@ -100,7 +103,25 @@ mod tests {
         let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
         let hold = Hold { until: Ns::s(5), reason: SkipReason::RetryLater };
         let held = Region { hold: Some(hold), ..region(512) };
-        assert_eq!(classify(&held, thresholds, Ns::s(4)), Class::Skip(SkipReason::RetryLater));
-        assert_eq!(classify(&held, thresholds, Ns::s(5)), Class::Always);
+        let class = |at| classify(&held, thresholds, true, Ns::s(at));
+        assert_eq!(class(4), Class::Skip(SkipReason::RetryLater));
+        assert_eq!(class(5), Class::Always);
+    }
+
+    #[test]
+    fn the_bloat_budget_is_spent_on_nothing_that_might_be_given_back() {
+        let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
+        let class = |region: &Region, blind| classify(region, thresholds, blind, Ns::s(9));
+        let mut half = region(300);
+        assert_eq!(class(&half, false), Class::Skip(SkipReason::NotLookedAt));
+        assert_eq!(class(&half, true), Class::Budget);
+        half.looked = Some(Looked { at: Ns(1), populated: 300 });
+        assert_eq!(class(&half, false), Class::Budget);
+        half.broken = Some(Ns(1));
+        assert_eq!(class(&half, false), Class::Skip(SkipReason::PartiallyMapped));
+        let given_back = Region { demoted: 1, broken: None, ..half.clone() };
+        assert_eq!(class(&given_back, false), Class::Skip(SkipReason::GivenBack));
+        half.populated = 512;
+        assert_eq!(class(&half, false), Class::Always);
     }
 }

@@ -31,6 +31,7 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     let gate = gate(config, state, now);
     let warm = state.warm.wanted(config.promote.warm);
 
+    let blind = state.frames_hidden;
     let mut candidates = Vec::new();
     for (id, target) in &mut state.targets {
         target.skips = target.excluded.clone();
@@ -39,7 +40,7 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
             *target.skips.entry(reason).or_default() += target.regions.len() as u64;
             continue;
         }
-        collect(*id, target, thresholds, now, &mut candidates);
+        collect(*id, target, (thresholds, blind), now, &mut candidates);
     }
     // Waste of what is promoted in any case comes out of the same budget, first.
     let waste = |decision: &Decision| geometry.bytes(decision.waste.into());
@@ -96,12 +97,12 @@ fn pledged_pages(state: &State) -> u64 {
 fn collect(
     id: ProcId,
     target: &mut Target,
-    thresholds: Thresholds,
+    (thresholds, blind): (Thresholds, bool),
     now: Ns,
     candidates: &mut Vec<Decision>,
 ) {
     for (at, region) in &target.regions {
-        let (motive, min_populated) = match classify(region, thresholds, now) {
+        let (motive, min_populated) = match classify(region, thresholds, blind, now) {
             Class::Huge => continue,
             Class::Skip(reason) => {
                 *target.skips.entry(reason).or_default() += 1;

@@ -1,0 +1,113 @@
+//! Promotes and splits regions of programs at random, by the actuator that the manager has: what
+//! it does must never show in their data.
+
+use anyhow::Context;
+use hugewise_core::policy::{Action, Decision, Motive, Outcome};
+use hugewise_core::reason::SkipReason;
+use hugewise_core::sim::rng::Rng;
+use hugewise_core::snapshot::{RegionSample, ScanAsk, ScanEnd};
+use hugewise_core::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
+use hugewise_linux::pages::PageReader;
+use hugewise_linux::process::Lister;
+use hugewise_linux::root::Root;
+use hugewise_linux::target::Target;
+use hugewise_linux::{machine, process};
+use std::collections::BTreeMap;
+
+/// What was done.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Shaken {
+    pub(crate) promoted: u64,
+    /// Verified: a look afterwards showed it.
+    pub(crate) split: u64,
+    /// ... of which blocks that were held for their rest only.
+    pub(crate) partial: u64,
+    pub(crate) freed_pages: u64,
+    /// Refused by the re-check or the kernel, by name.
+    pub(crate) refused: BTreeMap<SkipReason, u64>,
+}
+
+pub(crate) struct Shaker {
+    root: Root,
+    geometry: Geometry,
+    pages: PageReader,
+    actuator: Actuator,
+    rng: Rng,
+    pub(crate) done: Shaken,
+}
+
+impl Shaker {
+    pub(crate) fn new(seed: u64) -> anyhow::Result<Self> {
+        let root = Root::live();
+        let geometry = machine::geometry(&root);
+        let pages = PageReader::new(geometry).context("pages cannot be counted here")?;
+        let actuator = Actuator::new(Reach::Act, geometry, OperatorNever::Respect);
+        let done = Shaken::default();
+        Ok(Self { root, geometry, pages, actuator, rng: Rng::new(seed), done })
+    }
+
+    /// One round over a process: each region is promoted, split or left alone by lot. A process
+    /// that ends meanwhile is no error.
+    pub(crate) fn shake(&mut self, pid: u32) {
+        let Some(stat) = process::stat(&self.root, pid) else { return };
+        let id = ProcId { pid, start_ticks: stat.starttime };
+        let Ok(mut target) = Target::open(&self.root, id) else { return };
+        let budget = Ns::s(60);
+        let ask = ScanAsk { target: id, from: Addr(0), budget, detail: true };
+        let report = target.scan(&self.root, &mut self.pages, &ask, self.geometry);
+        if report.end != ScanEnd::Complete {
+            return;
+        }
+        for region in &report.regions {
+            let Some(decision) = self.decide(id, region) else { continue };
+            let outcome = self.actuator.act(&self.root, &mut self.pages, &mut target, &decision);
+            self.note(&decision, &outcome);
+        }
+    }
+
+    /// One round over every process of a user.
+    pub(crate) fn shake_user(&mut self, uid: u32) {
+        let all = Lister::new(&self.root).list(&self.root, self.geometry).unwrap_or_default();
+        for process in all.iter().filter(|process| process.uid == Some(uid)) {
+            self.shake(process.id.pid);
+        }
+    }
+
+    fn decide(&mut self, target: ProcId, region: &RegionSample) -> Option<Decision> {
+        let (action, motive) = match (self.rng.percent(60), region.huge) {
+            (false, _) => return None,
+            (true, true) => (Action::Demote, Motive::OverBloatBudget),
+            (true, false) if region.held > Some(0) && self.rng.percent(50) => {
+                (Action::Demote, Motive::PartiallyMapped)
+            }
+            (true, false) => (Action::Promote, Motive::Utilization),
+        };
+        Some(Decision {
+            target,
+            region: region.at,
+            mapping: region.mapping,
+            action,
+            motive,
+            populated: region.populated,
+            waste: 0,
+            min_populated: 1,
+            warm: false,
+        })
+    }
+
+    fn note(&mut self, decision: &Decision, outcome: &Outcome) {
+        match outcome {
+            Outcome::Promoted { .. } => self.done.promoted += 1,
+            Outcome::Demoted { freed, .. } => {
+                self.done.split += 1;
+                self.done.partial += u64::from(decision.motive == Motive::PartiallyMapped);
+                self.done.freed_pages += u64::from(*freed);
+            }
+            Outcome::Skipped { reason, .. } | Outcome::Failed { reason, .. } => {
+                *self.done.refused.entry(*reason).or_default() += 1;
+            }
+            Outcome::Withheld { .. } => {}
+        }
+    }
+}
