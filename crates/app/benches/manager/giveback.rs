@@ -212,7 +212,8 @@ impl Deeds {
     }
 }
 
-/// Runs every variant once per repetition, in an order that rotates, and prints the table.
+/// Runs every variant once per repetition, in an order that rotates, and prints the table. A run
+/// that fails leaves a gap, and is an error after everything else.
 fn compare(
     variants: &[Variant],
     metrics: &[Metric],
@@ -220,16 +221,22 @@ fn compare(
 ) -> Done {
     let rounds = number("HUGEWISE_BENCH_ROUNDS", 5);
     let mut all: BTreeMap<&str, Vec<Values>> = BTreeMap::new();
+    let mut failed = Vec::new();
     for round in 0..rounds {
         for at in 0..variants.len() {
             let rotated = (at + usize::try_from(round)?) % variants.len();
             let variant = &variants[rotated];
             eprintln!("repetition {} of {rounds}: {}", round + 1, variant.name);
-            all.entry(variant.name).or_default().push(one(variant, round)?);
+            let values = one(variant, round).unwrap_or_else(|error| {
+                failed.push(format!("{}, repetition {}: {error}", variant.name, round + 1));
+                Values::new()
+            });
+            all.entry(variant.name).or_default().push(values);
         }
     }
     table(variants, metrics, &all);
-    Ok(())
+    failed.iter().for_each(|what| println!("Failed: {what}\n"));
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
 /// One row per metric: median [min..max] and the median ratio to `never` of the same repetition.
@@ -255,7 +262,8 @@ fn cell(name: &str, metric: &str, digits: usize, all: &BTreeMap<&str, Vec<Values
         .iter()
         .flat_map(|never| never.iter().zip(own))
         .filter_map(|(never, own)| Some(own.get(metric)? / never.get(metric)?))
-        .filter(|ratio| ratio.is_finite())
+        // What is missing of the whole machine's memory may be negative: others give some back.
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         .collect();
     median(&ratios).map_or(shown.clone(), |ratio| format!("{shown} ({ratio:.2} x)"))
 }

@@ -188,6 +188,7 @@ impl Subject {
 pub(crate) fn run() -> Done {
     let only = std::env::var("HUGEWISE_BENCH_SUBJECTS").ok();
     let chosen = variants(&["never", "always", "always409", "guard"])?;
+    let mut failed = Vec::new();
     for subject in Subject::all() {
         if only.as_ref().is_some_and(|only| only.split(',').all(|name| name != subject.name)) {
             continue;
@@ -195,10 +196,13 @@ pub(crate) fn run() -> Done {
         println!("### {}\n\n`{}`\n", subject.name, subject.command_line());
         match subject.missing() {
             Some(why) => println!("Skipped: {why}.\n"),
-            None => compare(&chosen, &METRICS, |variant, _| one(&subject, variant))?,
+            None => {
+                let done = compare(&chosen, &METRICS, |variant, _| one(&subject, variant));
+                failed.extend(done.err().map(|error| format!("{}: {error}", subject.name)));
+            }
         }
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ").into()) }
 }
 
 fn one(subject: &Subject, variant: &Variant) -> Result<Values> {
