@@ -68,9 +68,12 @@ pub(crate) fn run() -> Done {
             deed("failed", 0),
             deed("manager CPU s", 2),
         );
+    }
+    for (name, runs) in &all {
         let late = runs.iter().filter(|run| run.seconds.is_none()).count();
         if late > 0 {
-            println!("\n{late} of {} did not end within {} s.\n", runs.len(), LIMIT.as_secs());
+            let (all, limit) = (runs.len(), LIMIT.as_secs());
+            println!("\n{name}: {late} of {all} did not end within {limit} s.");
         }
     }
     tails(guard)
@@ -103,14 +106,21 @@ fn recover(guard: &Variant, mib: u64, arguments: &[&str]) -> Result<Recovered> {
     for offset in (0..mib).step_by(2) {
         lines.ask(&format!("drop {offset} {DROPPED_KIB}"))?;
     }
-    let before = held(&program)?;
+    let charged = || program.usage().ok_or("this needs the memory cgroup, version 1");
+    let full = charged()?;
+    let held_mib = full - program.rss()?;
+    if held_mib < mib as f64 / 4.0 {
+        return Err(format!("only {held_mib:.0} MiB are held: nothing to give back").into());
+    }
+    // What is charged, not what is charged and not mapped: khugepaged would fill the gaps.
+    let wanted = full - held_mib * (1.0 - LEFT_PERCENT / 100.0);
     let began = Instant::now();
     let mut beside = Beside::start(guard, program.pid(), arguments)?;
     let mut seconds = None;
     while seconds.is_none() && began.elapsed() < LIMIT {
         std::thread::sleep(Duration::from_millis(20));
         beside.check()?;
-        if held(&program)? * 100.0 < before * LEFT_PERCENT {
+        if charged()? <= wanted {
             seconds = Some(began.elapsed().as_secs_f64());
         }
     }
@@ -120,13 +130,7 @@ fn recover(guard: &Variant, mib: u64, arguments: &[&str]) -> Result<Recovered> {
     }
     let mut values = Values::new();
     beside.stop(&mut values)?;
-    Ok(Recovered { held_mib: before, seconds, values })
-}
-
-/// Memory that is charged and not mapped, MiB.
-fn held(program: &Program) -> Result<f64> {
-    let group = program.usage().ok_or("this needs the memory cgroup, version 1")?;
-    Ok((group - program.rss()?).max(0.0))
+    Ok(Recovered { held_mib, seconds, values })
 }
 
 /// Latencies by what was timed.
