@@ -1,15 +1,22 @@
 //! `make bench`: what hugewise costs and gains, as ratios against named baselines of the same run.
 //!
-//! `cargo bench -p hugewise -- NAME...` runs some of: `scan`, `convergence`, `rest`, `tail`.
+//! `cargo bench -p hugewise -- NAME...` runs some of: `scan`, `convergence`, `rest`, `tail`,
+//! `giveback` (Redis deletes most of its keys), `bloat` (programs that use little of what they
+//! touched), `recovery` (how fast held memory comes back).
 //! Sizes and rounds follow `HUGEWISE_BENCH_GIB` (convergence, default 4),
-//! `HUGEWISE_BENCH_REST_GIB` (default 16) and `HUGEWISE_BENCH_ROUNDS` (default 5 for scan and
-//! tail). Memory is warmed first: a throwaway process touches as much and gives it back right
-//! before. Every kernel setting that a variant needs goes through the trail and comes back.
+//! `HUGEWISE_BENCH_REST_GIB` (default 16) and `HUGEWISE_BENCH_ROUNDS` (default 5 for scan, tail
+//! and the last three). Those three also know `HUGEWISE_BENCH_VARIANTS` and
+//! `HUGEWISE_BENCH_SUBJECTS` (names with commas between), `HUGEWISE_BENCH_KEYS`, `_BLOAT_MIB`,
+//! `_HOLD_MIB`, and in seconds `_SETTLE`, `_WATCH` and `_SECONDS` of load. Memory of the others is
+//! warmed first: a throwaway process touches as much and gives it back right before. Every kernel
+//! setting that a variant needs goes through the trail and comes back.
 
 #![forbid(unsafe_code)]
 
 #[path = "manager/convergence.rs"]
 mod convergence;
+#[path = "manager/giveback.rs"]
+mod giveback;
 #[path = "manager/rest.rs"]
 mod rest;
 #[path = "manager/scan.rs"]
@@ -28,14 +35,18 @@ type Named = (&'static str, fn() -> Done);
 fn main() -> Done {
     // cargo passes '--bench'; names are what is left.
     let names: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let all: [Named; 4] = [
+    let all: [Named; 7] = [
         ("scan", scan::run),
         ("convergence", convergence::run),
         ("rest", rest::run),
         ("tail", tail::run),
+        ("giveback", giveback::run_redis),
+        ("bloat", giveback::run_programs),
+        ("recovery", giveback::run_recovery),
     ];
     if let Some(unknown) = names.iter().find(|n| all.iter().all(|(name, _)| name != n)) {
-        return Err(format!("no benchmark '{unknown}': scan, convergence, rest, tail").into());
+        let known = all.map(|(name, _)| name).join(", ");
+        return Err(format!("no benchmark '{unknown}': {known}").into());
     }
     if !rustix::process::geteuid().is_root() {
         return Err("the benchmarks need root".into());
