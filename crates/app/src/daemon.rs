@@ -8,6 +8,7 @@ use hugewise_core::ownership;
 use hugewise_core::record::Record;
 use hugewise_core::status;
 use hugewise_core::units::{Ns, ProcId};
+use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail};
 use std::path::Path;
@@ -45,17 +46,17 @@ impl Sink for FileSink {
 }
 
 impl FileSink {
-    /// In mode `guard`, once khugepaged undoes what is given back. A failed write is tried again
-    /// in the next tick.
+    /// In mode `guard`, once khugepaged undoes what is given back. Tried once.
     fn hold_khugepaged_back(&mut self, manager: &Manager) {
-        let Some(settings) = self.settings.as_mut().filter(|s| !s.held_back) else { return };
         let filled = manager.state.totals.filled;
-        let wanted = ownership::hold_khugepaged_back(&manager.config, manager.mode, filled);
-        if let Some(wanted) = wanted
-            && let Err(error) = settings.take(&[wanted], &mut self.journal).inspect(|()| {
-                settings.held_back = true;
-            })
-        {
+        let Some(settings) = self.settings.as_mut().filter(|s| !s.held_back) else { return };
+        if manager.mode != Mode::Guard || filled < ownership::FILLED {
+            return;
+        }
+        settings.held_back = true;
+        let files = machine::thp_files(&Root::live(), manager.state.geometry);
+        let wanted = ownership::hold_khugepaged_back(&manager.config, Mode::Guard, &files, filled);
+        if let Err(error) = settings.take(wanted.as_slice(), &mut self.journal) {
             eprintln!("hugewise: khugepaged is not held back: {error:#}");
         }
     }

@@ -21,6 +21,8 @@ pub struct ThpFiles {
     pub per_size_dir: String,
     /// `defrag`.
     pub defrag: Option<String>,
+    /// `khugepaged/max_ptes_none`.
+    pub max_ptes_none: Option<u32>,
 }
 
 /// One wanted setting.
@@ -71,9 +73,14 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
     }
     let mut want = |file: String, value: String, why| all.push(Wanted { file, value, why });
     let file_none = format!("{THP_DIR}/khugepaged/max_ptes_none");
+    // What the operator made stricter stays.
+    let lower = |none: u32| files.max_ptes_none.is_none_or(|now| now > none);
     if mode == Mode::Guard {
-        let none = config.settings.guard_max_ptes_none.to_string();
-        want(file_none, none, "arms the kernel's own shrinker, and bounds what khugepaged wastes");
+        let none = config.settings.guard_max_ptes_none;
+        if lower(none) {
+            let why = "arms the kernel's own shrinker, and bounds what khugepaged wastes";
+            want(file_none, none.to_string(), why);
+        }
         if files.defrag.as_deref() == Some("always") {
             let why = "faults of those who did not ask must not compact memory";
             want(format!("{THP_DIR}/defrag"), "defer+madvise".into(), why);
@@ -85,8 +92,10 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
         let file = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
         want(file, PARKED_MS.to_string(), "hugewise promotes instead of khugepaged");
     }
-    let none = config.settings.max_ptes_none.to_string();
-    want(file_none, none, "khugepaged must not fill regions with air");
+    let none = config.settings.max_ptes_none;
+    if lower(none) {
+        want(file_none, none.to_string(), "khugepaged must not fill regions with air");
+    }
     if thp == ThpMode::Always {
         want(file, "madvise".into(), "faults hand out base pages");
     }
@@ -104,12 +113,15 @@ pub const FILLED: u64 = 8;
 /// What `guard` writes once khugepaged undoes what it does: khugepaged may then fill only regions
 /// that hugewise would promote as well. `None` while there is no need.
 #[must_use]
-pub fn hold_khugepaged_back(config: &Config, mode: Mode, filled: u64) -> Option<Wanted> {
+pub fn hold_khugepaged_back(
+    config: &Config,
+    mode: Mode,
+    files: &ThpFiles,
+    filled: u64,
+) -> Option<Wanted> {
     let settings = &config.settings;
-    let needed = mode == Mode::Guard
-        && settings.own
-        && filled >= FILLED
-        && settings.max_ptes_none < settings.guard_max_ptes_none;
+    let lower = files.max_ptes_none.is_none_or(|now| now > settings.max_ptes_none);
+    let needed = mode == Mode::Guard && settings.own && filled >= FILLED && lower;
     needed.then(|| Wanted {
         file: format!("{THP_DIR}/khugepaged/max_ptes_none"),
         value: settings.max_ptes_none.to_string(),
@@ -127,6 +139,7 @@ mod tests {
             per_size: per_size.map(Into::into),
             per_size_dir: "hugepages-2048kB".into(),
             defrag: Some("madvise".into()),
+            max_ptes_none: Some(511),
         }
     }
 
@@ -163,12 +176,24 @@ mod tests {
     }
 
     #[test]
+    fn a_stricter_max_ptes_none_stays() {
+        let strict = ThpFiles { max_ptes_none: Some(10), ..files("madvise", None) };
+        for mode in [Mode::Guard, Mode::Ingens] {
+            let wanted = wanted(&Config::default(), mode, &strict).expect("allowed");
+            assert!(wanted.iter().all(|w| !w.file.ends_with("max_ptes_none")), "{wanted:?}");
+        }
+    }
+
+    #[test]
     fn guard_holds_khugepaged_back_once_it_undoes_its_work() {
         let (config, guard) = (Config::default(), Mode::Guard);
-        assert_eq!(hold_khugepaged_back(&config, guard, FILLED - 1), None);
-        assert_eq!(hold_khugepaged_back(&config, Mode::Ingens, FILLED), None);
-        let wanted = hold_khugepaged_back(&config, guard, FILLED).expect("held back");
+        let mut files = files("always", None);
+        assert_eq!(hold_khugepaged_back(&config, guard, &files, FILLED - 1), None);
+        assert_eq!(hold_khugepaged_back(&config, Mode::Ingens, &files, FILLED), None);
+        let wanted = hold_khugepaged_back(&config, guard, &files, FILLED).expect("held back");
         assert_eq!(wanted.value, "51");
+        files.max_ptes_none = Some(10);
+        assert_eq!(hold_khugepaged_back(&config, guard, &files, FILLED), None);
     }
 
     #[test]

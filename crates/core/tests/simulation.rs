@@ -4,7 +4,7 @@
 
 use hugewise_core::config::{Config, Mode, Rule, RuleAction};
 use hugewise_core::engine::{Manager, TickEnd, World, tick};
-use hugewise_core::ownership::hold_khugepaged_back;
+use hugewise_core::ownership::{ThpFiles, hold_khugepaged_back};
 use hugewise_core::policy::select::Selection;
 use hugewise_core::replay::{Comparison, Recorder, Replay};
 use hugewise_core::sim::Sim;
@@ -48,7 +48,9 @@ fn run_mode(seed: u64, mode: Mode, change: impl Fn(&mut Sim, &mut Config)) -> Ru
     while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {
         // What the daemon does after each tick.
         let config = &manager.config;
-        if hold_khugepaged_back(config, mode, manager.state.totals.filled).is_some() {
+        let files = ThpFiles { max_ptes_none: Some(409), ..ThpFiles::default() };
+        let filled = manager.state.totals.filled;
+        if hold_khugepaged_back(config, mode, &files, filled).is_some() {
             world.sim.max_ptes_none = Some(51);
         }
     }

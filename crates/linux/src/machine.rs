@@ -76,6 +76,10 @@ pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
         top: choice("enabled"),
         per_size: choice(&format!("{per_size_dir}/enabled")),
         defrag: choice("defrag"),
+        max_ptes_none: root
+            .read_line(format!("{THP_DIR}/khugepaged/max_ptes_none"))
+            .ok()
+            .and_then(|text| text.trim().parse().ok()),
         per_size_dir,
     }
 }

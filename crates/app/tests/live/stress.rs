@@ -109,13 +109,14 @@ fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
         ensure!(all.contains("successful run completed"), "{all}");
         collapses += number(&status, "/promoted")?;
         println!("stress-ng: {collapses} collapses after {seconds} s; {:?}", shaker.done);
-        if collapses >= ENOUGH && shaker.done.split >= ENOUGH {
+        if collapses >= ENOUGH / 10 && shaker.done.split >= ENOUGH {
             break;
         }
     }
     let journaled = actions(&journal(&scratch)?, "promoted");
     println!("stress-ng: {journaled} collapses inside its memory");
-    ensure!(journaled == collapses && collapses >= ENOUGH, "{journaled} collapses only");
+    ensure!(journaled == collapses && collapses >= ENOUGH / 10, "{journaled} collapses only");
+    ensure!(shaker.done.promoted >= ENOUGH, "{:?}", shaker.done);
     ensure!(shaker.done.split >= ENOUGH, "{:?}", shaker.done);
     Ok(())
 }
