@@ -8,7 +8,6 @@ use hugewise_core::ownership;
 use hugewise_core::record::Record;
 use hugewise_core::status;
 use hugewise_core::units::{Ns, ProcId};
-use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail};
 use std::path::Path;
@@ -19,8 +18,6 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct FileSink {
     /// The journal.
     pub(crate) journal: Journal,
-    /// Kernel settings in force; `None` where this manager writes none.
-    pub(crate) settings: Option<OwnedSettings>,
     /// What the control socket gives.
     pub(crate) status: Arc<Mutex<String>>,
     /// `--dry-run`.
@@ -35,7 +32,6 @@ impl Sink for FileSink {
     }
 
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
-        self.hold_khugepaged_back(manager);
         self.journal.flush();
         let status = status::manager(manager, self.dry_run, at);
         if let (Ok(json), Ok(mut shared)) = (serde_json::to_string(&status), self.status.lock()) {
@@ -45,29 +41,10 @@ impl Sink for FileSink {
     }
 }
 
-impl FileSink {
-    /// In mode `guard`, once khugepaged undoes what is given back. Tried once.
-    fn hold_khugepaged_back(&mut self, manager: &Manager) {
-        let filled = manager.state.totals.filled;
-        let Some(settings) = self.settings.as_mut().filter(|s| !s.held_back) else { return };
-        if manager.mode != Mode::Guard || filled < ownership::FILLED {
-            return;
-        }
-        settings.held_back = true;
-        let files = machine::thp_files(&Root::live(), manager.state.geometry);
-        let wanted = ownership::hold_khugepaged_back(&manager.config, Mode::Guard, &files, filled);
-        if let Err(error) = settings.take(wanted.as_slice(), &mut self.journal) {
-            eprintln!("hugewise: khugepaged is not held back: {error:#}");
-        }
-    }
-}
-
 /// Kernel settings that this manager changed; dropping it puts them back, also on a panic.
 pub(crate) struct OwnedSettings {
     trail: Trail,
     restored: bool,
-    /// khugepaged was seen to fill regions that are too empty, and may not any more.
-    held_back: bool,
 }
 
 impl OwnedSettings {
@@ -78,7 +55,7 @@ impl OwnedSettings {
         journal: &mut Journal,
     ) -> anyhow::Result<Self> {
         let trail = Trail::open(root.clone(), state_dir)?;
-        let mut settings = Self { trail, restored: false, held_back: false };
+        let mut settings = Self { trail, restored: false };
         if !settings.trail.entries().is_empty() {
             eprintln!("hugewise: an earlier manager did not end properly: its settings go back");
             settings.put_back(journal);

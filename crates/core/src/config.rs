@@ -242,11 +242,14 @@ impl Default for Scan {
 pub struct Settings {
     /// Change the files that the mode owns (DESIGN section 5), through the trail. Default true.
     pub own: bool,
-    /// `khugepaged/max_ptes_none` in mode `ingens`, and in mode `guard` once khugepaged has filled
-    /// regions that are too empty. Default 51 = 512 x (1 - 0.90).
+    /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher. Default 51 =
+    /// 512 x (1 - 0.90).
     pub max_ptes_none: u32,
-    /// `khugepaged/max_ptes_none` in mode `guard`. Default 409: arms the kernel's own shrinker
-    /// for huge pages that are less than a fifth used (Linux 6.12, papers.md 3.12).
+    /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that
+    /// khugepaged does not refill what is given back: with 409, as others recommend
+    /// (papers.md 3.12), Redis stayed at 1.9 times its size after a deletion. Any value below 511
+    /// also arms the kernel's own shrinker for huge pages with more zero pages than that
+    /// (Linux 6.12).
     pub guard_max_ptes_none: u32,
     /// Park khugepaged (scan sleep at its maximum) in mode `ingens`. Default true.
     pub park_khugepaged: bool,
@@ -254,7 +257,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { own: true, max_ptes_none: 51, guard_max_ptes_none: 409, park_khugepaged: true }
+        Self { own: true, max_ptes_none: 51, guard_max_ptes_none: 51, park_khugepaged: true }
     }
 }
 

@@ -78,7 +78,7 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
     if mode == Mode::Guard {
         let none = config.settings.guard_max_ptes_none;
         if lower(none) {
-            let why = "arms the kernel's own shrinker, and bounds what khugepaged wastes";
+            let why = "khugepaged must not refill what is given back; arms the kernel's shrinker";
             want(file_none, none.to_string(), why);
         }
         if files.defrag.as_deref() == Some("always") {
@@ -104,29 +104,6 @@ pub fn wanted(config: &Config, mode: Mode, files: &ThpFiles) -> Result<Vec<Wante
         want(file, "madvise".into(), "faults must not compact memory");
     }
     Ok(all)
-}
-
-/// Regions that khugepaged filled below the threshold, from which on `guard` holds it back: as
-/// many as one of its default scans covers (`pages_to_scan` 4096, Linux 6.18 mm/khugepaged.c).
-pub const FILLED: u64 = 8;
-
-/// What `guard` writes once khugepaged undoes what it does: khugepaged may then fill only regions
-/// that hugewise would promote as well. `None` while there is no need.
-#[must_use]
-pub fn hold_khugepaged_back(
-    config: &Config,
-    mode: Mode,
-    files: &ThpFiles,
-    filled: u64,
-) -> Option<Wanted> {
-    let settings = &config.settings;
-    let lower = files.max_ptes_none.is_none_or(|now| now > settings.max_ptes_none);
-    let needed = mode == Mode::Guard && settings.own && filled >= FILLED && lower;
-    needed.then(|| Wanted {
-        file: format!("{THP_DIR}/khugepaged/max_ptes_none"),
-        value: settings.max_ptes_none.to_string(),
-        why: "khugepaged makes regions huge that are too empty, and undoes what guard gives back",
-    })
 }
 
 #[cfg(test)]
@@ -171,7 +148,7 @@ mod tests {
         let wanted = wanted(&Config::default(), Mode::Guard, &always).expect("allowed");
         let short = |w: &Wanted| (w.file.replace(THP_DIR, ""), w.value.clone());
         let written: Vec<_> = wanted.iter().map(short).collect();
-        let expected = [("/khugepaged/max_ptes_none", "409"), ("/defrag", "defer+madvise")];
+        let expected = [("/khugepaged/max_ptes_none", "51"), ("/defrag", "defer+madvise")];
         assert_eq!(written, expected.map(|(file, value)| (file.into(), value.into())));
     }
 
@@ -182,18 +159,6 @@ mod tests {
             let wanted = wanted(&Config::default(), mode, &strict).expect("allowed");
             assert!(wanted.iter().all(|w| !w.file.ends_with("max_ptes_none")), "{wanted:?}");
         }
-    }
-
-    #[test]
-    fn guard_holds_khugepaged_back_once_it_undoes_its_work() {
-        let (config, guard) = (Config::default(), Mode::Guard);
-        let mut files = files("always", None);
-        assert_eq!(hold_khugepaged_back(&config, guard, &files, FILLED - 1), None);
-        assert_eq!(hold_khugepaged_back(&config, Mode::Ingens, &files, FILLED), None);
-        let wanted = hold_khugepaged_back(&config, guard, &files, FILLED).expect("held back");
-        assert_eq!(wanted.value, "51");
-        files.max_ptes_none = Some(10);
-        assert_eq!(hold_khugepaged_back(&config, guard, &files, FILLED), None);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 use hugewise_core::config::{Config, Mode, Rule, RuleAction};
 use hugewise_core::engine::{Manager, TickEnd, World, tick};
-use hugewise_core::ownership::{ThpFiles, hold_khugepaged_back};
 use hugewise_core::policy::select::Selection;
 use hugewise_core::replay::{Comparison, Recorder, Replay};
 use hugewise_core::sim::Sim;
@@ -45,15 +44,7 @@ fn run_mode(seed: u64, mode: Mode, change: impl Fn(&mut Sim, &mut Config)) -> Ru
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection::default(), now);
     let mut auditor = world.auditor();
-    while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {
-        // What the daemon does after each tick.
-        let config = &manager.config;
-        let files = ThpFiles { max_ptes_none: Some(409), ..ThpFiles::default() };
-        let filled = manager.state.totals.filled;
-        if hold_khugepaged_back(config, mode, &files, filled).is_some() {
-            world.sim.max_ptes_none = Some(51);
-        }
-    }
+    while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {}
     let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
     assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
     let Checked { promoted, demoted, actions, .. } = world;

@@ -93,14 +93,6 @@ pub enum TrailError {
         /// What the system says.
         error: io::Error,
     },
-    /// Somebody else has changed a setting since this trail did.
-    #[error("'{file}' is '{found}' now, which somebody else wrote: left alone")]
-    Foreign {
-        /// Path below the root.
-        file: String,
-        /// What it is now.
-        found: String,
-    },
     /// A setting cannot be written.
     #[error("cannot write '{value}' to '{file}': {error}")]
     Write {
@@ -181,10 +173,6 @@ impl Trail {
         let old = self.value(file)?;
         if old == value {
             return Ok(None);
-        }
-        let own = |entry: &&Entry| entry.file == file && entry.boot_id == self.boot_id;
-        if self.entries.iter().rev().find(own).is_some_and(|last| last.new != old) {
-            return Err(TrailError::Foreign { file: file.into(), found: old });
         }
         self.note(file, &old, value)?;
         self.write_watched(file, value)?;

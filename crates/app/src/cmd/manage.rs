@@ -76,9 +76,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
     let progress = if std::io::stderr().is_terminal() && !global.json { show } else { |_: &_| {} };
-    let kept = settings.filter(|_| !args.keep_settings);
-    let mut sink =
-        FileSink { journal, settings: kept, status: shared, dry_run: args.dry_run, progress };
+    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match record {
@@ -88,7 +86,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
-    finish(global, &manager, sink, why, end)
+    finish(global, &manager, sink, settings, why, end)
 }
 
 fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
@@ -129,10 +127,10 @@ fn finish(
     global: &Global,
     manager: &Manager,
     mut sink: FileSink,
+    settings: Option<OwnedSettings>,
     why: &str,
     end: Ns,
 ) -> anyhow::Result<u8> {
-    let settings = sink.settings.take();
     let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
     let not_restored = settings.map(put_back).unwrap_or_default();
     let totals = manager.state.totals.clone();
