@@ -21,6 +21,10 @@ use std::io::{ErrorKind, IsTerminal};
 /// Cells a line that fit 80 columns.
 const CELLS: usize = 64;
 
+/// What a reader should know about figures of `--sample`.
+const SAMPLED: &str = "samples of this process's memory were read: 32 base pages of every huge \
+                       page; amounts of zeros are estimates";
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
@@ -29,7 +33,7 @@ pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<u8> {
         "'{}' is a captured tree and has no page tables: 'map' needs the live machine",
         global.root.display()
     );
-    let map = look(&root, args.pid)?;
+    let map = look(&root, args.pid, args.sample)?;
     if let Some(path) = &args.svg {
         std::fs::write(path, svg::render(&map))
             .with_context(|| format!("cannot write '{}'", path.display()))?;
@@ -54,7 +58,7 @@ fn charset() -> Charset {
     if locale.contains("utf-8") || locale.contains("utf8") { Charset::Utf8 } else { Charset::Ascii }
 }
 
-fn look(root: &Root, pid: u32) -> anyhow::Result<Map> {
+fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     let mut world = Live::observer(root.clone());
     let ask = Ask { machine: true, processes: true, ..Ask::default() };
     let seen = world.observe(&ask);
@@ -80,7 +84,14 @@ fn look(root: &Root, pid: u32) -> anyhow::Result<Map> {
     if let Some(reason) = refused {
         anyhow::bail!("cannot look at the pages of process {pid}: {}", look::sentence(reason));
     }
-    Ok(picture(&process, geometry, &mappings, &regions, open.get(&process.id).copied()))
+    let open = open.get(&process.id).copied();
+    let unsampled = sample.then(|| look::sample(&mut world, process.id, &mut regions));
+    let mut map = picture(&process, geometry, &mappings, &regions, open);
+    if let Some(unsampled) = unsampled {
+        map.notes.push(SAMPLED.to_owned());
+        map.missing.extend(unsampled);
+    }
+    Ok(map)
 }
 
 fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<process::Mapping>> {
@@ -122,7 +133,8 @@ fn picture(
             swapped: region.swapped,
             huge: region.huge,
             shared: region.shared,
-            partially_mapped: region.partially_mapped(),
+            held: region.held,
+            zeros: region.zeros,
         });
         drawn.push(Mapping {
             label: mapping.label.clone(),
