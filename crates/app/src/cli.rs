@@ -46,7 +46,7 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// What this kernel and these privileges allow, and what hugewise does without the rest
     Doctor,
-    /// The whole loop on a bundled workload, against THP 'never' and 'always', in about a minute
+    /// The whole loop on a bundled workload, against THP 'never' and 'always', in two minutes
     Try(TryArgs),
     /// Huge pages of the machine and of its largest processes; what holds a running manager back
     Status(StatusArgs),
