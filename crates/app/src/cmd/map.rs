@@ -3,6 +3,7 @@
 use crate::cli::{Global, MapArgs};
 use crate::cmd::look;
 use crate::exit;
+use crate::view::bloat::NOT_LOOKED_FOR;
 use crate::view::map::{self, Charset, Style};
 use crate::view::paint::Paint;
 use crate::view::space::{Cell, Map, Mapping, NotDrawn};
@@ -150,7 +151,11 @@ fn picture(
     }
     let disabled = process.thp_disabled == Some(true);
     let reason = SkipReason::ThpDisabledByProgram;
-    let notes = disabled.then(|| look::sentence(reason)).into_iter().collect();
+    let mut notes: Vec<_> = disabled.then(|| look::sentence(reason)).into_iter().collect();
+    let mut cells = drawn.iter().flat_map(|mapping: &Mapping| &mapping.cells);
+    if cells.any(|cell| cell.populated > 0 && cell.held().is_none()) {
+        notes.push(NOT_LOOKED_FOR.to_owned());
+    }
     let (pid, name) = (process.id.pid, process.name.clone());
     Map { pid, name, geometry, mappings: drawn, not_drawn, notes, missing }
 }

@@ -1,21 +1,35 @@
 //! Waste by process and by cgroup, as `hugewise status` shows it.
 
-use crate::view::fields::{BLOAT, TARGET};
+use crate::view::fields::{self, BLOAT, TARGET};
 use crate::view::paint::Paint;
 use crate::view::status::{View, cell, heading};
 use crate::view::text::{self, printable};
 use hugewise_core::status::{CgroupStatus, TargetStatus};
 use hugewise_core::units::Bytes;
 
+/// Said where nobody could look for partially mapped blocks.
+pub(crate) const NOT_LOOKED_FOR: &str =
+    "whether partially mapped blocks are held is unknown: needs CAP_SYS_ADMIN to see page frames";
+
 /// Processes that waste something, or may: where it comes from, and what was given back.
 pub(super) fn processes(view: &View, paint: Paint) -> String {
     let concerned =
         |target: &&TargetStatus| target.scanned && (!target.bloat.is_empty() || target.demoted > 0);
     let concerned: Vec<_> = view.processes.iter().filter(concerned).collect();
-    if concerned.is_empty() {
+    let blind =
+        |target: &TargetStatus| target.scanned && fields::partially_mapped(target).is_none();
+    let note = match view.processes.iter().any(blind) {
+        true => text::wrap("  ", NOT_LOOKED_FOR),
+        false => String::new(),
+    };
+    if concerned.is_empty() && note.is_empty() {
         return String::new();
     }
     let mut out = heading("BLOAT", "memory that huge pages hold and nobody uses", paint);
+    out.push_str(&note);
+    if concerned.is_empty() {
+        return out;
+    }
     let fields = || TARGET.iter().take(2).chain(BLOAT);
     let headings: Vec<_> = fields().map(|field| cell(field, field.heading)).collect();
     out.push_str(&format!("{}\n", headings.join(" ")));

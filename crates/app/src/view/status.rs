@@ -431,6 +431,8 @@ mod tests {
         let shown = json(&View { processes: vec![blind.clone()], ..sample() });
         assert!(shown["processes"][0]["known_bloat"].is_null());
         assert!(shown["processes"][0]["bloat"]["partially_mapped"].is_null());
+        let view = View { processes: vec![blind.clone()], ..sample() };
+        assert!(render(&view, Paint::plain()).contains("blocks are held is unknown"));
         let all_huge = TargetStatus { huge: blind.populated, ..blind };
         assert_eq!(fields::known_bloat(&all_huge), Some(Bytes(0)));
     }
