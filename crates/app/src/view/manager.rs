@@ -60,7 +60,7 @@ fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
     let mut out = line("Known bloat", &known(&manager.bloat));
     let unknown = manager.bloat.unknown;
     let unknown = match unknown {
-        Bytes(0) => "of nothing".to_owned(),
+        Bytes(0) => "none".to_owned(),
         _ => format!("of {unknown} in huge pages that somebody else made"),
     };
     out.push_str(&line("Use unknown", &unknown));
