@@ -46,7 +46,7 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// What this kernel and these privileges allow, and what hugewise does without the rest
     Doctor,
-    /// The whole loop on a bundled workload, against THP 'never' and 'always', in about a minute
+    /// The whole loop on a bundled workload, against THP 'never' and 'always', in two minutes
     Try(TryArgs),
     /// Huge pages of the machine and of its largest processes; what holds a running manager back
     Status(StatusArgs),
@@ -111,6 +111,12 @@ pub(crate) struct MapArgs {
     /// Cells a line (default: what fits the terminal, at most 64)
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<usize>,
+    /// Read samples of the process's memory: how much of its huge pages is zeros
+    ///
+    /// Reads 32 of 512 base pages of every huge region. Only whether a page is all zeros is
+    /// looked at, and nothing of it is kept.
+    #[arg(long)]
+    pub(crate) sample: bool,
 }
 
 /// How to find a running manager.

@@ -2,7 +2,7 @@
 
 use hugewise_core::engine::World;
 use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{Ask, ScanAsk, ScanEnd, ScanReport};
+use hugewise_core::snapshot::{Ask, LookAsk, RegionSample, ScanAsk, ScanEnd, ScanReport};
 use hugewise_core::units::{Addr, Ns, ProcId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -40,6 +40,45 @@ pub(super) fn scan(
         }
     }
     open
+}
+
+/// Regions whose contents are sampled before the clock is looked at again.
+const SAMPLES: usize = 64;
+
+/// Samples the contents of all huge ones among `regions`, as long as time is left; what was seen
+/// meanwhile replaces what was known. Returns sentences about those that stay unknown.
+pub(super) fn sample(
+    world: &mut impl World,
+    target: ProcId,
+    regions: &mut [RegionSample],
+) -> Vec<String> {
+    let end = world.now() + PATIENCE;
+    let mut refused = BTreeSet::new();
+    let mut huge: Vec<_> = regions.iter_mut().filter(|region| region.huge).collect();
+    let mut open = huge.len();
+    for some in huge.chunks_mut(SAMPLES) {
+        if world.now() >= end {
+            let what = format!("time was up before {open} huge pages were sampled");
+            return vec![what];
+        }
+        let looks = some.iter().map(|region| LookAsk {
+            target,
+            region: region.at,
+            mapping: region.mapping,
+            sample: true,
+        });
+        let ask = Ask { targets: vec![target], looks: looks.collect(), ..Ask::default() };
+        let seen = world.observe(&ask);
+        for (region, report) in some.iter_mut().zip(seen.looks) {
+            refused.extend(report.refused);
+            if let Some(now) = report.region {
+                **region = now;
+            }
+        }
+        open -= some.len();
+    }
+    let sentence = |reason| format!("huge pages that could not be sampled: {}", sentence(reason));
+    refused.into_iter().map(sentence).collect()
 }
 
 /// A reason as a sentence with what can be done about it.

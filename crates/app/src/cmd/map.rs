@@ -3,6 +3,7 @@
 use crate::cli::{Global, MapArgs};
 use crate::cmd::look;
 use crate::exit;
+use crate::view::bloat::NOT_LOOKED_FOR;
 use crate::view::map::{self, Charset, Style};
 use crate::view::paint::Paint;
 use crate::view::space::{Cell, Map, Mapping, NotDrawn};
@@ -21,6 +22,10 @@ use std::io::{ErrorKind, IsTerminal};
 /// Cells a line that fit 80 columns.
 const CELLS: usize = 64;
 
+/// What a reader should know about figures of `--sample`.
+const SAMPLED: &str = "samples of this process's memory were read: 32 base pages of every huge \
+                       page; amounts of zeros are estimates";
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
@@ -29,7 +34,7 @@ pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<u8> {
         "'{}' is a captured tree and has no page tables: 'map' needs the live machine",
         global.root.display()
     );
-    let map = look(&root, args.pid)?;
+    let map = look(&root, args.pid, args.sample)?;
     if let Some(path) = &args.svg {
         std::fs::write(path, svg::render(&map))
             .with_context(|| format!("cannot write '{}'", path.display()))?;
@@ -54,7 +59,7 @@ fn charset() -> Charset {
     if locale.contains("utf-8") || locale.contains("utf8") { Charset::Utf8 } else { Charset::Ascii }
 }
 
-fn look(root: &Root, pid: u32) -> anyhow::Result<Map> {
+fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     let mut world = Live::observer(root.clone());
     let ask = Ask { machine: true, processes: true, ..Ask::default() };
     let seen = world.observe(&ask);
@@ -80,7 +85,14 @@ fn look(root: &Root, pid: u32) -> anyhow::Result<Map> {
     if let Some(reason) = refused {
         anyhow::bail!("cannot look at the pages of process {pid}: {}", look::sentence(reason));
     }
-    Ok(picture(&process, geometry, &mappings, &regions, open.get(&process.id).copied()))
+    let open = open.get(&process.id).copied();
+    let unsampled = sample.then(|| look::sample(&mut world, process.id, &mut regions));
+    let mut map = picture(&process, geometry, &mappings, &regions, open);
+    if let Some(unsampled) = unsampled {
+        map.notes.push(SAMPLED.to_owned());
+        map.missing.extend(unsampled);
+    }
+    Ok(map)
 }
 
 fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<process::Mapping>> {
@@ -122,7 +134,8 @@ fn picture(
             swapped: region.swapped,
             huge: region.huge,
             shared: region.shared,
-            partially_mapped: region.partially_mapped(),
+            held: region.held,
+            zeros: region.zeros,
         });
         drawn.push(Mapping {
             label: mapping.label.clone(),
@@ -138,7 +151,11 @@ fn picture(
     }
     let disabled = process.thp_disabled == Some(true);
     let reason = SkipReason::ThpDisabledByProgram;
-    let notes = disabled.then(|| look::sentence(reason)).into_iter().collect();
+    let mut notes: Vec<_> = disabled.then(|| look::sentence(reason)).into_iter().collect();
+    let mut cells = drawn.iter().flat_map(|mapping: &Mapping| &mapping.cells);
+    if cells.any(|cell| cell.populated > 0 && cell.held().is_none()) {
+        notes.push(NOT_LOOKED_FOR.to_owned());
+    }
     let (pid, name) = (process.id.pid, process.name.clone());
     Map { pid, name, geometry, mappings: drawn, not_drawn, notes, missing }
 }

@@ -163,7 +163,13 @@ fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_core::units::Addr
 fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
     let known = manager.map_or(&[][..], |manager| &manager.targets);
     for process in processes {
-        let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else { continue };
+        let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else {
+            // Whoever looks once cannot tell that more is about to be dropped.
+            if let Some(n) = process.kept.remove(&SkipReason::Settling) {
+                *process.kept.entry(SkipReason::Scheduled).or_default() += n;
+            }
+            continue;
+        };
         process.limit = theirs.limit;
         process.promoted = theirs.promoted;
         process.demoted = theirs.demoted;

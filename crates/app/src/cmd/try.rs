@@ -12,7 +12,7 @@ use hugewise_core::parse::size;
 use hugewise_core::units::{Bytes, Geometry};
 use hugewise_linux::root::Root;
 
-/// The default size: enough that base pages do not fit into any TLB, and a minute in all.
+/// The default size: enough that base pages do not fit into any TLB, and two minutes in all.
 const SIZE_MAX: Bytes = Bytes::mib(512);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
@@ -25,7 +25,7 @@ pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<u8> {
     if args.rounds == 0 {
         return Err(exit::coded(exit::USAGE, "--rounds is at least 1"));
     }
-    // Now, not after a minute: a report that cannot be written wastes the run.
+    // Now, not after two minutes: a report that cannot be written wastes the run.
     let report = std::fs::OpenOptions::new().append(true).create(true).open(&args.report);
     report.with_context(|| format!("cannot write {}", args.report.display()))?;
     let simulated = obstacle(args, &root, &environment, size);

@@ -3,9 +3,9 @@
 mod plots;
 mod svg;
 
-use crate::trial::protocol::{BATCH, Variant};
+use crate::trial::protocol::{BATCH, FREED_PIECE, Variant};
 use crate::trial::table::simulated;
-use crate::trial::verdict::{Figures, Verdict, duration};
+use crate::trial::verdict::{Figures, Verdict, duration, mib};
 use crate::trial::{Tail, Trial, schedule};
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Bytes;
@@ -34,6 +34,7 @@ pub(crate) fn page(trial: &Trial, verdict: &Verdict) -> anyhow::Result<String> {
     if trial.simulated.is_none() {
         push_tails(&mut out, &verdict.figures);
     }
+    push_freeing(&mut out, trial, &verdict.figures);
     out.push_str("<h2>Not shown by this run</h2>\n");
     push_list(&mut out, &verdict.limits);
     push_environment(&mut out, trial);
@@ -101,6 +102,7 @@ fn push_plots(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
         ("Memory", plots::memory(figures)),
         ("First touch of a page during the fill", plots::first_touch(figures)),
         ("Huge pages while hugewise works", plots::coverage(trial)),
+        ("Memory when most of it is freed in pieces", plots::freeing(figures)),
     ];
     out.push_str("<h2>Pictures</h2>\n<div class=\"plots\">\n");
     for (caption, plot) in plots {
@@ -135,6 +137,31 @@ fn push_tails(out: &mut String, figures: &[Figures; 3]) {
             push(row.variant, ", promoting", &row.promoting);
         }
         push(row.variant, ", at rest", &row.quiet);
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
+    let Some(freeing) = trial.rows.iter().find_map(|row| row.freeing.as_ref()) else { return };
+    let heads = ["Before", "Right after", "Settled", "Huge pages split"];
+    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
+    let _ = writeln!(
+        out,
+        "<h2>Memory given back</h2>\n<p>At the end of the last round the workload frees {} % of \
+         its memory, in random pieces of {} each. A huge page of which pieces are left is held \
+         as a whole until somebody splits it. Memory is that of the workload's cgroup where it \
+         has one of its own, else what is resident.</p>\n<div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"Memory given back\"><table>\n<thead><tr><th></th>{heads}\
+         </tr></thead>\n<tbody>",
+        freeing.percent,
+        Bytes(FREED_PIECE as u64)
+    );
+    for row in figures {
+        let at = |moment: usize| mib(row.freeing.and_then(|all| all.get(moment).copied()));
+        let split = row.demoted.map_or("-".into(), |n| n.to_string());
+        let cells = [at(0), at(1), at(2), split].map(|cell| format!("<td>{cell}</td>")).concat();
+        let (class, name) = (row.variant.name(), name_cell(row.variant, ""));
+        let _ = writeln!(out, "<tr class=\"{class}\">{name}{cells}</tr>");
     }
     out.push_str("</tbody></table></div>\n");
 }
@@ -239,7 +266,7 @@ mod tests {
         let banner = page.find("class=\"banner\"").expect("a banner");
         assert!(banner < page.find("class=\"verdict\"").expect("a verdict"));
         assert!(!page.contains("id=\"access-title\"") && page.contains("id=\"coverage-title\""));
-        assert_eq!(page_of(&samples::real()).matches("role=\"img\"").count(), 4);
+        assert_eq!(page_of(&samples::real()).matches("role=\"img\"").count(), 5);
         assert!(!page_of(&samples::real()).contains("class=\"banner\""));
     }
 }

@@ -97,6 +97,37 @@ pub(crate) fn memory(figures: &[Figures; 3]) -> Option<String> {
     Some(svg.finish())
 }
 
+/// Physical memory before most of it was freed, right after, and when it had settled.
+pub(crate) fn freeing(figures: &[Figures; 3]) -> Option<String> {
+    const MOMENTS: [&str; 3] = ["before", "right after", "settled"];
+    let mib = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 20);
+    let max = figures.iter().filter_map(|f| f.freeing).flatten().map(mib).reduce(f64::max)?;
+    let texts = figures.iter().filter_map(|f| {
+        let [before, after, later] = f.freeing?;
+        Some(format!("{}: {before}, then {after}, settled {later}", f.variant.name()))
+    });
+    let description = texts.collect::<Vec<_>>().join("; ");
+    let mut svg = Svg::new("freeing", SIZE, "Memory when most of it is freed", &description);
+    let scale = axis(&mut svg, max, "MiB, less is better");
+    for (index, row) in figures.iter().enumerate() {
+        let (x, name) = (column(index, figures.len()), row.variant.name());
+        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
+        let bars = row.freeing.into_iter().flatten().zip(MOMENTS).enumerate();
+        for (place, (bytes, moment)) in bars {
+            let (y, middle) = (scale.at(mib(bytes)), x + (place as f64 - 1.0) * 34.0);
+            let class = if place == 2 { name.to_owned() } else { format!("{name} pale") };
+            let title = format!("{name}, {moment}: {bytes}");
+            svg.bar(&class, (middle - 15.0, y), (30.0, BOTTOM - y), &title);
+            let class = if place == 2 { "value inside" } else { "value" };
+            let text = format!("{:.0}", mib(bytes));
+            svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &text);
+        }
+    }
+    let note = "left to right: before, right after, settled";
+    svg.text("note", (6.0, BOTTOM + 42.0), Anchor::Start, note);
+    Some(svg.finish())
+}
+
 /// Shares of all first touches, as "nines": each step to the right is ten times rarer.
 const NINES: [(f64, &str); 6] =
     [(0.0, "0"), (1.0, "90 %"), (2.0, "99 %"), (3.0, "99.9 %"), (4.0, "99.99 %"), (5.0, "max")];

@@ -1,40 +1,60 @@
 //! The manager as `try` runs it: the same program, on one process, changing no setting.
 
 use super::child::this_program;
-use super::session::Session;
-use super::{Promotion, Sample, Tail};
+use super::session::{BEAT, Session};
+use super::{GivenBack, Promotion, Sample, Tail};
 use anyhow::{Context, bail};
 use hugewise_core::reason::Limit;
 use hugewise_core::stats::Histogram;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long it may promote: by default its rate is 20 regions a second where nothing slows it.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// How long it may promote: by default 20 regions a second, 205 in all, where nothing slows it.
+pub(crate) const LIMIT: Duration = Duration::from_secs(25);
+/// How long it may run while memory is freed: longer than anybody waits for it.
+const GIVE_BACK_LIMIT: Duration = Duration::from_secs(60);
 /// How much longer it may take to end.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// What a manager is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// To promote, and to end when nothing is left.
+    Promote,
+    /// To take waste back until it is stopped.
+    GiveBack,
+}
 
 /// A running manager; killed on drop.
 #[derive(Debug)]
 pub(crate) struct Manager {
     child: Child,
     begin: Instant,
+    limit: Duration,
     journal: PathBuf,
     complaints: PathBuf,
 }
 
 impl Manager {
     /// Starts it on one process.
-    pub(crate) fn start(session: &Session, pid: u32) -> anyhow::Result<Self> {
-        let base = session.directory().join(format!("manager-{pid}"));
+    pub(crate) fn start(session: &Session, pid: u32, task: Task) -> anyhow::Result<Self> {
+        let (name, limit) = match task {
+            Task::Promote => ("promote", LIMIT),
+            Task::GiveBack => ("give-back", GIVE_BACK_LIMIT),
+        };
+        let base = session.directory().join(format!("{name}-{pid}"));
         std::fs::create_dir(&base)?;
         let (journal, complaints) = (base.join("journal.jsonl"), base.join("stderr"));
         let mut command = this_program()?;
-        command.args(["manage", "--mode", "ingens", "--keep-settings", "--once"]);
-        command.arg("--for").arg(format!("{}s", LIMIT.as_secs()));
+        command.args(["manage", "--mode", "ingens", "--keep-settings"]);
+        if task == Task::Promote {
+            command.arg("--once");
+        }
+        command.arg("--for").arg(format!("{}s", limit.as_secs()));
         command.arg("--pid").arg(pid.to_string());
         command.arg("--journal").arg(&journal);
         command.arg("--state-dir").arg(base.join("state"));
@@ -43,7 +63,7 @@ impl Manager {
         command.stderr(std::fs::File::create(&complaints)?);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().context("cannot start 'hugewise manage'")?;
-        Ok(Self { child, begin: Instant::now(), journal, complaints })
+        Ok(Self { child, begin: Instant::now(), limit, journal, complaints })
     }
 
     /// Seconds since it was started.
@@ -56,10 +76,21 @@ impl Manager {
         if let Some(status) = self.child.try_wait()? {
             return self.judge(status).map(|()| true);
         }
-        if self.begin.elapsed() > LIMIT + GRACE {
+        if self.begin.elapsed() > self.limit + GRACE {
             bail!("'hugewise manage' does not end{}", self.said());
         }
         Ok(false)
+    }
+
+    /// Ends it and waits for that.
+    pub(crate) fn stop(&mut self, session: &Session) -> anyhow::Result<()> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.context("the manager has no pid")?, Signal::TERM)?;
+        self.limit = self.begin.elapsed();
+        while !self.ended()? {
+            session.sleep(BEAT)?;
+        }
+        Ok(())
     }
 
     fn judge(&self, status: ExitStatus) -> anyhow::Result<()> {
@@ -90,6 +121,12 @@ impl Manager {
             tail,
         })
     }
+
+    /// What it gave back, once it has ended.
+    pub(crate) fn given_back(&self, seconds: f64, settled: bool) -> anyhow::Result<GivenBack> {
+        let Seen { demoted, demote_cpu_s: cpu_s, .. } = read(&self.journal)?;
+        Ok(GivenBack { seconds, settled, demoted, cpu_s })
+    }
 }
 
 impl Drop for Manager {
@@ -106,6 +143,8 @@ struct Seen {
     cpu_s: Option<f64>,
     end: Option<String>,
     limit: Option<Limit>,
+    demoted: u64,
+    demote_cpu_s: Option<f64>,
 }
 
 fn read(journal: &Path) -> anyhow::Result<Seen> {
@@ -123,6 +162,12 @@ fn summary(text: &str) -> Seen {
                 seen.calls.record(line["call_ns"].as_u64().unwrap_or(0));
                 if let Some(cpu) = line["cpu_ns"].as_u64() {
                     *seen.cpu_s.get_or_insert(0.0) += cpu as f64 / 1e9;
+                }
+            }
+            Some("action") if line["result"] == "demoted" => {
+                seen.demoted += 1;
+                if let Some(cpu) = line["cpu_ns"].as_u64() {
+                    *seen.demote_cpu_s.get_or_insert(0.0) += cpu as f64 / 1e9;
                 }
             }
             Some("skips") => {
@@ -148,6 +193,8 @@ mod tests {
             "\n",
             r#"{"record":"action","result":"failed","class":"transient","call_ns":1,"cpu_ns":1}"#,
             "\nnot json\n",
+            r#"{"record":"action","result":"demoted","freed_pages":300,"cpu_ns":500000}"#,
+            "\n",
             r#"{"record":"skips","limit":"lock_share"}"#,
             "\n",
             r#"{"record":"skips","limit":null}"#,
@@ -159,6 +206,8 @@ mod tests {
         assert_eq!((seen.calls.count(), seen.calls.max()), (1, Some(700_000)));
         assert_eq!(seen.end.as_deref(), Some("nothing left"));
         assert_eq!(seen.limit, Some(Limit::LockShare));
+        assert_eq!(seen.demoted, 1);
+        assert!(seen.demote_cpu_s.is_some_and(|s| (s - 0.0005).abs() < 1e-9));
         assert!(seen.cpu_s.is_some_and(|s| (s - 0.0009).abs() < 1e-9));
     }
 }

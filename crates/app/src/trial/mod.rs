@@ -58,6 +58,9 @@ pub(crate) struct Row {
     pub(crate) timing: Option<Timing>,
     /// What the manager did; `None` without one.
     pub(crate) promotion: Option<Promotion>,
+    /// What became of its memory once it freed much of it; `None` where it did not.
+    #[serde(default)]
+    pub(crate) freeing: Option<Freeing>,
 }
 
 /// Memory of the workload.
@@ -116,6 +119,43 @@ pub(crate) struct Promotion {
     pub(crate) samples: Vec<Sample>,
     /// Latencies of the workload meanwhile; `None` in a simulation.
     pub(crate) tail: Option<Tail>,
+}
+
+/// The workload frees most of its memory in pieces.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Freeing {
+    /// Share of its memory that it freed, percent.
+    pub(crate) percent: u8,
+    /// Memory before that ...
+    pub(crate) before: Memory,
+    /// ... right after ...
+    pub(crate) after: Memory,
+    /// ... and when everything had settled.
+    pub(crate) later: Memory,
+    /// What the manager gave back; `None` without one.
+    pub(crate) given_back: Option<GivenBack>,
+    /// Words that were not freed, compared at the end; `None` in a simulation.
+    pub(crate) verified_words: Option<u64>,
+}
+
+/// What the manager gave back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GivenBack {
+    /// From the end of freeing until memory had settled.
+    pub(crate) seconds: f64,
+    /// Whether memory had settled before the time was over.
+    pub(crate) settled: bool,
+    /// Huge pages split, from its journal.
+    pub(crate) demoted: u64,
+    /// CPU time for that, in seconds.
+    pub(crate) cpu_s: Option<f64>,
+}
+
+impl Memory {
+    /// Physical memory: the cgroup's usage, which shows all of it, else what is resident.
+    pub(crate) fn physical(&self) -> Bytes {
+        self.cgroup.unwrap_or(self.rss)
+    }
 }
 
 /// Huge pages at one moment.

@@ -60,6 +60,9 @@ pub(crate) const BATCH: usize = 16;
 /// Size of the pieces that `faults` maps.
 pub(crate) const PIECE: usize = 64 << 10;
 
+/// Size of the pieces that `free` gives back: four base pages, as an allocator's small extents.
+pub(crate) const FREED_PIECE: usize = 16 << 10;
+
 /// What the workload is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Request {
@@ -71,6 +74,8 @@ pub(crate) enum Request {
     Faults(f64),
     /// Compare everything with what was written.
     Verify,
+    /// Give back so many percent of all memory, in random pieces; no reads after that.
+    Free(u8),
     /// Flip one bit, so that a test sees `Verify` find it.
     Corrupt,
     /// End.
@@ -85,6 +90,7 @@ impl Request {
             Self::Access(seconds) => format!("access {seconds}"),
             Self::Faults(seconds) => format!("faults {seconds}"),
             Self::Verify => "verify".into(),
+            Self::Free(percent) => format!("free {percent}"),
             Self::Corrupt => "corrupt".into(),
             Self::Exit => "exit".into(),
         }
@@ -100,6 +106,7 @@ impl Request {
             ("access", Some(_)) => seconds.map(Self::Access),
             ("faults", Some(_)) => seconds.map(Self::Faults),
             ("verify", None) => Some(Self::Verify),
+            ("free", Some(word)) => word.parse().ok().map(Self::Free),
             ("corrupt", None) => Some(Self::Corrupt),
             ("exit", None) => Some(Self::Exit),
             _ => None,
@@ -142,6 +149,11 @@ pub(crate) enum Reply {
         /// Words compared.
         words: u64,
     },
+    /// `free` is done.
+    Freed {
+        /// Memory given back that had been written.
+        bytes: Bytes,
+    },
     /// Memory is not what was written. The workload ends after this.
     Mismatch {
         /// Words that are wrong, at least.
@@ -162,6 +174,7 @@ mod tests {
             Request::Access(0.25),
             Request::Faults(1.0),
             Request::Verify,
+            Request::Free(70),
             Request::Corrupt,
             Request::Exit,
         ];

@@ -2,7 +2,10 @@
 
 use super::environment::Environment;
 use super::protocol::{Parts, Variant, layout};
-use super::{Memory, Promotion, Row, SCHEMA, Sample, Tail, Timing, Trial, simulated as simulation};
+use super::{
+    Freeing, GivenBack, Memory, Promotion, Row, SCHEMA, Sample, Tail, Timing, Trial,
+    simulated as simulation,
+};
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::{Bytes, Geometry};
 
@@ -19,6 +22,24 @@ fn tail(worst: u64) -> Tail {
 
 fn parts(dense: f64, sparse: f64) -> Parts<f64> {
     Parts { dense, sparse, idle: dense }
+}
+
+fn freeing(variant: Variant, before: &Memory) -> Freeing {
+    let mib = |mib| Memory { cgroup: Some(Bytes::mib(mib)), ..before.clone() };
+    let (after, later) = match variant {
+        Variant::Never => (130, 130),
+        Variant::Always => (515, 515),
+        Variant::Hugewise => (419, 131),
+    };
+    let given = GivenBack { seconds: 9.5, settled: true, demoted: 205, cpu_s: Some(0.12) };
+    Freeing {
+        percent: 70,
+        before: before.clone(),
+        after: mib(after),
+        later: mib(later),
+        given_back: (variant == Variant::Hugewise).then_some(given),
+        verified_words: Some(15_000_000),
+    }
 }
 
 fn row(round: u32, variant: Variant) -> Row {
@@ -49,7 +70,8 @@ fn row(round: u32, variant: Variant) -> Row {
             .collect(),
         tail: Some(tail(900_000)),
     });
-    Row { round, variant, memory, timing: Some(timing), promotion }
+    let freeing = (round == 3).then(|| freeing(variant, &memory));
+    Row { round, variant, memory, timing: Some(timing), promotion, freeing }
 }
 
 fn trial(rows: Vec<Row>, simulated: Option<String>, rounds: u32) -> Trial {

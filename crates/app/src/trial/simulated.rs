@@ -2,7 +2,8 @@
 //! and nothing about time that only real memory can tell.
 
 use super::protocol::{Parts, SPARSE_STEP, Variant};
-use super::{Memory, Promotion, Row, Sample};
+use super::schedule::FREED_PERCENT;
+use super::{Freeing, GivenBack, Memory, Promotion, Row, Sample};
 use hugewise_core::config::Config;
 use hugewise_core::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_core::policy::Outcome;
@@ -22,6 +23,8 @@ const PID: u32 = 100;
 struct Calls {
     histogram: Histogram,
     cpu: Ns,
+    demoted: u64,
+    demote_cpu: Ns,
 }
 
 impl Sink for Calls {
@@ -29,6 +32,10 @@ impl Sink for Calls {
         if let Record::Action { outcome: Outcome::Promoted { call, cpu, .. }, .. } = record {
             self.histogram.record(call.0);
             self.cpu += *cpu;
+        }
+        if let Record::Action { outcome: Outcome::Demoted { cpu, .. }, .. } = record {
+            self.demoted += 1;
+            self.demote_cpu += *cpu;
         }
     }
 
@@ -48,7 +55,8 @@ pub(crate) fn run(parts: &Parts<u64>) -> Vec<Row> {
             Variant::Hugewise => Some(promote(parts, &mut regions)),
         };
         let memory = memory(parts, &regions);
-        Row { round: 1, variant, memory, timing: None, promotion }
+        let freeing = Some(free(parts, &mut regions, variant));
+        Row { round: 1, variant, memory, timing: None, promotion, freeing }
     });
     rows.into()
 }
@@ -82,34 +90,39 @@ fn huge_percent(parts: &Parts<u64>, regions: &[SimRegion]) -> Parts<f64> {
 fn memory(parts: &Parts<u64>, regions: &[SimRegion]) -> Memory {
     let geometry = Geometry::X86_64;
     let bytes = regions.iter().map(|region| {
-        if region.huge { geometry.huge } else { geometry.bytes(u64::from(region.used)) }
+        let whole = region.huge || region.block;
+        if whole { geometry.huge } else { geometry.bytes(u64::from(region.used)) }
     });
     Memory { rss: bytes.sum(), cgroup: None, huge_percent: huge_percent(parts, regions) }
 }
 
-fn promote(parts: &Parts<u64>, regions: &mut Vec<SimRegion>) -> Promotion {
-    let mut world = Sim::with_regions(regions.clone(), LIMIT);
-    let begin = world.now();
-    let config = Config::default();
-    let named = world.processes.get(&PID).map(|process| [process.sample.id].into());
-    let selection = Selection { named };
-    let mut manager = Manager::new(config, Default::default(), selection, begin);
-    let (mut calls, mut samples, mut ticks) = (Calls::default(), Vec::new(), 0);
-    loop {
-        let now = world.processes.get(&PID).map(|process| process.regions.clone());
-        *regions = now.unwrap_or_default();
-        let at_s = world.now().since(begin).as_s();
-        samples.push(Sample { at_s, huge_percent: huge_percent(parts, regions) });
-        if ticks >= TICKS_MIN && !manager.busy() {
-            break;
-        }
-        if tick(&mut world, &mut manager, &mut calls) != TickEnd::Done {
-            break;
-        }
-        ticks += 1;
+/// Much of every region is freed in pieces: what was huge stays a block. Then a manager, if there
+/// is one, gives back what it can.
+fn free(parts: &Parts<u64>, regions: &mut Vec<SimRegion>, variant: Variant) -> Freeing {
+    let before = memory(parts, regions);
+    for region in regions.iter_mut() {
+        region.used -= u16::try_from(u32::from(region.used) * u32::from(FREED_PERCENT) / 100)
+            .unwrap_or(region.used);
+        region.block = std::mem::take(&mut region.huge);
     }
+    let after = memory(parts, regions);
+    let given_back = (variant == Variant::Hugewise).then(|| {
+        let (seconds, calls) = manage(regions, |_, _| {});
+        let settled = seconds < LIMIT.as_s();
+        let (demoted, cpu_s) = (calls.demoted, Some(calls.demote_cpu.as_s()));
+        GivenBack { seconds, settled, demoted, cpu_s }
+    });
+    let later = memory(parts, regions);
+    Freeing { percent: FREED_PERCENT, before, after, later, given_back, verified_words: None }
+}
+
+fn promote(parts: &Parts<u64>, regions: &mut Vec<SimRegion>) -> Promotion {
+    let mut samples = Vec::new();
+    let (seconds, calls) = manage(regions, |at_s, regions| {
+        samples.push(Sample { at_s, huge_percent: huge_percent(parts, regions) });
+    });
     Promotion {
-        seconds: world.now().since(begin).as_s(),
+        seconds,
         promoted: calls.histogram.count(),
         end: None,
         limit: None,
@@ -118,6 +131,31 @@ fn promote(parts: &Parts<u64>, regions: &mut Vec<SimRegion>) -> Promotion {
         samples,
         tail: None,
     }
+}
+
+/// Runs a manager until it has nothing left to do; `each` sees the regions in between. Returns
+/// the seconds that it took, and what it did.
+fn manage(regions: &mut Vec<SimRegion>, mut each: impl FnMut(f64, &[SimRegion])) -> (f64, Calls) {
+    let mut world = Sim::with_regions(regions.clone(), LIMIT);
+    let begin = world.now();
+    let config = Config::default();
+    let named = world.processes.get(&PID).map(|process| [process.sample.id].into());
+    let selection = Selection { named };
+    let mut manager = Manager::new(config, Default::default(), selection, begin);
+    let (mut calls, mut ticks) = (Calls::default(), 0);
+    loop {
+        let now = world.processes.get(&PID).map(|process| process.regions.clone());
+        *regions = now.unwrap_or_default();
+        each(world.now().since(begin).as_s(), regions);
+        if ticks >= TICKS_MIN && !manager.busy() {
+            break;
+        }
+        if tick(&mut world, &mut manager, &mut calls) != TickEnd::Done {
+            break;
+        }
+        ticks += 1;
+    }
+    (world.now().since(begin).as_s(), calls)
 }
 
 #[cfg(test)]
@@ -141,5 +179,20 @@ mod tests {
         assert_eq!(hugewise.memory.rss, never.memory.rss);
         let promotion = hugewise.promotion.as_ref().expect("a manager ran");
         assert!(promotion.promoted > 80 && promotion.samples.len() > 3);
+    }
+
+    #[test]
+    fn hugewise_gives_back_what_is_freed_in_pieces() {
+        let parts = layout(Bytes::mib(256), Geometry::X86_64.huge.0);
+        let rows = run(&parts);
+        let of = |variant| rows.iter().find(|row| row.variant == variant);
+        let of = |variant| of(variant).and_then(|row| row.freeing.as_ref()).expect("one each");
+        let [never, always, ours] = Variant::ALL.map(of);
+        assert_eq!(never.after.rss, never.later.rss);
+        assert_eq!(always.before.rss, always.later.rss);
+        assert!(ours.after.rss > never.after.rss);
+        // Some calls of the simulator report success and split nothing.
+        assert!(ours.later.rss < never.later.rss.percent(130.0), "{ours:?}");
+        assert!(ours.given_back.as_ref().is_some_and(|g| g.demoted > 60), "{ours:?}");
     }
 }

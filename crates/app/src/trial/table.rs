@@ -1,9 +1,8 @@
 //! The result as text of at most 80 columns.
 
 use super::protocol::Variant;
-use super::verdict::{Figures, Verdict, duration};
+use super::verdict::{Figures, Verdict, duration, mib};
 use super::{Tail, Trial};
-use hugewise_core::units::Bytes;
 use std::fmt::Write;
 
 /// Columns of a terminal that nobody made wider.
@@ -21,6 +20,7 @@ pub(crate) fn text(trial: &Trial, verdict: &Verdict) -> String {
         out.push('\n');
         push_tails(&mut out, &verdict.figures);
     }
+    push_freeing(&mut out, trial, &verdict.figures);
     out.push('\n');
     for sentence in &verdict.found {
         push_wrapped(&mut out, "", sentence);
@@ -94,8 +94,17 @@ fn push_tails(out: &mut String, figures: &[Figures; 3]) {
     }
 }
 
-fn mib(bytes: Option<Bytes>) -> String {
-    bytes.map_or("-".into(), |bytes| format!("{:.0} MiB", bytes.0 as f64 / f64::from(1 << 20)))
+fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
+    let Some(freeing) = trial.rows.iter().find_map(|row| row.freeing.as_ref()) else { return };
+    let title = format!("frees {} %: before", freeing.percent);
+    let (after, later, split) = ("right after", "settled", "huge pages split");
+    let _ = writeln!(out, "\n{:9}{title:>22}{after:>15}{later:>14}{split:>20}", "");
+    for row in figures {
+        let at = |moment: usize| mib(row.freeing.and_then(|all| all.get(moment).copied()));
+        let split = row.demoted.map_or("-".into(), |n| n.to_string());
+        let (name, before, after, later) = (row.variant.name(), at(0), at(1), at(2));
+        let _ = writeln!(out, "{name:9}{before:>22}{after:>15}{later:>14}{split:>20}");
+    }
 }
 
 /// Appends a sentence, broken at blanks; later lines are indented under the first.
@@ -142,6 +151,7 @@ mod tests {
         assert!(text.contains("hugewise loses to always here"), "{text}");
         assert!(text.contains("100.0 [99.0..101.0]"), "{text}");
         assert!(!text.contains("SIMULATED"), "{text}");
+        assert!(text.contains("hugewise 420 MiB 419 MiB 131 MiB 205"), "{text}");
     }
 
     #[test]
@@ -152,5 +162,6 @@ mod tests {
         assert!(!text.contains("x the speed"), "{text}");
         let row = text.lines().find(|line| line.starts_with("hugewise")).unwrap_or_default();
         assert!(row.ends_with('-'), "{row}");
+        assert!(text.contains("frees 70 %: before"), "{text}");
     }
 }

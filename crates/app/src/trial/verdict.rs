@@ -1,7 +1,7 @@
 //! What a trial says, in figures and in plain sentences, also where hugewise loses.
 
 use super::protocol::Variant;
-use super::{Row, Tail, Trial};
+use super::{Freeing, GivenBack, Memory, Row, Tail, Trial};
 use hugewise_core::stats::{Histogram, Summary, median};
 use hugewise_core::units::{Bytes, saturating_u64};
 use std::fmt::Write;
@@ -32,6 +32,10 @@ pub(crate) struct Figures {
     pub(crate) quiet: Tail,
     /// All runs, while the manager promoted.
     pub(crate) promoting: Tail,
+    /// Physical memory before much of it was freed, right after, and when it had settled.
+    pub(crate) freeing: Option<[Bytes; 3]>,
+    /// Huge pages that a manager split after that.
+    pub(crate) demoted: Option<u64>,
 }
 
 impl Figures {
@@ -67,6 +71,8 @@ impl Figures {
             first_touch,
             quiet,
             promoting,
+            freeing: freeing(trial, variant),
+            demoted: given_back(trial.of(variant)).map(|given| given.demoted),
         }
     }
 
@@ -74,6 +80,20 @@ impl Figures {
     pub(crate) fn memory(&self) -> Option<Bytes> {
         self.cgroup.or(self.rss)
     }
+}
+
+/// Medians over all runs that freed memory.
+fn freeing(trial: &Trial, variant: Variant) -> Option<[Bytes; 3]> {
+    let all: Vec<_> = trial.of(variant).filter_map(|row| row.freeing.as_ref()).collect();
+    let of = |memory: fn(&Freeing) -> &Memory| {
+        let values: Vec<_> = all.iter().map(|f| memory(f).physical().0 as f64).collect();
+        median(&values).map(|bytes| Bytes(saturating_u64(bytes)))
+    };
+    Some([of(|f| &f.before)?, of(|f| &f.after)?, of(|f| &f.later)?])
+}
+
+fn given_back<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<&'a GivenBack> {
+    rows.find_map(|row| row.freeing.as_ref()?.given_back.as_ref())
 }
 
 impl Tail {
@@ -118,6 +138,7 @@ impl Verdict {
         found.extend(promotion(trial));
         found.extend(fill(&figures));
         found.extend(tail(&figures));
+        found.extend(freed(trial, &figures));
         found.extend(data(trial));
         let headline = headline(trial, &figures);
         Self { headline, found, limits: limits(trial), figures }
@@ -262,11 +283,54 @@ fn tail([never, _, hugewise]: &[Figures; 3]) -> Option<String> {
     ))
 }
 
+/// What became of memory that was freed in pieces.
+fn freed(trial: &Trial, figures: &[Figures; 3]) -> Option<String> {
+    let percent = trial.rows.iter().find_map(|row| row.freeing.as_ref())?.percent;
+    let [never, always, ours] = figures.each_ref().map(|figures| figures.freeing);
+    let (never, always, ours) = (never?, always?, ours?);
+    let at = |[_, _, later]: [Bytes; 3]| mib(Some(later));
+    let blind = trial.simulated.is_none() && trial.rows.iter().any(|r| r.memory.cgroup.is_none());
+    let kind = if blind { " of resident memory, which does not show held blocks" } else { "" };
+    let mut text = format!(
+        "After freeing {percent} % in pieces: never {}, always {}, hugewise {}{kind}.",
+        at(never),
+        at(always),
+        at(ours)
+    );
+    let given = given_back(trial.of(Variant::Hugewise))?;
+    let cpu = given.cpu_s.map_or(String::new(), |s| format!(" with {s:.2} s of CPU time"));
+    let _ = write!(
+        text,
+        " hugewise held {} at first, and split {} huge pages within {:.1} s{cpu}.",
+        mib(Some(ours[1])),
+        given.demoted,
+        given.seconds
+    );
+    if !given.settled {
+        text.push_str(" The time was over before memory had settled.");
+    } else if more_percent(Some(never[2]), Some(ours[2])) > Some(REST_PERCENT) {
+        text.push_str(" Not all of it came back.");
+    }
+    Some(text)
+}
+
+/// From so much more memory than never has on, not everything was given back, percent.
+const REST_PERCENT: f64 = 5.0;
+
+/// Whole MiB; `-` when unknown.
+pub(crate) fn mib(bytes: Option<Bytes>) -> String {
+    bytes.map_or("-".into(), |bytes| format!("{:.0} MiB", bytes.0 as f64 / f64::from(1 << 20)))
+}
+
 fn data(trial: &Trial) -> Option<String> {
     let words: Vec<_> = trial.rows.iter().filter_map(|row| row.timing.as_ref()).collect();
     let least = words.iter().map(|timing| timing.verified_words).min()?;
+    let kept = trial.rows.iter().filter_map(|row| row.freeing.as_ref()?.verified_words).min();
+    let kept = kept.map_or(String::new(), |kept| {
+        format!(", and what was left after freeing ({:.1} million)", kept as f64 / 1e6)
+    });
     Some(format!(
-        "All data was intact: {} runs, {:.1} million words compared in each.",
+        "All data was intact: {} runs, {:.1} million words compared in each{kept}.",
         words.len(),
         least as f64 / 1e6
     ))
@@ -344,6 +408,22 @@ mod tests {
         let speed = speed(&trial, Variant::Never).expect("timed rows");
         assert!((speed - 1.25).abs() < 0.001, "{speed}");
         assert_eq!(super::speed(&samples::simulated(), Variant::Never), None);
+    }
+
+    #[test]
+    fn the_sentence_about_freeing_says_what_is_wrong() {
+        let sentence = |trial: &Trial| freed(trial, &Verdict::of(trial).figures);
+        let mut trial = samples::real();
+        let text = sentence(&trial).expect("a row with freeing");
+        assert!(text.starts_with("After freeing 70 % in pieces: never 130 MiB, always 515 MiB"));
+        assert!(text.contains("hugewise 131 MiB. hugewise held 419 MiB at first"), "{text}");
+        assert!(text.ends_with("within 9.5 s with 0.12 s of CPU time."), "{text}");
+        let last = trial.rows.iter_mut().filter_map(|row| row.freeing.as_mut()).next_back();
+        last.expect("freeing").later.cgroup = Some(Bytes::mib(200));
+        let text = sentence(&trial).expect("a sentence");
+        assert!(text.ends_with("Not all of it came back."), "{text}");
+        trial.rows.iter_mut().for_each(|row| row.freeing = None);
+        assert_eq!(sentence(&trial), None);
     }
 
     #[test]

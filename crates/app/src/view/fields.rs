@@ -110,7 +110,7 @@ pub(crate) fn percent(x: f64) -> String {
 }
 
 /// What the fields mean, for programs.
-pub(crate) fn help<T>(fields: &[Field<T>]) -> Json {
+pub(crate) fn help<T: 'static>(fields: impl Iterator<Item = &'static Field<T>>) -> Json {
     let one = |field: &Field<T>| {
         let good = match field.good {
             Good::High => Some("high"),
@@ -120,7 +120,7 @@ pub(crate) fn help<T>(fields: &[Field<T>]) -> Json {
         let entry = json!({ "unit": field.unit(), "good": good, "help": field.help });
         (field.key.to_owned(), entry)
     };
-    Json::Object(fields.iter().map(one).collect())
+    Json::Object(fields.map(one).collect())
 }
 
 fn count(n: u64) -> Value {
@@ -140,6 +140,27 @@ pub(crate) fn huge_percent(target: &TargetStatus) -> Option<f64> {
 /// A value that only a scan gives.
 fn of_scan(target: &TargetStatus, value: u64) -> Value {
     Value::Number(target.scanned.then_some(value))
+}
+
+/// Memory that partially mapped blocks hold; `None` where small regions have pages missing and
+/// nothing tells whether their blocks are still held.
+pub(crate) fn partially_mapped(target: &TargetStatus) -> Option<Bytes> {
+    let held = target.bloat.partially_mapped;
+    let told = target.partially_mapped.is_some() || held > Bytes(0);
+    (target.scanned && (told || target.populated <= target.huge)).then_some(held)
+}
+
+/// Waste that is known; `None` where nothing is.
+pub(crate) fn known_bloat(target: &TargetStatus) -> Option<Bytes> {
+    let known = target.known_bloat.filter(|_| target.scanned)?;
+    (known > Bytes(0) || partially_mapped(target).is_some()).then_some(known)
+}
+
+/// The reason for which most of its waste stays, where some does.
+pub(crate) fn main_kept(target: &TargetStatus) -> Option<SkipReason> {
+    let kept = target.kept.iter().filter(|(_, n)| **n > 0 && target.scanned);
+    let most = kept.max_by_key(|(reason, n)| (**n, std::cmp::Reverse(**reason)));
+    most.map(|(reason, _)| *reason)
 }
 
 /// The reason that keeps most of its regions small, mappings that are no candidates left out.
@@ -163,7 +184,8 @@ fn why(target: &TargetStatus) -> Value {
         let key = limit.config_key();
         key.rsplit('.').next().unwrap_or(key).to_owned()
     });
-    let reason = || main_reason(target).map(|reason| reason.key().to_owned());
+    let reason = || main_reason(target).or_else(|| main_kept(target));
+    let reason = || reason().map(|reason| reason.key().to_owned());
     let nothing = if target.scanned { "" } else { "?" };
     Value::Text(limit.or_else(reason).or_else(|| Some(nothing.to_owned())))
 }
@@ -225,7 +247,7 @@ pub(crate) const TARGET: &[Field<TargetStatus>] = &[
         Bytes,
         Low,
         "memory that huge pages hold and nobody uses, as far as known",
-        |t| { bytes(t.known_bloat.filter(|_| t.scanned)) }
+        |t| { bytes(known_bloat(t)) }
     ),
     field!(
         "partially_mapped",
@@ -245,7 +267,61 @@ pub(crate) const TARGET: &[Field<TargetStatus>] = &[
     field!("promoted", "PROMOTED", 0, Count, Neither, "regions that the manager made huge", |t| {
         count(t.promoted)
     }),
-    field!("why", "WHY NOT MORE", 25, Text, Neither, "what keeps most regions small", why),
+    field!(
+        "why",
+        "WHY NOT MORE",
+        25,
+        Text,
+        Neither,
+        "what keeps most regions small, else why waste is not taken back",
+        why
+    ),
+];
+
+/// Fields that say where a process's waste comes from, in the order of their text table.
+pub(crate) const BLOAT: &[Field<TargetStatus>] = &[
+    field!(
+        "bloat.partially_mapped",
+        "HELD",
+        7,
+        Bytes,
+        Low,
+        "blocks of which pieces were dropped, and that are held as a whole",
+        |t| bytes(partially_mapped(t))
+    ),
+    field!(
+        "bloat.remembered",
+        "EMPTY",
+        7,
+        Bytes,
+        Low,
+        "not populated when last seen before it became huge; the program may have filled it since",
+        |t| of_scan(t, t.bloat.remembered.0)
+    ),
+    field!(
+        "bloat.sampled",
+        "ZEROS",
+        7,
+        Bytes,
+        Low,
+        "zeros in huge pages, estimated from samples of the memory",
+        |t| of_scan(t, t.bloat.sampled.0)
+    ),
+    field!(
+        "bloat.unknown",
+        "UNKNOWN",
+        7,
+        Bytes,
+        Neither,
+        "in huge pages of which nobody knows how much is used",
+        |t| of_scan(t, t.bloat.unknown.0)
+    ),
+    field!("demoted", "SPLIT", 7, Count, Neither, "huge pages that the manager split", |t| {
+        count(t.demoted)
+    }),
+    field!("freed", "FREED", 7, Bytes, High, "memory that these splits gave back", |t| {
+        bytes(Some(t.freed))
+    }),
 ];
 
 /// The THP mode's name.
@@ -303,10 +379,10 @@ mod tests {
 
     #[test]
     fn keys_are_unique() {
-        let mut keys: Vec<_> = TARGET.iter().map(|f| f.key).collect();
+        let mut keys: Vec<_> = TARGET.iter().chain(BLOAT).map(|f| f.key).collect();
         keys.sort_unstable();
         keys.dedup();
-        assert_eq!(keys.len(), TARGET.len());
+        assert_eq!(keys.len(), TARGET.len() + BLOAT.len());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The picture of an address space as text and JSON: one cell a region.
 
 use crate::view::paint::Paint;
-use crate::view::space::{LOOKS, Look, Map, Mapping, Summary, explained, offset};
+use crate::view::space::{Cell, LOOKS, Look, Map, Mapping, Summary, explained, offset};
 use crate::view::text::{self, printable};
 use hugewise_core::reason::SkipReason;
 use hugewise_core::units::Geometry;
@@ -35,7 +35,7 @@ pub(crate) fn render(map: &Map, style: Style) -> String {
     let paint = style.paint;
     let all = Summary::of(&map.mappings, map.geometry);
     let mut out = format!("{}: a cell is {}\n", paint.bold(&map.title()), map.geometry.huge);
-    out.push_str(&text::wrap("", &all.sentence()));
+    out.push_str(&text::wrap("", &all.about_all()));
     for (number, mapping) in map.drawn() {
         out.push('\n');
         out.push_str(&mapping_lines(number, mapping, map.geometry, style));
@@ -90,7 +90,7 @@ fn painted(look: Look, text: &str, paint: Paint) -> String {
     match look {
         Look::Huge => paint.good(text),
         Look::Partial => paint.bad(text),
-        Look::Shared | Look::Swapped => paint.warn(text),
+        Look::Hollow | Look::Shared | Look::Swapped => paint.warn(text),
         Look::Empty | Look::Unknown => paint.dim(text),
         Look::Quarter | Look::Half | Look::Most | Look::Full => text.to_owned(),
     }
@@ -143,7 +143,9 @@ pub(crate) fn json(map: &Map) -> Json {
             "swapped": listed.iter().map(|c| c.swapped).collect::<Vec<_>>(),
             "huge": listed.iter().map(|c| c.huge).collect::<Vec<_>>(),
             "shared": listed.iter().map(|c| c.shared).collect::<Vec<_>>(),
-            "partially_mapped": listed.iter().map(|c| c.partially_mapped).collect::<Vec<_>>(),
+            "partially_mapped": listed.iter().map(Cell::partially_mapped).collect::<Vec<_>>(),
+            "held_pages": listed.iter().map(Cell::held).collect::<Vec<_>>(),
+            "zero_pages": listed.iter().map(|c| c.zeros).collect::<Vec<_>>(),
         })
     };
     let not_drawn = map.not_drawn.iter().map(|(reason, n)| {
@@ -163,8 +165,9 @@ pub(crate) fn json(map: &Map) -> Json {
         "mappings": map.mappings.iter().map(mapping).collect::<Vec<_>>(),
         "not_drawn": not_drawn.collect::<Vec<_>>(),
         "help": "regions are numbered from the first aligned address of their mapping on; those \
-                 not listed are empty, or not seen from 'regions_seen' on; populated, swapped \
-                 and shared count base pages; null is unknown",
+                 not listed are empty, or not seen from 'regions_seen' on; populated, swapped, \
+                 shared, held_pages (in blocks still held, mapped no more) and zero_pages (of a \
+                 huge page, estimated; only with --sample) count base pages; null is unknown",
     })
 }
 
@@ -179,20 +182,23 @@ fn summary_json(summary: &Summary) -> Json {
         "unseen": summary.unseen,
         "shared": summary.shared,
         "partially_mapped": summary.partially_mapped,
+        "held": summary.held,
+        "zeros": summary.zeros,
+        "use_unknown": summary.unknown,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::space::{Cell, NotDrawn};
+    use crate::view::space::NotDrawn;
     use crate::view::{golden, svg};
     use hugewise_core::units::Bytes;
     use std::collections::BTreeMap;
 
     fn cell(index: u64, populated: u16) -> Cell {
-        let (swapped, huge) = (0, false);
-        Cell { index, populated, swapped, huge, shared: Some(0), partially_mapped: Some(false) }
+        let (swapped, huge, shared, held, zeros) = (0, false, Some(0), Some(0), None);
+        Cell { index, populated, swapped, huge, shared, held, zeros }
     }
 
     fn mapping(label: &str, regions: u64, cells: Vec<Cell>) -> Mapping {
@@ -205,11 +211,14 @@ mod tests {
         let huge = |index| Cell { huge: true, ..cell(index, 512) };
         let mut heap: Vec<_> = (0..70).map(huge).collect();
         heap.extend((70..100).map(|i| cell(i, 512 - u16::try_from(i - 70).expect("small") * 17)));
-        heap[9].partially_mapped = Some(true);
-        heap[9].huge = false;
+        heap[9] = Cell { held: Some(130), ..cell(9, 382) };
+        // Just enough zeros to be shown, and just too few.
+        heap[20].zeros = Some(400);
+        heap[21].zeros = Some(103);
+        heap[22].zeros = Some(102);
         heap[98].swapped = 3;
         let shared = Cell { shared: Some(512), ..cell(1, 512) };
-        let unknown = Cell { shared: None, partially_mapped: None, ..cell(0, 300) };
+        let unknown = Cell { shared: None, held: None, ..cell(0, 300) };
         let not_drawn = NotDrawn { mappings: 12, size: Bytes::mib(31) };
         let tiny = NotDrawn { mappings: 3, size: Bytes::kib(400) };
         let unseen = Mapping { seen: 70, ..mapping("[anon:late]", 200, vec![cell(3, 1)]) };
@@ -301,5 +310,12 @@ mod tests {
         assert_eq!(json["mappings"][2]["shared"], json!([null, 512]));
         assert_eq!(json["mappings"][2]["index"], json!([0, 1]));
         assert_eq!(json["mappings"][0]["summary"]["partially_mapped"], 1);
+        assert_eq!(json["mappings"][0]["summary"]["held"], 130 * 4096);
+        assert_eq!(json["mappings"][0]["summary"]["zeros"], 605 * 4096);
+        assert_eq!(json["mappings"][0]["held_pages"][9], 130);
+        assert_eq!(json["mappings"][0]["zero_pages"][20], 400);
+        assert!(json["mappings"][0]["zero_pages"][23].is_null());
+        assert!(json["mappings"][2]["held_pages"][0].is_null());
+        assert!(json["mappings"][2]["summary"]["zeros"].is_null());
     }
 }

@@ -1,7 +1,9 @@
 //! What people look at. Pure: values in, text out; `cmd` reads and prints.
 
+pub(crate) mod bloat;
 pub(crate) mod fields;
 pub(crate) mod machine;
+pub(crate) mod manager;
 pub(crate) mod map;
 pub(crate) mod paint;
 pub(crate) mod space;

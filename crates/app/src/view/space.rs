@@ -22,8 +22,10 @@ pub(crate) struct Cell {
     pub(crate) huge: bool,
     /// Base pages shared with another process.
     pub(crate) shared: Option<u16>,
-    /// Pieces of a huge page still held as a block.
-    pub(crate) partially_mapped: Option<bool>,
+    /// Base pages of a huge page's block that are held though not mapped any more.
+    pub(crate) held: Option<u16>,
+    /// Base pages of a huge page that hold only zeros, estimated from a sample.
+    pub(crate) zeros: Option<u16>,
 }
 
 /// One mapping whose regions are drawn.
@@ -90,13 +92,20 @@ pub(crate) enum Look {
     Swapped,
     /// Pieces of a huge page that is still held.
     Partial,
+    /// One huge page that holds many zeros.
+    Hollow,
     /// One huge page.
     Huge,
 }
 
+/// Share of a huge page that is zeros from which on it is drawn as hollow, percent: from there on
+/// the default configuration splits it when bloat is above its budget.
+const HOLLOW_PERCENT: u32 = 20;
+
 /// Every look with its glyph in UTF-8 and in ASCII, its CSS class, and what it means.
 pub(crate) const LOOKS: &[(Look, char, char, &str, &str)] = &[
     (Look::Huge, 'H', 'H', "huge", "huge page"),
+    (Look::Hollow, 'Z', 'Z', "hollow", "huge page, 20% or more zeros"),
     (Look::Full, '█', '#', "full", "base pages, 90% or more populated"),
     (Look::Most, '▓', '=', "most", "50% to 90%"),
     (Look::Half, '▒', '-', "half", "25% to 50%"),
@@ -114,11 +123,28 @@ impl Cell {
         f64::from(self.populated) / f64::from(geometry.pages_per_huge().max(1))
     }
 
+    /// Pages held though not mapped: none in a huge page, which is mapped as a whole.
+    pub(crate) fn held(&self) -> Option<u16> {
+        if self.huge { Some(0) } else { self.held }
+    }
+
+    /// Whether it has pieces of a block that is still held.
+    pub(crate) fn partially_mapped(&self) -> Option<bool> {
+        self.held().map(|held| held > 0)
+    }
+
+    /// Whether much of a huge page is zeros.
+    fn hollow(&self, geometry: Geometry) -> bool {
+        let zeros = 100 * u32::from(self.zeros.unwrap_or(0));
+        self.huge && zeros > 0 && zeros >= HOLLOW_PERCENT * geometry.pages_per_huge()
+    }
+
     /// How it is drawn.
     pub(crate) fn look(&self, geometry: Geometry) -> Look {
         let utilization = self.utilization(geometry);
         match self {
-            _ if self.partially_mapped == Some(true) => Look::Partial,
+            _ if self.partially_mapped() == Some(true) => Look::Partial,
+            _ if self.hollow(geometry) => Look::Hollow,
             _ if self.huge => Look::Huge,
             _ if self.swapped > 0 => Look::Swapped,
             _ if self.shared > Some(0) => Look::Shared,
@@ -148,6 +174,12 @@ pub(crate) struct Summary {
     pub(crate) swapped: u64,
     /// ... that were not seen.
     pub(crate) unseen: u64,
+    /// Memory that partially mapped blocks hold; `None` where that is not known of any.
+    pub(crate) held: Option<Bytes>,
+    /// Zeros in huge pages; `None` where no contents were sampled.
+    pub(crate) zeros: Option<Bytes>,
+    /// Huge pages whose contents were not sampled.
+    pub(crate) unknown: Bytes,
     /// Populated base pages in regions that are not huge.
     base_pages: u64,
     pages_per_huge: u64,
@@ -165,21 +197,27 @@ impl Summary {
             sum.regions += mapping.regions;
             sum.unseen += mapping.regions.saturating_sub(mapping.seen);
             for cell in &mapping.cells {
-                sum.add(cell);
+                sum.add(cell, geometry);
             }
         }
         sum
     }
 
-    fn add(&mut self, cell: &Cell) {
+    fn add(&mut self, cell: &Cell, geometry: Geometry) {
         self.used += u64::from(cell.populated > 0);
         self.huge += u64::from(cell.huge);
         self.swapped += u64::from(cell.swapped > 0);
         if let Some(shared) = cell.shared {
             *self.shared.get_or_insert(0) += u64::from(shared > 0);
         }
-        if let Some(partial) = cell.partially_mapped {
-            *self.partially_mapped.get_or_insert(0) += u64::from(partial);
+        if let Some(held) = cell.held() {
+            *self.partially_mapped.get_or_insert(0) += u64::from(held > 0);
+            *self.held.get_or_insert(Bytes(0)) += geometry.bytes(held.into());
+        }
+        match cell.zeros.filter(|_| cell.huge) {
+            Some(zeros) => *self.zeros.get_or_insert(Bytes(0)) += geometry.bytes(zeros.into()),
+            None if cell.huge => self.unknown += geometry.huge,
+            None => {}
         }
         self.base_pages += if cell.huge { 0 } else { u64::from(cell.populated) };
     }
@@ -193,6 +231,15 @@ impl Summary {
     pub(crate) fn utilization_percent(&self) -> Option<f64> {
         let possible = (self.used - self.huge.min(self.used)) * self.pages_per_huge;
         (possible > 0).then(|| 100.0 * self.base_pages as f64 / possible as f64)
+    }
+
+    /// The sentence about all mappings: also how much is unknown.
+    pub(crate) fn about_all(&self) -> String {
+        if self.unknown == Bytes(0) {
+            return self.sentence();
+        }
+        let hint = if self.zeros.is_none() { "; --sample reads samples to find out" } else { "" };
+        format!("{}, use of {} in huge pages unknown{hint}", self.sentence(), self.unknown)
     }
 
     /// One line of text.
@@ -209,6 +256,13 @@ impl Summary {
         ];
         let counts = counts.iter().filter_map(|(n, what)| n.filter(|n| *n > 0).map(|n| (n, what)));
         parts.extend(counts.map(|(n, what)| format!("{n} {what}")));
+        let held = self.held.filter(|held| *held > Bytes(0));
+        parts.extend(held.map(|held| format!("{held} held by partially mapped blocks")));
+        let zeros = self.zeros.map(|zeros| match zeros {
+            Bytes(0) => "no zeros found in huge pages (sampled)".to_owned(),
+            _ => format!("about {zeros} of zeros in huge pages (sampled)"),
+        });
+        parts.extend(zeros);
         parts.join(", ")
     }
 }
@@ -329,7 +383,9 @@ pub(crate) fn explained(
     map: &Map,
 ) -> impl Iterator<Item = &'static (Look, char, char, &'static str, &'static str)> {
     LOOKS.iter().filter(|(look, ..)| match look {
-        Look::Partial | Look::Shared | Look::Swapped | Look::Unknown => has(map, *look),
+        Look::Hollow | Look::Partial | Look::Shared | Look::Swapped | Look::Unknown => {
+            has(map, *look)
+        }
         _ => true,
     })
 }

@@ -1,7 +1,9 @@
 //! `hugewise status` as text and JSON.
 
+use crate::view::bloat;
 use crate::view::fields::{self, Field, TARGET};
 use crate::view::machine::{self, Machine};
+use crate::view::manager;
 use crate::view::paint::Paint;
 use crate::view::text::{self, printable};
 use hugewise_core::reason::SkipReason;
@@ -54,8 +56,10 @@ pub(crate) struct View {
 pub(crate) fn render(view: &View, paint: Paint) -> String {
     let sections = [
         machine::render(&view.machine, paint),
-        manager(view, paint),
+        manager::render(view, paint),
+        bloat::cgroups(view, paint),
         processes(view, paint),
+        bloat::processes(view, paint),
         left_alone(view, paint),
         reasons(view, paint),
         missing(view, paint),
@@ -70,9 +74,11 @@ pub(crate) fn json(view: &View) -> Json {
         let mut entry = serde_json::to_value(target).unwrap_or_default();
         entry["huge_percent"] = json!(fields::huge_percent(target));
         entry["coverage_percent"] = json!(target.coverage_percent());
+        entry["known_bloat"] = json!(fields::known_bloat(target));
+        // Unknown is null, never 0.
+        entry["bloat"]["partially_mapped"] = json!(fields::partially_mapped(target));
         if !target.scanned {
-            // Unknown is null, never 0.
-            for key in ["huge", "eligible", "populated", "regions", "known_bloat"] {
+            for key in ["huge", "eligible", "populated", "regions", "bloat", "kept"] {
                 entry[key] = Json::Null;
             }
         }
@@ -91,63 +97,16 @@ pub(crate) fn json(view: &View) -> Json {
         "processes_not_shown": view.more,
         "left_alone": view.left_alone,
         "manager": view.manager.status(),
-        "fields": { "machine": fields::help(fields::MACHINE), "processes": fields::help(TARGET) },
+        "fields": {
+            "machine": fields::help(fields::MACHINE.iter()),
+            "processes": fields::help(TARGET.iter().chain(fields::BLOAT)),
+        },
     })
 }
 
-fn heading(title: &str, note: &str, paint: Paint) -> String {
+pub(super) fn heading(title: &str, note: &str, paint: Paint) -> String {
     let gap = if note.is_empty() { "" } else { "  " };
     format!("{}{gap}{}\n", paint.bold(title), paint.dim(note))
-}
-
-fn line(name: &str, rest: &str) -> String {
-    text::wrap(&format!("  {}", text::left(name, 18)), rest)
-}
-
-fn manager(view: &View, paint: Paint) -> String {
-    let manager = match &view.manager {
-        Seen::Running(manager) => manager,
-        Seen::Absent => {
-            let note = "none is running here: 'hugewise manage' starts one";
-            return heading("MANAGER", note, paint);
-        }
-        Seen::Unknown => return heading("MANAGER", "unknown", paint),
-    };
-    let dry = if manager.dry_run { ", dry run: nothing is changed" } else { "" };
-    let running = if manager.paused { "paused" } else { "running" };
-    let mode = format!("{running} in mode '{}'{dry}", printable(&manager.mode));
-    let mut out = heading("MANAGER", &mode, paint);
-    let size = view.geometry.regions(manager.promoted);
-    let promoted = format!(
-        "{} regions ({size}) since it started; {} withheld, {} calls failed, {} warm-ups",
-        manager.promoted, manager.withheld, manager.failed, manager.warm_ups
-    );
-    out.push_str(&line("Promoted", &promoted));
-    let gate = manager.gate.map_or_else(|| "nothing".to_owned(), sentence);
-    let gate = line("Held back by", &gate);
-    out.push_str(&if manager.gate.is_some() { paint.warn(&gate) } else { gate });
-    let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");
-    let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
-    out.push_str(&line("Back-off", &wait));
-    let budget = manager.bloat_budget.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
-    let bloat = format!("{} known, budget {budget}", manager.known_bloat);
-    out.push_str(&line("Bloat", &bloat));
-    let cpu =
-        manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
-    let warming = if manager.warming { "; warms destinations first" } else { "" };
-    out.push_str(&line("Own CPU", &format!("{cpu} since it started{warming}")));
-    for target in &manager.targets {
-        let Some(limit) = target.limit else { continue };
-        let what = format!("{} {}: {}", target.pid, printable(&target.name), limit.config_key());
-        out.push_str(&line("Rate limited by", &what));
-    }
-    out
-}
-
-/// A reason's meaning and remedy as one sentence.
-fn sentence(reason: SkipReason) -> String {
-    let (means, remedy) = reason.text();
-    if remedy.is_empty() { means.to_owned() } else { format!("{means} -> {remedy}") }
 }
 
 fn shown() -> impl Iterator<Item = &'static Field<TargetStatus>> {
@@ -155,7 +114,7 @@ fn shown() -> impl Iterator<Item = &'static Field<TargetStatus>> {
 }
 
 /// Text columns start at the left, numbers end at the right.
-fn cell(field: &Field<TargetStatus>, content: &str) -> String {
+pub(super) fn cell(field: &Field<TargetStatus>, content: &str) -> String {
     match field.kind {
         fields::Kind::Text => text::left(content, field.columns),
         _ => text::right(content, field.columns),
@@ -181,7 +140,7 @@ fn processes(view: &View, paint: Paint) -> String {
             let cell = if field.key == "why" { cell.trim_end().to_owned() } else { cell };
             match field.key {
                 "huge_percent" if fields::huge_percent(target) >= Some(90.0) => paint.good(&cell),
-                "known_bloat" if target.known_bloat > Some(Bytes(0)) => paint.warn(&cell),
+                "known_bloat" if fields::known_bloat(target) > Some(Bytes(0)) => paint.warn(&cell),
                 "why" if target.refused.is_some() => paint.bad(&cell),
                 _ => cell,
             }
@@ -214,7 +173,7 @@ fn left_alone(view: &View, paint: Paint) -> String {
 /// What a region that only waits is waiting for depends on whether anybody serves it.
 fn meaning(reason: SkipReason, manager: &Seen) -> (String, String) {
     if reason == SkipReason::Scheduled && matches!(manager, Seen::Absent) {
-        let means = "could be huge now; no manager is running";
+        let means = "could be huge, or be split, now; no manager is running";
         return (means.to_owned(), "start one: hugewise manage".to_owned());
     }
     let (means, remedy) = reason.text();
@@ -232,7 +191,13 @@ fn reasons(view: &View, paint: Paint) -> String {
         named.extend(skips.iter().map(|(reason, _)| **reason));
         let counts = skips.iter().map(|(reason, n)| format!("{n} {}", reason.key()));
         let all = target.refused.map(|reason| format!("everything {}", reason.key()));
-        let what: Vec<_> = all.into_iter().chain(counts).collect();
+        let mut what: Vec<_> = all.into_iter().chain(counts).collect();
+        let kept: Vec<_> = target.kept.iter().filter(|(_, n)| **n > 0 && target.scanned).collect();
+        named.extend(kept.iter().map(|(reason, _)| **reason));
+        for (place, (reason, n)) in kept.iter().enumerate() {
+            let what_of = if place == 0 { "not split: " } else { "" };
+            what.push(format!("{what_of}{n} {}", reason.key()));
+        }
         if !what.is_empty() {
             let name = text::left(&printable(&target.name), 15);
             lines.push_str(&text::wrap(&format!("{:>7} {name} ", target.pid), &what.join(", ")));
@@ -242,7 +207,8 @@ fn reasons(view: &View, paint: Paint) -> String {
     if named.is_empty() {
         return String::new();
     }
-    let note = format!("regions of {} that are not huge, by reason", view.geometry.huge);
+    let size = view.geometry.huge;
+    let note = format!("regions of {size} that are not huge, or not split, by reason");
     let mut out = heading("WHY", &note, paint);
     out.push_str(&lines);
     if !lines.is_empty() {
@@ -276,8 +242,10 @@ mod tests {
     use crate::view::golden;
     use crate::view::machine::{COUNTERS, Counter, ThpSettings, Zone};
     use hugewise_core::policy::bloat::Account;
+    use hugewise_core::policy::pressure::Source;
     use hugewise_core::reason::Limit;
-    use hugewise_core::snapshot::ThpMode;
+    use hugewise_core::snapshot::{CgroupSample, ThpMode};
+    use hugewise_core::status::CgroupStatus;
     use hugewise_core::units::Ns;
     use std::collections::BTreeMap;
 
@@ -293,8 +261,13 @@ mod tests {
             eligible: Bytes::mib(1040),
             utilization_percent: Some(71.4),
             known_bloat: Some(Bytes::mib(3)),
-            bloat: Account { remembered: Bytes::mib(3), ..Account::default() },
-            partially_mapped: None,
+            bloat: Account {
+                partially_mapped: Bytes::mib(1),
+                remembered: Bytes::mib(2),
+                unknown: Bytes::mib(40),
+                ..Account::default()
+            },
+            partially_mapped: Some(Bytes::mib(4)),
             scanned: true,
             refused: None,
             skips: BTreeMap::from([
@@ -304,7 +277,7 @@ mod tests {
             ]),
             limit: None,
             promoted: 500,
-            kept: BTreeMap::new(),
+            kept: BTreeMap::from([(SkipReason::UnknownUse, 20), (SkipReason::Settling, 2)]),
             demoted: 12,
             freed: Bytes::mib(9),
             cgroup: Some("/system.slice".to_owned()),
@@ -370,6 +343,22 @@ mod tests {
 
     fn with_manager() -> View {
         let view = sample();
+        let memory = CgroupSample { usage: Bytes::mib(1400), limit: Bytes::mib(1500) };
+        let limited = CgroupStatus {
+            cgroup: "/kubepods.slice/burstable/pod-\u{202e}5d2a/postgres".to_owned(),
+            processes: 7,
+            huge: Bytes::mib(1000),
+            bloat: view.processes[0].bloat,
+            memory: Some(memory),
+            pressure: Some(Source::CgroupUsage),
+            ..CgroupStatus::default()
+        };
+        let other = CgroupStatus {
+            cgroup: "/user.slice".to_owned(),
+            processes: 1,
+            bloat: Account { sampled: Bytes::mib(1), ..Account::default() },
+            ..CgroupStatus::default()
+        };
         let manager = ManagerStatus {
             schema: SCHEMA,
             mode: "ingens".to_owned(),
@@ -381,15 +370,15 @@ mod tests {
             own_cpu: None,
             bloat_budget: Some(Bytes::mib(33)),
             known_bloat: Bytes::mib(3),
-            bloat: Account { remembered: Bytes::mib(3), ..Account::default() },
-            giving_back: false,
-            pressure: None,
-            frees_zeros: Some(true),
-            frames_hidden: false,
+            bloat: view.processes[0].bloat,
+            giving_back: true,
+            pressure: Some(Source::MemAvailable),
+            frees_zeros: Some(false),
+            frames_hidden: true,
             demoted: 12,
             freed: Bytes::mib(9),
-            filled: 0,
-            cgroups: Vec::new(),
+            filled: 5,
+            cgroups: vec![limited, other],
             promoted: 500,
             warm_ups: 2,
             withheld: 1,
@@ -428,6 +417,24 @@ mod tests {
         assert!(json["processes"][1]["huge_percent"].is_null());
         assert!(json["machine"]["psi_some_avg10"].is_null());
         assert_eq!(json["fields"]["processes"]["known_bloat"]["good"], "low");
+    }
+
+    #[test]
+    fn blocks_that_nobody_could_look_for_are_unknown() {
+        let blind = TargetStatus {
+            huge: Bytes(0),
+            known_bloat: Some(Bytes(0)),
+            bloat: Account::default(),
+            partially_mapped: None,
+            ..target(1, "x")
+        };
+        let shown = json(&View { processes: vec![blind.clone()], ..sample() });
+        assert!(shown["processes"][0]["known_bloat"].is_null());
+        assert!(shown["processes"][0]["bloat"]["partially_mapped"].is_null());
+        let view = View { processes: vec![blind.clone()], ..sample() };
+        assert!(render(&view, Paint::plain()).contains("blocks are held is unknown"));
+        let all_huge = TargetStatus { huge: blind.populated, ..blind };
+        assert_eq!(fields::known_bloat(&all_huge), Some(Bytes(0)));
     }
 
     #[test]

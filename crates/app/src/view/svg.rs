@@ -3,7 +3,7 @@
 //! page is one solid tile. So it reads without colour, too.
 
 use crate::view::space::{Cell, Look, Map, Mapping, Summary, explained, offset};
-use crate::view::text::{fit, printable, wrap_at};
+use crate::view::text::{fit, printable, width, wrap_at};
 use hugewise_core::units::Geometry;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -34,18 +34,19 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .back{fill:#fff}.h1{font-size:16px;font-weight:600}.h2{font-weight:600}.dim{fill:#59636e}
 .end{text-anchor:end}
 .tile{fill:#e6ebf1}.level{fill:#8b9cb0}.full{fill:#52677f}.huge{fill:#0e9f6e}
-.shared{fill:#3b82f6}.swapped{fill:#a855f7}.partial{fill:#e5484d}
+.shared{fill:#3b82f6}.swapped{fill:#a855f7}.partial{fill:#e5484d}.hollow{fill:#d97706}
 .unknown{fill:none;stroke:#afb8c1;stroke-dasharray:2 2}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.back{fill:#0d1117}.dim{fill:#9198a1}
 .tile{fill:#21262d}.level{fill:#60728a}.full{fill:#9db1c9}.huge{fill:#34d399}
-.shared{fill:#60a5fa}.swapped{fill:#c084fc}.partial{fill:#ff6369}.unknown{stroke:#484f58}}
+.shared{fill:#60a5fa}.swapped{fill:#c084fc}.partial{fill:#ff6369}.hollow{fill:#f59e0b}
+.unknown{stroke:#484f58}}
 ";
 
 /// The picture.
 pub(crate) fn render(map: &Map) -> String {
     let mut canvas = Canvas { body: String::new(), y: MARGIN + 14 };
     canvas.text(MARGIN, "h1", &format!("Address space of {}", map.title()));
-    let all = Summary::of(&map.mappings, map.geometry).sentence();
+    let all = Summary::of(&map.mappings, map.geometry).about_all();
     canvas.down(4);
     let about = format!("{all}. A cell is {}.", map.geometry.huge);
     canvas.paragraph(&about);
@@ -114,7 +115,7 @@ impl Canvas {
     }
 
     fn paragraph(&mut self, text: &str) {
-        for line in wrap_at("", text, LINE).lines() {
+        for line in wrap_at("", text, LINE).lines().filter(|line| !line.is_empty()) {
             self.down(16);
             self.text(MARGIN, "dim", line);
         }
@@ -140,6 +141,7 @@ impl Canvas {
                 Look::Quarter => 3,
                 Look::Half => 6,
                 Look::Most => 10,
+                Look::Hollow => 5,
                 _ => TALL,
             };
             tile(&mut paths, (x, self.y - 11), *look, level);
@@ -153,14 +155,20 @@ impl Canvas {
     fn mapping(&mut self, number: usize, mapping: &Mapping, geometry: Geometry) {
         self.down(32);
         let label = format!("{number}. {}", fit(&printable(&mapping.label), 40));
-        let summary = escaped(&Summary::of([mapping], geometry).sentence());
-        let (label, size) = (escaped(&label), mapping.size);
+        let summary = Summary::of([mapping], geometry).sentence();
+        let size = mapping.size;
+        let beside = LINE.saturating_sub(width(&label) + size.to_string().len() + 4);
+        let lines = wrap_at("", &summary, beside);
+        let first = escaped(lines.lines().next().unwrap_or_default());
+        let more = lines.lines().skip(1).collect::<Vec<_>>().join(" ");
+        let (label, summary) = (escaped(&label), escaped(&summary));
         self.push(&format!("<g><title>{label}: {summary}</title>"));
         let (x, y) = (MARGIN, self.y);
         self.push(&format!(
             "<text x=\"{x}\" y=\"{y}\"><tspan class=\"h2\">{label}</tspan> {size} \
-             <tspan class=\"dim\" dx=\"8\">{summary}</tspan></text>"
+             <tspan class=\"dim\" dx=\"8\">{first}</tspan></text>"
         ));
+        self.paragraph(&more);
         self.down(9);
         let cells: BTreeMap<u64, &Cell> = mapping.cells.iter().map(|c| (c.index, c)).collect();
         let mut paths = Paths::new();
@@ -188,7 +196,9 @@ impl Canvas {
 
 /// Height of a tile's filling; a single page is seen.
 fn level(cell: &Cell, geometry: Geometry) -> u64 {
-    let level = (cell.utilization(geometry) * TALL as f64).floor();
+    let zeros = f64::from(cell.zeros.filter(|_| cell.huge).unwrap_or(0));
+    let used = cell.utilization(geometry) - zeros / f64::from(geometry.pages_per_huge().max(1));
+    let level = (used.max(0.0) * TALL as f64).floor();
     hugewise_core::units::saturating_u64(level).clamp(u64::from(cell.populated > 0), TALL)
 }
 
@@ -214,6 +224,16 @@ fn tile(paths: &mut Paths, (x, y): (u64, u64), look: Look, level: u64) {
             let class = if look == Look::Full { "full" } else { "level" };
             let top = bottom - level;
             add(paths, class, &format!("M{x} {top}h{TILE}v{level}h-{TILE}z"));
+        }
+        // A vessel, filled as far as it is used.
+        Look::Hollow => {
+            let (wide, tall) = (TILE - 4, TALL - 4);
+            let (inside, top, floor) = (x + 2, y + 2, bottom - 2);
+            let hole = format!("M{inside} {top}v{tall}h{wide}v-{tall}z");
+            add(paths, "hollow", &format!("{square}{hole}"));
+            let level = level * tall / TALL;
+            let top = floor - level;
+            add(paths, "huge", &format!("M{inside} {top}h{wide}v{level}h-{wide}z"));
         }
         // A triangle: a corner is missing.
         Look::Partial => add(paths, "partial", &format!("M{x} {y}V{bottom}H{right}z")),

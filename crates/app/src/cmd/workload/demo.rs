@@ -7,7 +7,7 @@ mod memory;
 
 use crate::exit;
 use crate::trial::protocol::{Reply, Request, Variant};
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use hugewise_linux::prctl;
 use memory::Memory;
@@ -42,9 +42,13 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
         let reply = match request {
             Request::Exit => break,
             Request::Fill => fill(&mut memory, args.variant)?,
-            Request::Access(seconds) => memory.access(Duration::from_secs_f64(seconds)),
+            Request::Access(seconds) => {
+                ensure!(!memory.is_freed(), "what is freed cannot be read");
+                memory.access(Duration::from_secs_f64(seconds))
+            }
             Request::Faults(seconds) => memory::faults(Duration::from_secs_f64(seconds))?,
             Request::Verify => memory.verify(),
+            Request::Free(percent) => memory.free(percent)?,
             Request::Corrupt => {
                 memory.corrupt();
                 continue;

@@ -1,8 +1,11 @@
 //! The memory itself, and what is done with it.
 
 use crate::trial::pattern::{self, PAGE_WORDS};
-use crate::trial::protocol::{BATCH, PIECE, Parts, Reply, SPARSE_STEP, Variant, layout};
+use crate::trial::protocol::{
+    BATCH, FREED_PIECE, PIECE, Parts, Reply, SPARSE_STEP, Variant, layout,
+};
 use anyhow::Context;
+use hugewise_core::sim::rng::Rng;
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Bytes;
 use hugewise_linux::memory::{Arena, LocalAdvice};
@@ -15,6 +18,8 @@ const HUGE: usize = 2 << 20;
 /// An empty region at both ends of a part, with advice of its own: without it the kernel would
 /// merge neighbouring mappings into one, and nobody could tell the parts' huge pages apart.
 const FENCE: usize = HUGE;
+/// What is random in freeing is the same for every variant.
+const SEED: u64 = 1;
 /// One page is rewritten after so many batches of reads.
 const BATCHES_PER_REWRITE: u32 = 64;
 
@@ -26,6 +31,8 @@ struct Part {
     step: usize,
     /// How often each used page was rewritten.
     generations: Vec<u16>,
+    /// Pieces that were freed; empty before that.
+    freed: Vec<bool>,
 }
 
 impl Part {
@@ -42,7 +49,7 @@ impl Part {
             let wanted = arena.advise(FENCE..end, LocalAdvice::HugePage);
             wanted.context("this kernel has no huge pages to ask for")?;
         }
-        Ok(Self { arena, len, step, generations: vec![0; len / PAGE / step] })
+        Ok(Self { arena, len, step, generations: vec![0; len / PAGE / step], freed: Vec::new() })
     }
 
     fn range(&self) -> Range<u64> {
@@ -85,12 +92,32 @@ impl Part {
         self.generations[page] = generation;
     }
 
+    /// Gives random pieces back; the number of pages among them that were in use.
+    fn free(&mut self, rng: &mut Rng, percent: u8) -> anyhow::Result<usize> {
+        for piece in 0..self.len / FREED_PIECE {
+            let free = rng.percent(percent.into());
+            if free {
+                let start = FENCE + piece * FREED_PIECE;
+                let range = start..start + FREED_PIECE;
+                self.arena.advise(range, LocalAdvice::DontNeed).context("cannot free a piece")?;
+            }
+            self.freed.push(free);
+        }
+        Ok(self.generations.len() - self.kept().count())
+    }
+
+    /// Numbers of the used pages that were not freed.
+    fn kept(&self) -> impl Iterator<Item = usize> {
+        let freed = |page: &usize| self.freed.get(self.offset(*page) / FREED_PIECE) == Some(&true);
+        (0..self.generations.len()).filter(move |page| !freed(page))
+    }
+
     fn mismatches(&self) -> u64 {
         let (memory, start) = (self.bytes(), self.start());
-        let pages = self.generations.iter().enumerate().map(|(page, generation)| {
-            let offset = self.offset(page);
+        let pages = self.kept().map(|page| {
+            let (offset, generation) = (self.offset(page), self.generations[page]);
             let bytes = &memory[offset..offset + PAGE];
-            pattern::mismatches(bytes, start + offset as u64, *generation)
+            pattern::mismatches(bytes, start + offset as u64, generation)
         });
         pages.sum()
     }
@@ -187,10 +214,24 @@ impl Memory {
         part.rewrite(page, part.generations[page].wrapping_add(1));
     }
 
-    /// Compares every word with what was written.
+    /// Gives random pieces of all parts back.
+    pub(super) fn free(&mut self, percent: u8) -> anyhow::Result<Reply> {
+        let (mut rng, mut pages) = (Rng::new(SEED), 0);
+        for part in [&mut self.parts.dense, &mut self.parts.sparse, &mut self.parts.idle] {
+            pages += part.free(&mut rng, percent)?;
+        }
+        Ok(Reply::Freed { bytes: Bytes((pages * PAGE) as u64) })
+    }
+
+    /// Whether pieces were given back.
+    pub(super) fn is_freed(&self) -> bool {
+        !self.parts.dense.freed.is_empty()
+    }
+
+    /// Compares every word that was not given back with what was written.
     pub(super) fn verify(&self) -> Reply {
         let parts = [&self.parts.dense, &self.parts.sparse, &self.parts.idle];
-        let pages: usize = parts.iter().map(|part| part.generations.len()).sum();
+        let pages: usize = parts.iter().map(|part| part.kept().count()).sum();
         match parts.iter().map(|part| part.mismatches()).sum() {
             0 => Reply::Verified { words: (pages * PAGE_WORDS) as u64 },
             words => Reply::Mismatch { words, during: "verify".into() },
@@ -246,6 +287,27 @@ mod tests {
             "{verified:?}"
         );
         memory.corrupt();
+        assert!(matches!(memory.verify(), Reply::Mismatch { words: 1, .. }));
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_freed_is_gone_and_the_rest_stays() -> anyhow::Result<()> {
+        let mut memory = Memory::map(Variant::Hugewise, 10 << 20)?;
+        memory.fill();
+        let Reply::Freed { bytes } = memory.free(70)? else { panic!("not freed") };
+        let pages = 4 * 512 + 512 / SPARSE_STEP;
+        let freed = usize::try_from(bytes.0)? / PAGE;
+        assert!((pages * 6 / 10..pages * 8 / 10).contains(&freed), "{freed} of {pages}");
+        let Reply::Verified { words } = memory.verify() else { panic!("not intact") };
+        assert_eq!(usize::try_from(words)?, (pages - freed) * PAGE_WORDS);
+        let part = &mut memory.parts.idle;
+        let kept = part.kept().next().context("nothing is kept")?;
+        let lost = (0..part.generations.len()).find(|page| part.freed[page * PAGE / FREED_PIECE]);
+        let lost = part.offset(lost.context("nothing is freed")?);
+        assert!(part.bytes()[lost..lost + PAGE].iter().all(|byte| *byte == 0));
+        let kept = part.offset(kept);
+        part.bytes_mut()[kept] ^= 1;
         assert!(matches!(memory.verify(), Reply::Mismatch { words: 1, .. }));
         Ok(())
     }
