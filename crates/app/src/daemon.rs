@@ -181,7 +181,7 @@ fn run_until(
         if named_all_gone(manager) {
             return "all named processes ended";
         }
-        if until.done && manager.state.listed() && !manager.busy() {
+        if until.done && manager.state.listed() && !manager.busy(world.now()) {
             return "nothing is left to do";
         }
         if until.end.is_some_and(|end| world.now() >= end) {

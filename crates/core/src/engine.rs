@@ -96,11 +96,10 @@ impl Manager {
     }
 
     /// True while a target is not known completely, has work waiting for its turn, or a failure
-    /// is fresh enough to be tried again soon.
+    /// is fresh enough at `now` to be tried again soon.
     #[must_use]
-    pub fn busy(&self) -> bool {
-        let samples = self.config.demote.sample;
-        let waits = self.state.paused || self.state.retries_soon();
+    pub fn busy(&self, now: Ns) -> bool {
+        let waits = self.state.paused || self.state.retries_soon(now);
         waits
             || self.state.targets.values().any(|target| {
                 target.pass_done.is_none()
@@ -108,7 +107,6 @@ impl Manager {
                         .iter()
                         .any(|reason| target.skips.contains_key(reason))
                     || giveback::busy(target)
-                    || (samples && target.kept.contains_key(&SkipReason::UnknownUse))
             })
     }
 
@@ -116,14 +114,12 @@ impl Manager {
         let now = world.now();
         let processes = now >= self.state.next_list;
         let mut targets: Vec<_> = self.state.targets.keys().copied().collect();
-        let cgroups = self.state.cgroups_wanted();
-        let ask = Ask { machine: true, processes, targets, cgroups, ..Ask::default() };
+        let ask = Ask { machine: true, processes, targets, ..Ask::default() };
         let seen = world.observe(&ask);
         self.state.own_cpu(seen.own_cpu, seen.at);
         if let Some(machine) = seen.machine {
             self.state.machine(&self.config, machine);
         }
-        self.state.cgroup_memory(&self.config, seen.cgroups);
         if let Some(processes) = seen.processes {
             self.state.next_list = seen.at + Ns::ms(self.config.scan.list_interval_ms);
             self.state.list(&self.config, &self.selection, processes, seen.at);
@@ -131,11 +127,17 @@ impl Manager {
         let scans = scan::asks(&self.config, &self.state, seen.at);
         let planned = scans.iter().map(|scan| scan.budget).fold(Ns(0), |a, b| a + b);
         let looks = look::asks(&self.config, &self.state, planned, seen.at);
-        if scans.is_empty() && looks.is_empty() {
+        // After the list, so that nobody's cgroup is unknown when it is first acted on.
+        let cgroups = self.state.cgroups_wanted(seen.at);
+        if scans.is_empty() && looks.is_empty() && cgroups.is_empty() {
             return;
         }
         targets = self.state.targets.keys().copied().collect();
-        let seen = world.observe(&Ask { targets, scans, looks, ..Ask::default() });
+        let asked = !cgroups.is_empty();
+        let seen = world.observe(&Ask { targets, cgroups, scans, looks, ..Ask::default() });
+        if asked {
+            self.state.cgroup_memory(&self.config, seen.cgroups, seen.at);
+        }
         for report in &seen.scans {
             self.state.scanned(report, seen.at);
         }

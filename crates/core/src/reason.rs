@@ -77,7 +77,7 @@ reasons! {
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
     NotLookedAt = "not_looked_at":
-        "below the threshold, and not yet looked at for pieces of a huge page", "";
+        "not yet looked at closely: for pieces of a huge page, or a sample of what it holds", "";
     PartiallyMapped = "partially_mapped":
         "below the threshold, and holds pieces of a huge page: that is split first", "";
     Swapped = "swapped": "some of its pages are in swap", "";
@@ -99,7 +99,7 @@ reasons! {
         "huge, and how much of it is used is unknown: hugewise did not make it",
         "demote.sample = true reads samples of the program's memory to find out";
     KeepsZeroPages = "keeps_zero_pages":
-        "before Linux 6.12 a split gives back nothing that is still mapped",
+        "a split gives back nothing that is still mapped: before Linux 6.12, or not proven here",
         "see 'hugewise doctor'";
     NotSplit = "not_split":
         "the kernel reported success and did not split it: shared, pinned or locked just then", "";

@@ -57,9 +57,11 @@ pub struct LookAsk {
 pub struct LookReport {
     /// Whose memory.
     pub target: ProcId,
-    /// The region; nothing of it is populated any more when this is `None`.
+    /// Which region.
+    pub at: Addr,
+    /// What was seen of it; `None`: nothing is populated, or nothing could be seen.
     pub region: Option<RegionSample>,
-    /// Why nothing was seen.
+    /// Why nothing was seen, or nothing of its contents.
     pub refused: Option<SkipReason>,
     /// CPU time that it took.
     pub cost: Ns,

@@ -207,7 +207,8 @@ pub fn target(config: &Config, geometry: Geometry, target: &Target, now: Ns) -> 
         huge: geometry.regions(huge),
         eligible: geometry.regions(eligible),
         utilization_percent: (possible > 0).then(|| 100.0 * base_pages as f64 / possible as f64),
-        known_bloat: (!nothing_known || bloat.known() > Bytes(0)).then(|| bloat.known()),
+        known_bloat: (target.pass_done.is_some() && (!nothing_known || bloat.known() > Bytes(0)))
+            .then(|| bloat.known()),
         bloat,
         partially_mapped: partial.map(|n| geometry.regions(n)),
         scanned: target.pass_done.is_some() && target.refused.is_none(),

@@ -9,7 +9,7 @@ use hugewise_core::replay::{Comparison, Recorder, Replay};
 use hugewise_core::sim::Sim;
 use hugewise_core::sim::checks::{Auditor, Checked};
 use hugewise_core::snapshot::ThpMode;
-use hugewise_core::units::Ns;
+use hugewise_core::units::{Bytes, Ns};
 
 fn config() -> Config {
     let excluded = Rule {
@@ -21,7 +21,7 @@ fn config() -> Config {
         share: 1.0,
     };
     let mut config = Config { rules: vec![excluded], ..Config::default() };
-    config.select.min_anon_bytes = hugewise_core::units::Bytes::mib(4);
+    config.select.min_anon_bytes = Bytes::mib(4);
     config
 }
 
@@ -99,6 +99,58 @@ fn nothing_is_done_when_the_operator_said_never() {
     for seed in 0..50 {
         assert_eq!(run(seed, |sim, _| sim.thp = ThpMode::Never).promoted, 0);
     }
+}
+
+/// Long enough for waits to end: what was split is promoted again, and split again.
+#[test]
+fn promises_hold_for_a_quarter_of_an_hour() {
+    let (mut promoted, mut demoted) = (0, 0);
+    for seed in 0..40 {
+        let run = run_mode(seed, Mode::Guard, |sim, config| {
+            let thp = if seed % 2 > 0 { ThpMode::Always } else { ThpMode::Madvise };
+            *sim = Sim::on(seed, thp, Ns::s(900));
+            sim.max_ptes_none = (seed % 4 > 1).then_some(409);
+            sim.events_per_s = 20;
+            config.demote.sample = seed % 3 > 0;
+        });
+        promoted += run.promoted;
+        demoted += run.demoted;
+    }
+    assert!(promoted > 10_000 && demoted > 5_000, "{promoted} promotions, {demoted} splits");
+}
+
+/// Whatever state a machine is left in: once nothing happens any more, the manager comes to rest.
+#[test]
+fn a_quiet_machine_leaves_nothing_to_do() {
+    for seed in 0..60 {
+        let mut sim = Sim::on(seed, ThpMode::Always, Ns::s(3600));
+        sim.frees_zeros = seed % 4 > 0;
+        sim.shows_frames = seed % 3 > 0;
+        let mut config = config();
+        config.demote.sample = seed % 2 > 0;
+        let now = sim.now();
+        let mut manager = Manager::new(config, Mode::Guard, Selection::default(), now);
+        let mut sink = Auditor::default();
+        sim.max_ptes_none = Some(409);
+        for second in 0..1000 {
+            if second == 100 {
+                sim.events_per_s = 0;
+                (sim.others, sim.free_huge) = (Bytes::mib(8 << 10), 4000);
+                sim.full_cgroups.clear();
+                sim.thp = ThpMode::Always;
+            }
+            tick(&mut sim, &mut manager, &mut sink);
+            if second > 100 && !manager.busy(sim.now()) {
+                break;
+            }
+        }
+        assert!(!manager.busy(sim.now()), "seed {seed}: {:#?}", skips(&manager));
+    }
+}
+
+fn skips(manager: &Manager) -> Vec<String> {
+    let targets = manager.state.targets.iter();
+    targets.map(|(id, t)| format!("{id}: {:?} {:?}", t.skips, t.kept)).collect()
 }
 
 /// Guard on a machine where faults give huge pages and khugepaged fills what it can.

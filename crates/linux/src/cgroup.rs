@@ -12,8 +12,8 @@ const NO_LIMIT: u64 = 1 << 62;
 /// Memory of a cgroup and of everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// What is charged to it now. Page cache is included: near the limit some of it may be memory
-    /// that the kernel can take back at no cost.
+    /// What is charged to it now, without file pages that were not used twice: those the kernel
+    /// takes back at no cost, and a cgroup that reads files is full of them all the time.
     pub usage: Bytes,
     /// What may be charged before the kernel reclaims in it, and ends its processes.
     pub limit: Bytes,
@@ -33,11 +33,18 @@ struct Files {
     folder: &'static str,
     usage: &'static str,
     limit: &'static str,
+    /// In `memory.stat`, for it and everything below it.
+    idle_cache: &'static str,
 }
 
-const V1: Files =
-    Files { folder: "/memory", usage: "memory.usage_in_bytes", limit: "memory.limit_in_bytes" };
-const V2: Files = Files { folder: "", usage: "memory.current", limit: "memory.max" };
+const V1: Files = Files {
+    folder: "/memory",
+    usage: "memory.usage_in_bytes",
+    limit: "memory.limit_in_bytes",
+    idle_cache: "total_inactive_file",
+};
+const V2: Files =
+    Files { folder: "", usage: "memory.current", limit: "memory.max", idle_cache: "inactive_file" };
 
 /// The tightest (largest usage by limit) of a cgroup and its ancestors: whichever is full first
 /// stops the process. `cgroup` is its path as in `/proc/PID/cgroup`, of the version 1 memory
@@ -73,7 +80,13 @@ fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
     };
     // "max" is no number, as is the root of version 2, which has no such file.
     let limit = number(files.limit).filter(|limit| *limit < NO_LIMIT)?;
-    Some(Usage { usage: Bytes(number(files.usage)?), limit: Bytes(limit) })
+    let usage = Bytes(number(files.usage)?);
+    let stat = root.read_text(format!("{MOUNT}{}{path}/memory.stat", files.folder));
+    let idle = stat.unwrap_or_default().lines().find_map(|line| {
+        let (name, bytes) = line.split_once(' ')?;
+        (name == files.idle_cache).then(|| bytes.trim().parse().ok()).flatten()
+    });
+    Some(Usage { usage: usage.saturating_sub(Bytes(idle.unwrap_or(0))), limit: Bytes(limit) })
 }
 
 #[cfg(test)]
@@ -139,6 +152,17 @@ mod tests {
         assert_eq!(tree.usage("/a"), Some((50, 100)));
         assert_eq!(tree.usage("/a/b/"), Some((50, 100)));
         assert_eq!(tree.usage("/x.slice"), None);
+    }
+
+    #[test]
+    fn idle_page_cache_is_no_pressure() {
+        for (files, name) in [(&V1, "total_inactive_file"), (&V2, "inactive_file")] {
+            let tree = Tree::new(files, &[("", "1", UNLIMITED), ("/a", "99", "100")]);
+            let stat = format!("anon 3\nfile 90\n{name} 60\nactive_file 5\n");
+            let file = tree.0.join(format!("{MOUNT}{}/a/memory.stat", files.folder));
+            fs::write(file, stat).expect("write");
+            assert_eq!(tree.usage("/a"), Some((39, 100)), "{name}");
+        }
     }
 
     #[test]

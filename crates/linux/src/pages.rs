@@ -151,7 +151,8 @@ impl PageReader {
             if at > start && stop() {
                 return Ok(at);
             }
-            let chunk_end = (at / CHUNK + 1).saturating_mul(CHUNK).saturating_add(skip).min(end);
+            let chunk = CHUNK.max(self.geometry.huge.0);
+            let chunk_end = (at / chunk + 1).saturating_mul(chunk).saturating_add(skip).min(end);
             let began = Instant::now();
             let mut empty = true;
             self.chunk(pagemap, at, chunk_end, &mut |at, counts: Counts| {

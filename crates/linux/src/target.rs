@@ -157,10 +157,10 @@ impl Target {
         let seen = seen.and_then(|region| alive.map(|()| region));
         let cost = Ns(hugewise_sys::cpu::thread_cpu_time_ns().saturating_sub(began));
         let (region, refused) = match seen {
-            Ok(region) => (region, None),
+            Ok((region, refused)) => (region, refused),
             Err(reason) => (None, Some(reason)),
         };
-        LookReport { target: ask.target, region, refused, cost }
+        LookReport { target: ask.target, at: ask.region, region, refused, cost }
     }
 
     fn closely(
@@ -169,21 +169,29 @@ impl Target {
         pages: &mut PageReader,
         ask: &LookAsk,
         geometry: Geometry,
-    ) -> Result<Option<RegionSample>, SkipReason> {
+    ) -> Result<(Option<RegionSample>, Option<SkipReason>), SkipReason> {
         let counts = pages.region(&self.pagemap, ask.region.0).map_err(reason_of_errno)?;
-        let Some(mut region) = sample(ask.region.0, counts, ask.mapping) else { return Ok(None) };
+        let Some(mut region) = sample(ask.region.0, counts, ask.mapping) else {
+            return Ok((None, None));
+        };
         self.add_details(pages, std::slice::from_mut(&mut region))?;
-        if ask.sample && region.huge {
-            let contents = match self.contents.take() {
-                Some(contents) => contents,
-                None => Contents::open(root, self.id.pid)?,
-            };
-            // The same pages each time would miss what changes elsewhere.
-            let seed = hugewise_sys::cpu::thread_cpu_time_ns();
-            region.zeros =
-                Some(self.contents.insert(contents).zero_pages(ask.region, geometry, seed)?);
+        if !ask.sample || !region.huge {
+            return Ok((Some(region), None));
         }
-        Ok(Some(region))
+        match self.zero_pages(root, ask.region, geometry) {
+            Ok(zeros) => Ok((Some(RegionSample { zeros: Some(zeros), ..region }), None)),
+            Err(reason) => Ok((Some(region), Some(reason))),
+        }
+    }
+
+    fn zero_pages(&mut self, root: &Root, at: Addr, geometry: Geometry) -> Result<u16, SkipReason> {
+        let contents = match self.contents.take() {
+            Some(contents) => contents,
+            None => Contents::open(root, self.id.pid)?,
+        };
+        // The same pages each time would miss what changes elsewhere.
+        let seed = hugewise_sys::cpu::thread_cpu_time_ns();
+        self.contents.insert(contents).zero_pages(at, geometry, seed)
     }
 
     /// Counts and details of one region, now.

@@ -102,6 +102,7 @@ impl Live {
         let geometry = self.geometry;
         let refused = |reason| LookReport {
             target: ask.target,
+            at: ask.region,
             region: None,
             refused: Some(reason),
             cost: Ns(0),

@@ -147,7 +147,7 @@ fn manage(regions: &mut Vec<SimRegion>, mut each: impl FnMut(f64, &[SimRegion]))
         let now = world.processes.get(&PID).map(|process| process.regions.clone());
         *regions = now.unwrap_or_default();
         each(world.now().since(begin).as_s(), regions);
-        if ticks >= TICKS_MIN && !manager.busy() {
+        if ticks >= TICKS_MIN && !manager.busy(world.now()) {
             break;
         }
         if tick(&mut world, &mut manager, &mut calls) != TickEnd::Done {

@@ -25,10 +25,11 @@ impl Backoff {
         *self = Self::default();
     }
 
-    /// Whether there were failures, but so few that the next attempt is only seconds away.
+    /// Whether there were failures, but so few that the next attempt is only seconds away. Two
+    /// seconds after the wait it is not: whoever wanted to try again has.
     #[must_use]
-    pub fn is_fresh(&self) -> bool {
-        (1..=3).contains(&self.failures)
+    pub fn is_fresh(&self, now: Ns) -> bool {
+        (1..=3).contains(&self.failures) && self.until + Ns::s(2) > now
     }
 
     /// The end of the wait, while it lasts.

@@ -136,8 +136,15 @@ pub fn total(state: &State) -> Account {
     total
 }
 
-/// Waste that promotions below the threshold may cause in all, right now; and the bound above
-/// which waste in huge regions is taken back.
+/// Above so much waste in huge regions it is taken back: `bloat_budget_percent` of the managed
+/// footprint. Not scaled by FMFI: splits leave small holes, which raise FMFI, which would ask for
+/// more splits.
+#[must_use]
+pub fn bound(config: &Config, footprint: Bytes) -> Bytes {
+    footprint.percent(config.promote.bloat_budget_percent)
+}
+
+/// Waste that promotions below the threshold may cause in all, right now.
 ///
 /// `bloat_budget_percent` of the managed footprint, shrinking linearly with FMFI down to nothing
 /// at `watermark.fmfi_high`: in fragmented memory a huge page is too dear to be filled with air.

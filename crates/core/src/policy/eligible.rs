@@ -29,7 +29,7 @@ impl Thresholds {
     #[must_use]
     pub fn pages(percent: f64, geometry: Geometry) -> u16 {
         let pages = f64::from(geometry.pages_per_huge());
-        let ceiling = (pages * percent / 100.0).ceil().clamp(1.0, pages);
+        let ceiling = (pages * percent / 100.0).ceil().min(pages).max(1.0);
         u16::try_from(crate::units::saturating_u64(ceiling)).unwrap_or(u16::MAX)
     }
 }
@@ -65,12 +65,15 @@ pub fn classify(region: &Region, thresholds: Thresholds, blind: bool, now: Ns) -
     if region.swapped > 0 {
         return Class::Skip(SkipReason::Swapped);
     }
+    // Where no page is missing no block can be held.
+    let missing = region.populated + region.zero_page < thresholds.whole;
+    let unseen = missing && region.looked.is_none();
     match region.populated >= thresholds.always {
         true => Class::Always,
         // Once its waste was taken back, it is not wasted again.
         false if region.demoted > 0 => Class::Skip(SkipReason::GivenBack),
         // What might be given back is no place to spend the bloat budget on.
-        false if region.looked.is_none() && !blind => Class::Skip(SkipReason::NotLookedAt),
+        false if unseen && !blind => Class::Skip(SkipReason::NotLookedAt),
         false if region.broken.is_some() => Class::Skip(SkipReason::PartiallyMapped),
         false => Class::Budget,
     }

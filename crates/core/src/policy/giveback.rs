@@ -3,8 +3,8 @@
 //! * A **partially mapped** block serves nobody: its dropped pages are held, and the rest is not
 //!   mapped huge any more. It is always split, after a moment of quiet, unless it is so full that
 //!   promotion will replace it.
-//! * A **huge** region that is badly used is split while bloat in huge regions is above its budget:
-//!   the emptiest first, until bloat is down to half the budget. Under pressure on the machine or
+//! * A **huge** region that is badly used is split when the waste in such regions is above the
+//!   budget: the emptiest first, until it is down to half of that. Under pressure on the machine or
 //!   on its cgroup every one goes, also those that only just miss the promotion threshold.
 //!
 //! What was split stays small for a while, longer each time (`SkipReason::GivenBack`), and is
@@ -26,14 +26,12 @@ pub const SETTLE: Ns = Ns::s(2);
 /// One that is full enough for a new huge page is left to promotion for so long: its cooldown, and
 /// as much again for its turn to come.
 pub const PROMOTED_BY: Ns = Ns::s(60);
-/// Taking back starts when bloat is this many times its budget ...
-const START: f64 = 1.25;
-/// ... and ends when it is this many times its budget.
+/// Once taking back has started, it goes on until this share of the bound is left.
 const STOP: f64 = 0.5;
 
 /// Splits that are wanted now, the worst waste first. Fills every target's `kept`.
 #[must_use]
-pub fn candidates(config: &Config, state: &mut State, now: Ns) -> Vec<Decision> {
+pub fn candidates(config: &Config, state: &mut State, footprint: Bytes, now: Ns) -> Vec<Decision> {
     let mut all = Vec::new();
     let rule = Rule::new(config, state, now);
     for (id, target) in &mut state.targets {
@@ -61,19 +59,22 @@ pub fn candidates(config: &Config, state: &mut State, now: Ns) -> Vec<Decision> 
         }
     }
     all.sort_by_key(|d| (Reverse(d.waste), d.target, d.region));
-    let total = bloat::total(state).in_huge();
-    let budget = state.bloat_budget.unwrap_or(Bytes(u64::MAX / 4));
-    let times = |factor: f64| budget.percent(100.0 * factor);
-    state.giving_back = total > times(if state.giving_back { STOP } else { START });
-    let mut excess = total.saturating_sub(times(STOP));
-    let giving_back = state.giving_back;
+    // Only what can be split now counts: for the rest nobody else should have to pay.
     let geometry = state.geometry;
+    let waste = |decision: &Decision| geometry.bytes(decision.waste.into());
+    let huge = all.iter().filter(|decision| decision.motive != Motive::PartiallyMapped);
+    let total: Bytes = huge.map(waste).sum();
+    let bound = bloat::bound(config, footprint);
+    let rest = bound.percent(100.0 * STOP);
+    state.giving_back = total > if state.giving_back { rest } else { bound };
+    let mut excess = total.saturating_sub(rest);
+    let giving_back = state.giving_back;
     all.retain(|decision| {
         let Some(target) = state.targets.get_mut(&decision.target) else { return false };
         let wanted =
             decision.motive != Motive::OverBloatBudget || (giving_back && excess > Bytes(0));
         if decision.motive != Motive::PartiallyMapped && wanted {
-            excess = excess.saturating_sub(geometry.bytes(decision.waste.into()));
+            excess = excess.saturating_sub(waste(decision));
         }
         let reason = if wanted { SkipReason::Scheduled } else { SkipReason::WithinBloatBudget };
         *target.kept.entry(reason).or_default() += 1;
@@ -92,6 +93,7 @@ struct Rule {
     /// Populated pages from which on promotion will take care of a broken block.
     always: u16,
     keeps_zeros: bool,
+    samples: bool,
     geometry: crate::units::Geometry,
     now: Ns,
 }
@@ -112,7 +114,8 @@ impl Rule {
             unused: whole - used.min(thresholds.always),
             pressed: whole - thresholds.always,
             always: thresholds.always,
-            keeps_zeros: state.machine.as_ref().and_then(|m| m.frees_zeros) == Some(false),
+            keeps_zeros: state.machine.as_ref().and_then(|m| m.frees_zeros) != Some(true),
+            samples: config.demote.sample,
             geometry,
             now,
         }
@@ -123,6 +126,9 @@ impl Rule {
     fn judge(&self, region: &Region, pressed: bool) -> Option<Result<(Motive, u16), SkipReason>> {
         let (waste, source) = match bloat::of(region, self.geometry) {
             Waste::Impossible | Waste::Known(0, _) => return None,
+            Waste::Unknown if self.samples && region.looked.is_none() => {
+                return Some(Err(SkipReason::NotLookedAt));
+            }
             Waste::Unknown => return Some(Err(SkipReason::UnknownUse)),
             Waste::Known(waste, source) => (waste, source),
         };
@@ -133,6 +139,8 @@ impl Rule {
         };
         Some(match self.objection(region, motive) {
             _ if waste <= least => Err(SkipReason::WithinBloatBudget),
+            // One sample of 32 pages errs by up to 45 of 512: a closer call needs another.
+            None if source == Source::Sampled && region.samples < 2 => Err(SkipReason::NotLookedAt),
             Some(reason) => Err(reason),
             None => Ok((motive, waste)),
         })
@@ -159,5 +167,6 @@ impl Rule {
 /// Whether a target has splits waiting for their turn, or will soon.
 #[must_use]
 pub fn busy(target: &Target) -> bool {
-    [SkipReason::Scheduled, SkipReason::Settling].iter().any(|r| target.kept.contains_key(r))
+    let soon = [SkipReason::Scheduled, SkipReason::Settling, SkipReason::NotLookedAt];
+    soon.iter().any(|reason| target.kept.contains_key(reason))
 }

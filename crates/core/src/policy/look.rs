@@ -20,12 +20,14 @@ const MOST: usize = 256;
 /// How much a look at a region is worth; ordered, the worthiest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
+    /// Huge, and its last sample is old.
+    ContentsAgain,
     /// It changed since it was looked at.
     Changed,
+    /// Huge, and its contents were never sampled, or only once.
+    Contents,
     /// It was never looked at: it may hold a block from before this manager's time.
     New,
-    /// Huge, its contents may be sampled.
-    Contents,
     /// It lost its huge page and misses pages: very likely it holds the block.
     Broken,
 }
@@ -47,7 +49,7 @@ pub fn asks(config: &Config, state: &State, planned: Ns, now: Ns) -> Vec<LookAsk
     wanted.sort_unstable();
     let mut asks = Vec::new();
     for (Reverse(worth), _, target, region, mapping) in wanted.into_iter().take(MOST) {
-        let sample = worth == Worth::Contents;
+        let sample = matches!(worth, Worth::Contents | Worth::ContentsAgain);
         left -= if sample { SAMPLE } else { LOOK }.0 as f64;
         if left < 0.0 {
             break;
@@ -61,7 +63,12 @@ fn worth(config: &Config, state: &State, region: &Region, now: Ns) -> Option<Wor
     if region.huge {
         let due = Ns::ms(config.demote.sample_interval_ms);
         let stale = region.looked.is_none_or(|look| now.since(look.at) >= due);
-        return (config.demote.sample && stale).then_some(Worth::Contents);
+        return match region.samples {
+            _ if !config.demote.sample => None,
+            0 if region.looked.is_none() => Some(Worth::Contents),
+            1 => Some(Worth::Contents),
+            _ => stale.then_some(Worth::ContentsAgain),
+        };
     }
     let whole = state.geometry.pages_per_huge();
     let missing = u32::from(region.populated) + u32::from(region.zero_page) < whole;

@@ -16,7 +16,7 @@ pub const QUEUE: usize = 256;
 /// Wanted actions per target, best first.
 pub type Queues = BTreeMap<ProcId, VecDeque<Decision>>;
 
-/// Plans one tick: fills every target's `skips` and `kept` and returns the queues, splits first.
+/// Plans one tick: fills every target's `skips` and `kept` and returns the queues.
 #[must_use]
 pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     let geometry = state.geometry;
@@ -24,7 +24,7 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     let footprint: Bytes = state.targets.values().map(|t| t.sample.anon).sum();
     let budget = |machine| bloat::budget(config, machine, footprint);
     state.bloat_budget = state.machine.as_ref().map(budget);
-    let splits = giveback::candidates(config, state, now);
+    let splits = giveback::candidates(config, state, footprint, now);
     let pledged = geometry.bytes(pledged_pages(state));
     let spent = bloat::total(state).known() + pledged;
     let mut room = state.bloat_budget.unwrap_or_default().saturating_sub(spent);
@@ -49,13 +49,7 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
     }
     candidates.sort_by_key(|d| (Reverse(d.populated), d.target, d.region));
 
-    let mut queues = Queues::new();
-    for decision in splits {
-        let queue = queues.entry(decision.target).or_default();
-        if queue.len() < QUEUE {
-            queue.push_back(decision);
-        }
-    }
+    let mut wanted = Queues::new();
     for decision in candidates {
         let waits = state.targets.get(&decision.target).map(|t| state.cgroup_waits(t, now));
         let Some(target) = state.targets.get_mut(&decision.target) else {
@@ -71,13 +65,32 @@ pub fn plan(config: &Config, state: &mut State, now: Ns) -> Queues {
             None => SkipReason::Scheduled,
         };
         *target.skips.entry(reason).or_default() += 1;
-        let queue = queues.entry(decision.target).or_default();
+        let queue = wanted.entry(decision.target).or_default();
         if reason == SkipReason::Scheduled && queue.len() < QUEUE {
             if decision.motive == Motive::BloatBudget {
                 room = room.saturating_sub(waste(&decision));
             }
             queue.push_back(Decision { warm, ..decision });
         }
+    }
+    in_turns(splits, wanted)
+}
+
+/// One queue per target: a split and a promotion in turns, so that neither starves.
+fn in_turns(splits: Vec<Decision>, mut promotions: Queues) -> Queues {
+    let mut queues = Queues::new();
+    for split in splits {
+        let queue = queues.entry(split.target).or_default();
+        if queue.len() < QUEUE {
+            queue.push_back(split);
+            let next = promotions.get_mut(&split.target).and_then(VecDeque::pop_front);
+            queue.extend(next);
+        }
+    }
+    for (target, rest) in promotions {
+        let queue = queues.entry(target).or_default();
+        let room = QUEUE.saturating_sub(queue.len());
+        queue.extend(rest.into_iter().take(room));
     }
     queues.retain(|_, queue| !queue.is_empty());
     queues

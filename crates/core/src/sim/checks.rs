@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::engine::{Manager, Sink, TICK, Wake, World};
 use crate::policy::bloat::{self, Waste};
 use crate::policy::eligible::Thresholds;
-use crate::policy::{Action, Decision, Outcome};
+use crate::policy::{Action, Decision, Motive, Outcome};
 use crate::reason::SkipReason;
 use crate::record::Record;
 use crate::snapshot::{Ask, Observation, ThpMode};
@@ -33,7 +33,8 @@ pub struct Checked {
     cpu: Spent,
     bytes: Spent,
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
-    last_demoted: BTreeMap<(ProcId, u64, Addr), Ns>,
+    /// When, and for how long it must stay small.
+    last_demoted: BTreeMap<(ProcId, u64, Addr), (Ns, Ns)>,
     waste: Rc<Cell<Bytes>>,
 }
 
@@ -132,7 +133,7 @@ impl Checked {
             self.broken.push(format!("region of {} promoted again after {pause} s", key.0));
         }
         let given_back = self.last_demoted.get(&key).copied();
-        if given_back.is_some_and(|at| now.since(at) < crate::state::GIVEN_BACK_BASE) {
+        if given_back.is_some_and(|(at, wait)| now.since(at) < wait) {
             self.broken.push(format!("region of {} promoted soon after its split", key.0));
         }
     }
@@ -152,7 +153,11 @@ impl Checked {
             let at = at.as_s();
             self.broken.push(format!("split what was promoted at {at} s with {used} pages"));
         }
-        self.last_demoted.insert(key, self.sim.now);
+        let wait = match decision.motive {
+            Motive::PartiallyMapped => crate::state::COOLDOWN,
+            _ => crate::state::GIVEN_BACK_BASE,
+        };
+        self.last_demoted.insert(key, (self.sim.now, wait));
     }
 
     fn check_quota(&mut self, decision: &Decision, outcome: &Outcome) {
@@ -230,6 +235,7 @@ pub struct Auditor {
     truth: Rc<Cell<Bytes>>,
     waste: Bytes,
     demoted: BTreeMap<ProcId, u64>,
+    found: BTreeMap<ProcId, u64>,
 }
 
 impl Auditor {
@@ -246,7 +252,8 @@ impl Auditor {
             let named: u64 = target.kept.values().sum();
             // Found huge by the actuator in this tick: it was small when it was planned.
             let found = target.totals.skipped.get(&SkipReason::AlreadyHuge).copied().unwrap_or(0);
-            if named + found < wasting {
+            let before = self.found.insert(*id, found).unwrap_or(0);
+            if named + found.checked_sub(before).unwrap_or(found) < wasting {
                 self.broken.push(format!("{id}: {wasting} waste, {named} with a reason"));
             }
         }

@@ -79,6 +79,7 @@ impl Sim {
                 let populated = region.used;
                 region.huge = true;
                 region.block = false;
+                region.zero_page = 0;
                 region.promoted_from = Some(populated);
                 self.free_huge -= 1;
                 Outcome::Promoted { populated, warm, call, cpu }
@@ -101,9 +102,11 @@ impl Sim {
         };
         let wasted = PAGES - region.used;
         let freed = if region.block || frees { wasted } else { 0 };
-        if region.huge && !frees {
+        match (region.huge, frees) {
+            (true, true) => region.zero_page = wasted,
             // Zero pages stay populated.
-            region.used = PAGES;
+            (true, false) => region.used = PAGES,
+            (false, _) => {}
         }
         (region.huge, region.block, region.promoted_from) = (false, false, None);
         Outcome::Demoted { freed, call, cpu: call }

@@ -32,6 +32,8 @@ pub struct SimRegion {
     pub huge: bool,
     /// Not huge any more, but its rest still holds the block.
     pub block: bool,
+    /// Pages that a split replaced by the shared zero page.
+    pub zero_page: u16,
     /// Shared with a forked child.
     pub shared: bool,
     /// The kernel refuses it (`MADV_NOHUGEPAGE` and the like).
@@ -262,7 +264,7 @@ impl Sim {
         let index = usize::try_from(pick % count.max(1)).unwrap_or(0);
         let Some(region) = process.regions.get_mut(index) else { return };
         if !region.huge && !region.shared && region.used >= least {
-            *region = SimRegion { huge: true, block: false, ..*region };
+            *region = SimRegion { huge: true, block: false, zero_page: 0, ..*region };
         }
     }
 
@@ -294,8 +296,10 @@ impl Sim {
             let first_touch = region.used == 0 && !region.huge;
             region.huge |= first_touch && self.thp == ThpMode::Always;
             region.used = (region.used + amount / 4).min(PAGES);
+            region.zero_page = region.zero_page.min(PAGES - region.used);
         } else {
             region.used = region.used.saturating_sub(amount);
+            region.zero_page = 0;
             region.block = (region.huge || region.block) && region.used > 0;
             region.huge = false;
             region.promoted_from = None;
@@ -379,7 +383,7 @@ impl SimRegion {
             at,
             populated: self.resident(),
             swapped: 0,
-            zero_page: 0,
+            zero_page: self.zero_page,
             huge: self.huge,
             mapping: Addr(BASE),
             shared: frames.then_some(if self.shared { self.used } else { 0 }),
@@ -403,7 +407,8 @@ fn refused(ask: &ScanAsk, reason: SkipReason) -> ScanReport {
 impl Sim {
     fn look(&self, ask: &LookAsk) -> LookReport {
         let cost = Ns::us(if ask.sample { 70 } else { 30 });
-        let report = |region, refused| LookReport { target: ask.target, region, refused, cost };
+        let at = ask.region;
+        let report = |region, refused| LookReport { target: ask.target, at, region, refused, cost };
         let Some(process) = self.processes.get(&ask.target.pid) else {
             return report(None, Some(SkipReason::Gone));
         };

@@ -31,6 +31,8 @@ use target::{Eye, lock_rate};
 
 /// First global wait after a failed huge page allocation.
 pub const ALLOCATION_BASE: Ns = Ns::s(1);
+/// The memory of cgroups is read this often: a few files each, about 10 us a file.
+pub const CGROUPS_INTERVAL: Ns = Ns::s(2);
 /// First wait of a cgroup at its limit.
 pub const CGROUP_BASE: Ns = Ns::s(2);
 /// Expected duration of a collapse before the first one was seen: 0.7 ms, kernel.md 2.1.
@@ -136,6 +138,8 @@ pub struct State {
     /// Own CPU time, as last observed.
     pub own_cpu: Option<Ns>,
     accounted: Ns,
+    /// Whose usage was asked for last, and when.
+    cgroups_asked: (BTreeSet<String>, Ns),
 }
 
 impl State {
@@ -166,6 +170,7 @@ impl State {
             next_list: now,
             own_cpu: None,
             accounted: Ns(0),
+            cgroups_asked: (BTreeSet::new(), Ns(0)),
         };
         state.configure(config, now);
         state
@@ -197,15 +202,26 @@ impl State {
         self.machine = Some(machine);
     }
 
-    /// cgroups whose memory usage matters.
+    /// cgroups whose memory usage is wanted now: all, every [`CGROUPS_INTERVAL`], and at once when
+    /// one is new.
     #[must_use]
-    pub fn cgroups_wanted(&self) -> Vec<String> {
+    pub fn cgroups_wanted(&self, now: Ns) -> Vec<String> {
         let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
-        known.collect::<BTreeSet<_>>().into_iter().collect()
+        let known: BTreeSet<_> = known.collect();
+        let due = now.since(self.cgroups_asked.1) >= CGROUPS_INTERVAL
+            || !known.is_subset(&self.cgroups_asked.0);
+        if due { known.into_iter().collect() } else { Vec::new() }
     }
 
     /// Takes the memory of the targets' cgroups.
-    pub fn cgroup_memory(&mut self, config: &Config, usage: BTreeMap<String, CgroupSample>) {
+    pub fn cgroup_memory(
+        &mut self,
+        config: &Config,
+        usage: BTreeMap<String, CgroupSample>,
+        now: Ns,
+    ) {
+        let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
+        self.cgroups_asked = (known.collect(), now);
         self.pressure.cgroups(&config.watermark, &usage);
         self.cgroup_memory = usage;
     }
@@ -302,11 +318,14 @@ impl State {
 
     /// Whether a failure is so fresh that waiting for the next attempt is worth it.
     #[must_use]
-    pub fn retries_soon(&self) -> bool {
+    pub fn retries_soon(&self, now: Ns) -> bool {
         let regions = self.targets.values().flat_map(|target| target.regions.values());
-        let mut tried = regions.filter(|region| (1..=2).contains(&region.tries));
-        self.allocation.is_fresh()
-            || self.cgroups.values().any(Backoff::is_fresh)
+        // Once its hold is over, and the next plan made, a region is scheduled or not wanted.
+        let waits = |hold: Hold| hold.until + Ns::s(2) > now;
+        let mut tried = regions
+            .filter(|region| (1..=2).contains(&region.tries) && region.hold.is_some_and(waits));
+        self.allocation.is_fresh(now)
+            || self.cgroups.values().any(|backoff| backoff.is_fresh(now))
             || tried.any(|region| !region.huge)
     }
 

@@ -1,6 +1,6 @@
 //! What is remembered of one region.
 
-use crate::policy::{Action, Decision, FailureClass, Outcome};
+use crate::policy::{Action, Decision, FailureClass, Motive, Outcome};
 use crate::reason::SkipReason;
 use crate::snapshot::RegionSample;
 use crate::units::{Addr, Geometry, Ns};
@@ -19,6 +19,8 @@ pub const REFUSED: Ns = Ns::s(600);
 /// First wait before a region whose waste was taken back may become huge again, twice as long
 /// each further time, up to [`GIVEN_BACK_CAP`].
 pub const GIVEN_BACK_BASE: Ns = Ns::s(60);
+/// Attempts to split a block that was deduced and never seen.
+const DEDUCED_TRIES: u8 = 3;
 /// Longest such wait.
 pub const GIVEN_BACK_CAP: Ns = Ns::s(3600);
 
@@ -78,8 +80,12 @@ pub struct Region {
     pub broken: Option<Ns>,
     /// Dropped pages whose block is still held, from page frames.
     pub held: Option<u16>,
-    /// Pages of zeros in a huge region, from a sample of its contents.
+    /// Pages of zeros in a huge region: mean of the last two samples of its contents.
     pub zeros: Option<u16>,
+    /// Samples of its contents since it became huge.
+    pub samples: u8,
+    /// Scans in a row that saw the same number of populated pages.
+    pub steady: u8,
     /// The last close look.
     pub looked: Option<Looked>,
     /// Not promoted for now.
@@ -130,18 +136,24 @@ impl Region {
         match (self.huge, sample.huge) {
             (true, false) => self.lost(sample, geometry, now),
             (false, true) => {
-                filled = (self.populated > 0).then_some(self.populated);
+                // A growing heap may have filled it since the last scan: then nothing is known.
+                filled = (self.populated > 0 && self.steady > 0).then_some(self.populated);
                 self.before = filled.map(|n| Before { populated: n, by: Maker::Somebody });
                 self.became_huge();
             }
             _ => {}
         }
+        let steady = self.populated == sample.populated && !self.huge;
+        self.steady = if steady { self.steady.saturating_add(1) } else { 0 };
         self.populated = sample.populated;
         self.swapped = sample.swapped;
         self.zero_page = sample.zero_page;
         self.huge = sample.huge;
         self.shared = sample.shared.or(self.shared);
-        self.zeros = sample.zeros.or(self.zeros);
+        if let Some(zeros) = sample.zeros {
+            self.zeros = Some(self.zeros.map_or(zeros, |before| before.midpoint(zeros)));
+            self.samples = self.samples.saturating_add(1);
+        }
         if let Some(held) = sample.held.filter(|_| !sample.huge) {
             self.held = Some(held);
             self.broken = if held > 0 { self.broken.or(Some(now)) } else { None };
@@ -160,6 +172,7 @@ impl Region {
     }
 
     fn became_huge(&mut self) {
+        self.samples = 0;
         (self.broken, self.held, self.zeros, self.looked) = (None, None, None, None);
     }
 
@@ -198,7 +211,11 @@ impl Region {
                 (self.huge, self.before, self.held) = (false, None, Some(0));
                 self.looked = Some(Looked { at: now, populated: self.populated });
                 let wait = GIVEN_BACK_BASE.0 << u32::from(self.demoted.min(6));
-                self.hold = hold(Ns(wait.min(GIVEN_BACK_CAP.0)), SkipReason::GivenBack);
+                self.hold = match decision.motive {
+                    // It was no huge page any more: nothing flaps.
+                    Motive::PartiallyMapped => hold(COOLDOWN, SkipReason::Cooldown),
+                    _ => hold(Ns(wait.min(GIVEN_BACK_CAP.0)), SkipReason::GivenBack),
+                };
                 self.demoted = self.demoted.saturating_add(1);
                 (self.keep, self.keeps) = (None, 0);
             }
@@ -245,17 +262,31 @@ impl Region {
             Outcome::Skipped { reason: SkipReason::NothingHeld, .. } => {
                 (self.held, self.broken) = (Some(0), None);
             }
-            Outcome::Skipped { reason, .. } => self.keep = hold(RECHECK, *reason),
+            Outcome::Skipped { reason, .. } => self.kept(RECHECK, *reason, hold),
             Outcome::Failed { class, reason, .. } => {
                 let base = match class {
                     FailureClass::Refused | FailureClass::Permission => REFUSED_BASE,
                     _ => TRANSIENT_BASE,
                 };
-                let wait = base.0 << (2 * u32::from(self.keeps.min(4)));
-                self.keeps = self.keeps.saturating_add(1);
-                self.keep = hold(Ns(wait.min(REFUSED.0)), *reason);
+                self.kept(base, *reason, hold);
+                // What was deduced from its past may be wrong: the block went as a whole.
+                if self.keeps >= DEDUCED_TRIES && self.held.is_none() {
+                    self.broken = None;
+                }
             }
             Outcome::Promoted { .. } | Outcome::Demoted { .. } => {}
         }
+    }
+
+    /// Waits `base`, four times longer each further time.
+    fn kept(
+        &mut self,
+        base: Ns,
+        reason: SkipReason,
+        hold: &dyn Fn(Ns, SkipReason) -> Option<Hold>,
+    ) {
+        let wait = base.0 << (2 * u32::from(self.keeps.min(4)));
+        self.keeps = self.keeps.saturating_add(1);
+        self.keep = hold(Ns(wait.min(REFUSED.0)), reason);
     }
 }

@@ -127,18 +127,24 @@ impl Target {
         let region = self.regions.entry(sample.at).or_default();
         let filled = region.seen(sample, eye.geometry, eye.now);
         region.pass = self.pass;
+        if sample.populated >= eye.thresholds.always {
+            // Well used again: what was taken back before is forgiven.
+            region.demoted = if region.huge { region.demoted } else { 0 };
+        }
         let too_empty = filled.is_some_and(|populated| populated < eye.thresholds.always);
         self.totals.filled += u64::from(too_empty);
     }
 
     /// Takes a close look. Returns whether page frames are hidden from the observer.
     pub(super) fn looked(&mut self, report: &LookReport, eye: Eye) -> bool {
-        let Some(sample) = &report.region else { return false };
-        self.region_seen(sample, eye);
-        if let Some(region) = self.regions.get_mut(&sample.at) {
-            region.looked = Some(Looked { at: eye.now, populated: sample.populated });
+        if let Some(sample) = &report.region {
+            self.region_seen(sample, eye);
         }
-        !sample.huge && sample.held.is_none()
+        // Also where nothing could be seen: it is not asked again at once.
+        if let Some(region) = self.regions.get_mut(&report.at) {
+            region.looked = Some(Looked { at: eye.now, populated: region.populated });
+        }
+        report.region.is_some_and(|sample| !sample.huge && sample.held.is_none())
     }
 
     fn hold_all(&mut self, until: Ns, reason: SkipReason) {

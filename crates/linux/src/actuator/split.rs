@@ -61,9 +61,11 @@ impl Actuator {
             call += ns_since(call_began);
             match answer {
                 Ok(_) => {}
-                Err(errno) if errno.0 == 3 => return skipped(SkipReason::Gone),
-                // The page was unmapped meanwhile.
-                Err(errno) if errno.0 == 12 => return skipped(SkipReason::NoLongerHuge),
+                // The page was unmapped, or the process ended, meanwhile.
+                Err(errno) if matches!(errno.0, 3 | 12) => {
+                    let class = FailureClass::Transient;
+                    return failed(class, SkipReason::NoLongerHuge, Some(errno.0), call);
+                }
                 Err(errno) => {
                     let class = FailureClass::of_errno(errno.0);
                     return failed(class, class.reason(), Some(errno.0), call);
@@ -73,7 +75,7 @@ impl Actuator {
                 Ok(Some(freed)) => return Outcome::Demoted { freed, call, cpu: spent() },
                 Ok(None) if before.splits.is_some() => {}
                 Ok(None) => break,
-                Err(reason) => return skipped(reason),
+                Err(reason) => return failed(FailureClass::Transient, reason, None, call),
             }
         }
         failed(FailureClass::Transient, SkipReason::NotSplit, None, call)
@@ -107,7 +109,9 @@ impl Actuator {
             return Err(SkipReason::NoLongerHuge);
         }
         let hidden = partial && detail.held.is_none();
-        let splits = hidden.then(|| machine::splits(root, self.geometry).unwrap_or(0));
+        // Without frames and without a counter nothing could be verified.
+        let count = || machine::splits(root, self.geometry).ok_or(SkipReason::NoMechanism);
+        let splits = hidden.then(count).transpose()?;
         Ok(Before { counts, detail, splits })
     }
 
