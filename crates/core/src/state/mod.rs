@@ -321,7 +321,9 @@ impl State {
     pub fn retries_soon(&self, now: Ns) -> bool {
         let regions = self.targets.values().flat_map(|target| target.regions.values());
         // Once its hold is over, and the next plan made, a region is scheduled or not wanted.
-        let waits = |hold: Hold| hold.until + Ns::s(2) > now;
+        let failed = [FailureClass::Transient, FailureClass::Allocation, FailureClass::Cgroup]
+            .map(FailureClass::reason);
+        let waits = |hold: Hold| hold.until + Ns::s(2) > now && failed.contains(&hold.reason);
         let mut tried = regions
             .filter(|region| (1..=2).contains(&region.tries) && region.hold.is_some_and(waits));
         self.allocation.is_fresh(now)
