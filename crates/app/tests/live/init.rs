@@ -76,11 +76,19 @@ fn mount_all() {
 }
 
 /// Huge pages only where they are asked for: under Debian's `always` the kernel's own daemon would
-/// promote workloads while a trial looks at them.
+/// promote workloads while a trial looks at them. Where they are asked for it may look at one
+/// region an hour, and whenever somebody wakes it.
 fn calm_down() {
-    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
-    if let Err(error) = fs::write(path, "madvise") {
-        println!("cannot write 'madvise' to {path}: {error}");
+    let calm = [
+        ("enabled", "madvise"),
+        ("khugepaged/pages_to_scan", "1"),
+        ("khugepaged/scan_sleep_millisecs", "3600000"),
+    ];
+    for (file, value) in calm {
+        let path = format!("/sys/kernel/mm/transparent_hugepage/{file}");
+        if let Err(error) = fs::write(&path, value) {
+            println!("cannot write '{value}' to {path}: {error}");
+        }
     }
 }
 

@@ -210,6 +210,8 @@ impl Region {
                 self.became_huge();
                 (self.huge, self.before, self.held) = (false, None, Some(0));
                 self.looked = Some(Looked { at: now, populated: self.populated });
+                // Counted just now, after the call.
+                self.steady = 1;
                 let wait = GIVEN_BACK_BASE.0 << u32::from(self.demoted.min(6));
                 self.hold = match decision.motive {
                     // It was no huge page any more: nothing flaps.
