@@ -42,6 +42,9 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     // settings are back.
     wanted_settings(&root, &config, mode)?;
     let acts = mode != Mode::Observe;
+    if mode == Mode::Guard && !config.demote.sample {
+        eprintln!("{GUARD_IS_BLIND}");
+    }
     let _lock = acts.then(|| lock(&root)).transpose()?;
     let record = args.record.as_deref().map(recording).transpose()?;
     // From here on signals are events: settings that were changed are always put back.
@@ -97,6 +100,11 @@ fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
     };
     Actuator::new(reach, machine::geometry(root), never)
 }
+
+/// Said when `guard` starts without leave to read.
+const GUARD_IS_BLIND: &str = "hugewise: guard: how much is used of huge pages that programs make \
+    themselves is unknown without 'demote.sample = true': those are left alone, and 'hugewise \
+    status' says how much memory that is";
 
 /// Where a recording stops growing.
 const RECORDING_BYTES: usize = 1 << 30;

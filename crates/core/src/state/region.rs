@@ -230,7 +230,8 @@ impl Region {
         match outcome {
             Outcome::Withheld { .. } => self.hold = hold(REFUSED, SkipReason::WithheldByMode),
             Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => {
-                self.before = Some(Before { populated: self.populated, by: Maker::Somebody });
+                let before = Before { populated: self.populated, by: Maker::Somebody };
+                self.before = (self.steady > 0).then_some(before);
                 self.became_huge();
                 self.huge = true;
             }
