@@ -31,12 +31,12 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Memory in version 2 groups; in guests it is slower.
+/// Size of the program that is given back, MiB: virtual machines are slow.
 fn size() -> u64 {
     if init::is_guest() { 64 } else { 256 }
 }
 
-/// Data unchanged, and nobody held the memory open to read it.
+/// The manager has nobody's memory open to read it.
 fn no_reader(manager_pid: u32) -> anyhow::Result<()> {
     for entry in fs::read_dir(format!("/proc/{manager_pid}/fd"))? {
         let path = entry?.path();
@@ -73,8 +73,9 @@ fn partially_mapped_blocks_come_back(_: &Turn) -> anyhow::Result<()> {
     })?;
     let took = began.elapsed();
     no_reader(manager.pid())?;
-    let status = manager.stop()?.expect(0)?.json()?;
+    // Before the manager ends: khugepaged, no longer parked, starts with a scan.
     let after = group.usage()?;
+    let status = manager.stop()?.expect(0)?.json()?;
     ensure!(left(after) * 100 <= held * 5, "{after} of {before} bytes, {held} were held");
     let pages = hold.verify()?;
     ensure!(pages * 4096 == used, "{pages} pages verified");
@@ -110,7 +111,7 @@ fn they_come_back_without_page_frames(_: &Turn) -> anyhow::Result<()> {
         return Err(skip("needs setpriv of Debian's package util-linux"));
     }
     let mut hold = group.inside(|| Hold::start("--mib 64 --advise huge"))?;
-    let manage = format!("--pid {} --for 1h --keep-settings {FAST}", hold.pid());
+    let manage = format!("--pid {} --for 1h {FAST}", hold.pid());
     let manager = Manage::new(&scratch, &manage).through("setpriv", drop_caps).start()?;
     manager.wait("its huge pages", |s| s["targets"][0]["huge"].as_u64() == Some(64 * MIB))?;
     let before = group.usage()?;
@@ -135,11 +136,17 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
     let mut hold = Hold::start("--mib 64 --fill sparse:200 --advise huge")?;
     let before = hold.memory()?;
     ensure!(before.huge == 64 << 10, "{before:?}");
-    let more = format!("--set demote.sample=true {NO_BUDGET}");
-    let status = once(&scratch, hold.pid(), &more)?.json()?;
+    // It owns its settings: khugepaged, which might fill what is given back, is parked meanwhile.
+    let args = format!("--pid {} --for 1h {FAST} --set demote.sample=true {NO_BUDGET}", hold.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let frees = Kernel::running()? >= Kernel(6, 12);
+    let status = manager.wait("what becomes of it", |s| match frees {
+        true => s["demoted"].as_u64() >= Some(REGIONS),
+        false => s["targets"][0]["kept"]["keeps_zero_pages"].as_u64() >= Some(REGIONS),
+    })?;
     let after = hold.memory()?;
+    manager.stop()?.expect(0)?;
     ensure!(hold.verify()? == REGIONS * 200, "verified");
-    let process = target(&status, hold.pid())?;
     let doctor = hugewise(["doctor", "--json"])?.json()?;
     let proven = doctor["mechanisms"]
         .as_array()
@@ -147,17 +154,15 @@ fn zero_pages_come_back_or_it_is_said(_: &Turn) -> anyhow::Result<()> {
         .iter()
         .find(|m| m["key"] == "split_frees_zero_pages");
     let proven = proven.context("doctor says nothing of it")?["state"].clone();
-    if Kernel::running()? >= Kernel(6, 12) {
-        // Of 64 MiB 39 are zeros; khugepaged may have filled one region since.
+    if frees {
+        // Of 64 MiB 39 are zeros.
         let back = before.rss - after.rss;
-        ensure!(back >= 37 << 10, "{back} KiB came back: {status}");
-        ensure!(number(&status, "/demoted")? == REGIONS, "{status}");
+        ensure!(back >= 38 << 10, "{back} KiB came back: {status}");
         ensure!(number(&status, "/freed")? >= 39 * MIB, "{status}");
         ensure!(status["frees_zeros"] == true && proven.to_string().contains("present"));
         return Ok(());
     }
     ensure!(after.rss + 512 >= before.rss && after.huge == before.huge, "{after:?}");
-    ensure!(number(process, "/kept/keeps_zero_pages")? == REGIONS, "{status}");
     ensure!(status["frees_zeros"] == false && proven.to_string().contains("absent"), "{proven}");
     Ok(())
 }
@@ -187,7 +192,7 @@ fn a_full_cgroup_gives_back(_: &Turn) -> anyhow::Result<()> {
     let (scratch, group) = (Scratch::new()?, Group::new()?);
     let mut hold = group.inside(|| Hold::start("--mib 64 --fill sparse:200 --advise huge"))?;
     let more = "--set demote.sample=true --set promote.bloat_budget_percent=100";
-    let args = format!("--pid {} --for 1h --keep-settings {FAST} {more}", hold.pid());
+    let args = format!("--pid {} --for 1h {FAST} {more}", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
     let within = |s: &Value| s["targets"][0]["kept"]["within_bloat_budget"].as_u64();
     manager.wait("all samples", |s| within(s) == Some(REGIONS))?;
@@ -266,10 +271,11 @@ fn a_dry_run_splits_nothing(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start_kind("bloat", "--kind purge --mib 64 --advise huge")?;
     let status = once(&scratch, hold.pid(), "--dry-run")?.json()?;
-    let held = number(&status, "/bloat/partially_mapped")?;
+    // khugepaged, which a dry run does not park, may have filled some: that is known as well.
+    let held = number(&status, "/known_bloat")?;
     ensure!(held > 30 * MIB, "{held} bytes are held still: {status}");
     let withheld = actions(&journal(&scratch)?, "withheld");
-    ensure!(withheld >= REGIONS, "{withheld} decisions were withheld");
+    ensure!(withheld >= REGIONS / 2, "{withheld} decisions were withheld");
     ensure!(number(&status, "/demoted")? == 0, "{status}");
     Ok(())
 }

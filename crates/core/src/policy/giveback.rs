@@ -7,8 +7,9 @@
 //!   budget: the emptiest first, until it is down to half of that. Under pressure on the machine or
 //!   on its cgroup every one goes, also those that only just miss the promotion threshold.
 //!
-//! What was split stays small for a while, longer each time (`SkipReason::GivenBack`), and is
-//! never again promoted out of the bloat budget: nothing flaps.
+//! What was split for its waste stays small for a while, longer each time
+//! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
+//! before it was well used: nothing flaps.
 
 use crate::config::Config;
 use crate::policy::bloat::{self, Source, Waste};
@@ -139,7 +140,7 @@ impl Rule {
         };
         Some(match self.objection(region, motive) {
             _ if waste <= least => Err(SkipReason::WithinBloatBudget),
-            // One sample of 32 pages errs by up to 45 of 512: a closer call needs another.
+            // One sample of 32 pages errs by up to 45 of 512: the mean of two decides.
             None if source == Source::Sampled && region.samples < 2 => Err(SkipReason::NotLookedAt),
             Some(reason) => Err(reason),
             None => Ok((motive, waste)),

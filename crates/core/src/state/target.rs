@@ -143,6 +143,10 @@ impl Target {
         // Also where nothing could be seen: it is not asked again at once.
         if let Some(region) = self.regions.get_mut(&report.at) {
             region.looked = Some(Looked { at: eye.now, populated: region.populated });
+            if report.refused.is_some() && region.samples == 1 {
+                // The second sample cannot be had: the first one stands.
+                region.samples = 2;
+            }
         }
         report.region.is_some_and(|sample| !sample.huge && sample.held.is_none())
     }
