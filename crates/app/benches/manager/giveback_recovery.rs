@@ -19,22 +19,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 const SLICE: f64 = 0.5;
 
 /// How the manager is paced.
-const PACES: [(&str, &[&str]); 2] = [
-    ("default budget", &[]),
-    (
-        "unpaced",
-        &[
-            "--set",
-            "controller.lock_share_percent=100",
-            "--set",
-            "controller.cpu_percent=100",
-            "--set",
-            "quota.bytes_per_s=16 GiB",
-            "--set",
-            "scan.cpu_percent=100",
-        ],
-    ),
-];
+const PACES: [(&str, &[&str]); 2] = [("default budget", &[]), ("unpaced", &target::UNPACED)];
 
 pub(crate) fn run() -> Done {
     let guard = VARIANTS.iter().find(|variant| variant.name == "guard").ok_or("no guard")?;

@@ -9,6 +9,18 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_hugewise");
 
+/// Arguments of a manager that is told that stalls don't matter.
+pub(crate) const UNPACED: [&str; 8] = [
+    "--set",
+    "controller.lock_share_percent=100",
+    "--set",
+    "controller.cpu_percent=100",
+    "--set",
+    "quota.bytes_per_s=16 GiB",
+    "--set",
+    "scan.cpu_percent=100",
+];
+
 /// A child that is killed when this is dropped.
 pub(crate) struct Running(pub(crate) Child);
 

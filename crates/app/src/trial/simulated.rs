@@ -89,10 +89,7 @@ fn huge_percent(parts: &Parts<u64>, regions: &[SimRegion]) -> Parts<f64> {
 
 fn memory(parts: &Parts<u64>, regions: &[SimRegion]) -> Memory {
     let geometry = Geometry::X86_64;
-    let bytes = regions.iter().map(|region| {
-        let whole = region.huge || region.block;
-        if whole { geometry.huge } else { geometry.bytes(u64::from(region.used)) }
-    });
+    let bytes = regions.iter().map(|region| geometry.bytes(u64::from(region.physical())));
     Memory { rss: bytes.sum(), cgroup: None, huge_percent: huge_percent(parts, regions) }
 }
 
