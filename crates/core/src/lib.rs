@@ -16,6 +16,7 @@ pub mod parse;
 pub mod policy;
 pub mod reason;
 pub mod record;
+pub mod recording;
 pub mod replay;
 pub mod sim;
 pub mod snapshot;

@@ -1,0 +1,346 @@
+//! Collects what the readers understand into a [`Recording`].
+
+use std::collections::BTreeMap;
+
+use super::{
+    Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
+    Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
+};
+use crate::parse::{FOUND_CHARS_MAX, PROBLEMS_MAX};
+
+/// Most values a recording takes: 24 bytes each, so about 200 MB. A day of `sar` at one minute
+/// with all reports on 2 CPUs has half a million.
+pub const POINTS_MAX: usize = 8_000_000;
+
+/// Most series a recording takes. A machine with 1,000 CPUs has 10,000 of processor time.
+pub const SERIES_MAX: usize = 200_000;
+
+/// Most sockets a recording takes.
+const SOCKETS_MAX: usize = 500_000;
+
+/// Longest setting that is kept, in bytes.
+const SETTING_BYTES_MAX: usize = 4096;
+
+/// A series in the making. Only for the [`Builder`] that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesId(usize);
+
+#[derive(Debug)]
+struct Open {
+    host: usize,
+    field: Field,
+    subject: Subject,
+    series: Series,
+}
+
+/// Collects values. Readers of one text call [`Builder::begin`] first, then put.
+#[derive(Debug, Default)]
+pub struct Builder {
+    out: Recording,
+    open: Vec<Open>,
+    /// By host, source, field and subject.
+    index: BTreeMap<(SourceId, Field), BTreeMap<Subject, usize>>,
+    points: usize,
+    sockets: usize,
+    input: String,
+    host: Option<usize>,
+    source: Option<SourceId>,
+    line: usize,
+    full: bool,
+}
+
+impl Builder {
+    /// Nothing collected yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From here on everything is from this input: a file as the user named it. Its machine is
+    /// unknown until [`Builder::host`] says.
+    pub fn input(&mut self, name: &str) {
+        name.clone_into(&mut self.input);
+        (self.host, self.source, self.line) = (None, None, 0);
+    }
+
+    /// From here on everything is about the machine of this name. A block that has begun belongs
+    /// to it too.
+    pub fn host(&mut self, name: &str) {
+        let name = name.trim();
+        if name.is_empty() {
+            return;
+        }
+        let found = self.out.hosts.iter().position(|host| host.name.as_deref() == Some(name));
+        let host = found.unwrap_or_else(|| self.new_host(Some(name.to_owned())));
+        self.host = Some(host);
+        if let Some(id) = self.source
+            && self
+                .index
+                .range((id, Field::CpuUser)..)
+                .next()
+                .is_none_or(|((other, _), _)| *other != id)
+            && let Some(source) = self.out.sources.get_mut(id.0 as usize)
+        {
+            source.host = host;
+        }
+    }
+
+    fn new_host(&mut self, name: Option<String>) -> usize {
+        self.out.hosts.push(Host { name, ..Host::default() });
+        self.out.hosts.len() - 1
+    }
+
+    /// The machine that is spoken of, an unnamed one where nobody said: one for all inputs.
+    fn current_host(&mut self) -> usize {
+        if let Some(host) = self.host {
+            return host;
+        }
+        let unnamed = self.out.hosts.iter().position(|host| host.name.is_none());
+        let host = unnamed.unwrap_or_else(|| self.new_host(None));
+        self.host = Some(host);
+        host
+    }
+
+    /// A block in this format begins at `line`.
+    pub fn begin(&mut self, kind: SourceKind, line: usize) {
+        let host = self.current_host();
+        let id = SourceId(u32::try_from(self.out.sources.len()).unwrap_or(u32::MAX));
+        let input = self.input.clone();
+        self.out.sources.push(Source { input, kind, line, host, clock: Clock::Local });
+        self.source = Some(id);
+    }
+
+    /// Says on whose clock the times of the current block are.
+    pub fn clock(&mut self, clock: Clock) {
+        if let Some(id) = self.source
+            && let Some(source) = self.out.sources.get_mut(id.0 as usize)
+        {
+            source.clock = clock;
+        }
+    }
+
+    /// The line that is read now, for problems.
+    pub fn at_line(&mut self, line: usize) {
+        self.line = line;
+    }
+
+    fn current_source(&mut self) -> SourceId {
+        if self.source.is_none() {
+            self.begin(SourceKind::Capture, self.line);
+        }
+        self.source.unwrap_or(SourceId(0))
+    }
+
+    /// The series to which [`Builder::push`] adds. `None` when the recording is full.
+    pub fn series(&mut self, field: Field, subject: &Subject) -> Option<SeriesId> {
+        let source = self.current_source();
+        let of_field = self.index.entry((source, field)).or_default();
+        if let Some(found) = of_field.get(subject) {
+            return Some(SeriesId(*found));
+        }
+        if self.open.len() >= SERIES_MAX {
+            self.say_full();
+            return None;
+        }
+        let id = self.open.len();
+        of_field.insert(subject.clone(), id);
+        let host = self.out.sources.get(source.0 as usize).map_or(0, |source| source.host);
+        let series = Series { source, points: Vec::new() };
+        self.open.push(Open { host, field, subject: subject.clone(), series });
+        Some(SeriesId(id))
+    }
+
+    /// Adds a value. One that is no finite number is left out: it says nothing.
+    pub fn push(&mut self, id: SeriesId, at: Option<Stamp>, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        if self.points >= POINTS_MAX {
+            self.say_full();
+            return;
+        }
+        if let Some(open) = self.open.get_mut(id.0) {
+            open.series.points.push(Point { at, value });
+            self.points += 1;
+        }
+    }
+
+    /// [`Builder::series`] and [`Builder::push`] in one.
+    pub fn put(&mut self, field: Field, subject: &Subject, at: Option<Stamp>, value: f64) {
+        if let Some(id) = self.series(field, subject) {
+            self.push(id, at, value);
+        }
+    }
+
+    /// A setting, by path or name. The last one said wins.
+    pub fn setting(&mut self, name: &str, text: &str) {
+        let source = self.current_source();
+        let text: String = text.trim().chars().take(SETTING_BYTES_MAX).collect();
+        let host = self.current_host();
+        if let Some(host) = self.out.hosts.get_mut(host) {
+            host.settings.insert(name.to_owned(), Quote { source, text });
+        }
+    }
+
+    /// A row of `netstat` or `ss`: queues in this order: received, sent.
+    pub fn socket(
+        &mut self,
+        state: SocketState,
+        queues: (u64, u64),
+        ends: (&str, &str),
+        program: Option<&str>,
+    ) {
+        if self.sockets >= SOCKETS_MAX {
+            self.say_full();
+            return;
+        }
+        self.sockets += 1;
+        let source = self.current_source();
+        let host = self.current_host();
+        let socket = Socket {
+            source,
+            state,
+            receive_queue: queues.0,
+            send_queue: queues.1,
+            local: ends.0.to_owned(),
+            remote: ends.1.to_owned(),
+            program: program.map(str::to_owned),
+        };
+        if let Some(host) = self.out.hosts.get_mut(host) {
+            host.sockets.push(socket);
+        }
+    }
+
+    /// The machine, or its recorder, started anew.
+    pub fn restart(&mut self, at: Option<Stamp>) {
+        let host = self.current_host();
+        if let Some(host) = self.out.hosts.get_mut(host) {
+            host.restarts.push(Restart { at });
+        }
+    }
+
+    fn say_full(&mut self) {
+        if !self.full {
+            self.full = true;
+            let text = format!(
+                "too much for one diagnosis (more than {POINTS_MAX} values, {SERIES_MAX} series \
+                 or {SOCKETS_MAX} sockets): the rest is left out; give fewer files, or a part"
+            );
+            self.out.problems.push(Problem { input: self.input.clone(), line: None, text });
+        }
+    }
+
+    /// Something the user should know about the line that is read now.
+    pub fn problem(&mut self, text: impl Into<String>) {
+        let line = Some(self.line).filter(|line| *line > 0);
+        self.push_problem(line, text.into());
+    }
+
+    /// Something the user should know about the whole input.
+    pub fn input_problem(&mut self, text: impl Into<String>) {
+        self.push_problem(None, text.into());
+    }
+
+    fn push_problem(&mut self, line: Option<usize>, text: String) {
+        let input = &self.input;
+        let so_far = self.out.problems.iter().filter(|problem| problem.input == *input).count();
+        if so_far < PROBLEMS_MAX {
+            self.out.problems.push(Problem { input: input.clone(), line, text });
+        }
+    }
+
+    /// A line that nobody understood; neighbours are told as one stretch.
+    pub fn unrecognised(&mut self, line: usize, text: &str) {
+        if let Some(last) = self.out.unrecognised.last_mut()
+            && last.input == self.input
+            && last.last_line + 1 >= line
+        {
+            last.last_line = line;
+            return;
+        }
+        if self.out.unrecognised.len() >= PROBLEMS_MAX {
+            // The stretch grows over what was understood in between, rather than growing the list.
+            if let Some(last) = self.out.unrecognised.last_mut().filter(|l| l.input == self.input) {
+                last.last_line = line;
+            }
+            return;
+        }
+        let start = text.trim().chars().take(FOUND_CHARS_MAX).collect();
+        let input = self.input.clone();
+        self.out.unrecognised.push(Unrecognised {
+            input,
+            first_line: line,
+            last_line: line,
+            start,
+        });
+    }
+
+    /// Whether anything of the current input was understood.
+    #[must_use]
+    pub fn understood(&self) -> bool {
+        self.out.sources.iter().any(|source| source.input == self.input)
+    }
+
+    /// The recording: unnamed inputs joined to the machine's name where there is just one, days
+    /// counted from the date where there is just one.
+    #[must_use]
+    pub fn finish(mut self) -> Recording {
+        self.join_unnamed();
+        self.date_undated();
+        for open in self.open {
+            if open.series.points.is_empty() {
+                continue;
+            }
+            if let Some(host) = self.out.hosts.get_mut(open.host) {
+                let of_field = host.series.entry(open.field).or_default();
+                of_field.entry(open.subject).or_default().push(open.series);
+            }
+        }
+        self.out
+    }
+
+    /// Text without a machine's name, beside text of one machine, is taken to be about it.
+    fn join_unnamed(&mut self) {
+        let hosts = &mut self.out.hosts;
+        let Some(unnamed) = hosts.iter().position(|host| host.name.is_none()) else { return };
+        if hosts.len() != 2 {
+            return;
+        }
+        let other = hosts.remove(unnamed);
+        let host = &mut hosts[0];
+        for (name, quote) in other.settings {
+            host.settings.entry(name).or_insert(quote);
+        }
+        host.sockets.extend(other.sockets);
+        host.restarts.extend(other.restarts);
+        for source in &mut self.out.sources {
+            source.host = 0;
+        }
+        for open in &mut self.open {
+            open.host = 0;
+        }
+    }
+
+    /// Times without a date, beside times of a single day, are taken to be of that day.
+    fn date_undated(&mut self) {
+        let mut days: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
+        for open in &self.open {
+            let first_and_last = [open.series.points.first(), open.series.points.last()];
+            let stamps = first_and_last.into_iter().flatten().filter_map(|point| point.at);
+            let of_host = days.entry(open.host).or_default();
+            for day in stamps.filter(|stamp| stamp.has_date()).map(Stamp::day) {
+                if !of_host.contains(&day) {
+                    of_host.push(day);
+                }
+            }
+        }
+        for open in &mut self.open {
+            let Some(&[day]) = days.get(&open.host).map(Vec::as_slice) else { continue };
+            for at in open.series.points.iter_mut().filter_map(|point| point.at.as_mut()) {
+                if !at.has_date() {
+                    *at = at.days_later(day);
+                }
+            }
+        }
+    }
+}

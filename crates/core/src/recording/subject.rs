@@ -1,0 +1,78 @@
+//! What a value is about.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What a value is about. Names are as the source wrote them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// The whole machine; for processor time the mean of its CPUs.
+    Machine,
+    /// One CPU.
+    Cpu(u32),
+    /// One NUMA node.
+    Node(u32),
+    /// A block device, such as `sda`.
+    Disk(String),
+    /// A network interface, such as `eth0`.
+    Interface(String),
+    /// An interrupt or soft interrupt vector on a CPU (`None`: all CPUs).
+    Vector {
+        /// Its name, such as `NET_RX` or `24`.
+        name: String,
+        /// The CPU.
+        cpu: Option<u32>,
+    },
+    /// A process or thread.
+    Process {
+        /// Its id, where the source has it.
+        pid: Option<u32>,
+        /// Its name: the kernel's, or the one the tool showed. Never arguments.
+        name: String,
+    },
+    /// What passes between two ends of the network.
+    Flow {
+        /// This machine's end.
+        local: String,
+        /// The other one.
+        remote: String,
+    },
+    /// A shared memory segment, by id or name.
+    Segment(String),
+    /// A cgroup, by path.
+    Cgroup(String),
+}
+
+impl Subject {
+    /// A process.
+    #[must_use]
+    pub fn process(pid: Option<u32>, name: &str) -> Self {
+        Self::Process { pid, name: name.to_owned() }
+    }
+
+    /// The process's name, if it is one.
+    #[must_use]
+    pub fn process_name(&self) -> Option<&str> {
+        if let Self::Process { name, .. } = self { Some(name) } else { None }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Machine => f.write_str("machine"),
+            Self::Cpu(number) => write!(f, "CPU {number}"),
+            Self::Node(number) => write!(f, "node {number}"),
+            Self::Disk(name) | Self::Interface(name) => f.write_str(name),
+            Self::Vector { name, cpu: Some(cpu) } => write!(f, "{name} on CPU {cpu}"),
+            Self::Vector { name, cpu: None } => f.write_str(name),
+            Self::Process { pid: Some(pid), name } => write!(f, "{name} ({pid})"),
+            Self::Process { pid: None, name } => f.write_str(name),
+            Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
+            Self::Segment(name) => write!(f, "segment {name}"),
+            Self::Cgroup(path) => write!(f, "cgroup {path}"),
+        }
+    }
+}
