@@ -63,8 +63,8 @@ impl Builder {
         (self.host, self.source, self.line) = (None, None, 0);
     }
 
-    /// From here on everything is about the machine of this name. A block that has begun belongs
-    /// to it too.
+    /// From here on everything is about the machine of this name: to be called before
+    /// [`Builder::begin`].
     pub fn host(&mut self, name: &str) {
         let name = name.trim();
         if name.is_empty() {
@@ -73,16 +73,7 @@ impl Builder {
         let found = self.out.hosts.iter().position(|host| host.name.as_deref() == Some(name));
         let host = found.unwrap_or_else(|| self.new_host(Some(name.to_owned())));
         self.host = Some(host);
-        if let Some(id) = self.source
-            && self
-                .index
-                .range((id, Field::CpuUser)..)
-                .next()
-                .is_none_or(|((other, _), _)| *other != id)
-            && let Some(source) = self.out.sources.get_mut(id.0 as usize)
-        {
-            source.host = host;
-        }
+        self.source = None;
     }
 
     fn new_host(&mut self, name: Option<String>) -> usize {
