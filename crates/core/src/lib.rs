@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 pub mod config;
+pub mod diagnose;
 pub mod engine;
 pub mod ownership;
 pub mod parse;

@@ -116,9 +116,11 @@ fields! {
     MajorFaults "paging.major_faults_per_s" PerSecond Average "page faults that read a disk";
     PagesFreed "paging.freed_per_s" PerSecond Average "base pages freed";
     ScanKswapd "reclaim.kswapd_scan_per_s" PerSecond Average "base pages scanned by kswapd";
-    ScanDirect "reclaim.direct_scan_per_s" PerSecond Average "base pages scanned by allocating tasks";
+    ScanDirect "reclaim.direct_scan_per_s" PerSecond Average "base pages scanned by allocating \
+        tasks";
     Steal "reclaim.steal_per_s" PerSecond Average "base pages reclaimed";
-    ReclaimEfficiency "reclaim.efficiency_percent" Percent Average "reclaimed of scanned base pages";
+    ReclaimEfficiency "reclaim.efficiency_percent" Percent Average "reclaimed of scanned base \
+        pages";
     AllocStall "reclaim.stalls_per_s" PerSecond Average "allocations that had to reclaim first";
     SwapIn "swap.in_bytes_per_s" BytesPerSecond Average "swapped in";
     SwapOut "swap.out_bytes_per_s" BytesPerSecond Average "swapped out";
@@ -128,16 +130,26 @@ fields! {
     ThpFaultAlloc "thp.fault_alloc_per_s" PerSecond Average "huge pages given by page faults";
     ThpFaultFallback "thp.fault_fallback_per_s" PerSecond Average "faults that found no huge page";
     ThpCollapse "thp.collapse_per_s" PerSecond Average "huge pages made by khugepaged and advice";
-    ThpCollapseFailed "thp.collapse_failed_per_s" PerSecond Average "failed attempts to make a huge page";
+    ThpCollapseFailed "thp.collapse_failed_per_s" PerSecond Average "failed attempts to make a \
+        huge page";
     ThpSplit "thp.split_per_s" PerSecond Average "huge pages split";
-    CompactStall "compaction.stalls_per_s" PerSecond Average "allocations that had to compact first";
+    CompactStall "compaction.stalls_per_s" PerSecond Average "allocations that had to compact \
+        first";
     CompactFail "compaction.fails_per_s" PerSecond Average "compactions that gave nothing";
     CompactSuccess "compaction.successes_per_s" PerSecond Average "compactions that gave a block";
-    CompactMigrateScanned "compaction.migrate_scanned_per_s" PerSecond Average "base pages scanned for migration";
-    CompactFreeScanned "compaction.free_scanned_per_s" PerSecond Average "base pages scanned for free space";
+    CompactMigrateScanned "compaction.migrate_scanned_per_s" PerSecond Average "base pages \
+        scanned for migration";
+    CompactFreeScanned "compaction.free_scanned_per_s" PerSecond Average "base pages scanned for \
+        free space";
     PagesMigrated "compaction.migrated_per_s" PerSecond Average "base pages migrated";
+    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot "huge pages given by page faults since \
+        boot";
+    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot "faults that found no huge page \
+        since boot";
+    OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
     Fmfi "fragmentation.fmfi" Index Instant "unusable free space index at the huge-page order";
-    FreeHugeBlocks "fragmentation.free_huge_blocks" Count Instant "free blocks of at least a huge page";
+    FreeHugeBlocks "fragmentation.free_huge_blocks" Count Instant "free blocks of at least a huge \
+        page";
 
     // Memory: /proc/meminfo.
     MemTotal "mem.total_bytes" Bytes Instant "memory";
@@ -155,21 +167,25 @@ fields! {
     AnonHuge "mem.anon_huge_bytes" Bytes Instant "anonymous memory in huge pages";
     Shmem "mem.shmem_bytes" Bytes Instant "shared memory and tmpfs";
     Slab "mem.slab_bytes" Bytes Instant "kernel objects";
-    SlabUnreclaimable "mem.slab_unreclaimable_bytes" Bytes Instant "kernel objects that cannot be reclaimed";
+    SlabUnreclaimable "mem.slab_unreclaimable_bytes" Bytes Instant "kernel objects that cannot be \
+        reclaimed";
     KernelStacks "mem.kernel_stacks_bytes" Bytes Instant "kernel stacks";
     PageTables "mem.page_tables_bytes" Bytes Instant "page tables";
     SwapTotal "swap.total_bytes" Bytes Instant "swap space";
     SwapFree "swap.free_bytes" Bytes Instant "free swap space";
     HugetlbTotal "hugetlb.total_bytes" Bytes Instant "HugeTLB pool";
     HugetlbFree "hugetlb.free_bytes" Bytes Instant "HugeTLB pool not handed out";
-    HugetlbReserved "hugetlb.reserved_bytes" Bytes Instant "HugeTLB pool promised, not yet handed out";
+    HugetlbReserved "hugetlb.reserved_bytes" Bytes Instant "HugeTLB pool promised, not yet handed \
+        out";
     HugetlbSurplus "hugetlb.surplus_bytes" Bytes Instant "HugeTLB pages above the pool's size";
     HugetlbPage "hugetlb.page_bytes" Bytes Instant "size of a HugeTLB page";
 
     // Pressure stall information, the 10 s averages.
     PsiCpuSome "psi.cpu_some_percent" Percent Instant "time in which a task waited for CPU";
-    PsiMemorySome "psi.memory_some_percent" Percent Instant "time in which a task waited for memory";
-    PsiMemoryFull "psi.memory_full_percent" Percent Instant "time in which all tasks waited for memory";
+    PsiMemorySome "psi.memory_some_percent" Percent Instant "time in which a task waited for \
+        memory";
+    PsiMemoryFull "psi.memory_full_percent" Percent Instant "time in which all tasks waited for \
+        memory";
     PsiIoSome "psi.io_some_percent" Percent Instant "time in which a task waited for I/O";
     PsiIoFull "psi.io_full_percent" Percent Instant "time in which all tasks waited for I/O";
 
@@ -202,15 +218,21 @@ fields! {
     NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
     SoftnetPackets "softnet.packets_per_s" PerSecond Average "packets in the receive backlog";
     SoftnetDropped "softnet.dropped_per_s" PerSecond Average "packets dropped from a full backlog";
-    SoftnetSqueezed "softnet.squeezed_per_s" PerSecond Average "receive rounds cut short with work left";
+    SoftnetSqueezed "softnet.squeezed_per_s" PerSecond Average "receive rounds cut short with \
+        work left";
     TcpOutSegments "tcp.out_segments_per_s" PerSecond Average "TCP segments sent";
     TcpInSegments "tcp.in_segments_per_s" PerSecond Average "TCP segments received";
     TcpRetransmits "tcp.retransmits_per_s" PerSecond Average "TCP segments sent again";
-    TcpListenOverflows "tcp.listen_overflows_per_s" PerSecond Average "connections refused by a full accept queue";
+    TcpListenOverflows "tcp.listen_overflows_per_s" PerSecond Average "connections refused by a \
+        full accept queue";
     TcpPassiveOpens "tcp.passive_opens_per_s" PerSecond Average "connections accepted";
     TcpActiveOpens "tcp.active_opens_per_s" PerSecond Average "connections opened";
     FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
     FlowReceived "flow.received_bytes_per_s" BytesPerSecond Average "received from a peer";
+    TcpOutCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
+    TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
+    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot "connections refused by full \
+        accept queues since boot";
 
     // One process or thread.
     ProcCpu "process.cpu_percent" Percent Average "CPU of the process, of one CPU";
@@ -221,23 +243,32 @@ fields! {
     ProcWrite "process.write_bytes_per_s" BytesPerSecond Average "its writes";
     ProcIo "process.io_percent" Percent Average "time in which it waited for I/O";
     ProcMinorFaults "process.minor_faults_per_s" PerSecond Average "its page faults without a disk";
-    ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a disk";
+    ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a \
+        disk";
     ProcThreads "process.threads" Count Instant "its threads";
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
     ProcHuge "process.huge_bytes" Bytes Instant "its anonymous memory in huge pages";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
 
+    // Samples of a profiler.
+    SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
+
     // Shared segments, cgroups, Java virtual machines.
     SegmentBytes "segment.bytes" Bytes Instant "size of a shared memory segment";
-    SegmentAttached "segment.attached" Count Instant "processes attached to a shared memory segment";
-    CgroupThrottled "cgroup.throttled_percent" Percent Average "periods in which the CPU quota was used up";
-    CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the cgroup's limit";
+    SegmentAttached "segment.attached" Count Instant "processes attached to a shared memory \
+        segment";
+    CgroupThrottled "cgroup.throttled_percent" Percent Average "periods in which the CPU quota \
+        was used up";
+    CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
+        cgroup's limit";
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
     GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
-    Safepoint "gc.safepoint_ms" Milliseconds Event "pause at a safepoint, without the work done there";
-    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at a safepoint";
+    Safepoint "gc.safepoint_ms" Milliseconds Event "pause at a safepoint, without the work done \
+        there";
+    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
+        a safepoint";
 }
 
 impl Serialize for Field {

@@ -43,6 +43,8 @@ pub enum Subject {
     Segment(String),
     /// A cgroup, by path.
     Cgroup(String),
+    /// A function of the kernel or of a program.
+    Symbol(String),
 }
 
 impl Subject {
@@ -65,7 +67,7 @@ impl fmt::Display for Subject {
             Self::Machine => f.write_str("machine"),
             Self::Cpu(number) => write!(f, "CPU {number}"),
             Self::Node(number) => write!(f, "node {number}"),
-            Self::Disk(name) | Self::Interface(name) => f.write_str(name),
+            Self::Disk(name) | Self::Interface(name) | Self::Symbol(name) => f.write_str(name),
             Self::Vector { name, cpu: Some(cpu) } => write!(f, "{name} on CPU {cpu}"),
             Self::Vector { name, cpu: None } => f.write_str(name),
             Self::Process { pid: Some(pid), name } => write!(f, "{name} ({pid})"),

@@ -1,0 +1,313 @@
+//! How nodes look at a recording: values within the times in question, quoted with their source.
+
+use super::answer::{Answer, Evidence, Ground, Missing};
+use super::interval::{Interval, episodes, spacing_s};
+use super::relate::{aligned, rank_correlation};
+use super::threshold::{Threshold, Thresholds};
+use super::write;
+use crate::recording::{Field, Host, Point, Quote, Recording, Series, SourceId, Subject};
+
+/// What a node sees: one machine, and the times for which its parent said yes.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// All machines.
+    pub recording: &'a Recording,
+    /// The machine in question.
+    pub host: &'a Host,
+    /// The thresholds in force.
+    pub thresholds: &'a Thresholds,
+    /// When the parent's answer held; empty: always.
+    pub times: &'a [Interval],
+}
+
+/// A value that was seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The quantity.
+    pub field: Field,
+    /// Whose.
+    pub subject: Subject,
+    /// The value.
+    pub value: f64,
+    /// When.
+    pub at: Interval,
+    /// From where.
+    pub source: SourceId,
+}
+
+/// Values of one series, perhaps computed from several.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The quantity.
+    pub field: Field,
+    /// Whose.
+    pub subject: Subject,
+    /// From where: the first of the sources.
+    pub source: SourceId,
+    /// Whether it was computed.
+    pub ground: Ground,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+impl Line {
+    /// The value that `better` prefers, among those that `keep` keeps.
+    fn best(&self, keep: impl Fn(&Point) -> bool, better: fn(f64, f64) -> bool) -> Option<Seen> {
+        let kept = self.points.iter().filter(|point| keep(point)).copied();
+        let best = kept.reduce(|a, b| if better(b.value, a.value) { b } else { a })?;
+        Some(self.seen(best.value, Interval { from: None, to: best.at }))
+    }
+
+    /// A value of this line.
+    #[must_use]
+    pub fn seen(&self, value: f64, at: Interval) -> Seen {
+        let Self { field, source, .. } = *self;
+        Seen { field, subject: self.subject.clone(), value, at, source }
+    }
+}
+
+impl Look<'_> {
+    /// The value of a threshold.
+    #[must_use]
+    pub fn limit(&self, threshold: Threshold) -> f64 {
+        self.thresholds.get(threshold)
+    }
+
+    /// Whether a value's time is one of those in question.
+    #[must_use]
+    pub fn in_times(&self, point: &Point) -> bool {
+        self.times.is_empty() || self.times.iter().any(|interval| interval.holds(point.at))
+    }
+
+    /// The series, as a line of its own.
+    #[must_use]
+    pub fn line(&self, field: Field, subject: &Subject) -> Option<Line> {
+        self.host.series(field, subject).map(|series| line_of(field, subject, series))
+    }
+
+    /// The lines of a field about all subjects that `keep` keeps.
+    #[must_use]
+    pub fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
+        let subjects = self.host.subjects(field).map(|(subject, _)| subject);
+        subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
+    }
+
+    /// The sum of several fields of one subject, where all have values of the same time. Fields
+    /// without a series count as 0, as long as the first has one.
+    #[must_use]
+    pub fn sum(&self, name: Field, fields: &[Field], subject: &Subject) -> Option<Line> {
+        let first = self.host.series(*fields.first()?, subject)?;
+        let mut points = first.points.clone();
+        for field in &fields[1..] {
+            let all = self.host.series.get(field).and_then(|all| all.get(subject));
+            // Of the same source: another one's values would be of other times.
+            let series = all.and_then(|all| all.iter().find(|s| s.source == first.source));
+            let Some(series) = series else { continue };
+            for (index, point) in points.iter_mut().enumerate() {
+                // Tables of one tool have the same rows, so the same index is nearly always it.
+                let same = series.points.get(index).filter(|other| other.at == point.at);
+                let by_time = || series.points.iter().find(|other| other.at == point.at);
+                if let Some(other) = same.or_else(by_time) {
+                    point.value += other.value;
+                }
+            }
+        }
+        let subject = subject.clone();
+        Some(Line { field: name, subject, source: first.source, ground: Ground::Derived, points })
+    }
+
+    /// CPU in the kernel, interrupts included, of the machine or of a CPU.
+    #[must_use]
+    pub fn kernel(&self, subject: &Subject) -> Option<Line> {
+        let parts = [Field::CpuSystem, Field::CpuIrq, Field::CpuSoftirq];
+        let (whole, sum) =
+            (self.line(Field::CpuKernel, subject), self.sum(Field::CpuKernel, &parts, subject));
+        match (whole, sum) {
+            (Some(whole), Some(sum)) if sum.points.len() > whole.points.len() => Some(sum),
+            (Some(whole), _) => Some(whole),
+            (None, sum) => sum,
+        }
+    }
+
+    /// CPU in hardware and soft interrupts.
+    #[must_use]
+    pub fn interrupts(&self, subject: &Subject) -> Option<Line> {
+        self.sum(Field::CpuSoftirq, &[Field::CpuSoftirq, Field::CpuIrq], subject)
+    }
+
+    /// CPU in programs.
+    #[must_use]
+    pub fn user(&self, subject: &Subject) -> Option<Line> {
+        self.sum(Field::CpuUser, &[Field::CpuUser, Field::CpuNice], subject)
+    }
+
+    /// CPU in use: whatever is neither idle nor iowait.
+    #[must_use]
+    pub fn busy(&self, subject: &Subject) -> Option<Line> {
+        let mut line = self.sum(Field::CpuIdle, &[Field::CpuIdle, Field::CpuIowait], subject)?;
+        for point in &mut line.points {
+            point.value = (100.0 - point.value).clamp(0.0, 100.0);
+        }
+        Some(line)
+    }
+
+    /// The highest value within the times in question.
+    #[must_use]
+    pub fn highest(&self, line: &Line) -> Option<Seen> {
+        line.best(|point| self.in_times(point), |a, b| a > b)
+    }
+
+    /// The lowest value within the times in question.
+    #[must_use]
+    pub fn lowest(&self, line: &Line) -> Option<Seen> {
+        line.best(|point| self.in_times(point), |a, b| a < b)
+    }
+
+    /// The mean within the times in question.
+    #[must_use]
+    pub fn mean(&self, line: &Line) -> Option<Seen> {
+        let values = line.points.iter().filter(|point| self.in_times(point)).map(|p| p.value);
+        let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
+        let at = if let [one] = self.times { *one } else { Interval::ALWAYS };
+        (count > 0).then(|| line.seen(sum / count as f64, at))
+    }
+
+    /// Mean of a field about the machine within the times in question.
+    #[must_use]
+    pub fn mean_of(&self, field: Field) -> Option<Seen> {
+        self.mean(&self.line(field, &Subject::Machine)?)
+    }
+
+    /// The last value known up to the end of the times in question, else the first after it:
+    /// for states such as a memory's size, which need no sample of the very moment.
+    #[must_use]
+    pub fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        let line = self.line(field, subject)?;
+        let end = self.times.iter().filter_map(|interval| interval.to).max();
+        let in_time = |point: &&Point| match (end, point.at) {
+            (Some(end), Some(at)) => at <= end,
+            _ => true,
+        };
+        let point = line.points.iter().rev().find(in_time).or_else(|| line.points.first())?;
+        Some(line.seen(point.value, Interval { from: None, to: point.at }))
+    }
+
+    /// [`Look::latest`] of the machine.
+    #[must_use]
+    pub fn state(&self, field: Field) -> Option<Seen> {
+        self.latest(field, &Subject::Machine)
+    }
+
+    /// All memory in bytes: as a source says, or what it calls used and free together.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<f64> {
+        if let Some(total) = self.state(Field::MemTotal) {
+            return Some(total.value);
+        }
+        let (free, used) = (self.state(Field::MemFree)?, self.state(Field::MemUsed)?);
+        Some(free.value + used.value)
+    }
+
+    /// CPUs: as a source says, or as many as have values of their own.
+    #[must_use]
+    pub fn cpus(&self) -> Option<f64> {
+        if let Some(count) = self.state(Field::CpuCount) {
+            return Some(count.value);
+        }
+        let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
+        let count =
+            [Field::CpuIdle, Field::CpuUser].iter().map(|field| self.lines(*field, own).len());
+        count.max().filter(|count| *count > 0).map(|count| count as f64)
+    }
+
+    /// A setting.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&Quote> {
+        self.host.settings.get(name)
+    }
+
+    /// The times in question in which a line has no value, and a sample's distance around them.
+    #[must_use]
+    pub fn blind(&self, line: &Line) -> Vec<Interval> {
+        let has = |interval: &&Interval| !line.points.iter().any(|point| interval.holds(point.at));
+        self.times.iter().filter(has).copied().collect()
+    }
+
+    /// Rank correlation of two lines over the whole recording, with the number of samples.
+    #[must_use]
+    pub fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
+        let tolerance = spacing_s(&a.points)? / 2;
+        let pairs = aligned(&a.points, &b.points, tolerance);
+        rank_correlation(&pairs).map(|rho| (rho, pairs.len()))
+    }
+
+    /// Quotes a value.
+    #[must_use]
+    pub fn quote(&self, seen: &Seen) -> Evidence {
+        self.say(seen, &write::sentence(seen))
+    }
+
+    /// Says something about a value.
+    #[must_use]
+    pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
+        let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
+        evidence.source = Some(self.source(seen.source));
+        (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));
+        evidence.subject = Some(seen.subject.to_string());
+        evidence.at = (seen.at != Interval::ALWAYS).then_some(seen.at);
+        evidence
+    }
+
+    /// Tool, file and line of a source.
+    #[must_use]
+    pub fn source(&self, id: SourceId) -> String {
+        self.recording.source(id).map_or_else(
+            || "unknown source".to_owned(),
+            |source| format!("{}, {}:{}", source.kind.label(), source.input, source.line),
+        )
+    }
+
+    /// The plain question "does it reach this?": yes with the times and the peak, no with the
+    /// highest value, unknown where no line has values in the times in question.
+    #[must_use]
+    pub fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
+        let limit = self.limit(limit);
+        self.stands_out(line, limit, limit, missing)
+    }
+
+    /// As [`Look::reaches`], with a lower limit for neighbouring samples.
+    #[must_use]
+    pub fn stands_out(
+        &self,
+        line: Option<Line>,
+        enter: f64,
+        keep: f64,
+        missing: &[Missing],
+    ) -> Answer {
+        let Some(line) = line else { return Answer::unknown(missing) };
+        let Some(peak) = self.highest(&line) else { return Answer::unknown(missing) };
+        if peak.value < enter {
+            return Answer::no(vec![self.quote(&peak)]);
+        }
+        let points: Vec<Point> =
+            line.points.iter().filter(|point| self.in_times(point)).copied().collect();
+        let found = episodes(&points, enter, keep);
+        let mut evidence = Vec::new();
+        for episode in found.iter().take(write::EPISODES_MAX) {
+            let at = Interval { from: None, to: episode.peak.at };
+            evidence.push(self.quote(&line.seen(episode.peak.value, at)));
+        }
+        if found.len() > write::EPISODES_MAX {
+            let more = found.len() - write::EPISODES_MAX;
+            evidence.push(Evidence::derived(format!("and in {more} more episodes")));
+        }
+        let intervals = found.iter().map(|episode| episode.interval);
+        let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
+        Answer::yes(peak.value / 100.0, evidence).during(intervals)
+    }
+}
+
+fn line_of(field: Field, subject: &Subject, series: &Series) -> Line {
+    let (source, points) = (series.source, series.points.clone());
+    Line { field, subject: subject.clone(), source, ground: Ground::Observed, points }
+}

@@ -1,0 +1,47 @@
+//! What sources can lack, each with the command that records it.
+
+use super::answer::Missing;
+
+macro_rules! missing {
+    ($($name:ident $what:literal $command:literal;)*) => {
+        $(
+            #[doc = $what]
+            pub(super) const $name: Missing = Missing { what: $what, command: $command };
+        )*
+    };
+}
+
+missing! {
+    CPU "CPU states" "sar -u ALL -P ALL 1 60";
+    CPU_COUNT "number of CPUs" "nproc";
+    MEMORY "free memory over time" "sar -r ALL 1 60";
+    MEMINFO "what holds the memory" "cat /proc/meminfo";
+    PAGING "page faults and reclaim" "sar -B 1 60";
+    SWAP "swap traffic" "sar -W 1 60";
+    VMSTAT "THP and compaction counters (sar has none)" "hugewise capture --for 60s";
+    TASKS "tasks created and context switches" "sar -w 1 60";
+    QUEUE "run queue and blocked tasks" "sar -q ALL 1 60";
+    DISKS "disks: queue, wait and size of requests" "iostat -xz 1 60";
+    DISK_WHO "who reads and writes" "iotop -obP -n 10";
+    FLOWS "which peers send and receive" "iftop -t -s 10";
+    NETWORK "packets and bytes by interface" "sar -n DEV,EDEV 1 60";
+    SOFTIRQS "soft interrupts by CPU" "cat /proc/softirqs; sleep 10; cat /proc/softirqs";
+    SOFTNET "drops in the receive backlog" "sar -n SOFT 1 60";
+    TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";
+    LISTEN "overflows of accept queues" "nstat -az TcpExtListenOverflows";
+    SOCKETS "socket queues" "ss -tnap";
+    PROCESSES "CPU of each process" "pidstat -u -w 1 60";
+    SEGMENTS "shared memory segments and who attaches" "ipcs -m; ipcs -mp";
+    PROCESS_TABLES "page tables of each process" "grep -H VmPTE /proc/[0-9]*/status";
+    SYMBOLS "where in the kernel the time goes" "perf record -a -g -- sleep 10; perf report \
+        --stdio";
+    BUDDYINFO "free blocks by size" "cat /proc/buddyinfo";
+    HUGE_STATS "partially mapped huge pages (Linux 6.12 and later)" "grep -r . \
+        /sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats";
+    THP_SETTINGS "THP settings" "grep -r . /sys/kernel/mm/transparent_hugepage";
+    SYSCTL "kernel settings" "sysctl vm net.core net.ipv4";
+    CGROUPS "CPU quotas of cgroups" "grep -r . /sys/fs/cgroup --include=cpu.stat";
+    PRESSURE "pressure stall information" "grep . /proc/pressure/*";
+    GC "pauses for garbage collection" "java -Xlog:gc*,safepoint:file=gc.log ...";
+    HOSTS "other machines of the group" "sar -A on each of them, all files together";
+}

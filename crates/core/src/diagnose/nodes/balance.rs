@@ -1,0 +1,89 @@
+//! Balance: one of several is exhausted while others have room.
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look, Seen};
+use crate::diagnose::missing::{CPU, DISKS, HOSTS};
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Subject, Unit};
+
+/// The busiest of several, where it is exhausted and the others, as a mean, have room.
+fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
+    means.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let [top, rest @ ..] = means.as_slice() else { return Answer::unknown(&[CPU]) };
+    let others = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len().max(1) as f64;
+    let text = format!(
+        "{} busy {}, the {} other {what} {} (means)",
+        top.subject,
+        write::value(Unit::Percent, top.value),
+        rest.len(),
+        write::value(Unit::Percent, others)
+    );
+    let evidence = vec![look.say(top, &text)];
+    let full = top.value >= look.limit(limit) && others < look.limit(T::IdleLow);
+    if full { Answer::yes(0.4, evidence) } else { Answer::no(evidence) }
+}
+
+fn means(look: &Look<'_>, lines: &[Line]) -> Vec<Seen> {
+    lines.iter().filter_map(|line| look.mean(line)).collect()
+}
+
+/// Is one CPU exhausted beside idle ones?
+pub(super) fn cpus(look: &Look<'_>) -> Answer {
+    let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
+    let idle = look.lines(Field::CpuIdle, own);
+    let busy: Vec<Line> = idle.iter().filter_map(|line| look.busy(&line.subject)).collect();
+    if busy.len() < 2 {
+        return Answer::unknown(&[CPU]);
+    }
+    lopsided(look, means(look, &busy), T::BusyHigh, "CPUs")
+}
+
+/// Is one disk saturated beside idle ones?
+pub(super) fn disks(look: &Look<'_>) -> Answer {
+    let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    let found = means(look, &disks);
+    match found.len() {
+        0 => Answer::unknown(&[DISKS]),
+        1 => Answer::no(vec![Evidence::derived("there is one disk")]),
+        _ => lopsided(look, found, T::DiskBusy, "disks"),
+    }
+}
+
+/// Is this machine exhausted beside idle ones?
+pub(super) fn hosts(look: &Look<'_>) -> Answer {
+    let mean_busy = |host| {
+        let look = Look { host, ..*look };
+        look.mean(&look.busy(&Subject::Machine)?)
+    };
+    let name = |host: &crate::recording::Host| host.name.clone().unwrap_or_else(|| "?".to_owned());
+    let Some(ours) = mean_busy(look.host) else { return Answer::unknown(&[CPU]) };
+    let others: Vec<(String, f64)> = look
+        .recording
+        .hosts
+        .iter()
+        .filter(|host| !std::ptr::eq(*host, look.host))
+        .filter_map(|host| Some((name(host), mean_busy(host)?.value)))
+        .collect();
+    if others.is_empty() {
+        return Answer::unknown(&[HOSTS]);
+    }
+    let mean = others.iter().map(|(_, busy)| busy).sum::<f64>() / others.len() as f64;
+    let text = format!(
+        "{} uses {} of its CPUs, the {} other machines {} (means)",
+        name(look.host),
+        write::value(Unit::Percent, ours.value),
+        others.len(),
+        write::value(Unit::Percent, mean)
+    );
+    let mut evidence = vec![look.say(&ours, &text)];
+    let free = others.iter().reduce(|a, b| if b.1 < a.1 { b } else { a });
+    evidence.extend(free.map(|(name, busy)| {
+        Evidence::derived(format!(
+            "most room: {name}, {} in use",
+            write::value(Unit::Percent, *busy)
+        ))
+    }));
+    let full = ours.value >= look.limit(T::BusyHigh) && mean < look.limit(T::HostIdle);
+    if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }
+}

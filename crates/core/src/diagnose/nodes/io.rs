@@ -1,0 +1,245 @@
+//! Disks: saturated, by what kind of requests, and whose.
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::interval::{Interval, episodes};
+use crate::diagnose::look::{Line, Look, Seen};
+use crate::diagnose::missing::{DISK_WHO, DISKS, FLOWS};
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Point, Subject};
+
+/// Block of most filesystems (ext4, xfs) on Linux, and a base page.
+const BLOCK_BYTES: f64 = 4096.0;
+
+fn disks(look: &Look<'_>) -> Vec<Line> {
+    look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)))
+}
+
+/// The value of `field` in the same row as a point of another field.
+fn beside(
+    look: &Look<'_>,
+    field: Field,
+    subject: &Subject,
+    of: &Line,
+    index: usize,
+) -> Option<f64> {
+    let all = look.host.series.get(&field)?.get(subject)?;
+    let series = all.iter().find(|series| series.source == of.source)?;
+    let at = of.points.get(index)?.at;
+    series.points.get(index).filter(|point| point.at == at).map(|point| point.value)
+}
+
+/// The sample of a disk that says most: saturated first, then the busiest.
+struct Worst {
+    line: Line,
+    index: usize,
+    /// Whether it is saturated: busy, and requests queue or wait.
+    saturated: bool,
+}
+
+impl Worst {
+    fn point(&self) -> Option<Point> {
+        self.line.points.get(self.index).copied()
+    }
+
+    fn get(&self, look: &Look<'_>, field: Field) -> Option<f64> {
+        beside(look, field, &self.line.subject, &self.line, self.index)
+    }
+}
+
+fn saturated(look: &Look<'_>, line: &Line, index: usize) -> bool {
+    let get = |field| beside(look, field, &line.subject, line, index);
+    let busy = line.points.get(index).is_some_and(|p| p.value >= look.limit(T::DiskBusy));
+    let queue = get(Field::DiskQueue);
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let waits = waits.into_iter().filter_map(get).reduce(f64::max);
+    let queues = queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
+    let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+    // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
+    busy && (queues || slow || (queue.is_none() && waits.is_none()))
+}
+
+fn worst(look: &Look<'_>) -> Option<Worst> {
+    let mut best: Option<Worst> = None;
+    for line in disks(look) {
+        for (index, point) in line.points.iter().enumerate() {
+            if !look.in_times(point) {
+                continue;
+            }
+            let saturated = saturated(look, &line, index);
+            let value = |worst: &Worst| worst.point().map_or(0.0, |p| p.value);
+            let better =
+                best.as_ref().is_none_or(|b| (saturated, point.value) > (b.saturated, value(b)));
+            if better {
+                best = Some(Worst { line: line.clone(), index, saturated });
+            }
+        }
+    }
+    best
+}
+
+/// Is a disk saturated?
+pub(super) fn disk(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let seen = worst.line.seen(point.value, Interval { from: None, to: point.at });
+    let mut evidence = vec![look.quote(&seen)];
+    let quoted = [
+        (Field::DiskQueue, "requests in its queue"),
+        (Field::DiskAwait, "a request took"),
+        (Field::DiskReadAwait, "a read took"),
+        (Field::DiskWriteAwait, "a write took"),
+    ];
+    for (field, name) in quoted {
+        let Some(value) = worst.get(look, field) else { continue };
+        let seen = Seen { field, value, ..seen.clone() };
+        let amount = write::value(field.about().unit, value);
+        let text = if field == Field::DiskQueue {
+            format!("{amount} {name}")
+        } else {
+            format!("{name} {amount}, waiting included")
+        };
+        evidence.push(look.say(&seen, &text));
+    }
+    if !worst.saturated {
+        return Answer::no(evidence);
+    }
+    let limit = look.limit(T::DiskBusy);
+    let held: Vec<Interval> = episodes(&worst.line.points, limit, limit)
+        .into_iter()
+        .map(|episode| episode.interval)
+        .filter(|interval| *interval != Interval::ALWAYS)
+        .collect();
+    Answer::yes(point.value / 100.0, evidence).during(held)
+}
+
+/// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.
+struct Direction {
+    name: &'static str,
+    rate: Field,
+    bytes: Field,
+    size: Field,
+}
+
+const DIRECTIONS: [Direction; 2] = [
+    Direction {
+        name: "write",
+        rate: Field::DiskWrites,
+        bytes: Field::DiskWriteBytes,
+        size: Field::DiskWriteRequestBytes,
+    },
+    Direction {
+        name: "read",
+        rate: Field::DiskReads,
+        bytes: Field::DiskReadBytes,
+        size: Field::DiskReadRequestBytes,
+    },
+];
+
+/// Blocks in a request of the busiest direction, with the sentence that says so.
+fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let worst = worst(look)?;
+    let point = worst.point()?;
+    let at = Interval { from: None, to: point.at };
+    let rate = |direction: &&Direction| worst.get(look, direction.bytes).unwrap_or(0.0);
+    let direction = DIRECTIONS.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let (requests, bytes) = (worst.get(look, direction.rate), worst.get(look, direction.bytes));
+    if let (Some(requests), Some(bytes)) = (requests, bytes)
+        && requests > 0.0
+        && bytes > 0.0
+    {
+        let (size, blocks) = (bytes / requests, bytes / requests / BLOCK_BYTES);
+        let text = format!(
+            "{}: {} {}s a second carry {}: {} or {blocks:.0} blocks of 4 KiB each",
+            worst.line.subject,
+            write::number(requests),
+            direction.name,
+            write::bytes(bytes),
+            write::bytes(size),
+        );
+        let seen = Seen { field: direction.size, value: size, ..worst.line.seen(size, at) };
+        let mut evidence = look.say(&seen, &text);
+        evidence.ground = crate::diagnose::Ground::Derived;
+        return Some((blocks, evidence));
+    }
+    let size = worst.get(look, Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
+    let seen = Seen { field: Field::DiskRequestBytes, ..worst.line.seen(size, at) };
+    let text = format!("{} or {:.0} blocks of 4 KiB", write::sentence(&seen), size / BLOCK_BYTES);
+    Some((size / BLOCK_BYTES, look.say(&seen, &text)))
+}
+
+/// Are the requests large, so that the disk's bandwidth is the limit?
+pub(super) fn sequential(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks < look.limit(T::SequentialBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict =
+        Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
+    Answer::yes(0.5, vec![evidence, verdict]).and(who(look)).and(clients(look))
+}
+
+/// Are the requests small, so that the disk's requests a second are the limit?
+pub(super) fn random(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks > look.limit(T::RandomBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict = Evidence::derived("requests that short are random, or flushed one by one");
+    Answer::yes(0.5, vec![evidence, verdict]).and(who(look)).and(clients(look))
+}
+
+/// Who reads and writes.
+pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
+    let fields = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
+    let largest = fields.iter().filter_map(|field| {
+        let (name, seen, share) = super::largest_program(look, *field)?;
+        let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+        let tasks = look.lines(*field, ours).len();
+        let about = field.about();
+        let text = format!(
+            "{name} ({tasks} tasks) has {:.0} % of {}: {}",
+            share * 100.0,
+            match field {
+                Field::ProcWrite => "all writes",
+                Field::ProcRead => "all reads",
+                _ => "all waiting for I/O",
+            },
+            write::value(about.unit, seen.value)
+        );
+        (share * 100.0 >= look.limit(T::WhoShare) && seen.value > 0.0)
+            .then(|| look.say(&seen, &text))
+    });
+    largest.take(2).collect()
+}
+
+/// For a file server: which peers send.
+fn clients(look: &Look<'_>) -> Vec<Evidence> {
+    let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
+    let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
+    let mut flows: Vec<Seen> = look
+        .lines(Field::FlowReceived, nfs)
+        .iter()
+        .filter_map(|line| look.highest(line))
+        .filter(|seen| seen.value > 0.0)
+        .collect();
+    flows.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let said = flows.iter().take(3).map(|seen| {
+        let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
+        let rate = write::value(seen.field.about().unit, seen.value);
+        look.say(seen, &format!("NFS client {remote} sends {rate}"))
+    });
+    said.collect()
+}
+
+/// Is it known who reads and writes?
+pub(super) fn known(look: &Look<'_>) -> Answer {
+    let found = who(look);
+    if found.is_empty() {
+        return Answer::unknown(&[DISK_WHO]);
+    }
+    let clients = clients(look);
+    let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));
+    let answer = Answer::yes(0.3, found);
+    if serves && clients.is_empty() { answer.lacking(&[FLOWS]) } else { answer.and(clients) }
+}

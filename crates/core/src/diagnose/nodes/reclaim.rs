@@ -1,0 +1,286 @@
+//! Memory shortage: does the kernel reclaim, and what holds the memory?
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::interval::Interval;
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Point, Subject};
+
+/// Bytes of page table that map a base page (x86-64 and arm64: one entry of 8 bytes for 4 KiB).
+const TABLE_SHARE: f64 = 8.0 / 4096.0;
+
+/// Base pages scanned in a second, by kswapd and by allocating tasks.
+fn scans(look: &Look<'_>) -> Option<Line> {
+    let machine = &Subject::Machine;
+    look.sum(Field::ScanKswapd, &[Field::ScanKswapd, Field::ScanDirect], machine)
+        .or_else(|| look.line(Field::ScanDirect, machine))
+}
+
+/// Free memory that was as good as used up and then came back, within one interval.
+struct Swing {
+    low: Point,
+    high: Point,
+}
+
+/// The swing inside `interval`. `Err(true)`: there are values and they show none.
+fn swing(look: &Look<'_>, free: &Line, total: f64, interval: Interval) -> Result<Swing, bool> {
+    // Free memory is a state: the sample at the very start belongs to it.
+    let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
+    let points: Vec<Point> = free.points.iter().filter(inside).copied().collect();
+    let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
+    let low = lowest.ok_or(false)?;
+    let after = points.iter().copied().filter(|point| point.at >= low.at);
+    let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
+    let percent = |bytes: f64| bytes / total * 100.0;
+    let swings = percent(low.value) <= look.limit(T::FreeLow)
+        && percent(high.value - low.value) >= look.limit(T::FreeSwing);
+    if swings { Ok(Swing { low, high }) } else { Err(true) }
+}
+
+fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
+    let clock =
+        |point: &Point| point.at.map_or_else(String::new, |at| format!(" at {}", at.clock()));
+    let text = format!(
+        "free memory was down to {} ({:.1} % of all){}, then {}{}",
+        write::bytes(swing.low.value),
+        swing.low.value / total * 100.0,
+        clock(&swing.low),
+        write::bytes(swing.high.value),
+        clock(&swing.high),
+    );
+    let at = Interval { from: swing.low.at, to: swing.high.at };
+    look.say(&free.seen(swing.high.value, at), &text)
+}
+
+/// What one interval shows of reclaim.
+enum Shown {
+    Yes(Evidence),
+    No(Option<Evidence>),
+    Nothing,
+}
+
+fn shown(look: &Look<'_>, interval: Interval) -> Shown {
+    let times = [interval];
+    let look = &Look { times: &times, ..*look };
+    let peak = scans(look).and_then(|line| look.highest(&line));
+    if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
+        return Shown::Yes(look.quote(peak));
+    }
+    let none = peak.map(|peak| look.quote(&peak));
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote)));
+    };
+    match swing(look, &free, total, interval) {
+        Ok(swing) => Shown::Yes(say_swing(look, &free, total, &swing)),
+        Err(true) => {
+            let low = look.lowest(&free).map(|low| {
+                let share = low.value / total * 100.0;
+                look.say(&low, &format!("{} ({share:.0} % of all)", write::sentence(&low)))
+            });
+            Shown::No(none.or(low))
+        }
+        Err(false) => none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote))),
+    }
+}
+
+/// Does the kernel reclaim memory in these times?
+pub(super) fn reclaim(look: &Look<'_>) -> Answer {
+    let always = [Interval::ALWAYS];
+    let times = if look.times.is_empty() { &always } else { look.times };
+    let (mut yes, mut no, mut held, mut blind) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for interval in times {
+        match shown(look, *interval) {
+            Shown::Yes(evidence) => {
+                yes.push(evidence);
+                held.push(*interval);
+            }
+            Shown::No(evidence) => no.extend(evidence),
+            Shown::Nothing => blind.push(*interval),
+        }
+    }
+    blind.retain(|interval| *interval != Interval::ALWAYS);
+    held.retain(|interval| *interval != Interval::ALWAYS);
+    let scanned = scans(look).is_some();
+    let mut answer = if !yes.is_empty() {
+        if !scanned {
+            let text = "memory that was used up and is free again was reclaimed: no process ended \
+                        as far as these sources show";
+            yes.push(Evidence::derived(text));
+        }
+        Answer::yes(0.9, yes).and(correlation(look)).during(held)
+    } else if no.is_empty() {
+        Answer::unknown(&[MEMORY])
+    } else {
+        no.truncate(write::EPISODES_MAX);
+        Answer::no(no)
+    };
+    answer.blind = blind;
+    if scanned { answer } else { answer.lacking(&[PAGING]) }
+}
+
+/// Kernel time and the rise of free memory, over the whole recording.
+fn correlation(look: &Look<'_>) -> Option<Evidence> {
+    let kernel = look.kernel(&Subject::Machine)?;
+    let mut free = look.line(Field::MemFree, &Subject::Machine)?;
+    let values: Vec<Point> = free.points.clone();
+    free.points = values
+        .windows(2)
+        .map(|pair| Point { at: pair[1].at, value: pair[1].value - pair[0].value })
+        .collect();
+    let (rho, samples) = look.together(&kernel, &free)?;
+    let text = format!(
+        "CPU in the kernel goes with the rise of free memory: rank correlation {rho:.2} over \
+         {samples} samples"
+    );
+    (rho >= 0.4).then(|| Evidence::derived(text))
+}
+
+/// Does free memory fall to nothing and come back, again and again?
+pub(super) fn swinging(look: &Look<'_>) -> Answer {
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return Answer::unknown(&[MEMORY]);
+    };
+    let pairs = free.points.windows(2);
+    let spans = pairs.filter_map(|pair| Some(Interval { from: Some(pair[0].at?), to: pair[1].at }));
+    let found: Vec<(Interval, Swing)> = spans
+        .filter_map(|span| swing(look, &free, total, span).ok().map(|swing| (span, swing)))
+        .collect();
+    let Some(lowest) = look.lowest(&free) else { return Answer::unknown(&[MEMORY]) };
+    if found.is_empty() {
+        return Answer::no(vec![look.quote(&lowest)]);
+    }
+    let said = found.iter().take(write::EPISODES_MAX);
+    let evidence = said.map(|(_, swing)| say_swing(look, &free, total, swing)).collect();
+    Answer::yes(0.5, evidence).during(found.iter().map(|(span, _)| *span).collect())
+}
+
+/// Share of all memory that a field takes.
+fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
+    let (Some(seen), Some(total)) = (look.state(field), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let percent = seen.value / total * 100.0;
+    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
+    let evidence = vec![look.say(&seen, &text)];
+    if percent >= look.limit(limit) {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Do page tables take much of the memory?
+pub(super) fn page_tables(look: &Look<'_>) -> Answer {
+    let answer = share_of_memory(look, Field::PageTables, T::PageTablesHigh);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let tables = look.state(Field::PageTables);
+    let mapped = tables.zip(look.memory_bytes()).map(|(tables, total)| {
+        let mapped = tables.value / TABLE_SHARE;
+        Evidence::derived(format!(
+            "that many 8-byte entries map {} in 4 KiB pages, {:.0} times the memory: many \
+             processes map the same pages",
+            write::bytes(mapped),
+            mapped / total
+        ))
+    });
+    let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
+        look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
+    });
+    let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
+    match segment(look) {
+        Some(evidence) => answer.and([evidence]),
+        None => answer
+            .and([Evidence::assumed(
+                "the pages are those of a large shared segment (a database's buffers), attached \
+                 by each of its processes",
+            )])
+            .lacking(&[SEGMENTS, PROCESS_TABLES]),
+    }
+}
+
+/// The program whose processes have most page tables.
+fn tables_of_processes(look: &Look<'_>) -> Option<Evidence> {
+    let (name, seen, share) = super::largest_program(look, Field::ProcPageTables)?;
+    let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+    let count = look.lines(Field::ProcPageTables, ours).len();
+    let text = format!(
+        "{count} processes of {name} hold {} of page tables, {:.0} % of those of all processes",
+        write::bytes(seen.value),
+        share * 100.0
+    );
+    Some(look.say(&seen, &text))
+}
+
+/// The shared segment that costs most: its size times the processes attached.
+fn segment(look: &Look<'_>) -> Option<Evidence> {
+    let all = look.lines(Field::SegmentBytes, |_| true);
+    let sized = all.iter().filter_map(|line| {
+        let attached = look.latest(Field::SegmentAttached, &line.subject)?;
+        Some((look.highest(line)?, attached))
+    });
+    let cost = |pair: &(_, _)| {
+        let (bytes, attached): &(crate::diagnose::look::Seen, crate::diagnose::look::Seen) = pair;
+        bytes.value * attached.value
+    };
+    let (bytes, attached) = sized.max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+    let text = format!(
+        "{} of {} is attached by {} processes: {} of page tables if each touches all of it",
+        bytes.subject,
+        write::bytes(bytes.value),
+        write::number(attached.value),
+        write::bytes(bytes.value * attached.value * TABLE_SHARE)
+    );
+    Some(look.say(&bytes, &text))
+}
+
+/// Do kernel objects that cannot be reclaimed take much of the memory?
+pub(super) fn slab(look: &Look<'_>) -> Answer {
+    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh)
+}
+
+/// Does a HugeTLB pool lie idle?
+pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
+    let (Some(free), Some(total)) = (look.state(Field::HugetlbFree), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let reserved = look.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
+    let idle = (free.value - reserved).max(0.0);
+    let percent = idle / total * 100.0;
+    let text = format!(
+        "HugeTLB pool: {} free of which {} promised, so {} idle: {percent:.1} % of all memory",
+        write::bytes(free.value),
+        write::bytes(reserved),
+        write::bytes(idle)
+    );
+    let evidence = vec![look.say(&free, &text)];
+    if percent >= look.limit(T::HugetlbUnused) {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Does the machine swap?
+pub(super) fn swapping(look: &Look<'_>) -> Answer {
+    let line = look
+        .sum(Field::SwapOut, &[Field::SwapOut, Field::SwapIn], &Subject::Machine)
+        .or_else(|| look.line(Field::SwapIn, &Subject::Machine));
+    let Some(line) = line else { return Answer::unknown(&[SWAP]) };
+    let Some(mean) = look.mean(&line) else { return Answer::unknown(&[SWAP]) };
+    let text = format!(
+        "{} swapped in and out (mean)",
+        write::value(crate::recording::Unit::BytesPerSecond, mean.value)
+    );
+    let evidence = vec![look.say(&mean, &text)];
+    if mean.value < look.limit(T::SwapHigh) {
+        return Answer::no(evidence);
+    }
+    let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));
+    Answer::yes(0.8, evidence).and(space)
+}

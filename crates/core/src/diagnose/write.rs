@@ -1,0 +1,95 @@
+//! Values in sentences.
+
+use super::interval::Interval;
+use super::look::Seen;
+use crate::recording::{Subject, Unit};
+use crate::units::Bytes;
+
+/// Most episodes that are quoted one by one.
+pub(super) const EPISODES_MAX: usize = 6;
+
+/// A number with three significant digits or so, thousands separated.
+#[must_use]
+pub(super) fn number(value: f64) -> String {
+    let size = value.abs();
+    let decimals = if size >= 100.0 || value.fract() == 0.0 {
+        0
+    } else if size >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut grouped = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    rest.map_or_else(|| grouped.clone(), |rest| format!("{grouped}.{rest}"))
+}
+
+/// An amount of memory, `4.57 GiB`.
+#[must_use]
+pub(super) fn bytes(value: f64) -> String {
+    // Beyond 2^63 a size is nonsense; the cast saturates there.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+    let whole = value.clamp(0.0, 9.2e18) as u64;
+    Bytes(whole).to_string()
+}
+
+/// A duration, `850 ms` or `3.2 s`.
+#[must_use]
+pub(super) fn milliseconds(value: f64) -> String {
+    if value >= 10_000.0 {
+        format!("{} s", number(value / 1000.0))
+    } else {
+        format!("{} ms", number(value))
+    }
+}
+
+/// A value in its unit.
+#[must_use]
+pub fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Percent => format!("{} %", number(value)),
+        Unit::PerSecond => format!("{}/s", number(value)),
+        Unit::Bytes => bytes(value),
+        Unit::BytesPerSecond => format!("{}/s", bytes(value)),
+        Unit::Milliseconds => milliseconds(value),
+        Unit::Count => number(value),
+        Unit::Index => format!("{value:.2}"),
+    }
+}
+
+/// A seen value as a sentence: whose, what, how much, when.
+#[must_use]
+pub(super) fn sentence(seen: &Seen) -> String {
+    let about = seen.field.about();
+    let whose = match &seen.subject {
+        Subject::Machine => String::new(),
+        other => format!("{other}: "),
+    };
+    let when = if seen.at == Interval::ALWAYS { String::new() } else { format!(" at {}", seen.at) };
+    let when = if seen.at.from.is_some() { when.replacen(" at ", " from ", 1) } else { when };
+    format!("{whose}{} {}{when}", about.name, value(about.unit, seen.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let cases = [(0.0, "0"), (0.125, "0.12"), (77.4, "77.4"), (436_064.2, "436,064")];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(number(-1234.0), "-1,234");
+        assert_eq!(milliseconds(1275.59), "1,276 ms");
+        assert_eq!(value(Unit::Index, 0.5), "0.50");
+    }
+}
