@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Revert(RevertArgs),
     /// Run the decisions of a recording again and compare
     Replay(ReplayArgs),
+    /// Why a machine burns CPU in the kernel, waits or stalls: from recordings of many tools
+    Diagnose(DiagnoseArgs),
+    /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
+    Rules,
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -198,6 +202,32 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one configuration key
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// Arguments of `diagnose`.
+#[derive(Debug, Args)]
+#[command(after_help = "Understands sar (text of any locale, binary files through an installed \
+sadf), sadf -j, atop -P and -J, top, vmstat, mpstat, iostat, pidstat, iotop, iftop, netstat, ss, \
+free, perf report, /proc/meminfo, vmstat, interrupts, softirqs, buddyinfo, THP settings, Java GC \
+logs: also several in one file, pasted. Files of several machines are compared.\n\n\
+Exit codes: 0 nothing found, 3 warnings, 4 critical findings, 5 nothing found but data is \
+missing, 1 unreadable input.")]
+pub(crate) struct DiagnoseArgs {
+    /// Recordings, '-' for standard input
+    #[arg(value_name = "FILE", required_unless_present = "explain")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Explain one question of the tree, e.g. kernel.reclaim, or all that begin so
+    #[arg(long, value_name = "NODE")]
+    pub(crate) explain: Option<String>,
+    /// Show every question, also those that were not asked
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// Write a report with plots: one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

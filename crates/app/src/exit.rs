@@ -8,6 +8,10 @@ pub(crate) const OK: u8 = 0;
 pub(crate) const ERROR: u8 = 1;
 /// Wrong usage.
 pub(crate) const USAGE: u8 = 2;
+/// Findings of warning level.
+pub(crate) const WARNING: u8 = 3;
+/// Critical findings.
+pub(crate) const CRITICAL: u8 = 4;
 /// Partial: data or features are missing.
 pub(crate) const PARTIAL: u8 = 5;
 /// The whole command was refused by a safety rule.

@@ -1,11 +1,13 @@
 //! What people look at. Pure: values in, text out; `cmd` reads and prints.
 
 pub(crate) mod bloat;
+pub(crate) mod diagnosis;
 pub(crate) mod fields;
 pub(crate) mod machine;
 pub(crate) mod manager;
 pub(crate) mod map;
 pub(crate) mod paint;
+pub(crate) mod rules;
 pub(crate) mod space;
 pub(crate) mod status;
 pub(crate) mod svg;
