@@ -3,6 +3,9 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+mod sysstat;
+mod vmstat;
+
 use super::Builder;
 
 /// What a reader says to a line.
@@ -53,7 +56,13 @@ impl<'a> Lines<'a> {
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
-const FORMATS: &[Begins] = &[];
+const FORMATS: &[Begins] = &[sysstat::timed::begins, sysstat::iostat::begins, vmstat::begins];
+
+/// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.
+type ReadsJson = fn(&[u8], &mut Builder) -> bool;
+
+/// The tools with JSON.
+const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
@@ -61,6 +70,6 @@ pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reade
 }
 
 /// Reads a text that is JSON of a known tool; `false` when it is not.
-pub(super) fn read_json(_bytes: &[u8], _out: &mut Builder) -> bool {
-    false
+pub(super) fn read_json(bytes: &[u8], out: &mut Builder) -> bool {
+    JSON_FORMATS.iter().any(|reads| reads(bytes, out))
 }
