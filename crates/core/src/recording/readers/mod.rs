@@ -3,6 +3,15 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+#[cfg(test)]
+mod check;
+mod iftop;
+mod iotop;
+mod sockets;
+mod tcp_counts;
+mod top;
+mod words;
+
 use super::Builder;
 
 /// What a reader says to a line.
@@ -53,7 +62,8 @@ impl<'a> Lines<'a> {
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
-const FORMATS: &[Begins] = &[];
+const FORMATS: &[Begins] =
+    &[top::begins, iotop::begins, iftop::begins, tcp_counts::begins, sockets::begins];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
