@@ -3,13 +3,19 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+mod buddyinfo;
 #[cfg(test)]
 mod check;
+mod free;
 mod iftop;
+mod interrupts;
 mod iotop;
+mod meminfo;
+mod shell;
 mod sockets;
 mod tcp_counts;
 mod top;
+mod vmstat_counts;
 mod words;
 
 use super::Builder;
@@ -62,8 +68,19 @@ impl<'a> Lines<'a> {
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
-const FORMATS: &[Begins] =
-    &[top::begins, iotop::begins, iftop::begins, tcp_counts::begins, sockets::begins];
+const FORMATS: &[Begins] = &[
+    shell::begins,
+    top::begins,
+    iotop::begins,
+    iftop::begins,
+    tcp_counts::begins,
+    sockets::begins,
+    free::begins,
+    meminfo::begins,
+    interrupts::begins,
+    buddyinfo::begins,
+    vmstat_counts::begins,
+];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
