@@ -3,10 +3,14 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+mod atop;
+mod atop_json;
+mod atop_text;
 mod buddyinfo;
 #[cfg(test)]
 mod check;
 mod free;
+mod gc;
 mod iftop;
 mod interrupts;
 mod iotop;
@@ -69,6 +73,7 @@ type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
 const FORMATS: &[Begins] = &[
+    atop_text::begins,
     shell::begins,
     top::begins,
     iotop::begins,
@@ -80,6 +85,7 @@ const FORMATS: &[Begins] = &[
     interrupts::begins,
     buddyinfo::begins,
     vmstat_counts::begins,
+    gc::begins,
 ];
 
 /// The reader of the format that begins here.
@@ -88,6 +94,8 @@ pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reade
 }
 
 /// Reads a text that is JSON of a known tool; `false` when it is not.
-pub(super) fn read_json(_bytes: &[u8], _out: &mut Builder) -> bool {
-    false
+pub(super) fn read_json(bytes: &[u8], out: &mut Builder) -> bool {
+    const JSON: [fn(&[u8], &mut Builder) -> bool; 1] = [atop_json::read];
+    let object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    object && JSON.iter().any(|read| read(bytes, out))
 }
