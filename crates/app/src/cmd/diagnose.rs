@@ -22,9 +22,9 @@ pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
     let mut thresholds = Thresholds::default();
     for pair in &args.set {
-        let (key, value) = pair.split_once('=').ok_or_else(|| {
-            coded(exit::USAGE, format!("--set '{pair}': wanted KEY=VALUE"))
-        })?;
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': wanted KEY=VALUE")))?;
         let set = thresholds.set(key.trim(), value.trim());
         set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
     }
@@ -76,11 +76,15 @@ fn code(found: &Diagnosis) -> u8 {
 fn read(files: &[std::path::PathBuf]) -> anyhow::Result<Recording> {
     let mut builder = Builder::new();
     for file in files {
-        let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+        let name =
+            if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
         let bytes = bytes_of(file)?;
         builder.read(&name, &bytes).map_err(|foreign| refuse(&name, foreign))?;
         if !builder.understood() {
-            return Err(coded(exit::ERROR, format!("'{name}': nothing in it was recognised; {WANTED}")));
+            return Err(coded(
+                exit::ERROR,
+                format!("'{name}': nothing in it was recognised; {WANTED}"),
+            ));
         }
     }
     Ok(builder.finish())

@@ -62,9 +62,9 @@ fn push_sources(out: &mut String, recording: &Recording) {
 /// The first and the last time of all values.
 pub(crate) fn span(recording: &Recording) -> Option<(Stamp, Stamp)> {
     let series = recording.hosts.iter().flat_map(|host| host.series.values());
-    let points = series.flat_map(|all| all.values().flatten()).flat_map(|series| {
-        [series.points.first(), series.points.last()].into_iter().flatten()
-    });
+    let points = series
+        .flat_map(|all| all.values().flatten())
+        .flat_map(|series| [series.points.first(), series.points.last()].into_iter().flatten());
     let stamps = || points.clone().filter_map(|point| point.at);
     Some((stamps().min()?, stamps().max()?))
 }
@@ -104,7 +104,11 @@ fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Pai
     let host = finding.host.as_deref().filter(|_| name_host).map(printable);
     let host = host.map_or_else(String::new, |host| format!("{host}: "));
     let _ = writeln!(out);
-    let _ = write!(out, "{}", wrap(&format!("{} ", head(finding, paint)), &format!("{host}{}", finding.title)));
+    let _ = write!(
+        out,
+        "{}",
+        wrap(&format!("{} ", head(finding, paint)), &format!("{host}{}", finding.title))
+    );
     if !finding.intervals.is_empty() {
         let mut times: Vec<String> =
             finding.intervals.iter().take(INTERVALS_MAX).map(ToString::to_string).collect();
@@ -161,7 +165,8 @@ fn push_evidence(out: &mut String, evidence: &Evidence, first: &str) {
         Ground::Derived => "derived: ",
         Ground::Assumed => "assumed: ",
     };
-    let source = evidence.source.as_deref().map_or_else(String::new, |s| format!(" [{}]", printable(s)));
+    let source =
+        evidence.source.as_deref().map_or_else(String::new, |s| format!(" [{}]", printable(s)));
     out.push_str(&wrap(first, &format!("{ground}{}{source}", printable(&evidence.text))));
 }
 
@@ -184,7 +189,11 @@ fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
     let _ = writeln!(out, "  {}", paint.bold("not observed"));
     for unseen in missing {
         let blind: Vec<String> = unseen.blind.iter().map(ToString::to_string).collect();
-        let times = if blind.is_empty() { String::new() } else { format!(" (none for {})", blind.join("; ")) };
+        let times = if blind.is_empty() {
+            String::new()
+        } else {
+            format!(" (none for {})", blind.join("; "))
+        };
         out.push_str(&wrap("    - ", &format!("{}{times}", unseen.missing.what)));
         let _ = writeln!(out, "      $ {}", unseen.missing.command);
     }
@@ -201,7 +210,11 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         no + yes
     );
     let _ = writeln!(out);
-    let head = if nothing_seen(found) { paint.warn("Nothing to go by. ") } else { paint.good("No finding. ") };
+    let head = if nothing_seen(found) {
+        paint.warn("Nothing to go by. ")
+    } else {
+        paint.good("No finding. ")
+    };
     out.push_str(&wrap(&head, &text));
     let mut commands: Vec<&str> = Vec::new();
     for asked in found.hosts.iter().flat_map(|host| &host.tree) {
@@ -220,7 +233,8 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
 }
 
 fn push_tree(out: &mut String, host: &Examined, all: bool, paint: Paint) {
-    let name = host.host.as_deref().map_or_else(String::new, |name| format!(" of {}", printable(name)));
+    let name =
+        host.host.as_deref().map_or_else(String::new, |name| format!(" of {}", printable(name)));
     let _ = writeln!(out, "\n{}", paint.bold(&format!("Questions{name}")));
     for asked in &host.tree {
         if !all && asked.answer.is_none() {
@@ -231,7 +245,9 @@ fn push_tree(out: &mut String, host: &Examined, all: bool, paint: Paint) {
     if !all {
         let unasked = host.tree.iter().filter(|asked| asked.answer.is_none()).count();
         if unasked > 0 {
-            let text = format!("{unasked} more were not asked: the one above each was answered no (--tree)");
+            let text = format!(
+                "{unasked} more were not asked: the one above each was answered no (--tree)"
+            );
             out.push_str(&paint.dim(&wrap("", &text)));
         }
     }

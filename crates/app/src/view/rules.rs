@@ -43,16 +43,23 @@ fn push_node(out: &mut String, node: &Node, thresholds: &Thresholds) {
     let about = cause.about();
     let _ = writeln!(out, "\nYes means: {} (`{}`).", about.title, about.key);
     for remedy in about.remedies {
-        let _ = writeln!(out, "\n- {}: {}\n  `{}`\n  Check: {}", remedy.reach.label(), remedy.what, remedy.command, remedy.verify);
+        let _ = writeln!(
+            out,
+            "\n- {}: {}\n  `{}`\n  Check: {}",
+            remedy.reach.label(),
+            remedy.what,
+            remedy.command,
+            remedy.verify
+        );
     }
 }
 
 /// One question, or those whose name begins so.
 pub(crate) fn explain(id: &str, thresholds: &Thresholds) -> Result<String, String> {
     let exact = ALL.iter().filter(|node| node.id == id);
-    let below = ALL.iter().filter(|node| {
-        node.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'))
-    });
+    let below = ALL
+        .iter()
+        .filter(|node| node.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('.')));
     let mut out = String::new();
     for node in exact.chain(below) {
         push_node(&mut out, node, thresholds);

@@ -33,6 +33,20 @@ struct Open {
     series: Series,
 }
 
+/// Whether a line that no reader knew is a sentence rather than a tool's: eight words, of which
+/// three in four are plain ones.
+fn is_prose(text: &str) -> bool {
+    let start = text.split_whitespace().take(32);
+    let (mut all, mut plain) = (0_u32, 0_u32);
+    for word in start {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        all += 1;
+        let usual = |c: char| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-');
+        plain += u32::from(!word.is_empty() && word.chars().all(usual));
+    }
+    all >= 8 && 4 * plain >= 3 * all
+}
+
 /// Collects values. Readers of one text call [`Builder::begin`] first, then put.
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -44,6 +58,8 @@ pub struct Builder {
     sockets: usize,
     input: String,
     host: Option<usize>,
+    /// The machine before a shell prompt named another one.
+    before_prompt: Option<Option<usize>>,
     source: Option<SourceId>,
     line: usize,
     full: bool,
@@ -61,6 +77,7 @@ impl Builder {
     pub fn input(&mut self, name: &str) {
         name.clone_into(&mut self.input);
         (self.host, self.source, self.line) = (None, None, 0);
+        self.before_prompt = None;
     }
 
     /// From here on everything is about the machine of this name: to be called before
@@ -74,6 +91,15 @@ impl Builder {
         let host = found.unwrap_or_else(|| self.new_host(Some(name.to_owned())));
         self.host = Some(host);
         self.source = None;
+        self.before_prompt = None;
+    }
+
+    /// Like [`Builder::host`], for a name that only a shell prompt gives. It holds until prose
+    /// follows: what an article shows after that may be from another machine.
+    pub fn host_of_prompt(&mut self, name: &str) {
+        let before = self.before_prompt.unwrap_or(self.host);
+        self.host(name);
+        self.before_prompt = Some(before);
     }
 
     fn new_host(&mut self, name: Option<String>) -> usize {
@@ -99,6 +125,22 @@ impl Builder {
         let input = self.input.clone();
         self.out.sources.push(Source { input, kind, line, host, clock: Clock::Local });
         self.source = Some(id);
+    }
+
+    /// Like [`Builder::begin`], but goes on with the latest block of this input if that is one of
+    /// the same format and machine: for lines that others may interrupt, such as a log's.
+    pub fn resume(&mut self, kind: SourceKind, line: usize) {
+        let host = self.current_host();
+        let latest = self.out.sources.len().checked_sub(1);
+        let source = latest.and_then(|at| self.out.sources.get(at));
+        let same = source.is_some_and(|source| {
+            source.kind == kind && source.host == host && source.input == self.input
+        });
+        if same {
+            self.source = latest.and_then(|at| u32::try_from(at).ok()).map(SourceId);
+        } else {
+            self.begin(kind, line);
+        }
     }
 
     /// Says on whose clock the times of the current block are.
@@ -242,6 +284,11 @@ impl Builder {
 
     /// A line that nobody understood; neighbours are told as one stretch.
     pub fn unrecognised(&mut self, line: usize, text: &str) {
+        if is_prose(text)
+            && let Some(before) = self.before_prompt.take()
+        {
+            (self.host, self.source) = (before, None);
+        }
         if let Some(last) = self.out.unrecognised.last_mut()
             && last.input == self.input
             && last.last_line + 1 >= line

@@ -124,6 +124,7 @@ fields! {
     AllocStall "reclaim.stalls_per_s" PerSecond Average "allocations that had to reclaim first";
     SwapIn "swap.in_bytes_per_s" BytesPerSecond Average "swapped in";
     SwapOut "swap.out_bytes_per_s" BytesPerSecond Average "swapped out";
+    Scan "reclaim.scan_per_s" PerSecond Average "base pages scanned, by whomever";
     OomKills "reclaim.oom_kills_per_s" PerSecond Average "processes killed for memory";
 
     // Huge pages and compaction: /proc/vmstat.
@@ -142,14 +143,30 @@ fields! {
     CompactFreeScanned "compaction.free_scanned_per_s" PerSecond Average "base pages scanned for \
         free space";
     PagesMigrated "compaction.migrated_per_s" PerSecond Average "base pages migrated";
-    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot "huge pages given by page faults since \
-        boot";
-    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot "faults that found no huge page \
-        since boot";
-    OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
     Fmfi "fragmentation.fmfi" Index Instant "unusable free space index at the huge-page order";
     FreeHugeBlocks "fragmentation.free_huge_blocks" Count Instant "free blocks of at least a huge \
         page";
+
+    // Since boot, where there is one look only: /proc/vmstat, /proc/net/snmp, /proc/net/netstat.
+    AllocStallCount "reclaim.stalls" Count SinceBoot "allocations since boot that had to reclaim \
+        first";
+    ScanKswapdCount "reclaim.kswapd_scan" Count SinceBoot "base pages scanned by kswapd since boot";
+    ScanDirectCount "reclaim.direct_scan" Count SinceBoot "base pages scanned by allocating tasks \
+        since boot";
+    OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
+    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot "huge pages given by page faults since \
+        boot";
+    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot "faults since boot that found no \
+        huge page";
+    CompactStallCount "compaction.stalls" Count SinceBoot "allocations since boot that had to \
+        compact first";
+    CompactFailCount "compaction.fails" Count SinceBoot "compactions since boot that gave nothing";
+    CompactSuccessCount "compaction.successes" Count SinceBoot "compactions since boot that gave \
+        a block";
+    TcpOutSegmentCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
+    TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
+    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot "connections refused since boot \
+        by a full accept queue";
 
     // Memory: /proc/meminfo.
     MemTotal "mem.total_bytes" Bytes Instant "memory";
@@ -229,10 +246,6 @@ fields! {
     TcpActiveOpens "tcp.active_opens_per_s" PerSecond Average "connections opened";
     FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
     FlowReceived "flow.received_bytes_per_s" BytesPerSecond Average "received from a peer";
-    TcpOutCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
-    TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
-    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot "connections refused by full \
-        accept queues since boot";
 
     // One process or thread.
     ProcCpu "process.cpu_percent" Percent Average "CPU of the process, of one CPU";
@@ -265,8 +278,8 @@ fields! {
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
     GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
-    Safepoint "gc.safepoint_ms" Milliseconds Event "pause at a safepoint, without the work done \
-        there";
+    Safepoint "gc.safepoint_ms" Milliseconds Event "pause at a safepoint, the work done there \
+        included";
     SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
         a safepoint";
 }

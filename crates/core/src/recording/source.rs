@@ -64,6 +64,9 @@ kinds! {
     Softirqs "/proc/softirqs";
     Buddyinfo "/proc/buddyinfo";
     ThpSettings "THP settings";
+    Pressure "/proc/pressure";
+    Settings "kernel settings";
+    TcpCounters "/proc/net/snmp and netstat";
     GcLog "GC log";
 }
 

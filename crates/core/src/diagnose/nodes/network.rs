@@ -170,7 +170,7 @@ pub(super) fn link(look: &Look<'_>) -> Answer {
 /// Are segments sent again?
 pub(super) fn retransmits(look: &Look<'_>) -> Answer {
     let rates = (look.mean_of(Field::TcpRetransmits), look.mean_of(Field::TcpOutSegments));
-    let counts = || (look.state(Field::TcpRetransmitCount), look.state(Field::TcpOutCount));
+    let counts = || (look.state(Field::TcpRetransmitCount), look.state(Field::TcpOutSegmentCount));
     let (again, sent, since) = match (rates, counts()) {
         ((Some(again), Some(sent)), _) => (again, sent, ""),
         (_, (Some(again), Some(sent))) => (again, sent, " since boot"),

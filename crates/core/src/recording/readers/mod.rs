@@ -3,8 +3,26 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+mod atop;
+mod atop_json;
+mod atop_text;
+mod buddyinfo;
+#[cfg(test)]
+mod check;
+mod free;
+mod gc;
+mod iftop;
+mod interrupts;
+mod iotop;
+mod meminfo;
+mod shell;
+mod sockets;
 mod sysstat;
+mod tcp_counts;
+mod top;
 mod vmstat;
+mod vmstat_counts;
+mod words;
 
 use super::Builder;
 
@@ -56,13 +74,30 @@ impl<'a> Lines<'a> {
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
-const FORMATS: &[Begins] = &[sysstat::timed::begins, sysstat::iostat::begins, vmstat::begins];
+const FORMATS: &[Begins] = &[
+    atop_text::begins,
+    shell::begins,
+    sysstat::timed::begins,
+    sysstat::iostat::begins,
+    top::begins,
+    iotop::begins,
+    iftop::begins,
+    tcp_counts::begins,
+    sockets::begins,
+    free::begins,
+    meminfo::begins,
+    interrupts::begins,
+    buddyinfo::begins,
+    vmstat::begins,
+    vmstat_counts::begins,
+    gc::begins,
+];
 
 /// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.
 type ReadsJson = fn(&[u8], &mut Builder) -> bool;
 
 /// The tools with JSON.
-const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read];
+const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read, atop_json::read];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
@@ -71,5 +106,6 @@ pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reade
 
 /// Reads a text that is JSON of a known tool; `false` when it is not.
 pub(super) fn read_json(bytes: &[u8], out: &mut Builder) -> bool {
-    JSON_FORMATS.iter().any(|reads| reads(bytes, out))
+    let object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    object && JSON_FORMATS.iter().any(|reads| reads(bytes, out))
 }
