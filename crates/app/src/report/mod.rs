@@ -1,5 +1,6 @@
 //! The HTML report: one file that needs nothing else, not even a network.
 
+pub(crate) mod diagnosis;
 mod plots;
 mod svg;
 

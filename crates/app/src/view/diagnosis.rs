@@ -10,6 +10,10 @@ use std::fmt::Write;
 
 /// Most problems and unrecognised stretches that are shown.
 const NOTES_MAX: usize = 8;
+/// Most sources that are listed.
+const SOURCES_MAX: usize = 12;
+/// Most missing observations that are listed.
+const MISSING_MAX: usize = 5;
 /// Most intervals that are listed.
 const INTERVALS_MAX: usize = 8;
 
@@ -36,27 +40,30 @@ pub(crate) fn render(recording: &Recording, found: &Diagnosis, all: bool, paint:
     out
 }
 
-/// What was read: tools, machines, time.
+/// What was read: each block with the number that evidence names, machines, time.
 fn push_sources(out: &mut String, recording: &Recording) {
-    let mut tools: Vec<(&str, usize)> = Vec::new();
-    for source in &recording.sources {
-        let label = source.kind.label();
-        match tools.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, count)) => *count += 1,
-            None => tools.push((label, 1)),
-        }
+    let _ = writeln!(out, "Read:");
+    for (index, source) in recording.sources.iter().enumerate().take(SOURCES_MAX) {
+        let place = format!("{}:{}", printable(&source.input), source.line);
+        out.push_str(&wrap(
+            &format!("  [{}] ", index + 1),
+            &format!("{} in {place}", source.kind.label()),
+        ));
     }
-    let tools: Vec<String> = tools.iter().map(|(label, _)| (*label).to_owned()).collect();
+    let more = recording.sources.len().saturating_sub(SOURCES_MAX);
+    if more > 0 {
+        let _ = writeln!(out, "  ... and {more} more (--json lists them)");
+    }
     let names: Vec<String> =
         recording.hosts.iter().filter_map(|host| host.name.as_deref()).map(printable).collect();
-    let mut text = tools.join(", ");
-    if !names.is_empty() {
-        let _ = write!(text, "; {}", names.join(", "));
-    }
+    let mut text = names.join(", ");
     if let Some((first, last)) = span(recording) {
-        let _ = write!(text, "; {first} to {last}");
+        let comma = if text.is_empty() { "" } else { "; " };
+        let _ = write!(text, "{comma}{first} to {last}");
     }
-    out.push_str(&wrap("Read: ", &text));
+    if !text.is_empty() {
+        out.push_str(&wrap("  ", &text));
+    }
 }
 
 /// The first and the last time of all values.
@@ -165,8 +172,7 @@ fn push_evidence(out: &mut String, evidence: &Evidence, first: &str) {
         Ground::Derived => "derived: ",
         Ground::Assumed => "assumed: ",
     };
-    let source =
-        evidence.source.as_deref().map_or_else(String::new, |s| format!(" [{}]", printable(s)));
+    let source = evidence.source.map_or_else(String::new, |id| format!(" [{}]", id.0 + 1));
     out.push_str(&wrap(first, &format!("{ground}{}{source}", printable(&evidence.text))));
 }
 
@@ -187,7 +193,7 @@ fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
         return;
     }
     let _ = writeln!(out, "  {}", paint.bold("not observed"));
-    for unseen in missing {
+    for unseen in missing.iter().take(MISSING_MAX) {
         let blind: Vec<String> = unseen.blind.iter().map(ToString::to_string).collect();
         let times = if blind.is_empty() {
             String::new()
@@ -196,6 +202,10 @@ fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
         };
         out.push_str(&wrap("    - ", &format!("{}{times}", unseen.missing.what)));
         let _ = writeln!(out, "      $ {}", unseen.missing.command);
+    }
+    let more = missing.len().saturating_sub(MISSING_MAX);
+    if more > 0 {
+        let _ = writeln!(out, "    ... and {more} more (--json lists them)");
     }
 }
 
@@ -232,24 +242,33 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     }
 }
 
+/// The questions of one machine: those answered, and the unknown ones right below a yes.
 fn push_tree(out: &mut String, host: &Examined, all: bool, paint: Paint) {
+    let yes =
+        |id: Option<&str>| host.tree.iter().any(|asked| Some(asked.id) == id && asked.is_yes());
+    let shown = |asked: &&Asked| {
+        all || asked.is(Verdict::Yes)
+            || asked.is(Verdict::No)
+            || (asked.is(Verdict::Unknown) && yes(asked.parent))
+    };
+    if !all && !host.tree.iter().any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No)) {
+        return;
+    }
     let name =
         host.host.as_deref().map_or_else(String::new, |name| format!(" of {}", printable(name)));
     let _ = writeln!(out, "\n{}", paint.bold(&format!("Questions{name}")));
-    for asked in &host.tree {
-        if !all && asked.answer.is_none() {
-            continue;
-        }
+    for asked in host.tree.iter().filter(shown) {
         push_asked(out, asked, paint);
     }
-    if !all {
-        let unasked = host.tree.iter().filter(|asked| asked.answer.is_none()).count();
-        if unasked > 0 {
-            let text = format!(
-                "{unasked} more were not asked: the one above each was answered no (--tree)"
-            );
-            out.push_str(&paint.dim(&wrap("", &text)));
-        }
+    let hidden: Vec<&Asked> = host.tree.iter().filter(|asked| !shown(asked)).collect();
+    let unknown = hidden.iter().filter(|asked| asked.answer.is_some()).count();
+    if !hidden.is_empty() {
+        let text = format!(
+            "{unknown} more could not be answered from these sources, {} were not asked because \
+             of a no above them: --tree shows all.",
+            hidden.len() - unknown
+        );
+        out.push_str(&paint.dim(&wrap("", &text)));
     }
 }
 

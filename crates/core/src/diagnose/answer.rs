@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::interval::Interval;
-use crate::recording::Field;
+use crate::recording::{Field, SourceId};
 
 /// The answer to a node's question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,9 +36,9 @@ pub struct Evidence {
     pub ground: Ground,
     /// The sentence, values and times included.
     pub text: String,
-    /// Where it stands: tool, file and line.
+    /// Where it stands: index into the diagnosis's sources.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
+    pub source: Option<SourceId>,
     /// What it is about, where that is one quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<Field>,

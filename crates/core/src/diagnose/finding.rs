@@ -106,6 +106,14 @@ pub struct Finding {
     pub weight: f64,
 }
 
+impl Finding {
+    /// Causes of the questions on the way to it.
+    fn steps_towards(&self) -> Vec<Cause> {
+        let nodes = self.chain.iter().filter_map(|step| super::nodes::find(step.node));
+        nodes.filter_map(|node| node.cause).filter(|cause| *cause != self.cause).collect()
+    }
+}
+
 fn step(asked: &Asked) -> Option<Step> {
     let answer = asked.answer.as_ref()?;
     let (verdict, evidence) = (answer.verdict, answer.evidence.clone());
@@ -153,13 +161,14 @@ fn alternatives<'a>(tree: &'a [Asked], chain: &[&'a Asked]) -> Vec<&'a Asked> {
 
 fn unseen(asked: &Asked) -> Vec<Unseen> {
     let Some(answer) = asked.answer.as_ref() else { return Vec::new() };
-    let one = |missing: &Missing| Unseen {
+    // The first of them is what the blind times lack.
+    let one = |(index, missing): (usize, &Missing)| Unseen {
         node: asked.id,
         question: asked.question,
         missing: *missing,
-        blind: answer.blind.clone(),
+        blind: if index == 0 { answer.blind.clone() } else { Vec::new() },
     };
-    answer.missing.iter().map(one).collect()
+    answer.missing.iter().enumerate().map(one).collect()
 }
 
 fn confidence(chain: &[&Asked], leaf: &Answer) -> Confidence {
@@ -222,7 +231,9 @@ fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -
     let chain = path(tree, leaf);
     let beside = alternatives(tree, &chain);
     let ruled_out = beside.iter().filter(|asked| asked.is(Verdict::No));
-    let mut missing: Vec<Unseen> = chain.iter().chain(&beside).flat_map(|a| unseen(a)).collect();
+    // The leaf's own first; what would only answer another question of the top is left out.
+    let near = beside.iter().filter(|asked| asked.depth >= 2);
+    let mut missing: Vec<Unseen> = chain.iter().rev().chain(near).flat_map(|a| unseen(a)).collect();
     let mut commands = Vec::new();
     missing.retain(|unseen| {
         let new = !commands.contains(&unseen.missing.command);
@@ -257,6 +268,9 @@ pub(super) fn findings(tree: &[Asked], host: Option<&String>, critical: f64) -> 
         by_cause.entry(found.cause).or_default().push(found);
     }
     let mut all: Vec<Finding> = by_cause.into_values().filter_map(joined).collect();
+    // What is a step towards another finding is told there.
+    let told: Vec<Cause> = all.iter().flat_map(|found| found.steps_towards()).collect();
+    all.retain(|found| !told.contains(&found.cause));
     rank(&mut all);
     all
 }

@@ -251,20 +251,11 @@ impl Look<'_> {
     #[must_use]
     pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
         let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
-        evidence.source = Some(self.source(seen.source));
+        evidence.source = Some(seen.source);
         (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));
         evidence.subject = Some(seen.subject.to_string());
         evidence.at = (seen.at != Interval::ALWAYS).then_some(seen.at);
         evidence
-    }
-
-    /// Tool, file and line of a source.
-    #[must_use]
-    pub fn source(&self, id: SourceId) -> String {
-        self.recording.source(id).map_or_else(
-            || "unknown source".to_owned(),
-            |source| format!("{}, {}:{}", source.kind.label(), source.input, source.line),
-        )
     }
 
     /// The plain question "does it reach this?": yes with the times and the peak, no with the
@@ -292,15 +283,7 @@ impl Look<'_> {
         let points: Vec<Point> =
             line.points.iter().filter(|point| self.in_times(point)).copied().collect();
         let found = episodes(&points, enter, keep);
-        let mut evidence = Vec::new();
-        for episode in found.iter().take(write::EPISODES_MAX) {
-            let at = Interval { from: None, to: episode.peak.at };
-            evidence.push(self.quote(&line.seen(episode.peak.value, at)));
-        }
-        if found.len() > write::EPISODES_MAX {
-            let more = found.len() - write::EPISODES_MAX;
-            evidence.push(Evidence::derived(format!("and in {more} more episodes")));
-        }
+        let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
         Answer::yes(peak.value / 100.0, evidence).during(intervals)

@@ -1,6 +1,6 @@
 //! Values in sentences.
 
-use super::interval::Interval;
+use super::interval::{Episode, Interval};
 use super::look::Seen;
 use crate::recording::{Subject, Unit};
 use crate::units::Bytes;
@@ -69,13 +69,36 @@ pub fn value(unit: Unit, value: f64) -> String {
 #[must_use]
 pub(super) fn sentence(seen: &Seen) -> String {
     let about = seen.field.about();
-    let whose = match &seen.subject {
-        Subject::Machine => String::new(),
-        other => format!("{other}: "),
-    };
+    let whose = whose(&seen.subject);
     let when = if seen.at == Interval::ALWAYS { String::new() } else { format!(" at {}", seen.at) };
     let when = if seen.at.from.is_some() { when.replacen(" at ", " from ", 1) } else { when };
     format!("{whose}{} {}{when}", about.name, value(about.unit, seen.value))
+}
+
+/// A quantity in its episodes: whose, what, and each peak with its time.
+#[must_use]
+pub(super) fn peaks(seen: &Seen, episodes: &[Episode]) -> String {
+    let unit = seen.field.about().unit;
+    let mut parts: Vec<String> = episodes
+        .iter()
+        .take(EPISODES_MAX)
+        .map(|episode| {
+            let at = episode.peak.at.map_or_else(String::new, |at| format!(" at {at}"));
+            format!("{}{at}", value(unit, episode.peak.value))
+        })
+        .collect();
+    if episodes.len() > EPISODES_MAX {
+        parts.push(format!("and in {} more episodes", episodes.len() - EPISODES_MAX));
+    }
+    format!("{}{}: {}", whose(&seen.subject), seen.field.about().name, parts.join(", "))
+}
+
+/// The subject in front of a sentence; nothing for the machine.
+fn whose(subject: &Subject) -> String {
+    match subject {
+        Subject::Machine => String::new(),
+        other => format!("{other}: "),
+    }
 }
 
 #[cfg(test)]

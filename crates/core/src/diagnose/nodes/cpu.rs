@@ -2,7 +2,7 @@
 
 use crate::diagnose::answer::{Answer, Evidence, Verdict};
 use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
+use crate::diagnose::look::{Line, Look, Seen};
 use crate::diagnose::missing::{CGROUPS, CPU, QUEUE};
 use crate::diagnose::threshold::Threshold as T;
 use crate::diagnose::{relate, write};
@@ -23,7 +23,7 @@ pub(super) fn any(look: &Look<'_>) -> Answer {
     }
 }
 
-/// Mean and highest value of each state, the largest first.
+/// Mean and highest value of each state in one sentence, the largest first.
 fn shares(look: &Look<'_>) -> Vec<Evidence> {
     let machine = &Subject::Machine;
     let lines = [
@@ -41,17 +41,14 @@ fn shares(look: &Look<'_>) -> Vec<Evidence> {
         .filter(|(_, peak)| peak.value > 0.0)
         .collect();
     seen.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
-    seen.iter()
-        .map(|(mean, peak)| {
-            let text = format!(
-                "{}: mean {}, at most {}",
-                mean.field.about().name,
-                write::value(mean.field.about().unit, mean.value),
-                write::value(peak.field.about().unit, peak.value),
-            );
-            look.say(peak, &text)
-        })
-        .collect()
+    let Some((first, _)) = seen.first() else { return Vec::new() };
+    let part = |(mean, peak): &(Seen, Seen)| {
+        let about = mean.field.about();
+        let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
+        format!("{} {mean} (at most {peak})", about.name)
+    };
+    let parts: Vec<String> = seen.iter().map(part).collect();
+    vec![look.say(first, &format!("means: {}", parts.join("; ")))]
 }
 
 /// The lines of single CPUs.

@@ -14,7 +14,7 @@ fn choice(look: &Look<'_>, file: &str) -> Option<(String, Evidence)> {
     let chosen = thp_choice::parse(&quote.text).ok()?.selected;
     let mut evidence =
         Evidence::plain(crate::diagnose::Ground::Observed, format!("{path}: {}", quote.text));
-    evidence.source = Some(look.source(quote.source));
+    evidence.source = Some(quote.source);
     Some((chosen, evidence))
 }
 
@@ -23,7 +23,7 @@ fn number(look: &Look<'_>, path: &str) -> Option<(f64, Evidence)> {
     let value = quote.text.parse().ok()?;
     let mut evidence =
         Evidence::plain(crate::diagnose::Ground::Observed, format!("{path}: {}", quote.text));
-    evidence.source = Some(look.source(quote.source));
+    evidence.source = Some(quote.source);
     Some((value, evidence))
 }
 

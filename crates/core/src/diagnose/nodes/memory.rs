@@ -64,7 +64,7 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
         write::bytes(held)
     );
     let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
-    evidence.source = look.setting(STATS).map(|quote| look.source(quote.source));
+    evidence.source = look.setting(STATS).map(|quote| quote.source);
     if percent >= look.limit(T::BloatHigh) {
         Answer::yes(percent / 100.0, vec![evidence])
     } else {

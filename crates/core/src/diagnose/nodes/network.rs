@@ -207,7 +207,7 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
             socket.send_queue,
             program(socket)
         );
-        return Answer::yes(0.6, vec![quote(look, socket, text)]);
+        return Answer::yes(0.6, vec![quote(socket, text)]);
     }
     let rate = look.mean_of(Field::TcpListenOverflows);
     let count = || look.state(Field::TcpListenOverflowCount);
@@ -222,9 +222,9 @@ fn program(socket: &Socket) -> String {
     socket.program.as_ref().map_or_else(String::new, |name| format!(" ({name})"))
 }
 
-fn quote(look: &Look<'_>, socket: &Socket, text: String) -> Evidence {
+fn quote(socket: &Socket, text: String) -> Evidence {
     let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
-    evidence.source = Some(look.source(socket.source));
+    evidence.source = Some(socket.source);
     evidence
 }
 
@@ -293,11 +293,11 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     for (service, sockets) in all {
         let Some(first) = sockets.first() else { continue };
         if evidence.is_empty() {
-            evidence.push(quote(look, first, format!("Recv-Q: {text}")));
+            evidence.push(quote(first, format!("Recv-Q: {text}")));
         }
         let bytes = write::number(bytes(sockets) as f64);
         let text = format!("{} of them with {service}: {bytes} bytes", sockets.len());
-        evidence.push(quote(look, first, text));
+        evidence.push(quote(first, text));
     }
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
@@ -335,7 +335,7 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
         sockets.len(),
         program(first)
     );
-    let evidence = vec![quote(look, first, text)];
+    let evidence = vec![quote(first, text)];
     if sum >= look.limit(T::SendQueueBytes) {
         Answer::yes(0.5, evidence)
     } else {

@@ -106,8 +106,8 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
     let scanned = scans(look).is_some();
     let mut answer = if !yes.is_empty() {
         if !scanned {
-            let text = "memory that was used up and is free again was reclaimed: no process ended \
-                        as far as these sources show";
+            let text = "memory used up and free again was reclaimed, or a large process ended; \
+                        the kernel's time at the same moment speaks for reclaim";
             yes.push(Evidence::derived(text));
         }
         Answer::yes(0.9, yes).and(correlation(look)).during(held)
@@ -118,6 +118,10 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
         Answer::no(no)
     };
     answer.blind = blind;
+    // What names the blind times comes first.
+    if !answer.blind.is_empty() && !answer.missing.contains(&MEMORY) {
+        answer.missing.push(MEMORY);
+    }
     if scanned { answer } else { answer.lacking(&[PAGING]) }
 }
 
@@ -249,6 +253,9 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
     let (Some(free), Some(total)) = (look.state(Field::HugetlbFree), look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
+    if look.state(Field::HugetlbTotal).is_some_and(|pool| pool.value == 0.0) {
+        return Answer::no(vec![look.say(&free, "there is no HugeTLB pool")]);
+    }
     let reserved = look.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
     let idle = (free.value - reserved).max(0.0);
     let percent = idle / total * 100.0;
