@@ -98,14 +98,14 @@ causes! {
         "A disk is saturated" DISK;
     DiskBandwidth "disk_bandwidth" Warning
         "A disk's bandwidth is used up by large, sequential requests" DISK;
+    DiskLatency "disk_latency" Warning
+        "Programs wait for a disk request by request, though it is not saturated" DISK_LATENCY;
     DiskRandom "disk_random" Warning
         "A disk's requests a second are used up by small, random requests" DISK_RANDOM;
     Interrupts "interrupts" Warning
         "Interrupts take the CPU; these sources do not say whose" INTERRUPTS;
     SmallPackets "small_packets" Warning
         "Many small packets: interrupts, not bandwidth, are the limit" SMALL_PACKETS;
-    ManyPackets "many_packets" Warning
-        "Packets load the CPU by their number" SMALL_PACKETS;
     InterruptsOneCpu "interrupts_one_cpu" Warning
         "One CPU takes nearly all interrupts" INTERRUPTS_ONE_CPU;
     Backlog "backlog" Warning

@@ -230,6 +230,14 @@ ladders! {
         Hardware "a faster disk, or more of them", "fio --name=test --rw=write --size=1G \
             --filename=FILE --direct=1", "the same load at less than 70 % busy";
     }
+    DISK_LATENCY {
+        Look "see who", "iotop -obP -n 5", "one program";
+        Program "more than one request at a time: asynchronous or buffered writes, group commit, \
+            read-ahead, more workers", "strace -c -f -e trace=fsync,fdatasync,pread64,pwrite64 -p \
+            PID", "iostat -xz 1 10: the same requests in less %iowait";
+        Hardware "a disk with shorter requests, or a write cache that survives power loss",
+            "iostat -xz 1 10", "await falls";
+    }
     DISK_RANDOM {
         Look "see who", "iotop -obP -n 5", "one program";
         Program "larger or fewer requests: group commits, larger pages, fewer fsync, an index for \

@@ -169,6 +169,9 @@ thresholds! {
     DiskBusy "disk_busy_high_percent" 90.0
         "time with requests in flight from which on a disk is saturated, if it queues as well",
         "002_e950a442f470f4d6.txt: 100 to 116";
+    DiskInUse "disk_in_use_percent" 30.0
+        "time with requests in flight from which on programs that wait may wait for this disk",
+        "with 30 of iowait, a disk busy for less is not what they wait for";
     DiskQueue "disk_queue_high" 4.0
         "requests in the queue from which on a busy disk makes them wait",
         "002_e950a442f470f4d6.txt: 108 to 129; a flash disk is busy at 100 % with 1";

@@ -91,7 +91,9 @@ pub(super) fn kernel(look: &Look<'_>) -> Answer {
     let (enter, keep) = (look.limit(T::KernelHigh), look.limit(T::KernelKeep));
     let answer = look.stands_out(line, enter, keep, &[CPU]);
     if answer.is_yes() {
-        return answer;
+        let times = answer.intervals.clone();
+        let who = super::kernel::who(&Look { times: &times, ..*look }, Field::ProcSystem);
+        return answer.and(who);
     }
     if let Some(rise) = rise {
         return rise;
@@ -143,8 +145,9 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
 
 /// Do more tasks want to run than there are CPUs?
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
-    let (queue, cpus) = (look.mean_of(Field::RunQueue), look.cpus());
-    let (Some(queue), Some(cpus)) = (queue, cpus) else { return Answer::unknown(&[QUEUE]) };
+    // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
+    let queue = look.mean_of(Field::RunQueue).or_else(|| look.mean_of(Field::Load1));
+    let (Some(queue), Some(cpus)) = (queue, look.cpus()) else { return Answer::unknown(&[QUEUE]) };
     let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(

@@ -78,29 +78,66 @@ fn worst(look: &Look<'_>) -> Option<Worst> {
     best
 }
 
+/// How busy the disk is, and how long requests queue and wait: of all its samples that are like
+/// the worst one.
+fn shape(look: &Look<'_>, worst: &Worst) -> Vec<Evidence> {
+    const QUOTED: [(Field, &str); 5] = [
+        (Field::DiskBusy, "busy"),
+        (Field::DiskQueue, "requests in its queue"),
+        (Field::DiskAwait, "a request took, waiting included,"),
+        (Field::DiskReadAwait, "a read took, waiting included,"),
+        (Field::DiskWriteAwait, "a write took, waiting included,"),
+    ];
+    let line = &worst.line;
+    let alike = |index: &usize| {
+        line.points.get(*index).is_some_and(|point| look.in_times(point))
+            && saturated(look, line, *index) == worst.saturated
+    };
+    let indices: Vec<usize> = (0..line.points.len()).filter(alike).collect();
+    let mut evidence = Vec::new();
+    for (field, name) in QUOTED {
+        let all = indices.iter().filter_map(|i| beside(look, field, &line.subject, line, *i));
+        let range = all.fold(None, |range: Option<(f64, f64)>, value| {
+            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        });
+        let Some((low, high)) = range else { continue };
+        let unit = field.about().unit;
+        let amount = if low < high {
+            format!("{} to {}", write::value(unit, low), write::value(unit, high))
+        } else {
+            write::value(unit, high)
+        };
+        let value = worst.get(look, field).unwrap_or(high);
+        let at = Interval { from: None, to: worst.point().and_then(|point| point.at) };
+        let seen = Seen { field, value, ..line.seen(value, at) };
+        let text = if field == Field::DiskQueue {
+            format!("{amount} {name}")
+        } else {
+            format!("{name} {amount}")
+        };
+        let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
+        evidence.push(look.say(&seen, &format!("{whose}{text}")));
+    }
+    evidence
+}
+
+/// Do programs wait for one request after the other, though no disk is saturated?
+pub(super) fn latency(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    if worst.saturated || point.value < look.limit(T::DiskInUse) {
+        return Answer::no(evidence);
+    }
+    let size = request_blocks(look).map(|(_, evidence)| evidence);
+    Answer::yes(point.value / 200.0, evidence).and(size)
+}
+
 /// Is a disk saturated?
 pub(super) fn disk(look: &Look<'_>) -> Answer {
     let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
     let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
-    let seen = worst.line.seen(point.value, Interval { from: None, to: point.at });
-    let mut evidence = vec![look.quote(&seen)];
-    let quoted = [
-        (Field::DiskQueue, "requests in its queue"),
-        (Field::DiskAwait, "a request took"),
-        (Field::DiskReadAwait, "a read took"),
-        (Field::DiskWriteAwait, "a write took"),
-    ];
-    for (field, name) in quoted {
-        let Some(value) = worst.get(look, field) else { continue };
-        let seen = Seen { field, value, ..seen.clone() };
-        let amount = write::value(field.about().unit, value);
-        let text = if field == Field::DiskQueue {
-            format!("{amount} {name}")
-        } else {
-            format!("{name} {amount}, waiting included")
-        };
-        evidence.push(look.say(&seen, &text));
-    }
+    let evidence = shape(look, &worst);
     if !worst.saturated {
         return Answer::no(evidence);
     }
@@ -176,7 +213,7 @@ pub(super) fn sequential(look: &Look<'_>) -> Answer {
     }
     let verdict =
         Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
-    Answer::yes(0.5, vec![evidence, verdict]).and(who(look)).and(clients(look))
+    Answer::yes(0.5, vec![evidence, verdict])
 }
 
 /// Are the requests small, so that the disk's requests a second are the limit?
@@ -186,7 +223,7 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
         return Answer::no(vec![evidence]);
     }
     let verdict = Evidence::derived("requests that short are random, or flushed one by one");
-    Answer::yes(0.5, vec![evidence, verdict]).and(who(look)).and(clients(look))
+    Answer::yes(0.5, vec![evidence, verdict])
 }
 
 /// Who reads and writes.

@@ -67,7 +67,9 @@ fn of_machine(look: &Look<'_>, field: Field, name: &'static str, cost: T) -> Opt
 }
 
 fn fault_events(look: &Look<'_>) -> Option<Events> {
+    // atop has no count of the machine's, but one for each process.
     of_machine(look, Field::Faults, "page faults", T::CostFault)
+        .or_else(|| added(look, &[Field::ProcMinorFaults], "page faults", T::CostFault))
 }
 
 fn huge_fault_events(look: &Look<'_>) -> Option<Events> {
@@ -122,6 +124,7 @@ pub(super) fn faults(look: &Look<'_>) -> Answer {
 
 /// Is memory taken and given back all the time?
 pub(super) fn churn(look: &Look<'_>) -> Answer {
+    let share = fault_events(look).and_then(|events| explained(look, &events).ok());
     let (faults, freed) = (look.mean_of(Field::Faults), look.mean_of(Field::PagesFreed));
     let (Some(faults), Some(freed)) = (faults, freed) else { return Answer::unknown(&[PAGING]) };
     let text = format!(
@@ -132,7 +135,7 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
     let evidence = vec![look.say(&freed, &text)];
     // What is freed has been faulted in before: half as much says that memory does not just grow.
     if freed.value >= faults.value / 2.0 {
-        Answer::yes(0.5, evidence)
+        Answer::yes(share.map_or(0.2, |(share, _)| share), evidence)
     } else {
         Answer::no(evidence)
     }
@@ -268,7 +271,10 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
         named.join(", ")
     );
     let evidence = Evidence::derived(text);
-    if total > 0.5 {
+    // Where one of them is a cause by itself, the calls that belong to it are the rest.
+    let named =
+        parts.first().is_some_and(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
+    if named || total > 0.5 {
         return Answer::no(vec![evidence]);
     }
     let rest = "what is left are system calls, or locks inside them: found by elimination";

@@ -139,6 +139,10 @@ nodes! {
         "The program with most of all writes, reads or waiting; for a file server the peers that \
             send.",
         [WhoShare], None, io::known;
+    "io.latency" < Some("cpu.iowait"), "Do programs wait request by request?",
+        "A disk in use, yet neither its queue nor its wait is long: few tasks, each with one \
+            request at a time.",
+        [DiskInUse DiskBusy DiskQueue DiskAwait], Some(Cause::DiskLatency), io::latency;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
         "Bytes swapped in and out, as a mean.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
@@ -150,9 +154,10 @@ nodes! {
         bandwidth?",
         "Packets a second and bytes a packet, all interfaces.",
         [PacketsHigh SmallPacket CostPacket], Some(Cause::SmallPackets), network::small_packets;
-    "interrupts.many_packets" < Some("cpu.interrupts"), "Are there many packets?",
+    "interrupts.many_packets" < Some("cpu.interrupts"), "Are there many packets, and not small \
+        ones?",
         "Packets a second, all interfaces.",
-        [PacketsHigh CostPacket], Some(Cause::ManyPackets), network::many_packets;
+        [PacketsHigh CostPacket], Some(Cause::NetworkStack), network::many_packets;
     "interrupts.one_cpu" < Some("cpu.interrupts"), "Does one CPU take nearly all interrupts?",
         "Interrupt time by CPU: three times that of the others; or NET_RX counts by CPU.",
         [InterruptHigh], Some(Cause::InterruptsOneCpu), network::one_cpu;

@@ -51,14 +51,14 @@ pub(super) fn small_packets(look: &Look<'_>) -> Answer {
     }
 }
 
-/// Are there many packets of any size?
+/// Are there many packets, and not small ones?
 pub(super) fn many_packets(look: &Look<'_>) -> Answer {
     let (rx, tx) = (total(look, Field::NetRxPackets), total(look, Field::NetTxPackets));
     let (Some(rx), Some(tx)) = (rx, tx) else { return Answer::unknown(&[NETWORK]) };
     let packets = rx.value + tx.value;
     let text = format!("{} packets a second", write::number(packets));
     let evidence = vec![look.say(&rx, &text)];
-    if packets >= look.limit(T::PacketsHigh) {
+    if packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes() {
         Answer::yes(packets * look.limit(T::CostPacket) / 1e6, evidence)
     } else {
         Answer::no(evidence)

@@ -49,7 +49,7 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
 /// Blocked tasks of a process list, where no tool counted them.
 fn listed(look: &Look<'_>) -> Option<Seen> {
     let lines = look.lines(Field::ProcBlocked, |_| true);
-    let sum = lines.iter().filter_map(|line| look.highest(line)).map(|seen| seen.value).sum();
+    let sum = lines.iter().filter_map(|line| look.mean(line)).map(|seen| seen.value).sum();
     lines.first().map(|line| line.seen(sum, Interval::ALWAYS))
 }
 
