@@ -18,6 +18,19 @@ const VALUE_BYTES_MAX: usize = 200;
 /// Most files of one command.
 const PATHS_MAX: usize = 64;
 
+/// Tools whose command lines are passed over when a prompt's last character stands before them.
+const TOOLS: [&str; 15] = [
+    "cat", "grep", "top", "vmstat", "iostat", "mpstat", "pidstat", "sar", "sadf", "free",
+    "netstat", "ss", "iotop", "iftop", "atop",
+];
+
+/// `$ free -m`, or the same with `#`.
+fn is_command(line: &str) -> bool {
+    let command = line.trim().strip_prefix(['$', '#']).filter(|rest| rest.starts_with(' '));
+    let mut words = command.unwrap_or("").split_whitespace().skip_while(|word| *word == "sudo");
+    words.next().is_some_and(|word| TOOLS.contains(&word))
+}
+
 fn is_setting(path: &str) -> bool {
     SETTINGS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty()))
 }
@@ -113,6 +126,7 @@ impl Shell {
             || heading(line).is_some()
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
+            || is_command(line)
     }
 
     fn shows(&mut self, paths: Vec<String>) {
@@ -220,6 +234,10 @@ impl Reader for Shell {
         }
         if let Some((path, value)) = sysctl(line) {
             self.setting(&path, value, out);
+            return Taken::Yes;
+        }
+        if is_command(line) {
+            self.pending.clear();
             return Taken::Yes;
         }
         if self.content(line, out) { Taken::Yes } else { Taken::No }
