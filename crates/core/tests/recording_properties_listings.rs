@@ -3,12 +3,15 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::recording::{Builder, Field, Recording};
+use hugewise_core::recording::{Builder, Field, Recording, SourceKind, Subject};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 const VM: &str = include_str!("recordings/real/vm.atop");
 const VM_JSON: &str = include_str!("recordings/real/vm.atopJ.json");
+
+const PROC: &str = include_str!("recordings/real/vm.proc.txt");
+const REAL_TOP: &str = include_str!("recordings/real/iomix.top.txt");
 
 const TOP: &str = "\
 [root@lenvo-nfs-server ~]# top
@@ -90,7 +93,7 @@ fn start(text: &str, bytes: usize) -> String {
 }
 
 fn samples() -> Vec<String> {
-    let short = [TOP, NETWORK, MEMORY, GC].map(str::to_owned);
+    let short = [TOP, NETWORK, MEMORY, GC, REAL_TOP, PROC].map(str::to_owned);
     let mut samples = Vec::from(short);
     samples.push(start(VM, 12_000));
     // Whole objects: a part of one is no JSON at all.
@@ -181,6 +184,30 @@ fn each_sample_is_understood() {
 }
 
 #[test]
+fn files_of_proc_behind_headings_are_read_exactly() {
+    let recording = read(PROC.as_bytes());
+    assert_eq!((&recording.unrecognised, &recording.problems), (&vec![], &vec![]));
+    let value = |field: Field, subject: &Subject| {
+        let series = recording.hosts[0].series(field, subject);
+        series.and_then(|series| series.points.last()).map(|point| point.value)
+    };
+    let machine = |field: Field| value(field, &Subject::Machine);
+    assert_eq!(machine(Field::MemTotal), Some(24_684_092.0 * 1024.0));
+    assert_eq!(machine(Field::Inactive), Some(351_132.0 * 1024.0));
+    assert_eq!(machine(Field::TcpRetransmitCount), Some(8.0));
+    assert_eq!(machine(Field::TcpOutSegmentCount), Some(1_419_809.0));
+    assert_eq!(machine(Field::TcpListenOverflowCount), Some(0.0));
+    assert_eq!(machine(Field::PsiMemoryFull), Some(0.0));
+    // Of zones DMA32 and Normal: blocks of order 9 and twice those of order 10.
+    assert_eq!(machine(Field::FreeHugeBlocks), Some(f64::from(2 + 2 * 752 + 95 + 2 * 281)));
+    let vector = |name: &str, cpu| Subject::Vector { name: name.to_owned(), cpu: Some(cpu) };
+    assert_eq!(value(Field::SoftirqCount, &vector("NET_RX", 1)), Some(1_780_749.0));
+    assert_eq!(value(Field::IrqCount, &vector("36", 1)), Some(425_430.0));
+    let kinds: Vec<SourceKind> = recording.sources.iter().map(|source| source.kind).collect();
+    assert_eq!(kinds.len(), 8, "{kinds:?}");
+}
+
+#[test]
 fn every_real_text_of_atop_is_read_whole() {
     const TEXTS: [&str; 30] = [
         include_str!("recordings/real/bigheap.atop"),
@@ -219,7 +246,7 @@ fn every_real_text_of_atop_is_read_whole() {
         assert_eq!((recording.unrecognised, recording.problems), (vec![], vec![]));
         let host = &recording.hosts[0];
         let shares = |field: Field| {
-            let series = host.series(field, &hugewise_core::recording::Subject::Machine);
+            let series = host.series(field, &Subject::Machine);
             series.map_or(0, |series| series.points.len())
         };
         // Six samples each, the first since boot.

@@ -268,7 +268,9 @@ fn collection(line: &str) -> Option<u64> {
 
 fn after_collection(message: &str) -> &str {
     let rest = message.strip_prefix("GC(").and_then(|rest| rest.split_once(") "));
-    rest.map_or(message, |(_, rest)| rest.trim_start())
+    let rest = rest.map_or(message, |(_, rest)| rest.trim_start());
+    // Generational ZGC names the generation: `Y: Pause Mark Start`.
+    rest.split_once(": ").filter(|(name, _)| name.len() == 1).map_or(rest, |(_, rest)| rest)
 }
 
 /// `Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2 ns, ...`.
@@ -358,6 +360,17 @@ mod tests {
         near(&java(&recording, Field::GcSystem), &[900.0]);
         near(&java(&recording, Field::Safepoint), &[3.000_005]);
         near(&java(&recording, Field::SafepointReach), &[2.5]);
+    }
+
+    #[test]
+    fn pauses_of_zgc_are_phases() {
+        let recording = read(
+            "[0.500s][info][gc,phases] GC(0) Y: Pause Mark Start 0.012ms\n\
+             [0.501s][info][gc,phases] GC(0) Y: Concurrent Mark 5.000ms\n\
+             [0.502s][info][gc,phases] GC(1) Pause Mark End 0,020ms\n",
+        );
+        all_understood(&recording);
+        near(&java(&recording, Field::GcPause), &[0.012, 0.02]);
     }
 
     #[test]

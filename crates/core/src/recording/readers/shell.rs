@@ -90,8 +90,10 @@ fn heading(line: &str) -> Option<&str> {
 fn path_and_value(line: &str) -> Option<(&str, &str)> {
     let (path, value) = plain(line).trim_start().split_once(':')?;
     let known = is_setting(path) || path.starts_with(PRESSURE);
-    let plain = !path.contains(char::is_whitespace) && !value.trim().is_empty();
-    (known && plain).then_some((path, value.trim()))
+    let plain = !path.contains(char::is_whitespace);
+    // A path may also begin a sentence that explains it.
+    let value_like = path.starts_with(PRESSURE) || is_value(value.trim());
+    (known && plain && value_like).then_some((path, value.trim()))
 }
 
 /// `vm.swappiness = 60` as `sysctl` has it, with the path that it stands for.
@@ -316,7 +318,10 @@ mod tests {
 
     #[test]
     fn a_value_without_a_path_is_not_guessed() {
-        let recording = read("[always] madvise never\n60\n");
+        let recording = read(
+            "[always] madvise never\n60\n\
+             /sys/kernel/mm/transparent_hugepage/enabled: this file says what is wanted\n",
+        );
         assert!(recording.hosts.is_empty());
         assert_eq!(recording.unrecognised.len(), 1);
     }

@@ -146,7 +146,9 @@ impl Reader for Sockets {
             (true, Some(word)) => *word == "tcp" || *word == "udp" || state(word).is_some(),
             _ => false,
         };
-        if torn && words.get(1).is_some() && !detail {
+        let like_row = |word: &&str| count(word).is_some() || word.contains(':');
+        let torn = torn && words.iter().skip(1).take(5).filter(|word| like_row(word)).count() >= 2;
+        if torn && !detail {
             out.problem("no row of two queues and two addresses: left out");
             return Taken::Yes;
         }
