@@ -58,6 +58,8 @@ pub struct Builder {
     sockets: usize,
     input: String,
     host: Option<usize>,
+    /// Places of the named machines.
+    by_name: BTreeMap<String, usize>,
     /// The machine before a shell prompt named another one.
     before_prompt: Option<Option<usize>>,
     source: Option<SourceId>,
@@ -87,7 +89,7 @@ impl Builder {
         if name.is_empty() {
             return;
         }
-        let found = self.out.hosts.iter().position(|host| host.name.as_deref() == Some(name));
+        let found = self.by_name.get(name).copied();
         let host = found.unwrap_or_else(|| self.new_host(Some(name.to_owned())));
         self.host = Some(host);
         self.source = None;
@@ -103,8 +105,12 @@ impl Builder {
     }
 
     fn new_host(&mut self, name: Option<String>) -> usize {
+        let at = self.out.hosts.len();
+        if let Some(name) = &name {
+            self.by_name.insert(name.clone(), at);
+        }
         self.out.hosts.push(Host { name, ..Host::default() });
-        self.out.hosts.len() - 1
+        at
     }
 
     /// The machine that is spoken of, an unnamed one where nobody said: one for all inputs.

@@ -148,25 +148,25 @@ fields! {
         page";
 
     // Since boot, where there is one look only: /proc/vmstat, /proc/net/snmp, /proc/net/netstat.
-    AllocStallCount "reclaim.stalls" Count SinceBoot "allocations since boot that had to reclaim \
-        first";
+    AllocStallCount "reclaim.stalls" Count SinceBoot
+        "allocations since boot that had to reclaim first";
     ScanKswapdCount "reclaim.kswapd_scan" Count SinceBoot "base pages scanned by kswapd since boot";
-    ScanDirectCount "reclaim.direct_scan" Count SinceBoot "base pages scanned by allocating tasks \
-        since boot";
+    ScanDirectCount "reclaim.direct_scan" Count SinceBoot
+        "base pages scanned by allocating tasks since boot";
     OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
-    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot "huge pages given by page faults since \
-        boot";
-    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot "faults since boot that found no \
-        huge page";
-    CompactStallCount "compaction.stalls" Count SinceBoot "allocations since boot that had to \
-        compact first";
+    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot
+        "huge pages given by page faults since boot";
+    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot
+        "faults since boot that found no huge page";
+    CompactStallCount "compaction.stalls" Count SinceBoot
+        "allocations since boot that had to compact first";
     CompactFailCount "compaction.fails" Count SinceBoot "compactions since boot that gave nothing";
-    CompactSuccessCount "compaction.successes" Count SinceBoot "compactions since boot that gave \
-        a block";
+    CompactSuccessCount "compaction.successes" Count SinceBoot
+        "compactions since boot that gave a block";
     TcpOutSegmentCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
     TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
-    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot "connections refused since boot \
-        by a full accept queue";
+    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot
+        "connections refused since boot by a full accept queue";
 
     // Memory: /proc/meminfo.
     MemTotal "mem.total_bytes" Bytes Instant "memory";
@@ -278,10 +278,9 @@ fields! {
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
     GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
-    Safepoint "gc.safepoint_ms" Milliseconds Event "pause at a safepoint, the work done there \
-        included";
-    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
-        a safepoint";
+    Safepoint "gc.safepoint_ms" Milliseconds Event
+        "pause at a safepoint, the work done there included";
+    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at a safepoint";
 }
 
 impl Serialize for Field {

@@ -16,6 +16,7 @@ fn scans(look: &Look<'_>) -> Option<Line> {
     let machine = &Subject::Machine;
     look.sum(Field::ScanKswapd, &[Field::ScanKswapd, Field::ScanDirect], machine)
         .or_else(|| look.line(Field::ScanDirect, machine))
+        .or_else(|| look.line(Field::Scan, machine))
 }
 
 /// Free memory that was as good as used up and then came back, within one interval.

@@ -83,10 +83,14 @@ mod tests {
     #[test]
     fn each_look_gives_an_index() {
         let recording = read(
-            "Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      3 \n\
-             Node 0, zone   Normal      0      0      0      0      0      0      0      0      0      2      1 \n\
-             Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      3 \n\
-             Node 0, zone   Normal      512    0      0      0      0      0      0      0      0      1      0 \n",
+            "Node 0, zone      DMA      0      0      0      0      0      0      0      0      \
+            1      1      3 \n\
+             Node 0, zone   Normal      0      0      0      0      0      0      0      0      \
+             0      2      1 \n\
+             Node 0, zone      DMA      0      0      0      0      0      0      0      0      \
+             1      1      3 \n\
+             Node 0, zone   Normal      512    0      0      0      0      0      0      0      \
+             0      1      0 \n",
         );
         all_understood(&recording);
         assert_eq!(machine(&recording, Field::Fmfi), [0.0, 0.5]);

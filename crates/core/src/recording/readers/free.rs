@@ -174,7 +174,8 @@ mod tests {
     use super::super::check::{all_understood, machine, read};
     use super::*;
 
-    const NEW: &str = "               total        used        free      shared  buff/cache   available\n\
+    const NEW: &str = "               total        used        free      shared  buff/cache   \
+    available\n\
         Mem:        24684092      912700    23281700       11104       81700    23192900\n\
         Swap:              0           0           0\n";
 
@@ -208,7 +209,8 @@ mod tests {
 
     #[test]
     fn an_unknown_unit_is_a_problem_and_a_prompt_tells_it() {
-        let text = "              total        used        free      shared  buff/cache   available\n\
+        let text = "              total        used        free      shared  buff/cache   \
+        available\n\
             Mem:         128733       90211       30000        1101        8522       37400\n";
         let recording = read(text);
         assert_eq!(recording.problems.len(), 1);

@@ -268,7 +268,9 @@ fn collection(line: &str) -> Option<u64> {
 
 fn after_collection(message: &str) -> &str {
     let rest = message.strip_prefix("GC(").and_then(|rest| rest.split_once(") "));
-    rest.map_or(message, |(_, rest)| rest.trim_start())
+    let rest = rest.map_or(message, |(_, rest)| rest.trim_start());
+    // Generational ZGC names the generation: `Y: Pause Mark Start`.
+    rest.split_once(": ").filter(|(name, _)| name.len() == 1).map_or(rest, |(_, rest)| rest)
 }
 
 /// `Safepoint "G1CollectForAllocation", Time since last: 1 ns, Reaching safepoint: 2 ns, ...`.
@@ -299,10 +301,15 @@ mod tests {
     #[test]
     fn jdk_8_with_dates() {
         let recording = read(
-            "2020-12-26T00:12:28.123+0800: 12.345: [GC (Allocation Failure) [PSYoungGen: 65536K->10720K(76288K)] 65536K->10728K(251392K), 0.0123456 secs] [Times: user=0.05 sys=0.90, real=0.95 secs]\n\
-             2020-12-26T00:12:29.000+0800: 13.222: Total time for which application threads were stopped: 3.1000000 seconds, Stopping threads took: 0.0001000 seconds\n\
-             2020-12-26T00:12:30.000+0800: 14.222: [CMS-concurrent-mark: 0.100/0.100 secs] [Times: user=9.99 sys=9.99, real=0.10 secs]\n\
-             2020-12-26T00:12:31.000+0800: 15.222: [Full GC (Ergonomics) 1K->1K(2K), 0,5000000 secs]\n",
+            "2020-12-26T00:12:28.123+0800: 12.345: [GC (Allocation Failure) [PSYoungGen: \
+            65536K->10720K(76288K)] 65536K->10728K(251392K), 0.0123456 secs] [Times: user=0.05 \
+            sys=0.90, real=0.95 secs]\n\
+             2020-12-26T00:12:29.000+0800: 13.222: Total time for which application threads were \
+             stopped: 3.1000000 seconds, Stopping threads took: 0.0001000 seconds\n\
+             2020-12-26T00:12:30.000+0800: 14.222: [CMS-concurrent-mark: 0.100/0.100 secs] \
+             [Times: user=9.99 sys=9.99, real=0.10 secs]\n\
+             2020-12-26T00:12:31.000+0800: 15.222: [Full GC (Ergonomics) 1K->1K(2K), 0,5000000 \
+             secs]\n",
         );
         all_understood(&recording);
         near(&java(&recording, Field::GcPause), &[12.3456, 500.0]);
@@ -334,12 +341,19 @@ mod tests {
     #[test]
     fn unified_logging() {
         let recording = read(
-            "[2026-11-22T03:43:10.123+0000][12.345s][info][gc,start    ] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n\
-             [2026-11-22T03:43:10.123+0000][12.345s][info][gc          ] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 12M->3M(64M) 3.456ms\n\
-             [2026-11-22T03:43:10.123+0000][12.345s][info][gc,cpu      ] GC(3) User=0.05s Sys=0.90s Real=0.95s\n\
-             [2026-11-22T03:43:10.123+0000][12.345s][info][safepoint   ] Safepoint \"G1CollectForAllocation\", Time since last: 1000 ns, Reaching safepoint: 2500000 ns, Cleanup: 5 ns, At safepoint: 500000 ns, Total: 3000005 ns\n\
-             [2026-11-22T03:43:11.123+0000][13.345s][info][gc          ] GC(4) Concurrent Mark Cycle 10.0ms\n\
-             [2026-11-22T03:43:11.123+0000][13.345s][info][gc,cpu      ] GC(4) User=9.05s Sys=9.90s Real=0.95s\n",
+            "[2026-11-22T03:43:10.123+0000][12.345s][info][gc,start    ] GC(3) Pause Young \
+            (Normal) (G1 Evacuation Pause)\n\
+             [2026-11-22T03:43:10.123+0000][12.345s][info][gc          ] GC(3) Pause Young \
+             (Normal) (G1 Evacuation Pause) 12M->3M(64M) 3.456ms\n\
+             [2026-11-22T03:43:10.123+0000][12.345s][info][gc,cpu      ] GC(3) User=0.05s \
+             Sys=0.90s Real=0.95s\n\
+             [2026-11-22T03:43:10.123+0000][12.345s][info][safepoint   ] Safepoint \
+             \"G1CollectForAllocation\", Time since last: 1000 ns, Reaching safepoint: 2500000 \
+             ns, Cleanup: 5 ns, At safepoint: 500000 ns, Total: 3000005 ns\n\
+             [2026-11-22T03:43:11.123+0000][13.345s][info][gc          ] GC(4) Concurrent Mark \
+             Cycle 10.0ms\n\
+             [2026-11-22T03:43:11.123+0000][13.345s][info][gc,cpu      ] GC(4) User=9.05s \
+             Sys=9.90s Real=0.95s\n",
         );
         all_understood(&recording);
         near(&java(&recording, Field::GcPause), &[3.456]);
@@ -349,10 +363,22 @@ mod tests {
     }
 
     #[test]
+    fn pauses_of_zgc_are_phases() {
+        let recording = read(
+            "[0.500s][info][gc,phases] GC(0) Y: Pause Mark Start 0.012ms\n\
+             [0.501s][info][gc,phases] GC(0) Y: Concurrent Mark 5.000ms\n\
+             [0.502s][info][gc,phases] GC(1) Pause Mark End 0,020ms\n",
+        );
+        all_understood(&recording);
+        near(&java(&recording, Field::GcPause), &[0.012, 0.02]);
+    }
+
+    #[test]
     fn uptime_only_and_the_sentence_of_jdk_11() {
         let recording = read(
             "[0.521s][info][safepoint] Application time: 0.1 seconds\n\
-             [1.521s][info][safepoint] Total time for which application threads were stopped: 0.0012 seconds, Stopping threads took: 0.0010 seconds\n",
+             [1.521s][info][safepoint] Total time for which application threads were stopped: \
+             0.0012 seconds, Stopping threads took: 0.0010 seconds\n",
         );
         near(&java(&recording, Field::Safepoint), &[1.2]);
         assert_eq!(recording.sources[0].clock, Clock::Uptime);

@@ -168,7 +168,8 @@ TOTAL:                  225MB            111Mb                               65.
         let recording = read(
             "   # Host name (port/service if enabled)  last 2s   last 10s   last 40s cumulative\n\
              --------------------------------------------------------------------------------\n   \
-                1 host-a                         =>     1.00Kb     2.00Kb     3.00Kb     4.00KB\n     \
+                1 host-a                         =>     1.00Kb     2.00Kb     3.00Kb     \
+                4.00KB\n     \
                   host-b                         <=     5.00KB     6.00KB     7.00KB     8.00KB\n\
              --------------------------------------------------------------------------------\n\
              Total send rate:                         1.00Kb     2.00Kb     3.00Kb\n\

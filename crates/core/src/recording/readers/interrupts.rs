@@ -101,7 +101,8 @@ mod tests {
     use super::super::check::{all_understood, read, values};
     use super::*;
 
-    const SOFT: &str = "                    CPU0       CPU1       \n          HI:          0          0\n      \
+    const SOFT: &str = "                    CPU0       CPU1       \n          HI:          \
+    0          0\n      \
         NET_RX:    1715705    1780749\n";
 
     fn vector(name: &str, cpu: u32) -> Subject {
@@ -120,7 +121,8 @@ mod tests {
     #[test]
     fn interrupts_have_names_behind_their_counts() {
         let recording = read(
-            "           CPU0       CPU1       \n 24:          1          0  IO-APIC   5-edge      x\n \
+            "           CPU0       CPU1       \n 24:          1          0  IO-APIC   \
+            5-edge      x\n \
              29:          0          0 PCI-MSIX-0000:00:01.0   0-edge      virtio0-config\n\
              LOC:      12345      23456   Local timer interrupts\nERR:          0\n\
              25:          7\nSo much for that.\n",

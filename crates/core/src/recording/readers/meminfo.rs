@@ -40,6 +40,51 @@ const POOL_KEYS: [(&str, Field); 4] = [
     ("HugePages_Surp", Field::HugetlbSurplus),
 ];
 
+/// The file's other keys. `smaps` and `status` look alike: theirs must not pass for this file.
+const OTHER_KEYS: [&str; 41] = [
+    "SwapCached",
+    "Active(anon)",
+    "Inactive(anon)",
+    "Active(file)",
+    "Inactive(file)",
+    "Unevictable",
+    "Mlocked",
+    "HighTotal",
+    "HighFree",
+    "LowTotal",
+    "LowFree",
+    "MmapCopy",
+    "Zswap",
+    "Zswapped",
+    "Mapped",
+    "KReclaimable",
+    "SReclaimable",
+    "ShadowCallStack",
+    "SecPageTables",
+    "NFS_Unstable",
+    "Bounce",
+    "WritebackTmp",
+    "CommitLimit",
+    "VmallocTotal",
+    "VmallocUsed",
+    "VmallocChunk",
+    "Percpu",
+    "EarlyMemtestBad",
+    "HardwareCorrupted",
+    "ShmemHugePages",
+    "ShmemPmdMapped",
+    "FileHugePages",
+    "FilePmdMapped",
+    "CmaTotal",
+    "CmaFree",
+    "Unaccepted",
+    "Balloon",
+    "GPUActive",
+    "GPUReclaim",
+    "Hugetlb",
+    "Quicklists",
+];
+
 fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
     keys.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
 }
@@ -66,8 +111,8 @@ fn entry(line: &str) -> Option<Entry> {
         let bytes = value.filter(|_| in_kib).and_then(|kib| kib.checked_mul(1024));
         return Some(bytes.map_or(Entry::Wrong, |bytes| Entry::Size(field, bytes)));
     }
-    let plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte));
-    (plain && value.is_some() && in_kib).then_some(Entry::Other)
+    let other = OTHER_KEYS.contains(&key) || key.starts_with("DirectMap");
+    (other && value.is_some() && in_kib).then_some(Entry::Other)
 }
 
 /// Begins at a line that only this file has, or at a known key with another one near.
@@ -197,6 +242,8 @@ mod tests {
         let torn = read("MemTotal:  20549012 kB\nMemFree: 2366\nActive(anon): 5 kB\n");
         assert_eq!(torn.problems.len(), 1);
         assert_eq!(machine(&torn, Field::MemFree).len(), 0);
+        let status = read("MemTotal: 8 kB\nVmRSS: 5 kB\nAnonHugePages: 2048 kB\n");
+        assert_eq!(machine(&status, Field::AnonHuge).len(), 0);
         let prose = read("Cached: 5 is what I saw.\nBuffers: 7 kB it said.\n");
         assert!(prose.hosts.is_empty());
     }

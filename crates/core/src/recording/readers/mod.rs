@@ -70,7 +70,8 @@ impl<'a> Lines<'a> {
 }
 
 /// Tells whether a format begins at a place. Such a function has called [`Builder::begin`] when
-/// it gives a reader, and changed nothing when it does not.
+/// it gives a reader, and changed nothing when it does not. `shell`, whose lines are mostly no
+/// data, leaves it to its reader.
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.

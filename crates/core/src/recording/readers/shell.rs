@@ -18,6 +18,19 @@ const VALUE_BYTES_MAX: usize = 200;
 /// Most files of one command.
 const PATHS_MAX: usize = 64;
 
+/// Tools whose command lines are passed over when a prompt's last character stands before them.
+const TOOLS: [&str; 15] = [
+    "cat", "grep", "top", "vmstat", "iostat", "mpstat", "pidstat", "sar", "sadf", "free",
+    "netstat", "ss", "iotop", "iftop", "atop",
+];
+
+/// `$ free -m`, or the same with `#`.
+fn is_command(line: &str) -> bool {
+    let command = line.trim().strip_prefix(['$', '#']).filter(|rest| rest.starts_with(' '));
+    let mut words = command.unwrap_or("").split_whitespace().skip_while(|word| *word == "sudo");
+    words.next().is_some_and(|word| TOOLS.contains(&word))
+}
+
 fn is_setting(path: &str) -> bool {
     SETTINGS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty()))
 }
@@ -77,8 +90,10 @@ fn heading(line: &str) -> Option<&str> {
 fn path_and_value(line: &str) -> Option<(&str, &str)> {
     let (path, value) = plain(line).trim_start().split_once(':')?;
     let known = is_setting(path) || path.starts_with(PRESSURE);
-    let plain = !path.contains(char::is_whitespace) && !value.trim().is_empty();
-    (known && plain).then_some((path, value.trim()))
+    let plain = !path.contains(char::is_whitespace);
+    // A path may also begin a sentence that explains it.
+    let value_like = path.starts_with(PRESSURE) || is_value(value.trim());
+    (known && plain && value_like).then_some((path, value.trim()))
 }
 
 /// `vm.swappiness = 60` as `sysctl` has it, with the path that it stands for.
@@ -113,6 +128,7 @@ impl Shell {
             || heading(line).is_some()
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
+            || is_command(line)
     }
 
     fn shows(&mut self, paths: Vec<String>) {
@@ -222,6 +238,10 @@ impl Reader for Shell {
             self.setting(&path, value, out);
             return Taken::Yes;
         }
+        if is_command(line) {
+            self.pending.clear();
+            return Taken::Yes;
+        }
         if self.content(line, out) { Taken::Yes } else { Taken::No }
     }
 }
@@ -298,7 +318,10 @@ mod tests {
 
     #[test]
     fn a_value_without_a_path_is_not_guessed() {
-        let recording = read("[always] madvise never\n60\n");
+        let recording = read(
+            "[always] madvise never\n60\n\
+             /sys/kernel/mm/transparent_hugepage/enabled: this file says what is wanted\n",
+        );
         assert!(recording.hosts.is_empty());
         assert_eq!(recording.unrecognised.len(), 1);
     }

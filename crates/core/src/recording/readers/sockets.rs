@@ -146,7 +146,9 @@ impl Reader for Sockets {
             (true, Some(word)) => *word == "tcp" || *word == "udp" || state(word).is_some(),
             _ => false,
         };
-        if torn && words.get(1).is_some() && !detail {
+        let like_row = |word: &&str| count(word).is_some() || word.contains(':');
+        let torn = torn && words.iter().skip(1).take(5).filter(|word| like_row(word)).count() >= 2;
+        if torn && !detail {
             out.problem("no row of two queues and two addresses: left out");
             return Taken::Yes;
         }
@@ -164,9 +166,12 @@ mod tests {
     fn netstat_with_and_without_programs() {
         let recording = read(
             "Active Internet connections (servers and established)\n\
-             Proto Recv-Q Send-Q Local Address      Foreign Address     State       PID/Program name     Timer\n\
-             tcp      759      0 10.100.69.229:8085 10.100.140.32:35444 ESTABLISHED 1/java               off (0.00/0/0)\n\
-             tcp     1056      0 10.100.69.229:347  10.96.224.111:3306  ESTABLISHED 1/java               keepalive (4789.93/0/0)\n\
+             Proto Recv-Q Send-Q Local Address      Foreign Address     State       PID/Program \
+             name     Timer\n\
+             tcp      759      0 10.100.69.229:8085 10.100.140.32:35444 ESTABLISHED \
+             1/java               off (0.00/0/0)\n\
+             tcp     1056      0 10.100.69.229:347  10.96.224.111:3306  ESTABLISHED \
+             1/java               keepalive (4789.93/0/0)\n\
              tcp6       0      0 :::22              :::*                LISTEN      -\n\
              udp        0      0 0.0.0.0:68         0.0.0.0:*                       812/dhclient\n\
              tcp        0      0 10.0.0.1:5         10.0.0.2:6          CLOSE_WAIT\n\
@@ -190,7 +195,8 @@ mod tests {
     fn ss_with_details_and_programs() {
         let recording = read(
             "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n\
-             tcp   LISTEN 129    128          0.0.0.0:8080      0.0.0.0:*    users:((\"java\",pid=7,fd=5),(\"java\",pid=8,fd=5))\n\
+             tcp   LISTEN 129    128          0.0.0.0:8080      0.0.0.0:*    \
+             users:((\"java\",pid=7,fd=5),(\"java\",pid=8,fd=5))\n\
              \t bbr cwnd:10\n\
              u_str ESTAB  0      0                  * 123             * 124\n\
              tcp   ESTAB  5      9          [::1]:22       [::1]:5 users:((\"sshd\",12,3))\n\

@@ -11,6 +11,9 @@ use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
 /// Most values of a first frame that wait for what follows it: 30,000 processes have as many.
 const HELD_MAX: usize = 100_000;
 
+/// Most columns: top has about 80 fields.
+const COLUMNS_MAX: usize = 128;
+
 /// What the letters behind a share of CPU stand for. `us` holds guests too, as proc_stat(5) does.
 const CPU_LABELS: [(&str, Field); 8] = [
     ("us", Field::CpuUser),
@@ -266,8 +269,8 @@ impl Reader for Top {
             Some(Kind::Cpu) => self.cpu(line, out),
             Some(Kind::Memory) => self.memory(line, out),
             Some(Kind::Columns) => {
-                // The column by which top sorts may be marked.
-                self.columns = words(line).into_iter().map(str::to_owned).collect();
+                let names = words(line).into_iter().take(COLUMNS_MAX);
+                self.columns = names.map(str::to_owned).collect();
             }
             None if line.trim().is_empty() || elided(line) => {}
             None if self.row(line, out) => {}
