@@ -4,6 +4,7 @@
 
 use hugewise_core::recording::{Builder, Recording};
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 /// A text of every format.
 const SAMPLES: &[&str] = &[
@@ -91,8 +92,8 @@ proptest! {
     #[test]
     fn flipped_and_cut(
         text in sample(),
-        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
-        end in any::<prop::sample::Index>(),
+        flips in prop::collection::vec((any::<Index>(), any::<u8>()), 0..20),
+        end in any::<Index>(),
     ) {
         let mut bytes = text.as_bytes().to_vec();
         for (at, byte) in flips {
@@ -107,8 +108,8 @@ proptest! {
     fn lines_put_in_and_shuffled(
         text in sample(),
         other in sample(),
-        extra in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(LINES)), 0..20),
-        swaps in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..40),
+        extra in prop::collection::vec((any::<Index>(), prop::sample::select(LINES)), 0..20),
+        swaps in prop::collection::vec((any::<Index>(), any::<Index>()), 0..40),
     ) {
         let mut lines: Vec<&str> = text.lines().take(300).chain(other.lines().take(100)).collect();
         for (at, line) in extra {

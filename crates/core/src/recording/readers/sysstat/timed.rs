@@ -228,7 +228,7 @@ impl Timed {
         let words = words(line);
         // French has a blank before the colon.
         let ends = |word: &&str| word.ends_with(':') || word.ends_with('：');
-        let Some(colon) = words.iter().take(3).position(|word| ends(word)) else { return false };
+        let Some(colon) = words.iter().take(3).position(ends) else { return false };
         let Some(rest) = words.get(colon + 1..) else { return false };
         if words.first() == Some(&"Average:") {
             return true;
