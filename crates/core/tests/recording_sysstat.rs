@@ -1,5 +1,6 @@
 //! Recordings of sysstat's tools: those made on one machine read without a word left over, the
 //! binary's text and JSON say the same, and so do the texts of all locales.
+#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 
@@ -207,4 +208,42 @@ fn reports_after_dots_are_intervals() {
         assert_eq!(values(host, field, &disk), wanted, "{field:?}");
     }
     assert_eq!(recording.unrecognised.len(), 2, "{:?}", recording.unrecognised);
+}
+
+#[test]
+fn the_other_tools_read_completely() {
+    let vda = Subject::Disk("vda".into());
+    let writer = Subject::process(Some(4797), "stress-ng-hdd");
+    for (name, text, field, subject, count) in [
+        (
+            "mpstat",
+            include_str!("recordings/sysstat/hdd.mpstat"),
+            Field::CpuSoftirq,
+            Subject::Cpu(1),
+            5,
+        ),
+        (
+            "mpstat -A",
+            include_str!("recordings/sysstat/all.mpstat"),
+            Field::SoftirqRate,
+            Subject::Vector { name: "NET_RX".into(), cpu: Some(1) },
+            2,
+        ),
+        ("iostat", include_str!("recordings/sysstat/hdd.iostat"), Field::DiskBusy, vda, 5),
+        (
+            "vmstat",
+            include_str!("recordings/sysstat/hdd.vmstat"),
+            Field::CpuKernel,
+            Subject::Machine,
+            5,
+        ),
+        ("pidstat", include_str!("recordings/sysstat/hdd.pidstat"), Field::ProcSystem, writer, 5),
+    ] {
+        let recording = read(&[(name, text)]);
+        assert_eq!(recording.unrecognised, [], "{name}");
+        assert_eq!(recording.problems, [], "{name}");
+        assert_eq!(recording.sources.len(), 1, "{name}");
+        let host = only_host(&recording);
+        assert_eq!(values(host, field, &subject).len(), count, "{name}");
+    }
 }

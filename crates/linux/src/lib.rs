@@ -6,6 +6,7 @@
 pub mod actuator;
 pub mod cgroup;
 pub mod content;
+pub mod foreign;
 pub mod instance;
 pub mod machine;
 pub mod pages;

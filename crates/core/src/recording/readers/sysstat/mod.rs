@@ -5,6 +5,8 @@ mod columns;
 pub(super) mod iostat;
 pub(super) mod sadf;
 mod table;
+#[cfg(test)]
+mod tests;
 mod time;
 pub(super) mod timed;
 mod words;

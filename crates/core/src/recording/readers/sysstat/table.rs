@@ -89,7 +89,11 @@ fn subject_word(kind: Kind, word: &str) -> bool {
 
 fn matches(table: &Table, words: &[&str]) -> bool {
     let marked = table.marks.iter().all(|mark| words.contains(mark));
-    let known = |word: &&str| table.columns.iter().any(|column| column.text == *word);
+    let known = |word: &&str| {
+        let mut parts = table.sums.iter().flat_map(|sum| sum.parts);
+        table.columns.iter().any(|column| column.text == *word)
+            || parts.any(|(text, _)| text == word)
+    };
     // Machine-wide tables begin with one of their own columns: a word before it means something.
     let begins = table.kind != Kind::Machine
         || words.first().is_some_and(|first| known(first) || table.marks.contains(first));
@@ -98,11 +102,7 @@ fn matches(table: &Table, words: &[&str]) -> bool {
     let cpus = table.kind != Kind::Cpu
         || words.first().is_some_and(|first| *first == "CPU" || known(first))
         || words.last() == Some(&"CPU");
-    marked
-        && begins
-        && subject
-        && cpus
-        && (table.kind == Kind::Vector || words.iter().any(|w| known(w)))
+    marked && begins && subject && cpus && (table.kind == Kind::Vector || words.iter().any(known))
 }
 
 impl Layout {

@@ -3,7 +3,7 @@
 use super::banner;
 use super::table::{self, Header, Layout, Wrong};
 use super::time;
-use super::words::{is_elision, number, words};
+use super::words::{Cell, cell, is_elision, number, words};
 use super::{Opening, opening};
 use crate::recording::readers::{Lines, Reader, Taken};
 use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
@@ -118,6 +118,11 @@ fn epoch(line: &str) -> Option<(Stamp, &str)> {
     stamp.has_date().then_some((stamp, rest))
 }
 
+/// A cell with a number, or what may be the beginning of one or of a row.
+fn is_figure(word: &str) -> bool {
+    word == "all" || !matches!(cell(word), Cell::Bad)
+}
+
 fn is_restart(rest: &str) -> bool {
     rest.trim_start().starts_with("LINUX RESTART")
 }
@@ -161,7 +166,10 @@ impl Timed {
     fn unknown_header(&mut self, words: &[&str], out: &mut Builder) -> Option<Taken> {
         let numbers = words.iter().any(|word| number(word).is_some());
         let columns = words.iter().filter(|word| word.ends_with("/s") || word.starts_with('%'));
-        if numbers || columns.count() * 2 < words.len() || words.is_empty() {
+        let subject = words.first().is_some_and(|first| {
+            matches!(*first, "CPU" | "DEV" | "IFACE" | "INTR" | "UID" | "USER")
+        });
+        if numbers || words.is_empty() || (!subject && columns.count() * 2 < words.len()) {
             return None;
         }
         let text: String = words.join(" ").chars().take(60).collect();
@@ -198,15 +206,15 @@ impl Timed {
         let Some(layout) = &mut met.layout else { return Taken::Yes };
         match layout.put(&words, Some(stamp), out) {
             Ok(()) => {}
+            // Prose that begins with a time has hardly a number where the table has one.
+            Err(_) if !words.is_empty() && !words.iter().any(|word| is_figure(word)) => {
+                return Taken::No;
+            }
             Err(Wrong::Truncated) => out.problem(format!(
                 "truncated: a row of {} of {} columns, or with a number cut short; it is left out",
                 words.len().min(met.width),
                 met.width
             )),
-            // Prose that begins with a time has hardly a number where the table has one.
-            Err(Wrong::Other(_)) if !words.iter().any(|word| number(word).is_some()) => {
-                return Taken::No;
-            }
             Err(Wrong::Other(why)) => out.problem(format!("a row has {why}; it is left out")),
         }
         Taken::Yes
@@ -220,7 +228,7 @@ impl Timed {
         let words = words(line);
         // French has a blank before the colon.
         let ends = |word: &&str| word.ends_with(':') || word.ends_with('：');
-        let Some(colon) = words.iter().take(3).position(|word| ends(word)) else { return false };
+        let Some(colon) = words.iter().take(3).position(ends) else { return false };
         let Some(rest) = words.get(colon + 1..) else { return false };
         if words.first() == Some(&"Average:") {
             return true;

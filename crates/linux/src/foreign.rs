@@ -1,0 +1,368 @@
+//! Binary recordings of sysstat and atop, turned into text by the tools that wrote them.
+//!
+//! Their layouts change with the version and the machine, so only the tools themselves read them.
+//! A tool gets the file as its standard input and is told to read `/dev/stdin`: what it reads is
+//! what was looked at here, and no name can be taken for an option.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+/// Where the tools are looked for: no path of the user's, whose recording may be anybody's.
+const DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+
+/// Most bytes that a tool may print. A day of sysstat at one minute has about 15 MB of JSON.
+const OUTPUT_BYTES_MAX: u64 = 512 << 20;
+
+/// Most bytes of a complaint.
+const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
+
+/// How long a tool may take.
+const TIME_MAX: Duration = Duration::from_secs(120);
+
+/// How long a tool may take to die, or to close its output when it ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether a tool ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A tool that turns recordings into text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// sysstat's, to JSON.
+    Sadf,
+    /// atop, to lines for programs.
+    Atop,
+}
+
+impl Tool {
+    /// The program's name.
+    #[must_use]
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Sadf => "sadf",
+            Self::Atop => "atop",
+        }
+    }
+
+    /// The package that has it, in most distributions.
+    #[must_use]
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::Sadf => "sysstat",
+            Self::Atop => "atop",
+        }
+    }
+
+    const fn args(self) -> &'static [&'static str] {
+        match self {
+            Self::Sadf => &["-j", "/dev/stdin", "--", "-A"],
+            Self::Atop => &["-r", "/dev/stdin", "-P", "ALL"],
+        }
+    }
+}
+
+/// What a tool printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The text: JSON or lines.
+    pub bytes: Vec<u8>,
+    /// What it complained about all the same, such as a file that ends early.
+    pub complaint: Option<String>,
+}
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub enum ForeignError {
+    /// The file cannot be read.
+    #[error("cannot read the recording: {0}")]
+    File(io::Error),
+    /// A directory, a pipe or a device.
+    #[error("the recording is not a regular file")]
+    NotRegular,
+    /// The tool is not there.
+    #[error(
+        "'{program}', which reads this file, is not installed: install the package '{package}', \
+         or give the text that '{program}' makes of it on another machine",
+        program = .0.program(), package = .0.package()
+    )]
+    NotInstalled(Tool),
+    /// The tool cannot be started, or waited for.
+    #[error("cannot run '{program}': {error}", program = .0.program(), error = .1)]
+    Run(Tool, io::Error),
+    /// The tool cannot read the file, and says why.
+    #[error("'{program}' cannot read the file: {message}{hint}", program = .tool.program())]
+    Refused {
+        /// The tool.
+        tool: Tool,
+        /// What it said.
+        message: String,
+        /// What to do about it; empty, or a sentence with a blank before it.
+        hint: &'static str,
+    },
+    /// The tool prints too much.
+    #[error(
+        "'{program}' printed more than {most} bytes: cut a part out of the recording",
+        program = .0.program(), most = .1
+    )]
+    TooLarge(Tool, u64),
+    /// The tool takes too long, and was killed.
+    #[error(
+        "'{program}' was stopped after {seconds} s",
+        program = .0.program(), seconds = .1.as_secs()
+    )]
+    TimedOut(Tool, Duration),
+}
+
+/// Runs the tools.
+#[derive(Clone, Debug)]
+pub struct Converter {
+    directories: Vec<PathBuf>,
+    output_bytes_max: u64,
+    time_max: Duration,
+}
+
+impl Converter {
+    /// The tools of this machine, with the usual limits: 512 MiB and 120 s.
+    #[must_use]
+    pub fn live() -> Self {
+        Self::at(DIRECTORIES.iter().map(PathBuf::from).collect(), OUTPUT_BYTES_MAX, TIME_MAX)
+    }
+
+    /// Tools in other directories, the first one first, with other limits.
+    #[must_use]
+    pub const fn at(directories: Vec<PathBuf>, output_bytes_max: u64, time_max: Duration) -> Self {
+        Self { directories, output_bytes_max, time_max }
+    }
+
+    /// What `tool` makes of `file`. Dates and numbers are of the C locale; `TZ` is left as it is.
+    ///
+    /// # Errors
+    /// See [`ForeignError`].
+    pub fn convert(&self, tool: Tool, file: &Path) -> Result<Converted, ForeignError> {
+        let file = open(file)?;
+        let program = self.find(tool).ok_or(ForeignError::NotInstalled(tool))?;
+        let mut command = Command::new(program);
+        command.args(tool.args()).env_clear().env("LC_ALL", "C").current_dir("/");
+        if let Some(zone) = std::env::var_os("TZ") {
+            command.env("TZ", zone);
+        }
+        command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| ForeignError::Run(tool, error))?;
+        self.collect(tool, Running(child))
+    }
+
+    fn find(&self, tool: Tool) -> Option<PathBuf> {
+        let places = self.directories.iter().map(|directory| directory.join(tool.program()));
+        places.into_iter().find(|place| place.is_file())
+    }
+
+    fn collect(&self, tool: Tool, mut running: Running) -> Result<Converted, ForeignError> {
+        let Some((says, complains)) = running.0.stdout.take().zip(running.0.stderr.take()) else {
+            return Err(ForeignError::Run(tool, io::Error::other("no pipes")));
+        };
+        // One byte more than allowed tells too much from just enough.
+        let says = read_aside(says, self.output_bytes_max.saturating_add(1));
+        let complains = read_aside(complains, COMPLAINT_BYTES_MAX);
+        let run = |error| ForeignError::Run(tool, error);
+        let until = Instant::now() + self.time_max;
+        let bytes = match says.recv_timeout(self.time_max) {
+            Ok(read) => read.map_err(run)?,
+            Err(_) => return Err(ForeignError::TimedOut(tool, self.time_max)),
+        };
+        if bytes.len() as u64 > self.output_bytes_max {
+            return Err(ForeignError::TooLarge(tool, self.output_bytes_max));
+        }
+        let Some(status) = running.wait(until).map_err(run)? else {
+            return Err(ForeignError::TimedOut(tool, self.time_max));
+        };
+        // Its complaints end with it, unless somebody else holds the pipe.
+        let complaint = complains.recv_timeout(GRACE).ok().and_then(Result::ok).unwrap_or_default();
+        judge(tool, status, bytes, &complaint)
+    }
+}
+
+/// A recording that is a regular file, opened so that a pipe in its place does not block.
+fn open(file: &Path) -> Result<File, ForeignError> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = rustix::fs::open(file, flags, rustix::fs::Mode::empty());
+    let file = File::from(opened.map_err(|errno| ForeignError::File(errno.into()))?);
+    let regular = file.metadata().map_err(ForeignError::File)?.is_file();
+    if regular { Ok(file) } else { Err(ForeignError::NotRegular) }
+}
+
+/// A tool that is killed when nobody waits for it any more.
+struct Running(Child);
+
+impl Running {
+    /// Its status, `None` when it still runs at the end of the time.
+    fn wait(&mut self, until: Instant) -> io::Result<Option<ExitStatus>> {
+        loop {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Fails for one that has ended, as most have.
+        let _ = self.0.kill();
+        // Inside a system call it dies when that call ends: do not wait for it forever.
+        let _ = self.wait(Instant::now() + GRACE);
+    }
+}
+
+/// Reads a pipe on a thread of its own, up to a limit. The pipe is closed then, and the thread
+/// ends; one that is never told anything ends with the tool.
+fn read_aside(pipe: impl Read + Send + 'static, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
+    let (to, from) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = pipe.take(limit).read_to_end(&mut bytes);
+        // Nobody listens when the tool took too long.
+        let _ = to.send(read.map(|_| bytes));
+    });
+    from
+}
+
+fn judge(
+    tool: Tool,
+    status: ExitStatus,
+    bytes: Vec<u8>,
+    complaint: &[u8],
+) -> Result<Converted, ForeignError> {
+    let text = String::from_utf8_lossy(complaint);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // The name that the tool was told means nothing to the user.
+    let text = lines.join("; ").replace(": /dev/stdin", "").replace("/dev/stdin", "the file");
+    if status.success() && !bytes.is_empty() {
+        return Ok(Converted { bytes, complaint: Some(text).filter(|text| !text.is_empty()) });
+    }
+    let hint = match tool {
+        // Written by another version: sysstat's own words for it.
+        Tool::Sadf if text.contains("cannot read the format") || text.contains("onvert") => {
+            ". Convert it with 'sadf -c FILE > NEW', or use the sadf of the machine it is from"
+        }
+        Tool::Atop if text.contains("version") => {
+            ". Convert it with 'atopconvert FILE NEW', or use the atop of the machine it is from"
+        }
+        Tool::Sadf | Tool::Atop => "",
+    };
+    let message = if text.is_empty() { format!("it ended with {status}") } else { text };
+    Err(ForeignError::Refused { tool, message, hint })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A directory with a recording and a tool that is a shell script.
+    struct Fake(PathBuf);
+
+    impl Fake {
+        fn new(name: &str, tool: Tool, script: &str) -> Self {
+            let id = std::process::id();
+            let directory = std::env::temp_dir().join(format!("hugewise-foreign-{name}-{id}"));
+            fs::create_dir_all(&directory).expect("a directory");
+            fs::write(directory.join("-recording"), "recorded\n").expect("a file");
+            let program = directory.join(tool.program());
+            // A script that another thread's child holds open for writing cannot be run: the file
+            // is made by a program that has ended.
+            let text = format!("#!/bin/sh\n{script}\n");
+            let source = directory.join("script");
+            fs::write(&source, text).expect("a file");
+            let copied = Command::new("/bin/cp").arg(&source).arg(&program).status();
+            assert!(copied.expect("cp").success());
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
+            Self(directory)
+        }
+
+        fn converter(&self) -> Converter {
+            let nowhere = self.0.join("nowhere");
+            Converter::at(vec![nowhere, self.0.clone()], 1000, Duration::from_secs(20))
+        }
+
+        fn convert(&self, tool: Tool) -> Result<Converted, ForeignError> {
+            self.converter().convert(tool, &self.0.join("-recording"))
+        }
+    }
+
+    impl Drop for Fake {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn text(converted: &Converted) -> String {
+        String::from_utf8_lossy(&converted.bytes).into_owned()
+    }
+
+    #[test]
+    fn a_tool_gets_the_file_and_a_plain_environment() {
+        let script = "cat; echo \"$* $LC_ALL ${HOME:-none}\"";
+        let fake = Fake::new("args", Tool::Sadf, script);
+        let converted = fake.convert(Tool::Sadf).expect("a text");
+        assert_eq!(text(&converted), "recorded\n-j /dev/stdin -- -A C none\n");
+        assert_eq!(converted.complaint, None);
+        let fake = Fake::new("atop", Tool::Atop, script);
+        let converted = fake.convert(Tool::Atop).expect("a text");
+        assert_eq!(text(&converted), "recorded\n-r /dev/stdin -P ALL C none\n");
+    }
+
+    #[test]
+    fn complaints_are_kept() {
+        let script = "echo part; echo 'End of file unexpected' >&2";
+        let converted = Fake::new("half", Tool::Sadf, script).convert(Tool::Sadf).expect("a text");
+        assert_eq!(converted.complaint.as_deref(), Some("End of file unexpected"));
+    }
+
+    #[test]
+    fn a_tool_that_refuses_is_quoted() {
+        let script = "echo 'Invalid system activity file: /dev/stdin' >&2
+            echo 'Current sysstat version cannot read the format of this file' >&2; exit 3";
+        let error = Fake::new("old", Tool::Sadf, script).convert(Tool::Sadf).expect_err("refused");
+        let message = error.to_string();
+        assert!(message.contains("Invalid system activity file; Current"), "{message}");
+        assert!(message.contains("sadf -c"), "{message}");
+        let silent = Fake::new("silent", Tool::Atop, "exit 7").convert(Tool::Atop);
+        assert!(silent.expect_err("refused").to_string().contains("exit status: 7"));
+    }
+
+    #[test]
+    fn limits_hold() {
+        let endless = Fake::new("endless", Tool::Sadf, "while :; do echo more; done");
+        let result = endless.convert(Tool::Sadf);
+        assert!(matches!(result, Err(ForeignError::TooLarge(Tool::Sadf, 1000))), "{result:?}");
+        let slow = Fake::new("slow", Tool::Sadf, "exec sleep 60");
+        let converter = Converter::at(vec![slow.0.clone()], 1000, Duration::from_millis(100));
+        let result = converter.convert(Tool::Sadf, &slow.0.join("-recording"));
+        assert!(matches!(result, Err(ForeignError::TimedOut(..))), "{result:?}");
+    }
+
+    #[test]
+    fn what_is_no_file_or_has_no_tool() {
+        let fake = Fake::new("none", Tool::Sadf, "cat");
+        let result = fake.convert(Tool::Atop);
+        assert!(matches!(result, Err(ForeignError::NotInstalled(Tool::Atop))), "{result:?}");
+        let converter = fake.converter();
+        let result = converter.convert(Tool::Sadf, &fake.0);
+        assert!(matches!(result, Err(ForeignError::NotRegular)), "{result:?}");
+        let result = converter.convert(Tool::Sadf, Path::new("/dev/null"));
+        assert!(matches!(result, Err(ForeignError::NotRegular)), "{result:?}");
+        let result = converter.convert(Tool::Sadf, &fake.0.join("missing"));
+        assert!(matches!(result, Err(ForeignError::File(_))), "{result:?}");
+    }
+}
