@@ -280,7 +280,8 @@ fields! {
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
     Safepoint "gc.safepoint_ms" Milliseconds Event
         "pause at a safepoint, the work done there included";
-    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at a safepoint";
+    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
+        a safepoint";
 }
 
 impl Serialize for Field {
