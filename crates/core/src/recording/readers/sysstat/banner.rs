@@ -93,7 +93,12 @@ pub(super) fn date(text: &str, comma: bool) -> Option<Stamp> {
         }
         _ => return None,
     };
-    let year = if year < 100 { year + 2000 } else { year };
+    let year = match year {
+        ..100 => year + 2000,
+        // The Buddhist calendar of the Thai locale.
+        2500.. => year.saturating_sub(543),
+        _ => year,
+    };
     Stamp::midnight(year, month, day)
 }
 
@@ -119,6 +124,7 @@ mod tests {
             "2026. 11. 22.",
             "2026/11/22",
             "Sun 22 November 2026",
+            "22/11/2569",
         ] {
             assert_eq!(date(text, false), wanted, "{text}");
         }

@@ -37,18 +37,20 @@ struct Iostat {
 
 const HEADERS_MAX: usize = 64;
 
+const MOMENT_BYTES_MAX: usize = 100;
+
 /// Finds the tool's first line, or a block's header.
 pub(in crate::recording::readers) fn begins(
     lines: &Lines<'_>,
     out: &mut Builder,
 ) -> Option<Box<dyn Reader>> {
     let Opening { banner, mut at } = opening(lines);
-    let comma = (0..16).any(|by| super::has_comma(lines.ahead(at + by)));
-    let dated = moment(lines.ahead(at), comma).is_some();
+    let dated = moment(lines.ahead(at), false).is_some();
     if dated {
         at += 1;
     }
-    let (_, layout) = header(lines.ahead(at))?;
+    header(lines.ahead(at))?;
+    let comma = (0..super::SAMPLE_LINES).any(|by| super::has_comma(lines.ahead(at + by)));
     let first_is_since_boot = banner.is_some() && is_direct(lines, at - usize::from(dated));
     if let Some(banner) = &banner {
         out.host(banner.host());
@@ -57,7 +59,6 @@ pub(in crate::recording::readers) fn begins(
     if let Some(banner) = &banner {
         banner.put(out);
     }
-    drop(layout);
     Some(Box::new(Iostat {
         comma,
         lead: at,
@@ -96,6 +97,10 @@ fn header(line: &str) -> Option<(Block, Box<Layout>)> {
 /// The line of `iostat -t`: a date and a time, or `Time: 08:32:50`.
 pub(in crate::recording::readers) fn moment(line: &str, comma: bool) -> Option<Stamp> {
     let line = line.trim();
+    // Longer than any date with a time, in any language.
+    if line.len() > MOMENT_BYTES_MAX {
+        return None;
+    }
     if let Some((_, clock)) = line.split_once("Time:") {
         return time::time(clock).map(|(at, _)| at);
     }

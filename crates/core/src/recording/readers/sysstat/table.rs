@@ -94,15 +94,16 @@ fn matches(table: &Table, words: &[&str]) -> bool {
         table.columns.iter().any(|column| column.text == *word)
             || parts.any(|(text, _)| text == word)
     };
-    // Machine-wide tables begin with one of their own columns: a word before it means something.
-    let begins = table.kind != Kind::Machine
-        || words.first().is_some_and(|first| known(first) || table.marks.contains(first));
+    // A table begins with its subject or with one of its own columns. Another word there means
+    // something, such as a half of the day in a language that is not known.
+    let own =
+        |word: &&str| known(word) || table.marks.contains(word) || subject_word(table.kind, word);
+    let begins = words.first().is_some_and(|first| {
+        own(first) || (table.kind == Kind::Process && matches!(*first, "UID" | "USER"))
+    });
     let subject = matches!(table.kind, Kind::Machine | Kind::Cpu)
         || words.iter().any(|word| subject_word(table.kind, word));
-    let cpus = table.kind != Kind::Cpu
-        || words.first().is_some_and(|first| *first == "CPU" || known(first))
-        || words.last() == Some(&"CPU");
-    marked && begins && subject && cpus && (table.kind == Kind::Vector || words.iter().any(known))
+    marked && begins && subject && (table.kind == Kind::Vector || words.iter().any(known))
 }
 
 impl Layout {

@@ -59,7 +59,7 @@ const HALVES: &[(&str, bool)] = &[
     ("N.H.", true),
     ("asubuhi", false),
     ("alasiri", true),
-    ("ጥዋት", false),
+    ("ጡዋት", false),
     ("ከሰዓት", true),
     ("ព្រឹក", false),
     ("ល្ងាច", true),
@@ -83,6 +83,7 @@ pub(super) fn time(line: &str) -> Option<(Stamp, &str)> {
     if !(rest.is_empty() || rest.starts_with(char::is_whitespace)) {
         return None;
     }
+    let rest = zone(rest).unwrap_or(rest);
     let hour = match before.or(after) {
         // 12 begins each half. Some locales have the word beside the 24 hours.
         Some(second_half) if hour <= 12 => hour % 12 + if second_half { 12 } else { 0 },
@@ -108,6 +109,14 @@ fn plain(line: &str) -> Option<(Stamp, &str)> {
     let first = *word.as_bytes().first()?;
     let safe = first.is_ascii_digit() || (matches!(first, b'a' | b'%') && !word.starts_with("a."));
     (safe && half(word).is_none()).then_some((stamp, rest))
+}
+
+/// What follows the time zone that some locales show. All times of a listing are in the same.
+fn zone(rest: &str) -> Option<&str> {
+    let rest = rest.trim_start();
+    let rest =
+        ["UTC", "GMT", "IST", "CET", "CEST"].iter().find_map(|zone| rest.strip_prefix(zone))?;
+    rest.starts_with(char::is_whitespace).then_some(rest)
 }
 
 /// A half of the day at the start of a text.
@@ -182,6 +191,8 @@ mod tests {
             ("오후 03:43:11 all 1.0", "15:43:11"),
             ("03:43:11 μμ     all 1.0", "15:43:11"),
             ("16.43.11     all 1.0", "16:43:11"),
+            ("04:43:11 अपराह्न UTC     all 1.0", "16:43:11"),
+            (" 4:43:11 ከሰዓት     all 1.0", "16:43:11"),
             ("\u{feff}16:43:11\tall 1.0", "16:43:11"),
             ("23:59:59 all 1.0", "23:59:59"),
         ] {

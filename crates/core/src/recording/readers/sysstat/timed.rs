@@ -59,8 +59,11 @@ pub(in crate::recording::readers) fn begins(
         Some((_, rest)) if is_restart(rest) => SourceKind::SarText,
         Some((_, rest)) => {
             let words = words(rest);
-            table::header(&words)?;
-            tool(&words)?
+            match table::header(&words) {
+                Some(_) => tool(&words)?,
+                // Below a first line even a table that nobody knows is sar's.
+                None => banner.as_ref().map(|_| SourceKind::SarText)?,
+            }
         }
         // A recording of which nothing is left but its first line is `sar`'s as much as another's.
         None => return None,
@@ -222,9 +225,9 @@ impl Timed {
 
     /// Rows of averages begin with a word in the user's language and a colon, and are left out.
     fn is_average(&self, line: &str) -> bool {
-        let Some(met) = self.current.and_then(|current| self.tables.get(current)) else {
-            return self.unknown && line.starts_with("Average:");
-        };
+        if self.tables.is_empty() && !self.unknown {
+            return false;
+        }
         let words = words(line);
         // French has a blank before the colon.
         let ends = |word: &&str| word.ends_with(':') || word.ends_with('：');
@@ -234,7 +237,12 @@ impl Timed {
             return true;
         }
         let numbers = rest.iter().filter(|word| number(word).is_some()).count();
-        let row = rest.len() >= met.width && met.width >= 2 && numbers + 2 >= met.width;
+        // The averages of all tables stand together at the end. One of a single column is too
+        // much like a setting.
+        let like = |met: &Met| {
+            rest.len() >= met.width && met.width >= 2 && numbers + 2 >= rest.len().min(met.width)
+        };
+        let row = self.tables.iter().any(like);
         row || (numbers == 0 && table::header(rest).is_some())
     }
 }
