@@ -7,6 +7,7 @@ use crate::view::{diagnosis, rules};
 use anyhow::Context;
 use hugewise_core::diagnose::{Diagnosis, Severity, Thresholds, diagnose};
 use hugewise_core::recording::{Builder, Foreign, Recording};
+use hugewise_linux::foreign::{Converter, Tool};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
@@ -79,7 +80,11 @@ fn read(files: &[std::path::PathBuf]) -> anyhow::Result<Recording> {
         let name =
             if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
         let bytes = bytes_of(file)?;
-        builder.read(&name, &bytes).map_err(|foreign| refuse(&name, foreign))?;
+        match builder.read(&name, &bytes) {
+            Err(Foreign::SysstatBinary) => converted(&mut builder, Tool::Sadf, file, &name)?,
+            Err(Foreign::AtopBinary) => converted(&mut builder, Tool::Atop, file, &name)?,
+            other => other.map_err(|foreign| refuse(&name, foreign))?,
+        }
         if !builder.understood() {
             return Err(coded(
                 exit::ERROR,
@@ -88,6 +93,22 @@ fn read(files: &[std::path::PathBuf]) -> anyhow::Result<Recording> {
         }
     }
     Ok(builder.finish())
+}
+
+/// Reads a binary recording through the tool that wrote it.
+fn converted(builder: &mut Builder, tool: Tool, file: &Path, name: &str) -> anyhow::Result<()> {
+    let program = tool.program();
+    if file == Path::new("-") {
+        let text = format!("a binary recording of {program} cannot be read from standard input");
+        return Err(coded(exit::ERROR, format!("{text}: give the file")));
+    }
+    let text = Converter::live().convert(tool, file);
+    let text = text.map_err(|error| coded(exit::ERROR, format!("'{name}': {error}")))?;
+    builder.read(name, &text.bytes).map_err(|foreign| refuse(name, foreign))?;
+    if let Some(complaint) = text.complaint {
+        builder.input_problem(format!("{program} says: {complaint}"));
+    }
+    Ok(())
 }
 
 fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {

@@ -68,6 +68,7 @@ kinds! {
     Settings "kernel settings";
     TcpCounters "/proc/net/snmp and netstat";
     GcLog "GC log";
+    PerfReport "perf report";
 }
 
 impl Serialize for SourceKind {

@@ -206,41 +206,48 @@ pub(super) fn kcompactd(look: &Look<'_>) -> Answer {
     daemon(look, "kcompactd")
 }
 
-/// Share of all samples that lie in kernel functions of these names.
-fn symbols(look: &Look<'_>, names: &[&str]) -> Option<(f64, Vec<Seen>)> {
-    let all = look.lines(Field::SymbolPercent, |_| true);
-    if all.is_empty() {
-        return None;
-    }
-    let mut found: Vec<Seen> = all
-        .iter()
-        .filter(|line| {
-            let name = line.subject.to_string();
-            names.iter().any(|wanted| name.contains(wanted))
-        })
-        .filter_map(|line| look.highest(line))
-        .collect();
-    found.sort_by(|a, b| b.value.total_cmp(&a.value));
-    Some((found.iter().map(|seen| seen.value).sum(), found))
+/// Functions of the kernel in a profile, the largest first, with the sum of all.
+fn functions(look: &Look<'_>) -> (Vec<Seen>, f64) {
+    let lines = look.lines(Field::SymbolPercent, |_| true);
+    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
+    all.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let sum = all.iter().map(|seen| seen.value).sum();
+    (all, sum)
+}
+
+/// The largest functions of a profile in one sentence.
+fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> {
+    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+    let parts: Vec<String> = found.iter().take(4).map(part).collect();
+    let text = format!("kernel functions in the profile: {}", parts.join(", "));
+    found.first().map(|first| look.say(first, &text))
 }
 
 /// Do tasks wait for the kernel's locks while they spin?
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
-        ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin", "qspinlock"];
-    let Some((share, found)) = symbols(look, &NAMES) else { return Answer::unknown(&[SYMBOLS]) };
-    let evidence: Vec<Evidence> = found.iter().take(3).map(|seen| look.quote(seen)).collect();
-    if share >= look.limit(T::ExplainedShare) {
-        Answer::yes(share / 100.0, evidence)
-    } else {
-        let text = format!("lock functions take {} of all samples", write::number(share) + " %");
-        Answer::no(vec![Evidence::derived(text)])
+        ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
+    let (all, sum) = functions(look);
+    if all.is_empty() {
+        return Answer::unknown(&[SYMBOLS]);
     }
+    let ours = |seen: &&Seen| {
+        let name = seen.subject.to_string();
+        NAMES.iter().any(|wanted| name.contains(wanted))
+    };
+    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
+    let share = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    if share * 100.0 >= look.limit(T::ExplainedShare) {
+        return Answer::yes(share, Vec::new()).and(say_functions(look, &found, sum));
+    }
+    let text = format!("lock functions have {:.0} % of the kernel's samples", share * 100.0);
+    Answer::no(vec![Evidence::derived(text)])
 }
 
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     let counted = [fault_events(look), switch_events(look)];
+    let (profile, sum) = functions(look);
     if counted.iter().any(Option::is_none) {
         return Answer::unknown(&[SYMBOLS]);
     }
@@ -278,9 +285,16 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
         return Answer::no(vec![evidence]);
     }
     let rest = "what is left are system calls, or locks inside them: found by elimination";
-    Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
-        .and(who(look, Field::ProcSystem))
-        .lacking(&[SYMBOLS])
+    let mut answer = Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
+        .and(who(look, Field::ProcSystem));
+    if fork_events(look).is_none() {
+        answer = answer.lacking(&[TASKS]);
+    }
+    if profile.is_empty() {
+        answer.lacking(&[SYMBOLS])
+    } else {
+        answer.and(say_functions(look, &profile, sum))
+    }
 }
 
 /// The program that has most of this, all of its processes together.

@@ -115,7 +115,7 @@ nodes! {
         "Requests a second times the cost of one, against all kernel time of the episodes.",
         [CostDiskRequest ExplainedShare], Some(Cause::DiskRequests), kernel::disk_requests;
     "kernel.locks" < Some("cpu.kernel"), "Do tasks spin for the kernel's locks?",
-        "Share of a profile's samples in lock functions.",
+        "Lock functions' share of the kernel's samples in a profile, idle left out.",
         [ExplainedShare], Some(Cause::Locks), kernel::locks;
     "kernel.system_calls" < Some("cpu.kernel"), "Is it other system calls?",
         "By elimination: page faults and switches are known, and with all other countable events \

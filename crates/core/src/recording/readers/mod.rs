@@ -15,6 +15,7 @@ mod iftop;
 mod interrupts;
 mod iotop;
 mod meminfo;
+mod perf;
 mod shell;
 mod sockets;
 mod sysstat;
@@ -78,6 +79,7 @@ type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 const FORMATS: &[Begins] = &[
     atop_text::begins,
     shell::begins,
+    perf::begins,
     sysstat::timed::begins,
     sysstat::iostat::begins,
     top::begins,

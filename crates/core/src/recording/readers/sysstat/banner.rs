@@ -60,7 +60,7 @@ impl Banner {
     pub(super) fn put(&self, out: &mut Builder) {
         out.setting("kernel", &self.kernel);
         if let Some(cpus) = self.cpus {
-            out.put(Field::CpuCount, &Subject::Machine, self.date, f64::from(cpus));
+            out.put(Field::CpuCount, &Subject::Machine, None, f64::from(cpus));
         }
     }
 }

@@ -63,7 +63,7 @@ impl Host {
             out.setting("kernel", kernel);
         }
         if let Some(cpus) = self.cpus.filter(|cpus| *cpus > 0.0) {
-            out.put(Field::CpuCount, &Subject::Machine, self.date, cpus);
+            out.put(Field::CpuCount, &Subject::Machine, None, cpus);
         }
     }
 
