@@ -11,12 +11,14 @@ declare -A used_by=(
     [redis-cli]="tests that load a Redis server"
     [stress-ng]="tests under memory stress"
     [qemu-system-x86_64]="tests on other kernels (in virtual machines)"
+    [sadf]="tests that read binary files of sysstat"
 )
 declare -A package=(
     [redis-server]=redis-server
     [redis-cli]=redis-tools
     [stress-ng]=stress-ng
     [qemu-system-x86_64]=qemu-system-x86
+    [sadf]=sysstat
 )
 policy=/usr/sbin/policy-rc.d
 

@@ -5,7 +5,7 @@ use super::interval::{Interval, episodes, spacing_s};
 use super::relate::{aligned, rank_correlation};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
-use crate::recording::{Field, Host, Point, Quote, Recording, Series, SourceId, Subject};
+use crate::recording::{Field, Host, Point, Quote, Recording, Series, SourceId, Stamp, Subject};
 
 /// What a node sees: one machine, and the times for which its parent said yes.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,8 @@ pub struct Line {
     pub subject: Subject,
     /// From where: the first of the sources.
     pub source: SourceId,
+    /// Later sources, each from its time on.
+    pub later: Vec<(Stamp, SourceId)>,
     /// Whether it was computed.
     pub ground: Ground,
     /// The values.
@@ -61,8 +63,9 @@ impl Line {
     /// A value of this line.
     #[must_use]
     pub fn seen(&self, value: f64, at: Interval) -> Seen {
-        let Self { field, source, .. } = *self;
-        Seen { field, subject: self.subject.clone(), value, at, source }
+        let since = |(first, _): &&(Stamp, SourceId)| at.to.is_some_and(|to| to >= *first);
+        let source = self.later.iter().rev().find(since).map_or(self.source, |(_, id)| *id);
+        Seen { field: self.field, subject: self.subject.clone(), value, at, source }
     }
 }
 
@@ -112,8 +115,9 @@ impl Look<'_> {
                 }
             }
         }
+        let Series { source, later, .. } = first.clone();
         let subject = subject.clone();
-        Some(Line { field: name, subject, source: first.source, ground: Ground::Derived, points })
+        Some(Line { field: name, subject, source, later, ground: Ground::Derived, points })
     }
 
     /// CPU in the kernel, interrupts included, of the machine or of a CPU.
@@ -291,6 +295,6 @@ impl Look<'_> {
 }
 
 fn line_of(field: Field, subject: &Subject, series: &Series) -> Line {
-    let (source, points) = (series.source, series.points.clone());
-    Line { field, subject: subject.clone(), source, ground: Ground::Observed, points }
+    let Series { source, later, points } = series.clone();
+    Line { field, subject: subject.clone(), source, later, ground: Ground::Observed, points }
 }

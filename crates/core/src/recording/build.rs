@@ -184,7 +184,7 @@ impl Builder {
         let id = self.open.len();
         of_field.insert(subject.clone(), id);
         let host = self.out.sources.get(source.0 as usize).map_or(0, |source| source.host);
-        let series = Series { source, points: Vec::new() };
+        let series = Series { source, later: Vec::new(), points: Vec::new() };
         self.open.push(Open { host, field, subject: subject.clone(), series });
         Some(SeriesId(id))
     }
@@ -340,6 +340,12 @@ impl Builder {
                 of_field.entry(open.subject).or_default().push(open.series);
             }
         }
+        let sources = &self.out.sources;
+        for host in &mut self.out.hosts {
+            for all in host.series.values_mut().flat_map(BTreeMap::values_mut) {
+                join_in_time(all, sources);
+            }
+        }
         self.out
     }
 
@@ -386,5 +392,66 @@ impl Builder {
                 }
             }
         }
+    }
+}
+
+/// Joins series of one tool that follow one another in time: a file a day, or several listings.
+fn join_in_time(all: &mut Vec<Series>, sources: &[Source]) {
+    if all.len() < 2 {
+        return;
+    }
+    let kind = |series: &Series| sources.get(series.source.0 as usize).map(|source| source.kind);
+    all.sort_by_key(|series| (kind(series), series.span()));
+    let mut joined: Vec<Series> = Vec::with_capacity(all.len());
+    for mut series in all.drain(..) {
+        let before = joined.last_mut().filter(|before| {
+            let ends = before.span().map(|(_, last)| last);
+            kind(before) == kind(&series) && ends.is_some() && ends < series.span().map(|s| s.0)
+        });
+        match (before, series.span()) {
+            (Some(before), Some((first, _))) => {
+                before.later.push((first, series.source));
+                before.points.append(&mut series.points);
+            }
+            _ => joined.push(series),
+        }
+    }
+    // As given: the first source named wins where two know the same.
+    joined.sort_by_key(|series| series.source);
+    *all = joined;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(builder: &mut Builder, input: &str, at: i64, value: f64) {
+        builder.input(input);
+        builder.begin(SourceKind::SarText, 1);
+        let stamp = Stamp::midnight(2026, 11, 22).map(|day| Stamp(day.0 + at));
+        builder.put(Field::CpuIdle, &Subject::Machine, stamp, value);
+        builder.put(Field::CpuIdle, &Subject::Machine, stamp.map(|s| Stamp(s.0 + 60)), value);
+    }
+
+    #[test]
+    fn a_file_a_day_is_one_series() {
+        let mut builder = Builder::new();
+        put(&mut builder, "second", 7200, 2.0);
+        put(&mut builder, "first", 600, 1.0);
+        let recording = builder.finish();
+        let series = &recording.hosts[0].series[&Field::CpuIdle][&Subject::Machine];
+        assert_eq!(series.len(), 1);
+        let values: Vec<f64> = series[0].points.iter().map(|point| point.value).collect();
+        assert_eq!(values, [1.0, 1.0, 2.0, 2.0]);
+        assert_eq!((series[0].source, series[0].later[0].1), (SourceId(1), SourceId(0)));
+    }
+
+    #[test]
+    fn two_views_of_the_same_time_stay_apart() {
+        let mut builder = Builder::new();
+        put(&mut builder, "one", 600, 1.0);
+        put(&mut builder, "other", 630, 2.0);
+        let recording = builder.finish();
+        assert_eq!(recording.hosts[0].series[&Field::CpuIdle][&Subject::Machine].len(), 2);
     }
 }

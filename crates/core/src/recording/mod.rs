@@ -39,8 +39,18 @@ pub struct Point {
 pub struct Series {
     /// Where they come from.
     pub source: SourceId,
+    /// Where later ones come from: from this time on, in order of time. Recordings of the same
+    /// tool and machine, such as one file a day, are one series.
+    pub later: Vec<(Stamp, SourceId)>,
     /// The values.
     pub points: Vec<Point>,
+}
+
+impl Series {
+    /// The times of the first and the last value, where both have one.
+    fn span(&self) -> Option<(Stamp, Stamp)> {
+        Some((self.points.first()?.at?, self.points.last()?.at?))
+    }
 }
 
 /// A text as it was found, with its source.

@@ -143,7 +143,7 @@ fn prose_ends_a_table() {
     assert_eq!(machine(&recording, Field::Forks), [3.0, 4.0]);
     assert_eq!(recording.problems, []);
     assert_eq!(recording.unrecognised.len(), 1);
-    assert_eq!((recording.unrecognised[0].first_line, recording.unrecognised[0].last_line), (6, 9));
+    assert_eq!((recording.unrecognised[0].first_line, recording.unrecognised[0].last_line), (6, 7));
 }
 
 #[test]

@@ -1,0 +1,228 @@
+//! `hugewise diagnose` as a user meets it: exit codes, errors, JSON, the width of its text.
+//! What it finds in which recording is tested in `crates/core/tests/diagnose.rs`.
+
+#![forbid(unsafe_code)]
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+
+type Test = fn() -> Result<Completion, Failed>;
+
+const TESTS: &[(&str, Test)] = &[
+    ("a_healthy_machine_gets_no_finding", a_healthy_machine_gets_no_finding),
+    ("findings_decide_the_exit_code", findings_decide_the_exit_code),
+    ("text_is_at_most_80_columns_wide", text_is_at_most_80_columns_wide),
+    ("json_has_a_schema_and_every_question", json_has_a_schema_and_every_question),
+    ("standard_input_is_read", standard_input_is_read),
+    ("bad_input_says_what_it_is_and_what_was_wanted", bad_input_says_what_it_is),
+    ("a_torn_recording_is_used_and_said", a_torn_recording_is_used_and_said),
+    ("thresholds_are_set_by_name", thresholds_are_set_by_name),
+    ("questions_are_explained", questions_are_explained),
+    ("a_binary_file_of_sysstat_is_read_through_sadf", a_binary_file_is_read_through_sadf),
+    ("hostile_names_stay_harmless", hostile_names_stay_harmless),
+];
+
+fn main() -> ExitCode {
+    let trial = |(name, test): &(&str, Test)| {
+        let test = *test;
+        Trial::ignorable_test(*name, test)
+    };
+    libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
+}
+
+fn recording(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/real");
+    folder.join(name).display().to_string()
+}
+
+fn hugewise(arguments: &[&str]) -> Result<Output, Failed> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    Ok(command.arg("diagnose").args(arguments).env_remove("NO_COLOR").output()?)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn ends_with(arguments: &[&str], code: i32) -> Result<Output, Failed> {
+    let done = hugewise(arguments)?;
+    if done.status.code() == Some(code) {
+        return Ok(done);
+    }
+    let (out, err) = (text(&done.stdout), text(&done.stderr));
+    Err(format!("{arguments:?}: {}, wanted exit code {code}\n{out}{err}", done.status).into())
+}
+
+/// A file of this test alone, removed when dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, bytes: &[u8]) -> Result<Self, Failed> {
+        let name = format!("hugewise-diagnose-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, bytes)?;
+        Ok(Self(path))
+    }
+
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It is gone already where a test removed it.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn a_healthy_machine_gets_no_finding() -> Result<Completion, Failed> {
+    for name in ["idle.sar", "cpu.sar"] {
+        let done = ends_with(&[&recording(name)], 0)?;
+        assert!(text(&done.stdout).contains("No finding."), "{}", text(&done.stdout));
+    }
+    Ok(Completion::Completed)
+}
+
+fn findings_decide_the_exit_code() -> Result<Completion, Failed> {
+    ends_with(&[&recording("hundred.sar")], 3)?;
+    let done = ends_with(&[&recording("vm.sar")], 4)?;
+    let shown = text(&done.stdout);
+    for wanted in ["CRITICAL", "confidence", "ruled out", "what to do", "Questions"] {
+        assert!(shown.contains(wanted), "no '{wanted}' in:\n{shown}");
+    }
+    // Both at once: the worse one decides.
+    ends_with(&[&recording("hundred.sar"), &recording("vm.sar")], 4)?;
+    Ok(Completion::Completed)
+}
+
+fn text_is_at_most_80_columns_wide() -> Result<Completion, Failed> {
+    for name in ["vm.sar", "hdd.sar", "onecpu.atop", "idle.sar"] {
+        let done = hugewise(&["--tree", &recording(name)])?;
+        let shown = text(&done.stdout);
+        // A command is one line however long: broken, it could not be copied. A file's name too.
+        let plain = shown.lines().filter(|line| !line.trim_start().starts_with(['$', '[']));
+        for line in plain {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        assert!(!shown.contains('\x1b'), "no colour into a pipe");
+    }
+    Ok(Completion::Completed)
+}
+
+fn json_has_a_schema_and_every_question() -> Result<Completion, Failed> {
+    let done = ends_with(&["--json", &recording("vm.sar")], 4)?;
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+    assert_eq!((json["schema"].as_u64(), json["command"].as_str()), (Some(1), Some("diagnose")));
+    let questions = json["hosts"][0]["tree"].as_array().ok_or("questions")?;
+    assert_eq!(questions.len(), hugewise_core::diagnose::nodes::ALL.len());
+    let finding = &json["findings"][0];
+    for key in ["cause", "severity", "title", "chain", "ruled_out", "missing", "remedies"] {
+        assert!(!finding[key].is_null(), "{key}");
+    }
+    let evidence = &finding["chain"][1]["evidence"][0];
+    let source = evidence["source"].as_u64().ok_or("a source")?;
+    let source = &json["sources"][usize::try_from(source)?];
+    assert_eq!(source["kind"].as_str(), Some("sar"));
+    Ok(Completion::Completed)
+}
+
+fn standard_input_is_read() -> Result<Completion, Failed> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    let piped = command.args(["diagnose", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn()?;
+    let bytes = std::fs::read(recording("vm.sar"))?;
+    child.stdin.take().ok_or("a pipe")?.write_all(&bytes)?;
+    assert_eq!(child.wait_with_output()?.status.code(), Some(4));
+    Ok(Completion::Completed)
+}
+
+fn bad_input_says_what_it_is() -> Result<Completion, Failed> {
+    let cases: [(&str, &[u8], &str); 8] = [
+        ("empty", b" \n\n", "is empty"),
+        ("program", b"\x7fELF\x02\x01\x01\0\0\0", "is a program (ELF)"),
+        ("gzip", b"\x1f\x8b\x08\0\0\0\0\0", "is compressed with gzip"),
+        ("zip", b"PK\x03\x04\x14\0\0\0", "is a zip archive"),
+        ("zeros", &[0; 4096], "is a binary file"),
+        ("prose", b"The machine is slow.\nPlease help.\n", "nothing in it was recognised"),
+        ("json", b"{\"cpu\": 3}", "nothing in it was recognised"),
+        ("log", b"Nov 22 03:00:00 vm sshd[1]: Accepted\n", "nothing in it was recognised"),
+    ];
+    for (name, bytes, wanted) in cases {
+        let file = Scratch::new(name, bytes)?;
+        let done = ends_with(&[&file.name()], 1)?;
+        let said = text(&done.stderr);
+        assert!(said.contains(wanted) && said.contains(&file.name()), "{name}: {said}");
+        assert!(said.contains("wanted text of sar"), "{name}: {said}");
+    }
+    let done = ends_with(&["/nonexistent/file"], 1)?;
+    assert!(text(&done.stderr).contains("cannot open '/nonexistent/file'"));
+    let done = ends_with(&["/"], 1)?;
+    assert!(text(&done.stderr).contains("'/'"), "{}", text(&done.stderr));
+    ends_with(&[], 2)?;
+    Ok(Completion::Completed)
+}
+
+fn a_torn_recording_is_used_and_said() -> Result<Completion, Failed> {
+    let whole = std::fs::read(recording("idle.sar"))?;
+    // In the middle of a row.
+    let cut = 1_500;
+    let row = whole[cut..].iter().position(|byte| *byte == b'\n').ok_or("a line's end")?;
+    let file = Scratch::new("torn", &whole[..cut + row + 30])?;
+    let done = ends_with(&[&file.name()], 5)?;
+    let shown = text(&done.stdout);
+    assert!(shown.contains("Problem: ") && shown.contains("No finding."), "{shown}");
+    Ok(Completion::Completed)
+}
+
+fn thresholds_are_set_by_name() -> Result<Completion, Failed> {
+    let file = recording("vm.sar");
+    let both = ["--set", "kernel_high_percent=99", "--set", "kernel_cpu_high_percent=99", &file];
+    ends_with(&both, 0)?;
+    let done = ends_with(&["--set", "kernel_high=99", &file], 2)?;
+    assert!(text(&done.stderr).contains("kernel_high_percent"), "{}", text(&done.stderr));
+    ends_with(&["--set", "kernel_high_percent=much", &file], 2)?;
+    ends_with(&["--set", "kernel_high_percent", &file], 2)?;
+    Ok(Completion::Completed)
+}
+
+fn questions_are_explained() -> Result<Completion, Failed> {
+    let done = ends_with(&["--explain", "kernel.reclaim"], 0)?;
+    let shown = text(&done.stdout);
+    for wanted in ["Does memory run out", "free_low_percent", "Yes means"] {
+        assert!(shown.contains(wanted), "no '{wanted}' in:\n{shown}");
+    }
+    let done = ends_with(&["--explain", "kernel.nothing"], 2)?;
+    assert!(text(&done.stderr).contains("kernel.reclaim"));
+    Ok(Completion::Completed)
+}
+
+fn a_binary_file_is_read_through_sadf() -> Result<Completion, Failed> {
+    let file = recording("vm.sa");
+    if !Path::new("/usr/bin/sadf").exists() {
+        let done = ends_with(&[&file], 1)?;
+        assert!(text(&done.stderr).contains("sysstat"), "{}", text(&done.stderr));
+        return Ok(Completion::ignored_with("no sadf: only the error was looked at"));
+    }
+    let done = hugewise(&["--json", &file])?;
+    let said = text(&done.stderr);
+    // Each release of sysstat reads its own format and some older ones.
+    if said.contains("sadf") && done.status.code() == Some(1) {
+        return Ok(Completion::ignored_with("this sadf does not read a file of 12.6.1"));
+    }
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+    assert_eq!(json["findings"][0]["cause"].as_str(), Some("allocation_churn"), "{said}");
+    Ok(Completion::Completed)
+}
+
+fn hostile_names_stay_harmless() -> Result<Completion, Failed> {
+    let hostile = "Linux 6.1.0 (evil\x1b[31m<b>) \t11/22/2026 \t_x86_64_\t(2 CPU)\n\n\
+                   10:00:01 CPU %user %nice %system %iowait %steal %idle\n\
+                   10:10:01 all 1.00 0.00 88.00 0.00 0.00 11.00\n";
+    let file = Scratch::new("hostile", hostile.as_bytes())?;
+    let done = ends_with(&[&file.name()], 4)?;
+    assert!(!text(&done.stdout).contains('\x1b'), "{}", text(&done.stdout));
+    Ok(Completion::Completed)
+}
