@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p hugewise -- NAME...` runs some of: `scan`, `convergence`, `rest`, `tail`,
 //! `giveback` (Redis deletes most of its keys), `bloat` (programs that use little of what they
-//! touched), `recovery` (how fast held memory comes back).
+//! touched), `recovery` (how fast held memory comes back), `diagnose` (how fast a day of sar
+//! becomes findings; `HUGEWISE_BENCH_SA` names the day's binary file).
 //! Sizes and rounds follow `HUGEWISE_BENCH_GIB` (convergence, default 4),
 //! `HUGEWISE_BENCH_REST_GIB` (default 16) and `HUGEWISE_BENCH_ROUNDS` (default 5 for scan, tail
 //! and the last three). Those three also know `HUGEWISE_BENCH_VARIANTS` and
@@ -15,6 +16,8 @@
 
 #[path = "manager/convergence.rs"]
 mod convergence;
+#[path = "manager/diagnose.rs"]
+mod diagnose;
 #[path = "manager/giveback.rs"]
 mod giveback;
 #[path = "manager/rest.rs"]
@@ -35,7 +38,7 @@ type Named = (&'static str, fn() -> Done);
 fn main() -> Done {
     // cargo passes '--bench'; names are what is left.
     let names: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let all: [Named; 7] = [
+    let all: [Named; 8] = [
         ("scan", scan::run),
         ("convergence", convergence::run),
         ("rest", rest::run),
@@ -43,6 +46,7 @@ fn main() -> Done {
         ("giveback", giveback::run_redis),
         ("bloat", giveback::run_programs),
         ("recovery", giveback::run_recovery),
+        ("diagnose", diagnose::run),
     ];
     if let Some(unknown) = names.iter().find(|n| all.iter().all(|(name, _)| name != n)) {
         let known = all.map(|(name, _)| name).join(", ");

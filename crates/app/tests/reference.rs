@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "doctor",
     "try",
     "status",
@@ -19,6 +19,8 @@ const COMMANDS: [&str; 11] = [
     "resume",
     "revert",
     "replay",
+    "diagnose",
+    "rules",
     "config show",
     "config check",
 ];
@@ -63,6 +65,11 @@ fn commands() {
         let _ = write!(page, "\n## {}\n\n```text\n{}\n```\n", title.trim(), output(&words).trim());
     }
     check("commands.md", &page);
+}
+
+#[test]
+fn rules() {
+    check("../rules.md", &format!("{}\n", output(&["rules"])));
 }
 
 #[test]
