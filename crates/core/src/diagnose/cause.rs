@@ -164,7 +164,7 @@ causes! {
     ZoneReclaim "zone_reclaim" Warning
         "zone_reclaim_mode makes one NUMA node reclaim while others have memory" ZONE_RECLAIM;
     Somaxconn "somaxconn" Warning
-        "The limit of accept queues is 128, and one overflows" LISTEN;
+        "Accept queues hold 128 connections at most: net.core.somaxconn is a low default" LISTEN;
 }
 
 impl Serialize for Cause {

@@ -229,7 +229,9 @@ fn context<'a>(tree: &'a [Asked], leaf: &Asked) -> impl Iterator<Item = &'a Aske
 fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -> Option<Finding> {
     let (cause, answer) = (cause(leaf)?, leaf.answer.as_ref()?);
     let chain = path(tree, leaf);
-    let beside = alternatives(tree, &chain);
+    let mut beside = alternatives(tree, &chain);
+    // What could have said it better: looked at in vain, or not seen.
+    beside.extend(tree.iter().filter(|asked| asked.parent == Some(leaf.id)));
     let ruled_out = beside.iter().filter(|asked| asked.is(Verdict::No));
     // The leaf's own first; what would only answer another question of the top is left out.
     let near = beside.iter().filter(|asked| asked.depth >= 2);

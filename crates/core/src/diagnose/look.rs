@@ -280,9 +280,11 @@ impl Look<'_> {
         if peak.value < enter {
             return Answer::no(vec![self.quote(&peak)]);
         }
-        let points: Vec<Point> =
-            line.points.iter().filter(|point| self.in_times(point)).copied().collect();
-        let found = episodes(&points, enter, keep);
+        // Of all values, because those of two times in question are no neighbours.
+        let mut found = episodes(&line.points, enter, keep);
+        found.retain(|episode| {
+            self.times.is_empty() || self.times.iter().any(|time| time.meets(&episode.interval))
+        });
         let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();

@@ -98,7 +98,10 @@ pub(super) fn kernel(look: &Look<'_>) -> Answer {
     if let Some(rise) = rise {
         return rise;
     }
-    one_cpu(look, T::KernelCpuHigh, |subject| look.kernel(subject)).unwrap_or(answer)
+    // Interrupts on one CPU are a question of their own.
+    let system =
+        |subject: &Subject| look.line(Field::CpuSystem, subject).or_else(|| look.kernel(subject));
+    one_cpu(look, T::KernelCpuHigh, system).unwrap_or(answer)
 }
 
 /// Are CPUs idle because disks are slow?

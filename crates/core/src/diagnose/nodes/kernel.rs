@@ -244,13 +244,21 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if counted.iter().any(Option::is_none) {
         return Answer::unknown(&[SYMBOLS]);
     }
+    let huge = huge_fault_events(look);
+    // What is known to be in force and was not counted cannot be eliminated.
+    if huge.is_none() && super::defaults::thp_always(look).is_yes() {
+        return Answer::unknown(&[SYMBOLS, VMSTAT]);
+    }
     let more = [
-        fork_events(look),
-        packet_events(look),
-        disk_events(look),
-        huge_fault_events(look),
-        compaction_events(look),
+        ("new tasks", fork_events(look)),
+        ("packets", packet_events(look)),
+        ("disk requests", disk_events(look)),
+        ("huge-page faults", huge),
+        ("direct compactions", compaction_events(look)),
     ];
+    let uncounted = more.iter().filter(|(_, events)| events.is_none()).map(|(name, _)| *name);
+    let uncounted: Vec<&str> = uncounted.collect();
+    let more = more.into_iter().map(|(_, events)| events);
     let mut parts = Vec::new();
     for events in counted.into_iter().chain(more).flatten() {
         match explained(look, &events) {
@@ -277,7 +285,11 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if named || total > 0.5 {
         return Answer::no(vec![evidence]);
     }
-    let rest = "what is left are system calls, or locks inside them: found by elimination";
+    let mut rest =
+        "what is left are system calls, or locks inside them: found by elimination".to_owned();
+    if !uncounted.is_empty() {
+        rest = format!("{rest}; not counted in these sources: {}", uncounted.join(", "));
+    }
     Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
         .and(who(look, Field::ProcSystem))
         .lacking(&[SYMBOLS])
@@ -285,7 +297,14 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
 
 /// The program that has most of this, all of its processes together.
 pub(super) fn who(look: &Look<'_>, field: Field) -> Option<Evidence> {
-    let (name, seen, share) = super::largest_program(look, field)?;
+    let (name, seen, mut share) = super::largest_program(look, field)?;
+    // Lists leave out what is small or short-lived: the largest of a list can be next to nothing.
+    if field == Field::ProcSystem
+        && let Ok(kernel) = kernel_seconds(look)
+        && kernel > 0.0
+    {
+        share = share.min(seen.value / 100.0 / kernel);
+    }
     if share * 100.0 < look.limit(T::WhoShare) {
         return None;
     }
