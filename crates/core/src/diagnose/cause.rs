@@ -16,6 +16,17 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// The next milder one.
+    #[must_use]
+    pub const fn milder(self) -> Self {
+        match self {
+            Self::Critical => Self::Warning,
+            Self::Warning | Self::Note => Self::Note,
+        }
+    }
+}
+
 /// What is said about a [`Cause`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct About {

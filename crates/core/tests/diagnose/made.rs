@@ -69,6 +69,10 @@ const CASES: &[Case] = &[
     (&[text_of!("ss-sender.txt")], &["slow_peer"], &[]),
     (&[text_of!("ss-quiet.txt")], &[], &[]),
     // Memory.
+    (&[text_of!("short-swings.sar")], &["reclaim"], &[]),
+    (&[text_of!("job-ended.sar")], &[], &[]),
+    // The page cache is turned over: that is no shortage.
+    (&[text_of!("copy.sar")], &["kernel_time"], &[]),
     (&[text_of!("meminfo-short.txt")], &["memory_short"], &[]),
     (&[text_of!("meminfo-slab.txt")], &["slab"], &[]),
     (&[text_of!("meminfo-tables.txt")], &["page_tables"], &[]),

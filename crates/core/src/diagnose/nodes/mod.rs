@@ -66,8 +66,8 @@ nodes! {
             cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
         "In each episode: base pages scanned, or free memory that was as good as used up and then \
-            came back.",
-        [ReclaimScan FreeLow FreeSwing], Some(Cause::Reclaim), reclaim::reclaim;
+            came back. Beside ample available memory only if tasks reclaim themselves.",
+        [ReclaimScan FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::reclaim;
     "reclaim.page_tables" < Some("kernel.reclaim"), "Is it page tables that hold the memory?",
         "Page tables against all memory; 8 bytes map 4 KiB, so much more mapped than there is \
             means that many processes map the same.",
@@ -221,8 +221,9 @@ nodes! {
         [LinkBusy], Some(Cause::LinkFull), network::link;
 
     "memory.swinging" < None, "Does free memory fall to nothing and come back?",
-        "From one sample to the next: down to a low share of all memory, then a rise.",
-        [FreeLow FreeSwing], Some(Cause::Reclaim), reclaim::swinging;
+        "From one sample to the next: down to a low share of all memory, then a rise; not beside \
+            ample available memory.",
+        [FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::swinging;
     "memory.page_tables" < None, "Do page tables take much of the memory?",
         "Page tables against all memory.",
         [PageTablesHigh], Some(Cause::PageTables), reclaim::page_tables;
