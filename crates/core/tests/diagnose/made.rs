@@ -42,6 +42,10 @@ const CASES: &[Case] = &[
     (&[text_of!("disk-middle.sar")], &["disk_saturated"], &[]),
     (&[text_of!("one-disk.sar")], &["disk_random", "one_disk"], &[]),
     (&[text_of!("swap-wait.sar")], &["swapping"], &[]),
+    // A flash disk, busy with nobody waiting for long.
+    (&[text_of!("flash.sar")], &[], &[]),
+    // Ten minutes of a quiet day.
+    (&[text_of!("swap-storm.sar")], &["swapping"], &[]),
     // Interrupts.
     (&[text_of!("interrupts-only.sar")], &["interrupts"], &[]),
     (&[text_of!("squeezed-none.sar")], &["interrupts"], &[]),
@@ -117,6 +121,13 @@ fn causes_are_those_that_were_made() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_storm_is_not_lost_in_a_day_s_mean() {
+    let diagnosis = of_texts(&[text_of!("swap-storm.sar")]);
+    let text = chain(found(&diagnosis, "swapping"));
+    assert_says(&text, &["swapped in and out from 2026-11-22 11:00:00 to 11:10:00"]);
 }
 
 #[test]

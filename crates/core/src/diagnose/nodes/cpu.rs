@@ -131,8 +131,8 @@ pub(super) fn interrupts(look: &Look<'_>) -> Answer {
 pub(super) fn steal(look: &Look<'_>) -> Answer {
     let line = look.line(Field::CpuSteal, &Subject::Machine);
     let Some(line) = line else { return Answer::unknown(&[CPU]) };
-    // The mean: a hypervisor that is busy for a moment is no matter.
-    let Some(mean) = look.mean(&line) else { return Answer::unknown(&[CPU]) };
+    // A hypervisor that is busy for a moment is no matter.
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
     let evidence = vec![look.quote(&mean)];
     if mean.value >= look.limit(T::StealHigh) {
         Answer::yes(mean.value / 100.0, evidence)

@@ -79,7 +79,7 @@ nodes! {
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
     "reclaim.swap" < Some("kernel.reclaim"), "Does it swap programs' memory out and in?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "kernel.compaction" < Some("cpu.kernel"), "Do programs stop to make huge blocks of free \
         memory?",
@@ -144,7 +144,7 @@ nodes! {
             request at a time.",
         [DiskInUse DiskBusy DiskQueue DiskAwait], Some(Cause::DiskLatency), io::latency;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
@@ -166,7 +166,7 @@ nodes! {
         [SqueezeHigh], Some(Cause::Backlog), network::squeezed;
 
     "cpu.steal" < Some("cpu"), "Does the hypervisor take CPU away?",
-        "Steal time as a mean.",
+        "Steal time, the highest mean over a minute.",
         [StealHigh], Some(Cause::Steal), cpu::steal;
     "cpu.throttled" < None, "Does a cgroup use up its CPU quota?",
         "Periods throttled of all periods, from cpu.stat.",
@@ -234,7 +234,7 @@ nodes! {
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
     "memory.swap" < None, "Does the machine swap?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "memory.short" < None, "Is hardly any memory available?",
         "Available memory at its lowest.",
@@ -256,7 +256,7 @@ nodes! {
         "CPU in use by CPU, means.",
         [BusyHigh IdleLow], Some(Cause::OneCpu), balance::cpus;
     "balance.disks" < None, "Is one disk saturated beside idle ones?",
-        "Busy time by disk, means.",
+        "Busy time by disk, means; only where a disk is saturated, not just busy.",
         [DiskBusy IdleLow], Some(Cause::OneDisk), balance::disks;
     "balance.hosts" < None, "Is this machine exhausted beside idle ones?",
         "CPU in use by machine, means; needs recordings of several machines.",

@@ -307,9 +307,10 @@ pub(super) fn swapping(look: &Look<'_>) -> Answer {
         .sum(Field::SwapOut, &[Field::SwapOut, Field::SwapIn], &Subject::Machine)
         .or_else(|| look.line(Field::SwapIn, &Subject::Machine));
     let Some(line) = line else { return Answer::unknown(&[SWAP]) };
-    let Some(mean) = look.mean(&line) else { return Answer::unknown(&[SWAP]) };
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[SWAP]) };
+    let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
     let text = format!(
-        "{} swapped in and out (mean)",
+        "{} swapped in and out{when} (mean)",
         write::value(crate::recording::Unit::BytesPerSecond, mean.value)
     );
     let evidence = vec![look.say(&mean, &text)];
