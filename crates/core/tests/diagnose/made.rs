@@ -1,6 +1,6 @@
 //! Made recordings: what published cases show only as pictures, and what no real one has.
 
-use hugewise_core::diagnose::Verdict;
+use hugewise_core::diagnose::{Severity, Verdict};
 
 use super::{
     Text, answer, assert_says, chain, found, key, notes, of_texts, said, suffers, verdict,
@@ -28,6 +28,8 @@ const CASES: &[Case] = &[
     (RAMP, &["kernel_time", "thp_defrag_always"], &["max_ptes_none"]),
     (STEADY, &["kernel_time", "thp_defrag_always"], &["max_ptes_none"]),
     (BUILDER, &["khugepaged", "gc_kernel"], &[]),
+    // One CPU of 24: the machine's mean hides it.
+    (&[text_of!("khugepaged-alone.txt")], &["khugepaged"], &[]),
     // The kernel, by what it does.
     (&[text_of!("compaction.atop")], &["compaction"], &[]),
     (&[text_of!("kcompactd.atop")], &["compaction"], &[]),
@@ -186,6 +188,14 @@ fn khugepaged_in_bursts_and_pauses_in_the_kernel() {
     );
     let text = chain(found(&diagnosis, "gc_kernel"));
     assert_says(&text, &["4,772 ms", "3 of 6 pauses", "81.7 s of CPU in the kernel"]);
+}
+
+#[test]
+fn one_cpu_of_many_is_not_critical() {
+    for texts in [&[text_of!("khugepaged-alone.txt")], &[text_of!("one-cpu-irq.sar")]] {
+        let diagnosis = of_texts(texts);
+        assert_eq!(diagnosis.worst(), Some(Severity::Warning), "{}", texts[0].0);
+    }
 }
 
 #[test]

@@ -60,8 +60,8 @@ nodes! {
 
     "cpu.kernel" < Some("cpu"), "Does the kernel take much of the CPU?",
         "System time with interrupts, of the machine, in episodes with a lower limit for \
-            neighbours; else a slow steady rise; else a single CPU that the kernel takes all the \
-            time.",
+            neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
+            works on memory, that takes a CPU nearly all the time.",
         [KernelHigh KernelKeep RampPoints RampSteadiness KernelCpuHigh], Some(Cause::KernelTime),
             cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
