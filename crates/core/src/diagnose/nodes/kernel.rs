@@ -246,7 +246,8 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     }
     let huge = huge_fault_events(look);
     // What is known to be in force and was not counted cannot be eliminated.
-    if huge.is_none() && super::defaults::thp_always(look).is_yes() {
+    let no_profile = look.host.subjects(Field::SymbolPercent).next().is_none();
+    if no_profile && huge.is_none() && super::defaults::thp_always(look).is_yes() {
         return Answer::unknown(&[SYMBOLS, VMSTAT]);
     }
     let more = [
@@ -278,18 +279,15 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
         (total * 100.0).min(100.0),
         named.join(", ")
     );
-    let evidence = Evidence::derived(text);
+    let missed = if uncounted.is_empty() { "" } else { "; not counted in these sources: " };
+    let evidence = Evidence::derived(format!("{text}{missed}{}", uncounted.join(", ")));
     // Where one of them is a cause by itself, the calls that belong to it are the rest.
     let named =
         parts.first().is_some_and(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
     if named || total > 0.5 {
         return Answer::no(vec![evidence]);
     }
-    let mut rest =
-        "what is left are system calls, or locks inside them: found by elimination".to_owned();
-    if !uncounted.is_empty() {
-        rest = format!("{rest}; not counted in these sources: {}", uncounted.join(", "));
-    }
+    let rest = "what is left are system calls, or locks inside them: found by elimination";
     Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
         .and(who(look, Field::ProcSystem))
         .lacking(&[SYMBOLS])
