@@ -16,6 +16,17 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// The next milder one.
+    #[must_use]
+    pub const fn milder(self) -> Self {
+        match self {
+            Self::Critical => Self::Warning,
+            Self::Warning | Self::Note => Self::Note,
+        }
+    }
+}
+
 /// What is said about a [`Cause`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct About {
@@ -164,7 +175,7 @@ causes! {
     ZoneReclaim "zone_reclaim" Warning
         "zone_reclaim_mode makes one NUMA node reclaim while others have memory" ZONE_RECLAIM;
     Somaxconn "somaxconn" Warning
-        "The limit of accept queues is 128, and one overflows" LISTEN;
+        "Accept queues hold 128 connections at most: net.core.somaxconn is a low default" LISTEN;
 }
 
 impl Serialize for Cause {

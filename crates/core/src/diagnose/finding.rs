@@ -10,6 +10,7 @@ use super::cause::{Cause, Severity};
 use super::interval::Interval;
 use super::remedy::Remedy;
 use super::tree::Asked;
+use crate::recording::Span;
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -201,12 +202,17 @@ fn confidence(chain: &[&Asked], leaf: &Answer) -> Confidence {
 }
 
 /// Worse where the state above it is: a kernel, disk or hypervisor that takes most of the time.
-fn severity(cause: Cause, chain: &[&Asked], weight: f64, critical: f64) -> Severity {
+///
+/// Milder where only a count since boot says it: that may have been long ago.
+fn severity(cause: Cause, chain: &[&Asked], answer: &Answer, critical: f64) -> Severity {
+    let first = answer.evidence.first().and_then(|evidence| evidence.field);
+    let long_ago = first.is_some_and(|field| field.about().span == Span::SinceBoot);
     let base = cause.about().severity;
+    let base = if long_ago { base.milder() } else { base };
     let state = chain.get(1).filter(|asked| asked.parent == Some("cpu"));
     let taken = state.and_then(|asked| asked.answer.as_ref()).map_or(0.0, |answer| answer.weight);
     let blind = chain.iter().any(|asked| asked.is(Verdict::Unknown));
-    if blind && weight < 0.5 {
+    if blind && answer.weight < 0.5 {
         return base.min(Severity::Note);
     }
     let suffers = state.is_some_and(|asked| asked.id != "cpu.user");
@@ -229,7 +235,9 @@ fn context<'a>(tree: &'a [Asked], leaf: &Asked) -> impl Iterator<Item = &'a Aske
 fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -> Option<Finding> {
     let (cause, answer) = (cause(leaf)?, leaf.answer.as_ref()?);
     let chain = path(tree, leaf);
-    let beside = alternatives(tree, &chain);
+    let mut beside = alternatives(tree, &chain);
+    // What could have said it better: looked at in vain, or not seen.
+    beside.extend(tree.iter().filter(|asked| asked.parent == Some(leaf.id)));
     let ruled_out = beside.iter().filter(|asked| asked.is(Verdict::No));
     // The leaf's own first; what would only answer another question of the top is left out.
     let near = beside.iter().filter(|asked| asked.depth >= 2);
@@ -246,7 +254,7 @@ fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -
     Some(Finding {
         host: host.cloned(),
         cause,
-        severity: severity(cause, &chain, answer.weight, critical),
+        severity: severity(cause, &chain, answer, critical),
         title: about.title,
         intervals: intervals.cloned().unwrap_or_default(),
         chain: chain.iter().copied().chain(context(tree, leaf)).filter_map(step).collect(),

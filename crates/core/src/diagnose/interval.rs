@@ -30,6 +30,15 @@ impl Interval {
             (None, ..) => true,
         }
     }
+
+    /// Whether both have a time in common; an end without a time is open.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let before = |from: Option<Stamp>, to: Option<Stamp>| {
+            from.zip(to).is_none_or(|(from, to)| from < to)
+        };
+        before(self.from, other.to) && before(other.from, self.to)
+    }
 }
 
 impl fmt::Display for Interval {

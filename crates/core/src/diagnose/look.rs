@@ -176,6 +176,28 @@ impl Look<'_> {
         (count > 0).then(|| line.seen(sum / count as f64, at))
     }
 
+    /// The highest mean over a minute within the times in question, or over one sample where those
+    /// are longer: a storm of ten minutes counts, though a day's mean hides it. The mean of all
+    /// where they are shorter than a minute, or have no times.
+    #[must_use]
+    pub fn sustained(&self, line: &Line) -> Option<Seen> {
+        let overall = self.mean(line)?;
+        let points: Vec<Point> =
+            line.points.iter().filter(|point| self.in_times(point)).copied().collect();
+        let Some(spacing) = spacing_s(&points) else { return Some(overall) };
+        let count = usize::try_from(60 / spacing.max(1)).unwrap_or(1).max(1);
+        let windows = points.windows(count).filter_map(|window| {
+            let (first, last) = (window.first()?.at?, window.last()?.at?);
+            let from = Stamp(first.0.saturating_sub(spacing));
+            // A gap is no minute.
+            let near = last.0.saturating_sub(from.0) <= spacing.saturating_mul(2).max(120);
+            let mean = window.iter().map(|point| point.value).sum::<f64>() / count as f64;
+            near.then(|| line.seen(mean, Interval { from: Some(from), to: Some(last) }))
+        });
+        let highest = windows.reduce(|a, b| if b.value > a.value { b } else { a });
+        Some(highest.filter(|seen| seen.value > overall.value).unwrap_or(overall))
+    }
+
     /// Mean of a field about the machine within the times in question.
     #[must_use]
     pub fn mean_of(&self, field: Field) -> Option<Seen> {
@@ -284,9 +306,11 @@ impl Look<'_> {
         if peak.value < enter {
             return Answer::no(vec![self.quote(&peak)]);
         }
-        let points: Vec<Point> =
-            line.points.iter().filter(|point| self.in_times(point)).copied().collect();
-        let found = episodes(&points, enter, keep);
+        // Of all values, because those of two times in question are no neighbours.
+        let mut found = episodes(&line.points, enter, keep);
+        found.retain(|episode| {
+            self.times.is_empty() || self.times.iter().any(|time| time.meets(&episode.interval))
+        });
         let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();

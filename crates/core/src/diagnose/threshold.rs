@@ -117,9 +117,6 @@ thresholds! {
     CostDiskRequest "disk_request_cost_us" 20.0
         "kernel time of a disk request",
         "measured: stress-ng --io 40, --hdd 5 to 20 us of kernel time each";
-    CostScan "reclaim_scan_cost_us" 1.0
-        "kernel time of scanning a base page for reclaim, reverse mapping included",
-        "one rmap walk and two list moves; with a segment shared by hundreds of processes far more";
     CostCompact "compact_stall_cost_us" 1000.0
         "kernel time of a direct compaction",
         "kernel.md: p99.9 of synchronous huge-page faults 2.4 to 28 ms; Ingens: 461,383 \
@@ -150,6 +147,10 @@ thresholds! {
     AvailableLow "available_low_percent" 3.0
         "available memory, of all, at or below which the next program has none",
         "the kernel's high watermarks and reserves are 1 to 2";
+    AvailableAmple "available_ample_percent" 10.0
+        "available memory, of all, from which on reclaim only turns the page cache over",
+        "three times what counts as short; a machine that copies files has hardly any free memory \
+            and half of it available";
     FmfiHigh "fmfi_high_index" 0.9
         "unusable free space index at the huge-page order from which on memory is fragmented",
         "Ingens backs off by FMFI (papers.md); 0 is good, 1 is bad";

@@ -61,7 +61,27 @@ fn single_cpus(look: &Look<'_>, line: impl Fn(&Subject) -> Option<Line>) -> Vec<
 fn one_cpu(look: &Look<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) -> Option<Answer> {
     let means = single_cpus(look, line).into_iter().filter_map(|line| look.mean(&line));
     let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
-    (top.value >= look.limit(limit)).then(|| Answer::yes(top.value / 100.0, vec![look.quote(&top)]))
+    (top.value >= look.limit(limit)).then(|| of_one_cpu(look, &top))
+}
+
+/// Yes, with the weight of one CPU among all.
+fn of_one_cpu(look: &Look<'_>, seen: &Seen) -> Answer {
+    // Of an unknown number of CPUs it is taken to be half of the machine, which is not critical.
+    let cpus = look.cpus().unwrap_or(2.0).max(1.0);
+    Answer::yes(seen.value / 100.0 / cpus, vec![look.quote(seen)])
+}
+
+/// A thread of the kernel that works on memory and takes a CPU, which the mean of many CPUs hides.
+fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
+    const NAMES: [&str; 3] = ["khugepaged", "kcompactd", "kswapd"];
+    let ours = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default();
+        NAMES.iter().any(|start| name.starts_with(start))
+    };
+    let lines = look.lines(Field::ProcCpu, ours);
+    let all = lines.iter().filter_map(|line| look.sustained(line));
+    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    (top.value >= look.limit(T::KernelCpuHigh)).then(|| of_one_cpu(look, &top))
 }
 
 /// A slow rise that no episode shows.
@@ -98,7 +118,10 @@ pub(super) fn kernel(look: &Look<'_>) -> Answer {
     if let Some(rise) = rise {
         return rise;
     }
-    one_cpu(look, T::KernelCpuHigh, |subject| look.kernel(subject)).unwrap_or(answer)
+    // Interrupts on one CPU are a question of their own.
+    let system =
+        |subject: &Subject| look.line(Field::CpuSystem, subject).or_else(|| look.kernel(subject));
+    one_cpu(look, T::KernelCpuHigh, system).or_else(|| busy_daemon(look)).unwrap_or(answer)
 }
 
 /// Are CPUs idle because disks are slow?
@@ -128,8 +151,8 @@ pub(super) fn interrupts(look: &Look<'_>) -> Answer {
 pub(super) fn steal(look: &Look<'_>) -> Answer {
     let line = look.line(Field::CpuSteal, &Subject::Machine);
     let Some(line) = line else { return Answer::unknown(&[CPU]) };
-    // The mean: a hypervisor that is busy for a moment is no matter.
-    let Some(mean) = look.mean(&line) else { return Answer::unknown(&[CPU]) };
+    // A hypervisor that is busy for a moment is no matter.
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
     let evidence = vec![look.quote(&mean)];
     if mean.value >= look.limit(T::StealHigh) {
         Answer::yes(mean.value / 100.0, evidence)

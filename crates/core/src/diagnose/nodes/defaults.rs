@@ -69,7 +69,8 @@ pub(super) fn zone_reclaim(look: &Look<'_>) -> Answer {
 pub(super) fn somaxconn(look: &Look<'_>) -> Answer {
     match number(look, "/proc/sys/net/core/somaxconn") {
         None => Answer::unknown(&[SYSCTL]),
-        Some((value, evidence)) if value <= 128.0 => Answer::yes(0.1, vec![evidence]),
+        // Nearly as much as the overflow that leads here, which this finding tells as well.
+        Some((value, evidence)) if value <= 128.0 => Answer::yes(0.45, vec![evidence]),
         Some((_, evidence)) => Answer::no(vec![evidence]),
     }
 }

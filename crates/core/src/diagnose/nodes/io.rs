@@ -49,14 +49,18 @@ impl Worst {
 
 fn saturated(look: &Look<'_>, line: &Line, index: usize) -> bool {
     let get = |field| beside(look, field, &line.subject, line, index);
-    let busy = line.points.get(index).is_some_and(|p| p.value >= look.limit(T::DiskBusy));
+    let busy_at_least =
+        |limit| line.points.get(index).is_some_and(|point| point.value >= look.limit(limit));
+    let busy = busy_at_least(T::DiskBusy);
     let queue = get(Field::DiskQueue);
     let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
     let waits = waits.into_iter().filter_map(get).reduce(f64::max);
     let queues = queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
     let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
     // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
-    busy && (queues || slow || (queue.is_none() && waits.is_none()))
+    let all_along = busy && (queues || slow || (queue.is_none() && waits.is_none()));
+    // A long queue and a long wait at a lower use: saturated for a part of the sample.
+    all_along || (queues && slow && busy_at_least(T::DiskInUse))
 }
 
 fn worst(look: &Look<'_>) -> Option<Worst> {
@@ -141,7 +145,7 @@ pub(super) fn disk(look: &Look<'_>) -> Answer {
     if !worst.saturated {
         return Answer::no(evidence);
     }
-    let limit = look.limit(T::DiskBusy);
+    let limit = look.limit(T::DiskBusy).min(point.value);
     let held: Vec<Interval> = episodes(&worst.line.points, limit, limit)
         .into_iter()
         .map(|episode| episode.interval)

@@ -251,13 +251,22 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if counted.iter().any(Option::is_none) {
         return Answer::unknown(&[SYMBOLS]);
     }
+    let huge = huge_fault_events(look);
+    // What is known to be in force and was not counted cannot be eliminated.
+    let no_profile = look.host.subjects(Field::SymbolPercent).next().is_none();
+    if no_profile && huge.is_none() && super::defaults::thp_always(look).is_yes() {
+        return Answer::unknown(&[SYMBOLS, VMSTAT]);
+    }
     let more = [
-        fork_events(look),
-        packet_events(look),
-        disk_events(look),
-        huge_fault_events(look),
-        compaction_events(look),
+        ("new tasks", fork_events(look)),
+        ("packets", packet_events(look)),
+        ("disk requests", disk_events(look)),
+        ("huge-page faults", huge),
+        ("direct compactions", compaction_events(look)),
     ];
+    let uncounted = more.iter().filter(|(_, events)| events.is_none()).map(|(name, _)| *name);
+    let uncounted: Vec<&str> = uncounted.collect();
+    let more = more.into_iter().map(|(_, events)| events);
     let mut parts = Vec::new();
     for events in counted.into_iter().chain(more).flatten() {
         match explained(look, &events) {
@@ -277,7 +286,8 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
         (total * 100.0).min(100.0),
         named.join(", ")
     );
-    let evidence = Evidence::derived(text);
+    let missed = if uncounted.is_empty() { "" } else { "; not counted in these sources: " };
+    let evidence = Evidence::derived(format!("{text}{missed}{}", uncounted.join(", ")));
     // Where one of them is a cause by itself, the calls that belong to it are the rest.
     let named =
         parts.first().is_some_and(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
@@ -299,7 +309,14 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
 
 /// The program that has most of this, all of its processes together.
 pub(super) fn who(look: &Look<'_>, field: Field) -> Option<Evidence> {
-    let (name, seen, share) = super::largest_program(look, field)?;
+    let (name, seen, mut share) = super::largest_program(look, field)?;
+    // Lists leave out what is small or short-lived: the largest of a list can be next to nothing.
+    if field == Field::ProcSystem
+        && let Ok(kernel) = kernel_seconds(look)
+        && kernel > 0.0
+    {
+        share = share.min(seen.value / 100.0 / kernel);
+    }
     if share * 100.0 < look.limit(T::WhoShare) {
         return None;
     }

@@ -60,14 +60,14 @@ nodes! {
 
     "cpu.kernel" < Some("cpu"), "Does the kernel take much of the CPU?",
         "System time with interrupts, of the machine, in episodes with a lower limit for \
-            neighbours; else a slow steady rise; else a single CPU that the kernel takes all the \
-            time.",
+            neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
+            works on memory, that takes a CPU nearly all the time.",
         [KernelHigh KernelKeep RampPoints RampSteadiness KernelCpuHigh], Some(Cause::KernelTime),
             cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
         "In each episode: base pages scanned, or free memory that was as good as used up and then \
-            came back.",
-        [ReclaimScan FreeLow FreeSwing], Some(Cause::Reclaim), reclaim::reclaim;
+            came back. Beside ample available memory only if tasks reclaim themselves.",
+        [ReclaimScan FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::reclaim;
     "reclaim.page_tables" < Some("kernel.reclaim"), "Is it page tables that hold the memory?",
         "Page tables against all memory; 8 bytes map 4 KiB, so much more mapped than there is \
             means that many processes map the same.",
@@ -79,7 +79,7 @@ nodes! {
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
     "reclaim.swap" < Some("kernel.reclaim"), "Does it swap programs' memory out and in?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "kernel.compaction" < Some("cpu.kernel"), "Do programs stop to make huge blocks of free \
         memory?",
@@ -144,7 +144,7 @@ nodes! {
             request at a time.",
         [DiskInUse DiskBusy DiskQueue DiskAwait], Some(Cause::DiskLatency), io::latency;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
@@ -166,7 +166,7 @@ nodes! {
         [SqueezeHigh], Some(Cause::Backlog), network::squeezed;
 
     "cpu.steal" < Some("cpu"), "Does the hypervisor take CPU away?",
-        "Steal time as a mean.",
+        "Steal time, the highest mean over a minute.",
         [StealHigh], Some(Cause::Steal), cpu::steal;
     "cpu.throttled" < None, "Does a cgroup use up its CPU quota?",
         "Periods throttled of all periods, from cpu.stat.",
@@ -221,8 +221,9 @@ nodes! {
         [LinkBusy], Some(Cause::LinkFull), network::link;
 
     "memory.swinging" < None, "Does free memory fall to nothing and come back?",
-        "From one sample to the next: down to a low share of all memory, then a rise.",
-        [FreeLow FreeSwing], Some(Cause::Reclaim), reclaim::swinging;
+        "From one sample to the next: down to a low share of all memory, then a rise; not beside \
+            ample available memory.",
+        [FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::swinging;
     "memory.page_tables" < None, "Do page tables take much of the memory?",
         "Page tables against all memory.",
         [PageTablesHigh], Some(Cause::PageTables), reclaim::page_tables;
@@ -233,7 +234,7 @@ nodes! {
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
     "memory.swap" < None, "Does the machine swap?",
-        "Bytes swapped in and out, as a mean.",
+        "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "memory.short" < None, "Is hardly any memory available?",
         "Available memory at its lowest.",
@@ -255,7 +256,7 @@ nodes! {
         "CPU in use by CPU, means.",
         [BusyHigh IdleLow], Some(Cause::OneCpu), balance::cpus;
     "balance.disks" < None, "Is one disk saturated beside idle ones?",
-        "Busy time by disk, means.",
+        "Busy time by disk, means; only where a disk is saturated, not just busy.",
         [DiskBusy IdleLow], Some(Cause::OneDisk), balance::disks;
     "balance.hosts" < None, "Is this machine exhausted beside idle ones?",
         "CPU in use by machine, means; needs recordings of several machines.",

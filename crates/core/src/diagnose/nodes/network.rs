@@ -70,10 +70,34 @@ fn receive_vector(look: &Look<'_>) -> Option<Evidence> {
     let ours =
         |subject: &Subject| matches!(subject, Subject::Vector { name, .. } if name == "NET_RX");
     let rates = look.lines(Field::SoftirqRate, ours);
+    let Some(first) = rates.first().and_then(|line| look.mean(line)) else {
+        return received_between_looks(look);
+    };
     let sum: f64 = rates.iter().filter_map(|line| look.mean(line)).map(|seen| seen.value).sum();
-    let first = look.mean(rates.first()?)?;
     let text = format!("{} NET_RX soft interrupts a second", write::number(sum));
     Some(look.say(&Seen { value: sum, ..first }, &text))
+}
+
+/// The soft interrupts that grew most between two looks at their counts, if those are of receiving.
+fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
+    let mut grown: BTreeMap<String, (f64, Seen)> = BTreeMap::new();
+    for line in look.lines(Field::SoftirqCount, |_| true) {
+        let [first, .., last] = line.points.as_slice() else { continue };
+        let Subject::Vector { name, .. } = &line.subject else { continue };
+        let seen = line.seen(last.value, crate::diagnose::Interval::ALWAYS);
+        grown.entry(name.clone()).or_insert((0.0, seen)).0 += last.value - first.value;
+    }
+    let all: f64 = grown.values().map(|(count, _)| count).sum();
+    let (name, (count, seen)) = grown.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    if name != "NET_RX" || *count <= 0.0 {
+        return None;
+    }
+    let text = format!(
+        "NET_RX grew most of all soft interrupts between two looks: by {} of {}",
+        write::number(*count),
+        write::number(all)
+    );
+    Some(look.say(seen, &text))
 }
 
 /// Does one CPU take nearly all interrupts while others take none?
@@ -138,7 +162,7 @@ fn by_count(look: &Look<'_>) -> Answer {
 /// The highest value of several fields over all subjects, against a limit.
 fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
     let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
+    let means: Vec<Seen> = lines.filter_map(|line| look.sustained(&line)).collect();
     let Some(top) = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a }) else {
         return Answer::unknown(&[missing]);
     };

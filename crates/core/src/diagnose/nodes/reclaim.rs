@@ -19,6 +19,22 @@ fn scans(look: &Look<'_>) -> Option<Line> {
         .or_else(|| look.line(Field::Scan, machine))
 }
 
+/// Whether much memory was available at its lowest within the times in question: then free memory
+/// is low because the page cache has it, and what kswapd scans is only the page cache's turnover.
+fn ample(look: &Look<'_>) -> bool {
+    let available = look.line(Field::MemAvailable, &Subject::Machine);
+    let lowest = available.and_then(|line| look.lowest(&line));
+    let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
+    percent.is_some_and(|percent| percent >= look.limit(T::AvailableAmple))
+}
+
+/// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
+fn direct(look: &Look<'_>) -> Option<bool> {
+    let peak = |field| look.line(field, &Subject::Machine).and_then(|line| look.highest(&line));
+    let scans = peak(Field::ScanDirect).map(|seen| seen.value >= look.limit(T::ReclaimScan));
+    scans.or_else(|| peak(Field::AllocStall).map(|seen| seen.value >= 1.0))
+}
+
 /// Free memory that was as good as used up and then came back, within one interval.
 struct Swing {
     low: Point,
@@ -35,7 +51,13 @@ fn swing(look: &Look<'_>, free: &Line, total: f64, interval: Interval) -> Result
     let after = points.iter().copied().filter(|point| point.at >= low.at);
     let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
     let percent = |bytes: f64| bytes / total * 100.0;
-    let swings = percent(low.value) <= look.limit(T::FreeLow)
+    // Beside ample available memory it is a program that ended, or the page cache dropped.
+    let at_low = look.line(Field::MemAvailable, &Subject::Machine).and_then(|line| {
+        line.points.iter().rev().find(|point| point.at == low.at).map(|point| point.value)
+    });
+    let ample = at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple));
+    let swings = !ample
+        && percent(low.value) <= look.limit(T::FreeLow)
         && percent(high.value - low.value) >= look.limit(T::FreeSwing);
     if swings { Ok(Swing { low, high }) } else { Err(true) }
 }
@@ -66,8 +88,13 @@ fn shown(look: &Look<'_>, interval: Interval) -> Shown {
     let times = [interval];
     let look = &Look { times: &times, ..*look };
     let peak = scans(look).and_then(|line| look.highest(&line));
+    let ample = ample(look);
     if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
-        return Shown::Yes(look.quote(peak));
+        if !ample || direct(look) != Some(false) {
+            return Shown::Yes(look.quote(peak));
+        }
+        let text = format!("{}, with ample memory available", write::sentence(peak));
+        return Shown::No(Some(look.say(peak, &text)));
     }
     let none = peak.map(|peak| look.quote(&peak));
     let free = look.line(Field::MemFree, &Subject::Machine);
@@ -280,9 +307,10 @@ pub(super) fn swapping(look: &Look<'_>) -> Answer {
         .sum(Field::SwapOut, &[Field::SwapOut, Field::SwapIn], &Subject::Machine)
         .or_else(|| look.line(Field::SwapIn, &Subject::Machine));
     let Some(line) = line else { return Answer::unknown(&[SWAP]) };
-    let Some(mean) = look.mean(&line) else { return Answer::unknown(&[SWAP]) };
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[SWAP]) };
+    let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
     let text = format!(
-        "{} swapped in and out (mean)",
+        "{} swapped in and out{when} (mean)",
         write::value(crate::recording::Unit::BytesPerSecond, mean.value)
     );
     let evidence = vec![look.say(&mean, &text)];

@@ -1,5 +1,7 @@
 //! Waiting without CPU: blocked tasks, pressure, pauses of Java.
 
+use std::collections::BTreeSet;
+
 use crate::diagnose::answer::{Answer, Evidence};
 use crate::diagnose::interval::Interval;
 use crate::diagnose::look::{Look, Seen};
@@ -49,8 +51,12 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
 /// Blocked tasks of a process list, where no tool counted them.
 fn listed(look: &Look<'_>) -> Option<Seen> {
     let lines = look.lines(Field::ProcBlocked, |_| true);
-    let sum = lines.iter().filter_map(|line| look.mean(line)).map(|seen| seen.value).sum();
-    lines.first().map(|line| line.seen(sum, Interval::ALWAYS))
+    let points = || lines.iter().flat_map(|line| &line.points).filter(|point| look.in_times(point));
+    // A task is in few of the lists, so the sum of its means would be too much.
+    let lists: BTreeSet<_> = points().map(|point| point.at).collect();
+    let blocked: f64 = points().map(|point| point.value).sum();
+    let mean = blocked / lists.len().max(1) as f64;
+    lines.first().map(|line| line.seen(mean, Interval::ALWAYS))
 }
 
 fn pressure(look: &Look<'_>, field: Field) -> Answer {
