@@ -3,6 +3,8 @@
 //! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
 //! and what the next line needs, and puts what it understands into the [`Builder`].
 
+pub mod capture;
+
 use super::Builder;
 
 /// What a reader says to a line.
