@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "doctor",
     "try",
     "status",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 11] = [
     "resume",
     "revert",
     "replay",
+    "capture",
     "config show",
     "config check",
 ];

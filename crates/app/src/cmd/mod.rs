@@ -1,5 +1,6 @@
 //! One module a command; each gets its parsed arguments and returns an exit code.
 
+mod capture;
 mod config;
 mod control;
 mod doctor;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Resume(args) => control::run(global, &args, control::Verb::Resume),
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
+        Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Workload(args) => workload::run(&args),
     }
