@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn reads_old_and_new_lines() {
         let text = " 254 0 vda 183939 16375 17852386 160789 492567 166236 16583643 116066 0 87312 \
-                    308209 90648 85 9353352 15053 162652 16298\n   8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n";
+                    308209 90648 85 9353352 15053 162652 16298\n\
+                    8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n";
         let parsed = parse(text);
         assert_eq!(parsed.problems, []);
         let [vda, sda] = &parsed.value[..] else { panic!("two disks") };

@@ -84,6 +84,9 @@ impl Capture {
 
     /// No more samples follow.
     pub fn end(self, out: &mut Builder) {
+        if self.samples == 0 {
+            out.input(&self.input);
+        }
         for row in &self.sockets {
             let queues = (row.receive_queue, row.send_queue);
             out.socket(network::state(row), queues, (&row.local, &row.remote), None);

@@ -534,6 +534,7 @@ fn a_torn_sample_and_a_file_without_sense_are_told_once() {
 fn nothing_is_said_to_be_nothing() {
     let recording = read(&[]);
     assert!(recording.problems[0].text.contains("no sample"));
+    assert_eq!(recording.problems[0].input, "dir");
     let without_time = sample(0, "host=vm", &[("/proc/loadavg", "1 2 3 1/2 3\n")]);
     let recording = read(&[without_time.clone(), without_time]);
     assert!(recording.problems.iter().any(|p| p.text.contains("without local time")));
