@@ -107,6 +107,19 @@ fn what_is_there_is_taken_and_what_is_not_is_told() {
 }
 
 #[test]
+fn tables_of_sockets_are_not_taken_each_time() {
+    let mut files = machine();
+    files.push(("proc/net/tcp", "  sl  local_address\n".to_owned()));
+    let tree = tree(&files);
+    let mut sampler = tree.sampler(Options::default());
+    let table = "/proc/net/tcp".to_owned();
+    assert!(paths(&sampler.sample()).contains(&table));
+    assert!(!paths(&sampler.sample()).contains(&table));
+    sampler.sockets_due_ns = 0;
+    assert!(paths(&sampler.sample()).contains(&table));
+}
+
+#[test]
 fn processes_beyond_the_limit_are_counted() {
     let tree = tree(&machine());
     let mut sampler = tree.sampler(Options { processes_max: 2, ..Options::default() });

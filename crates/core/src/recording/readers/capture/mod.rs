@@ -40,7 +40,7 @@ pub struct Capture {
     input: String,
     header: Option<Header>,
     counts: Counts,
-    /// Of the latest sample: a recording has no more than one list of sockets.
+    /// Of the latest sample that has them: a recording has no more than one list of sockets.
     sockets: Vec<Row>,
     samples: usize,
     rated: bool,
@@ -133,7 +133,9 @@ impl Capture {
         network::read(&mut files, &mut now);
         process::read(&mut files, &mut now);
         cgroup::read(&mut files, &mut now);
-        self.sockets = network::sockets(&mut files);
+        if let Some(sockets) = network::sockets(&mut files) {
+            self.sockets = sockets;
+        }
         self.counts = now.counts;
         self.rated |= passed_s.is_some();
         for problem in files.problems {

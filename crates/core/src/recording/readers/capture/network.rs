@@ -85,13 +85,15 @@ fn busy(files: &Files<'_>, now: &mut Now<'_>, interface: &net_dev::Interface, sp
 }
 
 /// Sockets that listen or have bytes in a queue. Programs are unknown: the kernel's table has
-/// none, and whose a socket is, is not captured.
-pub(super) fn sockets(files: &mut Files<'_>) -> Vec<Row> {
+/// none, and whose a socket is, is not captured. `None` for a sample without tables: they cost
+/// more than all else, so not every sample has them.
+pub(super) fn sockets(files: &mut Files<'_>) -> Option<Vec<Row>> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+    tables.iter().find_map(|path| files.bytes(path))?;
     let rows = tables.into_iter().filter_map(|path| files.lines(path, tcp_table::parse));
     let waits =
         |row: &Row| row.state == tcp_table::LISTEN || row.send_queue > 0 || row.receive_queue > 0;
-    rows.flatten().filter(waits).collect()
+    Some(rows.flatten().filter(waits).collect())
 }
 
 pub(super) const fn state(row: &Row) -> SocketState {

@@ -341,7 +341,7 @@ fn receiving_and_tcp_become_rates() {
 }
 
 #[test]
-fn sockets_are_those_of_the_last_sample() {
+fn sockets_are_those_of_the_last_sample_that_has_them() {
     let row = |queue: &str| {
         format!(
             "  sl  local_address rem_address   st tx_queue rx_queue\n\
@@ -349,7 +349,12 @@ fn sockets_are_those_of_the_last_sample() {
              \x20 1: 0100007F:0016 0100007F:C350 01 {queue} 0\n"
         )
     };
-    let recording = two("/proc/net/tcp", &row("00000000:00000001"), &row("00000009:00000000"));
+    let files = |at, queue: &str| sample(at, HEADER, &[("/proc/net/tcp", &row(queue))]);
+    let recording = read(&[
+        files(0, "00000000:00000001"),
+        files(1, "00000009:00000000"),
+        sample(2, HEADER, &[("/proc/loadavg", "1 2 3 1/2 3\n")]),
+    ]);
     let sockets = &recording.hosts[0].sockets;
     assert_eq!(sockets.len(), 2);
     assert_eq!((sockets[0].state, sockets[0].receive_queue), (SocketState::Listen, 2));
