@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
+    /// Record what the kernel says, for a diagnosis later or elsewhere
+    Capture(CaptureArgs),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -230,6 +232,29 @@ pub(crate) struct DiagnoseArgs {
     /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+/// Arguments of `capture`.
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArgs {
+    /// Directory to write to: a new one, or an empty one
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// How long, e.g. 90s or 10m; SIGINT and SIGTERM end it cleanly before
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    pub(crate) r#for: String,
+    /// Time between samples
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    pub(crate) every: String,
+    /// Capture the arguments of processes and of the kernel, too
+    ///
+    /// They may hold passwords. Without this, processes are captured by their names only. Their
+    /// environment is never captured.
+    #[arg(long)]
+    pub(crate) with_arguments: bool,
+    /// Most processes in a sample (default and most: 4096); the rest is counted
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<usize>,
 }
 
 /// What `config` does.

@@ -231,7 +231,7 @@ fn end_of(file: &mut File) -> io::Result<(u64, bool)> {
 const DAY_S: i64 = 86_400;
 
 /// `2026-01-31T23:59:59.123Z`.
-fn rfc3339(time: SystemTime) -> String {
+pub(crate) fn rfc3339(time: SystemTime) -> String {
     let ms = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),

@@ -1,6 +1,7 @@
 //! `hugewise`: huge pages, used wisely.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod cli;
 mod cmd;
 mod config;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "doctor",
     "try",
     "status",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 13] = [
     "replay",
     "diagnose",
     "rules",
+    "capture",
     "config show",
     "config check",
 ];

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use hugewise_core::parse::maps::MapName;
 use hugewise_core::parse::size::Size;
 use hugewise_core::parse::{
-    PROBLEMS_MAX, buddyinfo, cgroup, cpulist, kernel_release, maps, meminfo, pid_stat, pid_status,
-    pressure, size, smaps, statm, thp_choice, vmstat,
+    PROBLEMS_MAX, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release, loadavg, maps,
+    meminfo, net_dev, pid_io, pid_stat, pid_status, pressure, proc_stat, size, smaps, snmp,
+    softnet, statm, sysv_shm, tcp_table, thp_choice, vmstat,
 };
 use proptest::prelude::*;
 
 /// One well-formed text per format, all given to all parsers.
-const SAMPLES: [&str; 12] = [
+const SAMPLES: [&str; 21] = [
     "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
     "nr_free_pages 1042011\nthp_fault_alloc 17\n",
     "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
@@ -31,6 +32,16 @@ const SAMPLES: [&str; 12] = [
     "some avg10=0.00 avg60=1.25 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 \
      total=7\n",
     "0-3,7,9-12\n",
+    "cpu  99764 1 64277 407627 6404 0 3230 6585 3 4\ncpu0 1 0 3 2 2 0 1 3 0 0\nctxt 361\n",
+    "1.06 0.75 0.40 2/157 41317\n",
+    " 254 0 vda 183 16 178 160 492 166 165 116 0 87 308 90 85 93 15 16 16\n",
+    "       CPU0  CPU1\n 24:  1  20   PCI-MSI 16384-edge virtio\n NET_RX: 7 9\nERR: 0\n",
+    "Inter-| Receive\neth0: 71 2 5 6 0 0 0 0 11 7 0 0 0 0 0 0\n",
+    "001f9718 00000001 00000004 0 0 0 0 0 0 0 0 0 00000003 0 0\n",
+    "Tcp: MaxConn InSegs\nTcp: -1 70\nread_bytes: 4096\n",
+    "       key      shmid perms  size  cpid  lpid nattch\n 1 7 600 536870912 8 9 12\n",
+    "  sl  local_address rem_address   st tx_queue rx_queue\n   0: 0100007F:1A0B \
+     00000000000000000000000001000000:0016 0A 00000000:00000003 00:00000000\n",
 ];
 
 /// Runs every parser; the point is that it returns.
@@ -51,7 +62,20 @@ fn parse_with_all(bytes: &[u8]) {
     let _ = maps::parse(bytes);
     let _ = smaps::parse(bytes);
     let _ = pressure::parse(&text);
+    let _ = proc_stat::parse(&text);
+    let disks = diskstats::parse(&text).value;
+    let names = || disks.iter().map(|disk| disk.name.as_str());
+    let _ = disks.iter().filter(|disk| diskstats::is_partition(&disk.name, names())).count();
+    let _ = irq_table::parse(&text);
+    let _ = net_dev::parse(&text);
+    let _ = softnet::parse(&text);
+    let _ = snmp::parse(&text).value.get("Tcp", "InSegs");
+    let _ = pid_io::parse(&text);
+    let _ = sysv_shm::parse(&text);
+    let _ = tcp_table::parse(&text);
+    let _ = text.lines().filter(|line| tcp_table::worth_keeping(line)).count();
     // Refusing is as good as reading.
+    let _ = loadavg::parse(&text);
     let _ = pid_stat::parse(bytes);
     let _ = statm::parse(&text);
     let _ = thp_choice::parse(&text);
@@ -103,7 +127,7 @@ proptest! {
     /// Words of the formats in a random order reach deeper than random bytes do.
     #[test]
     fn no_shuffled_words_panic(
-        picks in proptest::collection::vec((0..12_usize, 0..60_usize, 0..4_usize), 0..60),
+        picks in proptest::collection::vec((0..SAMPLES.len(), 0..60_usize, 0..4_usize), 0..60),
     ) {
         let mut text = String::new();
         for (sample, word, separator) in picks {

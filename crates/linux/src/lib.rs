@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod actuator;
+pub mod capture;
 pub mod cgroup;
 pub mod content;
 pub mod foreign;
@@ -19,5 +20,6 @@ pub mod world;
 
 pub use hugewise_sys::cpu;
 pub use hugewise_sys::fork;
+pub use hugewise_sys::localtime;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::prctl;

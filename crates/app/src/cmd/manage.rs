@@ -270,7 +270,7 @@ fn start_record(root: &Root, args: &ManageArgs, mode: Mode) -> Record {
 }
 
 /// `90s`, `10m`, `2h`, or a number of seconds.
-fn duration(text: &str) -> anyhow::Result<Ns> {
+pub(super) fn duration(text: &str) -> anyhow::Result<Ns> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor = match unit.trim() {

@@ -1,5 +1,6 @@
 //! One module a command; each gets its parsed arguments and returns an exit code.
 
+mod capture;
 mod config;
 mod control;
 mod diagnose;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Rules => rules::run(),
+        Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Workload(args) => workload::run(&args),
     }

@@ -14,15 +14,25 @@ use serde::Serialize;
 pub mod buddyinfo;
 pub mod cgroup;
 pub mod cpulist;
+pub mod diskstats;
+pub mod irq_table;
 pub mod kernel_release;
+pub mod loadavg;
 pub mod maps;
 pub mod meminfo;
+pub mod net_dev;
+pub mod pid_io;
 pub mod pid_stat;
 pub mod pid_status;
 pub mod pressure;
+pub mod proc_stat;
 pub mod size;
 pub mod smaps;
+pub mod snmp;
+pub mod softnet;
 pub mod statm;
+pub mod sysv_shm;
+pub mod tcp_table;
 pub mod thp_choice;
 pub mod vmstat;
 
@@ -98,20 +108,20 @@ impl<T> Parsed<T> {
 }
 
 /// Lines with their numbers from 1; empty ones are left out.
-fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(crate) fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = text.split(|byte| *byte == b'\n').enumerate();
     lines.map(|(index, line)| (index + 1, line)).filter(|(_, line)| !line.is_empty())
 }
 
 /// An unsigned decimal number and nothing else: no sign (Rust would take a plus), no blanks.
-fn decimal<T: FromStr>(word: &str) -> Option<T> {
+pub(crate) fn decimal<T: FromStr>(word: &str) -> Option<T> {
     let digits_only = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     if digits_only { word.parse().ok() } else { None }
 }
 
 /// `"    1024 kB"` as bytes. The unit is required: a torn line would otherwise give a number that
 /// lost its last digits.
-fn kib_to_bytes(text: &str) -> Option<u64> {
+pub(crate) fn kib_to_bytes(text: &str) -> Option<u64> {
     let mut words = text.split_ascii_whitespace();
     let (number, unit, rest) = (words.next()?, words.next()?, words.next());
     if unit != "kB" || rest.is_some() {
@@ -121,7 +131,7 @@ fn kib_to_bytes(text: &str) -> Option<u64> {
 }
 
 /// Splits `"Key:   value"`; a key holds no blanks.
-fn key_and_value(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = !key.is_empty() && !key.contains(char::is_whitespace);
     plain.then_some((key, value.trim()))

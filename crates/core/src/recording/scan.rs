@@ -1,7 +1,7 @@
 //! Finds out what a text is and hands its lines to the reader that knows them.
 
 use super::build::Builder;
-use super::readers::{self, Lines, Reader, Taken};
+use super::readers::{self, Lines, Reader, Taken, capture};
 
 /// An input that is no text this program can read as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,18 @@ pub fn foreign(bytes: &[u8]) -> Option<Foreign> {
 }
 
 impl Builder {
-    /// Reads a whole text, which may hold listings of several tools one after the other. What
-    /// nobody understands is noted.
+    /// Reads a whole text, which may hold listings of several tools one after the other, or
+    /// samples of `hugewise capture`. What nobody understands is noted.
     ///
     /// # Errors
     /// When it is no text.
     pub fn read(&mut self, input: &str, bytes: &[u8]) -> Result<(), Foreign> {
+        if capture::is_capture(bytes) {
+            let mut samples = capture::Capture::new(input);
+            samples.take(bytes, self);
+            samples.end(self);
+            return Ok(());
+        }
         if let Some(foreign) = foreign(bytes) {
             return Err(foreign);
         }

@@ -7,6 +7,7 @@ mod atop;
 mod atop_json;
 mod atop_text;
 mod buddyinfo;
+pub mod capture;
 #[cfg(test)]
 mod check;
 mod free;

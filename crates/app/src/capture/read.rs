@@ -1,0 +1,145 @@
+//! Reads a capture back: a directory, or a sample on its own.
+
+use super::manifest::SCHEMA;
+use super::{MANIFEST, Manifest};
+use anyhow::Context;
+use hugewise_core::recording::readers::capture;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// How every zstd frame begins (RFC 8878).
+const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
+/// Most text that is unpacked from one file: a hostile one may hold any number of zeros.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+/// Largest manifest.
+const MANIFEST_BYTES_MAX: u64 = 1 << 20;
+
+/// What reading came to, besides the samples.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Opened {
+    /// The manifest, where there is one that makes sense.
+    pub(crate) manifest: Option<Manifest>,
+    /// What is wrong, for the user.
+    pub(crate) problems: Vec<String>,
+    /// Files that gave a text.
+    pub(crate) samples: usize,
+}
+
+/// Whether [`open`] is for this path: a directory, or a file that zstd compressed.
+pub(crate) fn is_capture(path: &Path) -> bool {
+    let mut start = Vec::new();
+    path.is_dir()
+        || File::open(path)
+            .is_ok_and(|file| file.take(4).read_to_end(&mut start).is_ok() && start == ZSTD_MAGIC)
+}
+
+/// Gives the text of every sample of a captured directory in order, or of one file of it.
+///
+/// # Errors
+/// When there is nothing of a capture at this path.
+pub(crate) fn open(path: &Path, mut each: impl FnMut(&[u8])) -> anyhow::Result<Opened> {
+    let mut opened = Opened::default();
+    let is_dir = path.is_dir();
+    let files = if is_dir { directory(path, &mut opened)? } else { vec![path.to_path_buf()] };
+    for file in files {
+        let (text, error) = unpack(&file)?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name.escape_debug();
+        if let Some(error) = error {
+            let rest = if text.is_empty() { "nothing" } else { "what could be read" };
+            opened.problems.push(format!("{name} is torn ({error}): {rest} of it is used"));
+        }
+        if capture::is_capture(&text) {
+            opened.samples += 1;
+            each(&text);
+        } else if !text.is_empty() {
+            opened.problems.push(format!("{name} holds no sample of 'hugewise capture'"));
+        }
+    }
+    if opened.samples == 0 && !is_dir {
+        let why = opened.problems.join("; ");
+        anyhow::bail!("'{}' is no sample of 'hugewise capture': {why}", path.display());
+    }
+    Ok(opened)
+}
+
+/// The samples of a directory, in order, and its manifest.
+fn directory(path: &Path, opened: &mut Opened) -> anyhow::Result<Vec<PathBuf>> {
+    let mut numbered = Vec::new();
+    let entries = std::fs::read_dir(path);
+    for entry in entries.with_context(|| format!("cannot list '{}'", path.display()))? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".zst"));
+        if let Some(number) = number.and_then(|digits| digits.parse::<u64>().ok()) {
+            numbered.push((number, path.join(name)));
+        }
+    }
+    numbered.sort();
+    match manifest(&path.join(MANIFEST)) {
+        Ok(manifest) => {
+            check(&manifest, numbered.len(), opened);
+            opened.manifest = Some(manifest);
+        }
+        Err(why) if numbered.is_empty() => anyhow::bail!(
+            "'{}' is no directory of 'hugewise capture': it has no samples (NNNNNN.zst), and its \
+             {MANIFEST} {why}",
+            path.display()
+        ),
+        Err(why) => opened.problems.push(format!("{MANIFEST} {why}: it is not known what of")),
+    }
+    for pair in numbered.windows(2) {
+        if let [(before, _), (after, _)] = pair
+            && before.checked_add(1) != Some(*after)
+        {
+            opened.problems.push(format!("samples between {before} and {after} are missing"));
+        }
+    }
+    Ok(numbered.into_iter().map(|(_, file)| file).collect())
+}
+
+fn manifest(path: &Path) -> Result<Manifest, String> {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|f| f.take(MANIFEST_BYTES_MAX).read_to_end(&mut text));
+    read.map_err(|error| format!("cannot be read ({error})"))?;
+    serde_json::from_slice(&text).map_err(|error| format!("makes no sense ({error})"))
+}
+
+fn check(manifest: &Manifest, files: usize, opened: &mut Opened) {
+    let mut say = |text: String| opened.problems.push(text);
+    if manifest.schema != SCHEMA {
+        say(format!(
+            "written by hugewise {} in format {}; this one knows {SCHEMA}",
+            manifest.hugewise.escape_debug(),
+            manifest.schema
+        ));
+    }
+    if !manifest.complete {
+        let why = manifest.ended.as_deref().unwrap_or("it was killed, or still runs");
+        say(format!("this capture did not come to its end: {}", why.escape_debug()));
+    } else if manifest.samples != files as u64 {
+        say(format!("{files} of {} samples are there", manifest.samples));
+    }
+}
+
+/// A file's text as far as it can be unpacked, and why not all of it. Text that is not compressed
+/// is taken as it is.
+fn unpack(path: &Path) -> anyhow::Result<(Vec<u8>, Option<String>)> {
+    let context = || format!("cannot read '{}'", path.display());
+    let mut file = BufReader::new(File::open(path).with_context(context)?);
+    let mut start = Vec::new();
+    (&mut file).take(4).read_to_end(&mut start).with_context(context)?;
+    let whole = std::io::Cursor::new(start.clone()).chain(file);
+    let mut text = Vec::new();
+    let result = if start == ZSTD_MAGIC {
+        let decoder = zstd::stream::read::Decoder::new(whole).with_context(context)?;
+        decoder.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text)
+    } else {
+        whole.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text)
+    };
+    let mut error = result.err().map(|error| error.to_string());
+    if text.len() as u64 > TEXT_BYTES_MAX {
+        error = Some(format!("more than {} MiB of text", TEXT_BYTES_MAX >> 20));
+    }
+    Ok((text, error))
+}

@@ -1,0 +1,97 @@
+//! `hugewise capture`.
+
+use crate::capture::{Directory, Manifest, Plan, Stop, live};
+use crate::cli::{CaptureArgs, Global};
+use crate::cmd::manage::duration;
+use crate::exit;
+use hugewise_linux::capture::{Options, PROCESSES_MAX};
+use hugewise_linux::cpu;
+use hugewise_linux::root::Root;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &CaptureArgs) -> anyhow::Result<u8> {
+    let plan = plan(args)?;
+    let root = Root::at(&global.root);
+    let mut directory = Directory::create(&args.output)?;
+    let mut manifest = Manifest::new(&root, plan.every, args.with_arguments);
+    directory.manifest(&manifest)?;
+    let stop = Stop::on_signals()?;
+    let progress = std::io::stderr().is_terminal() && !global.json;
+    let cpu_ns = cpu::process_cpu_time_ns();
+    let (taken, result) = live(&root, &plan, &stop, |text| {
+        manifest.bytes += directory.sample(text)?;
+        manifest.samples += 1;
+        manifest.text_bytes += text.len() as u64;
+        if progress {
+            show(&manifest, &plan);
+        }
+        Ok(())
+    });
+    if progress {
+        eprint!("\r\x1b[K");
+    }
+    manifest.cpu_ms = (cpu::process_cpu_time_ns() - cpu_ns) / 1_000_000;
+    manifest.end(taken, result.as_ref().err());
+    // The first error counts: a full disk takes no manifest either.
+    let written = directory.manifest(&manifest);
+    result.and(written)?;
+    if global.json {
+        println!("{}", serde_json::to_string(&manifest)?);
+    } else {
+        println!("{}", summary(&manifest, args));
+    }
+    Ok(exit::OK)
+}
+
+fn plan(args: &CaptureArgs) -> anyhow::Result<Plan> {
+    let time = |text: &str| duration(text).map(|time| Duration::from_nanos(time.0));
+    let (every, length) = (time(&args.every)?, time(&args.r#for)?);
+    if every > length {
+        return Err(exit::coded(
+            exit::USAGE,
+            format!("'--every {}' is longer than '--for {}'", args.every, args.r#for),
+        ));
+    }
+    let processes_max = args.processes.unwrap_or(PROCESSES_MAX);
+    if processes_max > PROCESSES_MAX {
+        let text = format!("'--processes {processes_max}': at most {PROCESSES_MAX} are captured");
+        return Err(exit::coded(exit::USAGE, text));
+    }
+    let options = Options { arguments: args.with_arguments, processes_max };
+    Ok(Plan { every, length, options })
+}
+
+/// One line on the terminal, written over itself.
+fn show(manifest: &Manifest, plan: &Plan) {
+    let all = plan.length.as_nanos() / plan.every.as_nanos().max(1) + 1;
+    eprint!("\r\x1b[K{} of {all} samples, {} KiB", manifest.samples, manifest.bytes >> 10);
+}
+
+fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
+    use std::fmt::Write as _;
+    let mut text = format!(
+        "{} samples in '{}': {} KiB, {:.2} s of CPU.",
+        manifest.samples,
+        args.output.display(),
+        manifest.bytes.div_ceil(1024),
+        manifest.cpu_ms as f64 / 1000.0
+    );
+    if manifest.ended.as_deref() == Some("signal") {
+        text.push_str(" Ended by a signal.");
+    }
+    let _ = write!(text, "\nNot captured: {}.", manifest.redacted.join(", "));
+    for (count, what) in
+        [(manifest.processes_left_out, "processes"), (manifest.cgroups_left_out, "cgroups")]
+    {
+        if count > 0 {
+            let _ = write!(text, "\nLeft out: {count} {what} beyond the limit.");
+        }
+    }
+    for unreadable in &manifest.unreadable {
+        let (path, why) = (unreadable.path.escape_debug(), unreadable.why.escape_debug());
+        let _ = write!(text, "\nCould not be read: {path} ({why}), {} times.", unreadable.times);
+    }
+    text
+}

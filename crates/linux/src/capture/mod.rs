@@ -1,0 +1,240 @@
+//! Samples of raw kernel text for `hugewise capture` and for a live diagnosis: which files, and
+//! what of them. What the texts mean is known in `hugewise_core::recording::readers::capture`,
+//! which also has the format.
+//!
+//! Environments of processes are never read; arguments, the kernel's included, only on request.
+
+mod list;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hugewise_core::parse::{pid_stat, tcp_table};
+use hugewise_core::recording::readers::capture::sample::{Header, Writer};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::machine;
+use crate::root::Root;
+
+/// Most processes of a sample; the format has room for four files of each.
+pub const PROCESSES_MAX: usize = 4096;
+/// Largest file that is taken. `/proc/interrupts` of 512 CPUs is about 3 MiB.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Largest table of sockets that is looked through: 150 bytes each, of 400,000.
+const SOCKETS_BYTES_MAX: u64 = 64 << 20;
+/// Time between tables of sockets, less half a second, for samples are never quite on time: the
+/// kernel walks all its hash buckets for one, 5 ms of CPU on a machine with 24 GiB, which is more
+/// than for all else.
+const SOCKETS_EVERY_NS: u64 = 9_500_000_000;
+/// How many kinds of unreadable files are remembered.
+const UNREADABLE_MAX: usize = 200;
+
+/// What is taken beyond the usual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Arguments of processes (`/proc/PID/cmdline`) and of the kernel (`/proc/cmdline`).
+    pub arguments: bool,
+    /// Most processes, at most [`PROCESSES_MAX`].
+    pub processes_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { arguments: false, processes_max: PROCESSES_MAX }
+    }
+}
+
+/// A kind of file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What the system said.
+    pub why: String,
+    /// How often.
+    pub times: u64,
+}
+
+/// Takes samples.
+#[derive(Debug)]
+pub struct Sampler {
+    root: Root,
+    options: Options,
+    settings: Vec<String>,
+    unreadable: BTreeMap<String, Unreadable>,
+    processes_left_out: usize,
+    cgroups_left_out: usize,
+    buffer: Vec<u8>,
+    /// On the monotonic clock.
+    sockets_due_ns: u64,
+}
+
+impl Sampler {
+    /// Looks for the settings that this kernel has.
+    #[must_use]
+    pub fn new(root: &Root, options: Options) -> Self {
+        let processes_max = options.processes_max.min(PROCESSES_MAX);
+        Self {
+            root: root.clone(),
+            options: Options { processes_max, ..options },
+            settings: list::settings(root),
+            unreadable: BTreeMap::new(),
+            processes_left_out: 0,
+            cgroups_left_out: 0,
+            buffer: Vec::new(),
+            sockets_due_ns: 0,
+        }
+    }
+
+    /// Takes one sample: its text.
+    pub fn sample(&mut self) -> Vec<u8> {
+        let header = header(&self.root);
+        let mut out = Writer::default();
+        for path in list::FILES {
+            self.take(&mut out, path, path);
+        }
+        if header.monotonic_ns >= self.sockets_due_ns {
+            self.sockets_due_ns = header.monotonic_ns.saturating_add(SOCKETS_EVERY_NS);
+            for path in list::SOCKETS {
+                self.take_sockets(&mut out, path);
+            }
+        }
+        if self.options.arguments {
+            self.take(&mut out, "/proc/cmdline", "/proc/cmdline");
+        }
+        for path in std::mem::take(&mut self.settings) {
+            self.take_if_there(&mut out, &path);
+            self.settings.push(path);
+        }
+        // An interface that is down, or is none of hardware, has no speed.
+        for path in list::interfaces(&self.root) {
+            self.take_if_there(&mut out, &path);
+        }
+        let cgroups = list::cgroups(&self.root);
+        self.cgroups_left_out = self.cgroups_left_out.max(cgroups.left_out);
+        for path in cgroups.files {
+            self.take_if_there(&mut out, &path);
+        }
+        self.processes(&mut out);
+        out.finish(&header)
+    }
+
+    /// What could not be read so far, by path; for processes as `/proc/PID/...`.
+    #[must_use]
+    pub const fn unreadable(&self) -> &BTreeMap<String, Unreadable> {
+        &self.unreadable
+    }
+
+    /// Most processes that a sample had to leave out.
+    #[must_use]
+    pub const fn processes_left_out(&self) -> usize {
+        self.processes_left_out
+    }
+
+    /// Most cgroups that a sample had to leave out.
+    #[must_use]
+    pub const fn cgroups_left_out(&self) -> usize {
+        self.cgroups_left_out
+    }
+
+    fn processes(&mut self, out: &mut Writer) {
+        let mut pids = match list::processes(&self.root) {
+            Ok(pids) => pids,
+            Err(error) => return self.note("/proc", &error),
+        };
+        // The oldest first: the same ones in every sample, so that there are rates.
+        let left_out = pids.len().saturating_sub(self.options.processes_max);
+        self.processes_left_out = self.processes_left_out.max(left_out);
+        pids.truncate(self.options.processes_max);
+        for pid in pids {
+            if !self.take(out, &format!("/proc/{pid}/stat"), "/proc/PID/stat") {
+                continue;
+            }
+            // The kernel's threads have no memory, arguments or disk counts of their own.
+            if pid_stat::parse(&self.buffer).is_ok_and(|stat| stat.is_kernel_thread()) {
+                continue;
+            }
+            self.take(out, &format!("/proc/{pid}/status"), "/proc/PID/status");
+            self.take(out, &format!("/proc/{pid}/io"), "/proc/PID/io");
+            if self.options.arguments {
+                self.take(out, &format!("/proc/{pid}/cmdline"), "/proc/PID/cmdline");
+            }
+        }
+    }
+
+    /// Takes a file; `kind` is what it is called when it cannot be read.
+    fn take(&mut self, out: &mut Writer, path: &str, kind: &str) -> bool {
+        match self.read(path, FILE_BYTES_MAX) {
+            Ok(()) => out.file(path, &self.buffer),
+            Err(error) => {
+                self.note(kind, &error);
+                false
+            }
+        }
+    }
+
+    fn take_if_there(&mut self, out: &mut Writer, path: &str) {
+        if self.read(path, FILE_BYTES_MAX).is_ok() {
+            out.file(path, &self.buffer);
+        }
+    }
+
+    /// Only the rows that say something: an idle connection's does not, and there may be 100,000.
+    fn take_sockets(&mut self, out: &mut Writer, path: &str) {
+        match self.read(path, SOCKETS_BYTES_MAX) {
+            Ok(()) => {
+                let text = String::from_utf8_lossy(&self.buffer);
+                let rows = text.split_inclusive('\n').filter(|row| tcp_table::worth_keeping(row));
+                let rows: String = rows.collect();
+                out.file(path, rows.as_bytes());
+            }
+            Err(error) => self.note(path, &error),
+        }
+    }
+
+    fn read(&mut self, path: &str, most: u64) -> io::Result<()> {
+        self.buffer.clear();
+        fs::File::open(self.root.path(path))?.take(most + 1).read_to_end(&mut self.buffer)?;
+        if self.buffer.len() as u64 > most {
+            let text = format!("larger than {} MiB", most >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, kind: &str, error: &io::Error) {
+        let of_process = kind.starts_with("/proc/PID/");
+        // A process that ended meanwhile is nothing to tell: ENOENT, or ESRCH of an open file.
+        let ended = error.kind() == io::ErrorKind::NotFound
+            || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+        if of_process && ended {
+            return;
+        }
+        if self.unreadable.len() < UNREADABLE_MAX || self.unreadable.contains_key(kind) {
+            let why = error.to_string();
+            let fresh = Unreadable { why, times: 0 };
+            self.unreadable.entry(kind.to_owned()).or_insert(fresh).times += 1;
+        }
+    }
+}
+
+fn header(root: &Root) -> Header {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    let clock = clock_gettime(ClockId::Monotonic);
+    let (seconds, rest) = (u64::try_from(clock.tv_sec), u64::try_from(clock.tv_nsec));
+    let monotonic_ns = seconds.unwrap_or(0).saturating_mul(1_000_000_000) + rest.unwrap_or(0);
+    let name = root.read_line("proc/sys/kernel/hostname").ok();
+    Header {
+        at_ms,
+        utc_offset_s: hugewise_sys::localtime::utc_offset_s(at_ms.div_euclid(1000)),
+        monotonic_ns,
+        host: name.filter(|name| !name.is_empty()),
+        boot: machine::boot_id(root),
+        ticks_per_s: Some(rustix::param::clock_ticks_per_second()),
+        page_bytes: Some(rustix::param::page_size() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests;
