@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Revert(RevertArgs),
     /// Run the decisions of a recording again and compare
     Replay(ReplayArgs),
-    /// Why a machine burns CPU in the kernel, waits or stalls: from recordings of many tools
+    /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
@@ -213,13 +213,16 @@ pub(crate) struct ReplayArgs {
 #[command(after_help = "Understands sar (text of any locale, binary files through an installed \
 sadf), sadf -j, atop -P and -J, top, vmstat, mpstat, iostat, pidstat, iotop, iftop, netstat, ss, \
 free, perf report, /proc/meminfo, vmstat, interrupts, softirqs, buddyinfo, THP settings, Java GC \
-logs: also several in one file, pasted. Files of several machines are compared.\n\n\
+logs, and directories of 'hugewise capture': also several in one file, pasted. Files of several machines are compared.\n\n\
 Exit codes: 0 nothing found, 3 warnings, 4 critical findings, 5 nothing found but data is \
 missing, 1 unreadable input.")]
 pub(crate) struct DiagnoseArgs {
-    /// Recordings, '-' for standard input
-    #[arg(value_name = "FILE", required_unless_present = "explain")]
+    /// Recordings, '-' for standard input (default: watch this machine)
+    #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// How long this machine is watched, without FILE
+    #[arg(long, default_value = "10s", value_name = "TIME", conflicts_with = "files")]
+    pub(crate) r#for: String,
     /// Explain one question of the tree, e.g. kernel.reclaim, or all that begin so
     #[arg(long, value_name = "NODE")]
     pub(crate) explain: Option<String>,

@@ -21,6 +21,7 @@ const TESTS: &[(&str, Test)] = &[
     ("thresholds_are_set_by_name", thresholds_are_set_by_name),
     ("questions_are_explained", questions_are_explained),
     ("a_binary_file_of_sysstat_is_read_through_sadf", a_binary_file_is_read_through_sadf),
+    ("this_machine_is_watched", this_machine_is_watched),
     ("hostile_names_stay_harmless", hostile_names_stay_harmless),
 ];
 
@@ -161,7 +162,7 @@ fn bad_input_says_what_it_is() -> Result<Completion, Failed> {
     assert!(text(&done.stderr).contains("cannot open '/nonexistent/file'"));
     let done = ends_with(&["/"], 1)?;
     assert!(text(&done.stderr).contains("'/'"), "{}", text(&done.stderr));
-    ends_with(&[], 2)?;
+    ends_with(&["--for", "soon"], 2)?;
     Ok(Completion::Completed)
 }
 
@@ -214,6 +215,21 @@ fn a_binary_file_is_read_through_sadf() -> Result<Completion, Failed> {
     }
     let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
     assert_eq!(json["findings"][0]["cause"].as_str(), Some("allocation_churn"), "{said}");
+    Ok(Completion::Completed)
+}
+
+fn this_machine_is_watched() -> Result<Completion, Failed> {
+    let done = hugewise(&["--for", "2s", "--json"])?;
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+    // Whatever else runs here: what every Linux tells is answered one way or the other.
+    let tree = json["hosts"][0]["tree"].as_array().ok_or("questions")?;
+    for id in ["cpu", "cpu.kernel", "cpu.steal", "network.listen", "memory.page_tables"] {
+        let asked = tree.iter().find(|asked| asked["id"] == id).ok_or(id)?;
+        let verdict = asked["answer"]["verdict"].as_str().unwrap_or("not asked");
+        // Only a no of the CPU as a whole leaves the questions below it out.
+        let fine = matches!(verdict, "yes" | "no") || (id != "cpu" && verdict == "not asked");
+        assert!(fine, "{id}: {verdict}");
+    }
     Ok(Completion::Completed)
 }
 

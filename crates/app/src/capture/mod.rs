@@ -5,7 +5,6 @@
 //! `hugewise_core::recording::readers::capture::Capture`, sample by sample.
 
 mod manifest;
-#[cfg_attr(not(test), expect(dead_code, reason = "captures are read by the diagnosis only"))]
 pub(crate) mod read;
 mod write;
 
@@ -40,7 +39,6 @@ pub(crate) struct Stop(Option<Receiver<()>>);
 
 impl Stop {
     /// Nothing does: signals do what they always do.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for a diagnosis of the live machine"))]
     pub(crate) const fn never() -> Self {
         Self(None)
     }

@@ -1,23 +1,16 @@
 //! `hugewise diagnose`.
 
+mod input;
+
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::view::paint::Paint;
 use crate::view::{diagnosis, rules};
 use anyhow::Context;
 use hugewise_core::diagnose::{Diagnosis, Severity, Thresholds, diagnose};
-use hugewise_core::recording::{Builder, Foreign, Recording};
-use hugewise_linux::foreign::{Converter, Tool};
-use std::io::{IsTerminal, Read};
-use std::path::Path;
-
-/// Largest input that is read: a month of `sar` text at one minute on 64 CPUs.
-const INPUT_BYTES_MAX: u64 = 1 << 30;
-
-/// What every input should have been.
-const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
-pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java GC log \
-('hugewise diagnose --help')";
+use hugewise_linux::root::Root;
+use std::io::IsTerminal;
+use std::time::Duration;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
@@ -36,7 +29,12 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
             return Ok(exit::OK);
         }
     }
-    let recording = read(&args.files)?;
+    let recording = if args.files.is_empty() {
+        let length = super::manage::duration(&args.r#for)?;
+        input::watch(&Root::at(&global.root), Duration::from_nanos(length.0))?
+    } else {
+        input::read(&args.files)?
+    };
     let found = diagnose(&recording, &thresholds);
     if let Some(path) = &args.report {
         let page = crate::report::diagnosis::page(&recording, &found)?;
@@ -72,83 +70,4 @@ fn code(found: &Diagnosis) -> u8 {
         Some(Severity::Note) | None if partial(found) => exit::PARTIAL,
         Some(Severity::Note) | None => exit::OK,
     }
-}
-
-fn read(files: &[std::path::PathBuf]) -> anyhow::Result<Recording> {
-    let mut builder = Builder::new();
-    for file in files {
-        let name =
-            if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-        let bytes = bytes_of(file)?;
-        match builder.read(&name, &bytes) {
-            Err(Foreign::SysstatBinary) => converted(&mut builder, Tool::Sadf, file, &name)?,
-            Err(Foreign::AtopBinary) => converted(&mut builder, Tool::Atop, file, &name)?,
-            other => other.map_err(|foreign| refuse(&name, foreign))?,
-        }
-        if !builder.understood() {
-            return Err(coded(
-                exit::ERROR,
-                format!("'{name}': nothing in it was recognised; {WANTED}"),
-            ));
-        }
-    }
-    Ok(builder.finish())
-}
-
-/// Reads a binary recording through the tool that wrote it.
-fn converted(builder: &mut Builder, tool: Tool, file: &Path, name: &str) -> anyhow::Result<()> {
-    let program = tool.program();
-    if file == Path::new("-") {
-        let text = format!("a binary recording of {program} cannot be read from standard input");
-        return Err(coded(exit::ERROR, format!("{text}: give the file")));
-    }
-    let text = Converter::live().convert(tool, file);
-    let text = text.map_err(|error| coded(exit::ERROR, format!("'{name}': {error}")))?;
-    builder.read(name, &text.bytes).map_err(|foreign| refuse(name, foreign))?;
-    if let Some(complaint) = text.complaint {
-        builder.input_problem(format!("{program} says: {complaint}"));
-    }
-    Ok(())
-}
-
-fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let all = if file == Path::new("-") {
-        std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
-    } else {
-        let open = std::fs::File::open(file)
-            .with_context(|| format!("cannot open '{}'", file.display()))?;
-        open.take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
-    };
-    all.with_context(|| format!("cannot read '{}'", file.display()))?;
-    anyhow::ensure!(
-        bytes.len() as u64 <= INPUT_BYTES_MAX,
-        "'{}' is larger than {} MiB: give a part of it",
-        file.display(),
-        INPUT_BYTES_MAX >> 20
-    );
-    Ok(bytes)
-}
-
-/// What the input is, what was wanted, and how to get there.
-fn refuse(name: &str, foreign: Foreign) -> anyhow::Error {
-    let text = match foreign {
-        Foreign::Empty => format!("'{name}' is empty; {WANTED}"),
-        Foreign::SysstatBinary => format!(
-            "'{name}' is a binary file of sysstat and no sadf is installed here: install sysstat, \
-             or run 'sadf -j {name} -- -A' where it was recorded"
-        ),
-        Foreign::AtopBinary => format!(
-            "'{name}' is a raw log of atop, which only atop of its own version reads: run 'atop \
-             -r {name} -P ALL' there"
-        ),
-        Foreign::Compressed(with) => {
-            format!("'{name}' is compressed with {with}: decompress it first; {WANTED}")
-        }
-        Foreign::Archive(with) => {
-            format!("'{name}' is a {with} archive: unpack it and give the files; {WANTED}")
-        }
-        Foreign::Binary(what) => format!("'{name}' is {what}; {WANTED}"),
-    };
-    coded(exit::ERROR, text)
 }

@@ -1,0 +1,141 @@
+//! What `diagnose` reads: files of many tools, captures, the live machine.
+
+use crate::capture::{Plan, Stop, live, read};
+use crate::exit::{self, coded};
+use anyhow::Context;
+use hugewise_core::recording::readers::capture::Capture;
+use hugewise_core::recording::{Builder, Foreign, Recording};
+use hugewise_linux::capture::{Options, PROCESSES_MAX};
+use hugewise_linux::foreign::{Converter, Tool};
+use hugewise_linux::root::Root;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Largest input that is read: a month of `sar` text at one minute on 64 CPUs.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
+
+/// What every input should have been.
+const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
+pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java GC log \
+('hugewise diagnose --help')";
+
+/// Everything that was named, as one recording.
+pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
+    let mut builder = Builder::new();
+    for file in files {
+        let name =
+            if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+        if read::is_capture(file) {
+            captured(&mut builder, file, &name)?;
+            continue;
+        }
+        let bytes = bytes_of(file)?;
+        match builder.read(&name, &bytes) {
+            Err(Foreign::SysstatBinary) => converted(&mut builder, Tool::Sadf, file, &name)?,
+            Err(Foreign::AtopBinary) => converted(&mut builder, Tool::Atop, file, &name)?,
+            other => other.map_err(|foreign| refuse(&name, foreign))?,
+        }
+        if !builder.understood() {
+            return Err(coded(
+                exit::ERROR,
+                format!("'{name}': nothing in it was recognised; {WANTED}"),
+            ));
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// Reads what `hugewise capture` wrote: a directory, or one of its files.
+fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()> {
+    let mut capture = Capture::new(name);
+    let opened = read::open(path, |text| capture.take(text, builder))?;
+    capture.end(builder);
+    for problem in opened.problems {
+        builder.input_problem(problem);
+    }
+    anyhow::ensure!(opened.samples > 0, "'{name}' holds no sample of a capture; {WANTED}");
+    Ok(())
+}
+
+/// Watches the machine below `root` for a while.
+pub(super) fn watch(root: &Root, length: Duration) -> anyhow::Result<Recording> {
+    let every = Duration::from_secs(1);
+    let options = Options { arguments: false, processes_max: PROCESSES_MAX };
+    let plan = Plan { every, length: length.max(every), options };
+    let progress = std::io::stderr().is_terminal();
+    let (mut builder, mut samples) = (Builder::new(), 0_u64);
+    let mut capture = Capture::new("this machine");
+    let (_, result) = live(root, &plan, &Stop::never(), |text| {
+        capture.take(text, &mut builder);
+        samples += 1;
+        if progress {
+            eprint!("\r\x1b[Kwatching this machine: {} of {} s", samples - 1, length.as_secs());
+        }
+        Ok(())
+    });
+    if progress {
+        eprint!("\r\x1b[K");
+    }
+    result?;
+    capture.end(&mut builder);
+    Ok(builder.finish())
+}
+
+/// Reads a binary recording through the tool that wrote it.
+fn converted(builder: &mut Builder, tool: Tool, file: &Path, name: &str) -> anyhow::Result<()> {
+    let program = tool.program();
+    if file == Path::new("-") {
+        let text = format!("a binary recording of {program} cannot be read from standard input");
+        return Err(coded(exit::ERROR, format!("{text}: give the file")));
+    }
+    let text = Converter::live().convert(tool, file);
+    let text = text.map_err(|error| coded(exit::ERROR, format!("'{name}': {error}")))?;
+    builder.read(name, &text.bytes).map_err(|foreign| refuse(name, foreign))?;
+    if let Some(complaint) = text.complaint {
+        builder.input_problem(format!("{program} says: {complaint}"));
+    }
+    Ok(())
+}
+
+fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let all = if file == Path::new("-") {
+        std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
+    } else {
+        let open = std::fs::File::open(file)
+            .with_context(|| format!("cannot open '{}'", file.display()))?;
+        open.take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
+    };
+    all.with_context(|| format!("cannot read '{}'", file.display()))?;
+    anyhow::ensure!(
+        bytes.len() as u64 <= INPUT_BYTES_MAX,
+        "'{}' is larger than {} MiB: give a part of it",
+        file.display(),
+        INPUT_BYTES_MAX >> 20
+    );
+    Ok(bytes)
+}
+
+/// What the input is, what was wanted, and how to get there.
+fn refuse(name: &str, foreign: Foreign) -> anyhow::Error {
+    let text = match foreign {
+        Foreign::Empty => format!("'{name}' is empty; {WANTED}"),
+        Foreign::SysstatBinary => format!(
+            "'{name}' is a binary file of sysstat and no sadf is installed here: install sysstat, \
+             or run 'sadf -j {name} -- -A' where it was recorded"
+        ),
+        Foreign::AtopBinary => format!(
+            "'{name}' is a raw log of atop, which only atop of its own version reads: run 'atop \
+             -r {name} -P ALL' there"
+        ),
+        Foreign::Compressed(with) => {
+            format!("'{name}' is compressed with {with}: decompress it first; {WANTED}")
+        }
+        Foreign::Archive(with) => {
+            format!("'{name}' is a {with} archive: unpack it and give the files; {WANTED}")
+        }
+        Foreign::Binary(what) => format!("'{name}' is {what}; {WANTED}"),
+    };
+    coded(exit::ERROR, text)
+}
