@@ -1,6 +1,6 @@
 //! The report of a diagnosis: the verdict first, then each finding with what it rests on.
 
-use super::question_list::{badge, push as push_tree};
+use super::question_list::{badge, push_all};
 use super::svg::escape;
 use super::{evidence_plots, push_json};
 use crate::view::diagnosis::{nothing_seen, span};
@@ -54,9 +54,7 @@ pub(crate) fn page(
     if !found.hosts.is_empty() {
         out.push_str("<h2>Questions</h2>\n");
     }
-    for host in &found.hosts {
-        push_tree(&mut out, host, &found.findings, found.hosts.len() == 1);
-    }
+    push_all(&mut out, found);
     out.push_str(
         "<h2>Raw data</h2>\n<p>The whole diagnosis stands in this file as JSON, in the element \
          with the id <code>data</code>; <code>hugewise diagnose --json</code> prints the same.</p>\

@@ -3,7 +3,7 @@
 use super::svg::escape;
 use crate::view::diagnosis::word;
 use crate::view::text::printable;
-use hugewise_core::diagnose::{Asked, Examined, Finding, Verdict};
+use hugewise_core::diagnose::{Asked, Diagnosis, Examined, Finding, Verdict};
 use std::fmt::Write;
 
 /// An answer as a badge that says it in a word.
@@ -28,16 +28,26 @@ fn push_question(out: &mut String, asked: &Asked, taken: bool) {
     }
 }
 
-/// The whole tree of one machine. `open`: shown at once.
-pub(super) fn push(out: &mut String, host: &Examined, findings: &[Finding], open: bool) {
+/// The whole trees of all machines. One that is the only one with an answer is open.
+pub(super) fn push_all(out: &mut String, found: &Diagnosis) {
+    let answered = |host: &&Examined| {
+        host.tree.iter().any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
+    };
+    let alone = found.hosts.iter().filter(answered).count() == 1;
+    for host in &found.hosts {
+        let name = host.host.as_deref().map(|name| escape(&printable(name)));
+        let name = name.unwrap_or_else(|| "a machine without a name".to_owned());
+        let name = if found.hosts.len() > 1 { format!(" about {name}") } else { String::new() };
+        push(out, host, &found.findings, &name, alone && answered(&host));
+    }
+}
+
+fn push(out: &mut String, host: &Examined, findings: &[Finding], name: &str, open: bool) {
     let own = findings.iter().filter(|finding| finding.host == host.host);
     let path: Vec<&str> = own.flat_map(|f| &f.chain).map(|step| step.node).collect();
-    let name = host.host.as_deref().map_or_else(String::new, |name| {
-        format!(" of <span class=\"name\">{}</span>", escape(&printable(name)))
-    });
     let count = |verdict| host.tree.iter().filter(|asked| asked.is(verdict)).count();
     let unasked = host.tree.iter().filter(|asked| asked.answer.is_none()).count();
-    let _ = writeln!(
+    let _ = write!(
         out,
         "<details class=\"tree\"{}><summary>All questions{name}: {} yes, {} no, {} unknown, \
          {unasked} not asked</summary>",

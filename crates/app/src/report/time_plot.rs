@@ -1,22 +1,28 @@
 //! Values over time, as a picture: where they stood out is shaded, and the peaks have their value.
 
 use super::svg::{Anchor, Scale, Svg, ticks};
-use hugewise_core::diagnose::{Interval, spacing_s, written};
+use hugewise_core::diagnose::{Interval, episodes, spacing_s, written};
 use hugewise_core::recording::{Clock, Point, Stamp, Unit};
 
-/// Size of every plot: narrow, so that its texts stay readable on a telephone.
-const SIZE: (f64, f64) = (420.0, 250.0);
+/// Width of every plot: narrow, so that its texts stay readable on a telephone.
+const WIDTH: f64 = 420.0;
 /// Corners of the plot proper.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 402.0;
 const TOP: f64 = 38.0;
 const BOTTOM: f64 = 204.0;
+/// Room below the plot proper for the times, and for the dates below them.
+const FOOT: f64 = 24.0;
+const DATES: f64 = 19.0;
 /// Most points of a curve: more than a screen has columns for it.
 const POINTS_MAX: usize = 600;
 /// Distance of samples, in usual ones, from which on something is missing between them.
 const GAP: f64 = 2.5;
 /// Most peaks with a value.
-const PEAKS_MAX: usize = 4;
+const PEAKS_MAX: usize = 6;
+/// Half the width of a letter of their values, and the height of a line.
+const LETTER_HALF: f64 = 4.6;
+const LINE: f64 = 17.0;
 const DAY_S: i64 = 86_400;
 
 /// One curve.
@@ -145,12 +151,12 @@ fn time_axis(svg: &mut Svg, clock: Clock, (from, to): (i64, i64)) -> Scale {
         let (x, stamp) = (scale.at(at as f64), Stamp(at));
         svg.line("grid", (x, BOTTOM), (x, BOTTOM + 5.0));
         let anchor = if x > RIGHT - 14.0 { Anchor::End } else { Anchor::Middle };
-        let x = if x > RIGHT - 14.0 { SIZE.0 - 2.0 } else { x };
+        let x = if x > RIGHT - 14.0 { WIDTH - 2.0 } else { x };
         let text = stamp.clock();
         let text = if step < 60 { &text } else { text.get(..5).unwrap_or(&text) };
         svg.text("tick", (x, BOTTOM + 19.0), anchor, text);
         if days && last != Some(stamp.day()) {
-            svg.text("tick", (x, BOTTOM + 35.0), anchor, &day(stamp, last.is_none()));
+            svg.text("tick", (x, BOTTOM + 38.0), anchor, &day(stamp, last.is_none()));
             last = Some(stamp.day());
         }
     }
@@ -165,14 +171,17 @@ fn time_axis(svg: &mut Svg, clock: Clock, (from, to): (i64, i64)) -> Scale {
     scale
 }
 
+fn stamped(points: &[(i64, f64)]) -> Vec<Point> {
+    let stamped = |(at, value): &(i64, f64)| Point { at: Some(Stamp(*at)), value: *value };
+    points.iter().map(stamped).collect()
+}
+
 /// A kept value with the number of its stretch: a gap lies between stretches.
 type Kept = ((i64, f64), usize);
 
 /// The curve's points, at most [`POINTS_MAX`]: of each bucket the lowest and the highest.
 fn thinned(points: &[(i64, f64)]) -> Vec<Kept> {
-    let stamps: Vec<Point> =
-        points.iter().map(|(at, value)| Point { at: Some(Stamp(*at)), value: *value }).collect();
-    let gap = spacing_s(&stamps).map_or(f64::INFINITY, |usual| usual as f64 * GAP);
+    let gap = spacing_s(&stamped(points)).map_or(f64::INFINITY, |usual| usual as f64 * GAP);
     let mut stretch = 0;
     let mut all: Vec<Kept> = Vec::with_capacity(points.len());
     for point in points {
@@ -211,7 +220,8 @@ fn push_curve(svg: &mut Svg, index: usize, curve: &Curve, x: Scale, y: Scale) {
     }
 }
 
-/// The value that matters most in each shaded stretch, else in all; the most extreme first.
+/// The value that matters most in each shaded stretch, in each stretch beyond the limit, and in
+/// all; the most extreme first.
 fn peaks(plot: &TimePlot<'_>) -> Vec<(i64, f64)> {
     let all = || plot.curves.iter().flat_map(|curve| curve.points.iter().copied());
     let key = |value: f64| if plot.low { -value } else { value };
@@ -221,27 +231,42 @@ fn peaks(plot: &TimePlot<'_>) -> Vec<(i64, f64)> {
             .reduce(|a, b| if key(b.1) > key(a.1) { b } else { a })
     };
     let mut found: Vec<(i64, f64)> = plot.shaded.iter().filter_map(best).collect();
-    if found.is_empty() {
-        found.extend(best(&Interval::ALWAYS));
+    found.extend(best(&Interval::ALWAYS));
+    if let Some(limit) = plot.limit {
+        for curve in &plot.curves {
+            let beyond = episodes(&stamped(&curve.points), limit, limit);
+            let tops = beyond.iter().map(|episode| episode.peak);
+            found.extend(tops.filter_map(|peak| Some((peak.at?.0, peak.value))));
+        }
     }
-    found.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)));
+    found.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
+    found.dedup();
     found
 }
 
 fn push_peaks(svg: &mut Svg, plot: &TimePlot<'_>, x: Scale, y: Scale) {
-    let mut placed: Vec<(f64, f64)> = Vec::new();
+    // The middles of the texts so far, with half their widths.
+    let mut placed: Vec<(f64, f64, f64)> = Vec::new();
     for (at, value) in peaks(plot) {
         let text = written(plot.unit, value);
         let (px, py) = (x.at(at as f64), y.at(value.max(0.0)));
-        // Where the text's middle comes to stand: 8 units a letter, inside the picture.
-        let half = text.chars().count() as f64 * 4.0;
-        let middle = px.clamp(LEFT + half, (SIZE.0 - 2.0 - half).max(LEFT + half));
-        let base = if plot.low && py + 18.0 < BOTTOM { py + 18.0 } else { py - 8.0 };
-        let free = |(ox, oy): &(f64, f64)| (ox - middle).abs() > 74.0 || (oy - base).abs() > 16.0;
-        if placed.len() < PEAKS_MAX && placed.iter().all(free) {
-            svg.dot("peak", (px, py), 3.4);
-            svg.text("value halo", (middle, base), Anchor::Middle, &text);
-            placed.push((middle, base));
+        let half = text.chars().count() as f64 * LETTER_HALF;
+        let middle = px.clamp(LEFT + half, (WIDTH - 2.0 - half).max(LEFT + half));
+        let free = |base: &f64| {
+            let beside = |(x, y, wide): &(f64, f64, f64)| {
+                (x - middle).abs() >= wide + half || (y - base).abs() >= LINE
+            };
+            *base > LINE && *base < BOTTOM - 2.0 && placed.iter().all(beside)
+        };
+        let (above, below) = (py - 8.0, py + LINE + 3.0);
+        let rows =
+            if plot.low { [below, above, above - LINE] } else { [above, above - LINE, below] };
+        let Some(base) = rows.into_iter().find(free) else { continue };
+        svg.dot("peak", (px, py), 3.0);
+        svg.text("value halo", (middle, base), Anchor::Middle, &text);
+        placed.push((middle, base, half));
+        if placed.len() == PEAKS_MAX {
+            break;
         }
     }
 }
@@ -275,7 +300,9 @@ pub(super) fn draw(plot: &TimePlot<'_>) -> Option<String> {
     let max = points().map(|point| point.1).fold(0.0, f64::max);
     // A limit far above everything would press the curves to the floor.
     let limit = plot.limit.filter(|limit| *limit <= max * 2.0);
-    let mut svg = Svg::new(&plot.id, SIZE, &plot.title, &description(plot, (from, to)));
+    let foot = if Stamp(from).day() == Stamp(to).day() { FOOT } else { FOOT + DATES };
+    let size = (WIDTH, BOTTOM + foot);
+    let mut svg = Svg::new(&plot.id, size, &plot.title, &description(plot, (from, to)));
     let x = Scale::linear((from as f64, to as f64), (LEFT, RIGHT));
     for interval in plot.shaded.iter().filter(|interval| **interval != Interval::ALWAYS) {
         let start = interval.from.map_or(from, |stamp| stamp.0).clamp(from, to);
