@@ -6,8 +6,8 @@ use super::{evidence_plots, push_json};
 use crate::view::diagnosis::{nothing_seen, span};
 use crate::view::text::printable;
 use hugewise_core::diagnose::{
-    Diagnosis, Evidence, Finding, Ground, Interval, Look, Severity, Step, Thresholds, Unseen,
-    Verdict,
+    Diagnosis, Evidence, Finding, Ground, Interval, Look, Missing, Severity, Step, Thresholds,
+    Unseen, Verdict,
 };
 use hugewise_core::recording::{Recording, Source};
 use std::fmt::Write;
@@ -111,11 +111,12 @@ fn push_verdict(out: &mut String, found: &Diagnosis, headline: &str) {
     if found.findings.is_empty() {
         let asked = || found.hosts.iter().flat_map(|host| &host.tree);
         let count = |verdict| asked().filter(|asked| asked.is(verdict)).count();
+        let answered = count(Verdict::Yes) + count(Verdict::No);
+        let were = if answered == 1 { "question was" } else { "questions were" };
         let _ = writeln!(
             out,
-            "<p>{} questions were answered and none names a cause; {} could not be answered from \
+            "<p>{answered} {were} answered and none names a cause; {} could not be answered from \
              these sources.</p>",
-            count(Verdict::Yes) + count(Verdict::No),
             count(Verdict::Unknown)
         );
     }
@@ -294,25 +295,33 @@ fn push_command(out: &mut String, command: &str) {
     );
 }
 
-fn push_unseen(out: &mut String, unseen: &Unseen) {
-    let blind = times(&unseen.blind);
-    let blind = blind.map_or_else(String::new, |times| format!(" (none for {times})"));
-    let _ = writeln!(out, "<li>{}{blind}", escape(unseen.missing.what));
-    push_command(out, unseen.missing.command);
-    out.push_str("</li>\n");
+fn push_missing(out: &mut String, missing: &[Unseen]) {
+    if !missing.is_empty() {
+        let lacking: Vec<(Missing, &[Interval])> =
+            missing.iter().map(|unseen| (unseen.missing, unseen.blind.as_slice())).collect();
+        out.push_str("<h3>Not observed</h3>\n");
+        push_lacking(out, &lacking);
+    }
 }
 
-fn push_missing(out: &mut String, missing: &[Unseen]) {
-    if missing.is_empty() {
-        return;
-    }
-    out.push_str("<h3>Not observed</h3>\n<ul>\n");
-    missing.iter().take(MISSING_MAX).for_each(|unseen| push_unseen(out, unseen));
-    out.push_str("</ul>\n");
-    if let Some(more) = missing.get(MISSING_MAX..).filter(|more| !more.is_empty()) {
-        let _ = writeln!(out, "<details><summary>and {} more</summary>\n<ul>", more.len());
-        more.iter().for_each(|unseen| push_unseen(out, unseen));
-        out.push_str("</ul>\n</details>\n");
+/// What is missing, for which times, and the command that records it; the first few at once.
+fn push_lacking(out: &mut String, all: &[(Missing, &[Interval])]) {
+    let push_some = |out: &mut String, some: &[(Missing, &[Interval])]| {
+        out.push_str("<ul>\n");
+        for (missing, blind) in some {
+            let blind = times(blind).map(|times| format!(" (none for {times})"));
+            let _ = writeln!(out, "<li>{}{}", escape(missing.what), blind.unwrap_or_default());
+            push_command(out, missing.command);
+            out.push_str("</li>\n");
+        }
+        out.push_str("</ul>\n");
+    };
+    let (first, rest) = all.split_at(all.len().min(MISSING_MAX));
+    push_some(out, first);
+    if !rest.is_empty() {
+        let _ = writeln!(out, "<details><summary>and {} more</summary>", rest.len());
+        push_some(out, rest);
+        out.push_str("</details>\n");
     }
 }
 
@@ -333,15 +342,17 @@ fn push_remedies(out: &mut String, finding: &Finding) {
 /// Without a finding: what would answer the questions left open.
 fn push_more(out: &mut String, found: &Diagnosis) {
     let asked = found.hosts.iter().flat_map(|host| &host.tree);
-    let mut commands: Vec<&str> = Vec::new();
+    let mut all: Vec<Missing> = Vec::new();
     for missing in asked.flat_map(|asked| &asked.answer).flat_map(|answer| &answer.missing) {
-        if !commands.contains(&missing.command) {
-            commands.push(missing.command);
+        if all.iter().all(|known| known.command != missing.command) {
+            all.push(*missing);
         }
     }
-    if !commands.is_empty() {
+    if !all.is_empty() {
+        let lacking: Vec<(Missing, &[Interval])> =
+            all.into_iter().map(|missing| (missing, &[][..])).collect();
         out.push_str("<h2>To see more</h2>\n");
-        commands.iter().for_each(|command| push_command(out, command));
+        push_lacking(out, &lacking);
     }
 }
 

@@ -78,13 +78,12 @@ fn values_over_time_are_drawn_and_a_single_look_is_not() {
     let page = page_of(&[("fork.sar", FORK)]);
     assert!(page.contains("role=\"img\"") && page.contains("id=\"plot-1-1-title\""));
     assert!(page.contains("(<code>kernel_high_percent</code>)"));
-    let single =
-        hostile("sda")
-            .lines()
-            .filter(|line| !line.starts_with("10:00:2"))
-            .fold(String::new(), |text, line| {
-                if line.starts_with("10:00:3") { text } else { text + line + "\n" }
-            });
+    let single = hostile("sda").lines().filter(|line| !line.starts_with("10:00:2")).fold(
+        String::new(),
+        |text, line| {
+            if line.starts_with("10:00:3") { text } else { text + line + "\n" }
+        },
+    );
     let page = page_of(&[("one.sar", &single)]);
     assert!(page.contains("class=\"finding") && !page.contains("role=\"img\""));
 }
