@@ -28,11 +28,8 @@ fn hostile(name: &str) -> String {
             "{time}        all      1.00      0.00      2.00     90.00      0.00      7.00\n"
         ));
     }
-    text.push_str(&format!(
-        "\n{}          DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     \
-         %util\n",
-        times[0]
-    ));
+    text.push_str(&format!("\n{} DEV tps rkB/s wkB/s dkB/s ", times[0]));
+    text.push_str("areq-sz aqu-sz await %util\n");
     for (index, time) in times[1..].iter().enumerate() {
         text.push_str(&format!(
             "{time} {name} 200.00 10.00 90000.00 0.00 450.00 2{index}.00 300.00 99.{index}0\n"

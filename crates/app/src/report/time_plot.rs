@@ -16,6 +16,8 @@ const FOOT: f64 = 24.0;
 const DATES: f64 = 19.0;
 /// Most points of a curve: more than a screen has columns for it.
 const POINTS_MAX: usize = 600;
+/// Points from which on a thinner line shows more.
+const DENSE: usize = 200;
 /// Distance of samples, in usual ones, from which on something is missing between them.
 const GAP: f64 = 2.5;
 /// Most peaks with a value.
@@ -154,9 +156,13 @@ fn time_axis(svg: &mut Svg, clock: Clock, (from, to): (i64, i64)) -> Scale {
         let x = if x > RIGHT - 14.0 { WIDTH - 2.0 } else { x };
         let text = stamp.clock();
         let text = if step < 60 { &text } else { text.get(..5).unwrap_or(&text) };
-        svg.text("tick", (x, BOTTOM + 19.0), anchor, text);
+        let mut row = BOTTOM + 19.0;
+        if step < DAY_S {
+            svg.text("tick", (x, row), anchor, text);
+            row += DATES;
+        }
         if days && last != Some(stamp.day()) {
-            svg.text("tick", (x, BOTTOM + 38.0), anchor, &day(stamp, last.is_none()));
+            svg.text("tick", (x, row), anchor, &day(stamp, last.is_none()));
             last = Some(stamp.day());
         }
     }
@@ -210,12 +216,13 @@ fn thinned(points: &[(i64, f64)]) -> Vec<Kept> {
 
 fn push_curve(svg: &mut Svg, index: usize, curve: &Curve, x: Scale, y: Scale) {
     let kept = thinned(&curve.points);
+    let thin = if kept.len() > DENSE { " thin" } else { "" };
     for stretch in kept.chunk_by(|a, b| a.1 == b.1) {
         let at = |kept: &Kept| (x.at(kept.0.0 as f64), y.at(kept.0.1.max(0.0)));
         let points: Vec<(f64, f64)> = stretch.iter().map(at).collect();
         match points.as_slice() {
             [one] => svg.dot(&format!("point c{index}"), *one, 2.2),
-            _ => svg.path(&format!("curve c{index}"), &points),
+            _ => svg.path(&format!("curve c{index}{thin}"), &points),
         }
     }
 }
