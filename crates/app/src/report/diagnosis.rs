@@ -57,8 +57,8 @@ pub(crate) fn page(
     push_all(&mut out, found);
     out.push_str(
         "<h2>Raw data</h2>\n<p>The whole diagnosis stands in this file as JSON, in the element \
-         with the id <code>data</code>; <code>hugewise diagnose --json</code> prints the same.</p>\
-         \n",
+         with the id <code>data</code>; <code>hugewise diagnose --json</code> prints it \
+         too.</p>\n",
     );
     push_json(&mut out, found)?;
     out.push_str("</main>\n</body>\n</html>\n");
