@@ -37,7 +37,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
     };
     let found = diagnose(&recording, &thresholds);
     if let Some(path) = &args.report {
-        let page = crate::report::diagnosis::page(&recording, &found)?;
+        let page = crate::report::diagnosis::page(&recording, &found, &thresholds)?;
         std::fs::write(path, page)
             .with_context(|| format!("cannot write the report '{}'", path.display()))?;
     }

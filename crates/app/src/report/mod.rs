@@ -1,8 +1,11 @@
 //! The HTML report: one file that needs nothing else, not even a network.
 
 pub(crate) mod diagnosis;
+mod evidence_plots;
 mod plots;
+mod question_list;
 mod svg;
+mod time_plot;
 
 use crate::trial::protocol::{BATCH, FREED_PIECE, Variant};
 use crate::trial::table::simulated;
@@ -210,15 +213,19 @@ fn push_environment(out: &mut String, trial: &Trial) {
     out.push_str("</table></div>\n<p>No setting of the machine was changed.</p>\n");
 }
 
-/// The raw data, for programs; `<` is written so that no text in it can end the element.
 fn push_data(out: &mut String, trial: &Trial) -> anyhow::Result<()> {
-    let data = serde_json::to_string(trial)?.replace('<', "\\u003c");
-    let _ = writeln!(
-        out,
+    out.push_str(
         "<h2>Raw data</h2>\n<p>Every run with its histograms (nanoseconds) stands in this file as \
          JSON, in the element with the id <code>data</code>; <code>hugewise try --json</code> \
-         prints the same.</p>\n<script type=\"application/json\" id=\"data\">{data}</script>"
+         prints the same.</p>\n",
     );
+    push_json(out, trial)
+}
+
+/// The raw data, for programs; `<` is written so that no text in it can end the element.
+fn push_json(out: &mut String, value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let data = serde_json::to_string(value)?.replace('<', "\\u003c");
+    let _ = writeln!(out, "<script type=\"application/json\" id=\"data\">{data}</script>");
     Ok(())
 }
 

@@ -98,6 +98,14 @@ impl Svg {
         }
     }
 
+    /// A small disc around a point.
+    pub(crate) fn dot(&mut self, class: &str, at: (f64, f64), radius: f64) {
+        let (class, (x, y)) = (escape(class), at);
+        self.push(format_args!(
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>"
+        ));
+    }
+
     /// A text.
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (class, text) = (escape(class), escape(text));

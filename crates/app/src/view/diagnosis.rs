@@ -146,7 +146,8 @@ fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Pai
     }
 }
 
-const fn word(verdict: Verdict) -> &'static str {
+/// An answer in a word.
+pub(crate) const fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Yes => "yes",
         Verdict::No => "no",
