@@ -213,7 +213,8 @@ pub(crate) struct ReplayArgs {
 #[command(after_help = "Understands sar (text of any locale, binary files through an installed \
 sadf), sadf -j, atop -P and -J, top, vmstat, mpstat, iostat, pidstat, iotop, iftop, netstat, ss, \
 free, perf report, /proc/meminfo, vmstat, interrupts, softirqs, buddyinfo, THP settings, Java GC \
-logs, and directories of 'hugewise capture': also several in one file, pasted. Files of several machines are compared.\n\n\
+logs, and directories of 'hugewise capture': also several in one file, pasted. Files of several \
+machines are compared.\n\n\
 Exit codes: 0 nothing found, 3 warnings, 4 critical findings, 5 nothing found but data is \
 missing, 1 unreadable input.")]
 pub(crate) struct DiagnoseArgs {

@@ -104,7 +104,7 @@ mod tests {
     fn functions_of_the_kernel_are_added_up_over_programs() {
         let text = "# Samples: 34K of event 'cpu-clock'\n#\n# Overhead  Command  Shared Object  \
                     Symbol\n# ........  .......  .............  ......\n#\n    \
-                    40.50%  redis server  [kernel.kallsyms]  [k] clear_page_erms\n            |\n   \
+                    40.50%  redis server  [kernel.kallsyms]  [k] clear_page_erms\n        |\n   \
                     ---clear_page_erms\n               do_fault\n\n    \
                     9.50%  other  [kernel.kallsyms]  [k] clear_page_erms\n    \
                     5.00%  swapper  [kernel.kallsyms]  [k] pv_native_safe_halt\n    \
