@@ -59,7 +59,8 @@ fn push_sources(out: &mut String, recording: &Recording) {
     let mut text = names.join(", ");
     if let Some((first, last)) = span(recording) {
         let comma = if text.is_empty() { "" } else { "; " };
-        let _ = write!(text, "{comma}{first} to {last}");
+        let span = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let _ = write!(text, "{comma}{span}");
     }
     if !text.is_empty() {
         out.push_str(&wrap("  ", &text));
@@ -284,4 +285,37 @@ fn push_asked(out: &mut String, asked: &Asked, paint: Paint) {
     let line = fit(&format!("{mark:>4}  {indent}{} {}", asked.id, asked.question), 80);
     let line = if asked.is_yes() { paint.bold(&line) } else { paint.dim(&line) };
     let _ = writeln!(out, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::golden;
+    use hugewise_core::diagnose::{Thresholds, diagnose};
+    use hugewise_core::recording::Builder;
+
+    fn shown(name: &str, text: &str) -> String {
+        let mut builder = Builder::new();
+        builder.read(name, text.as_bytes()).expect("text");
+        let recording = builder.finish();
+        render(&recording, &diagnose(&recording, &Thresholds::default()), false, Paint::plain())
+    }
+
+    #[test]
+    fn a_database_s_page_tables() {
+        let text = include_str!("../../../core/tests/recordings/made/003.txt");
+        golden::check("diagnosis-003.txt", &shown("003.txt", text));
+    }
+
+    #[test]
+    fn a_file_server_s_disk() {
+        let text = include_str!("../../../core/tests/recordings/made/002-nfs.txt");
+        golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text));
+    }
+
+    #[test]
+    fn an_idle_machine() {
+        let text = include_str!("../../../core/tests/recordings/real/idle.sar");
+        golden::check("diagnosis-idle.txt", &shown("idle.sar", text));
+    }
 }

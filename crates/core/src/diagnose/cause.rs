@@ -142,7 +142,7 @@ causes! {
         "Java waits long until all its threads stop" SAFEPOINT;
     SlowReader "slow_reader" Warning
         "A program reads its connections too slowly: its queues fill" SLOW_READER;
-    SlowPeer "slow_peer" Warning
+    SlowPeer "slow_peer" Note
         "A peer, or the network to it, takes bytes too slowly" SLOW_PEER;
     ListenOverflow "listen_overflow" Warning
         "An accept queue is full: connections are refused or delayed" LISTEN;
@@ -160,7 +160,7 @@ causes! {
         "Free memory is in pieces smaller than a huge page" FRAGMENTATION;
     Bloat "bloat" Warning
         "Huge pages are held of which parts were given back" BLOAT;
-    OneCpu "one_cpu" Warning
+    OneCpu "one_cpu" Note
         "One CPU is exhausted beside idle ones" ONE_CPU;
     OneDisk "one_disk" Warning
         "One disk is saturated beside idle ones" ONE_DISK;

@@ -107,6 +107,9 @@ thresholds! {
     CostFork "fork_cost_us" 300.0
         "kernel time of creating and ending a process",
         "measured: stress-ng --fork on 2 CPUs, 730 us of kernel time each, page faults included";
+    ForkFaults "fork_faults_max" 200.0
+        "page faults a new task up to which they are its own start and end",
+        "measured: stress-ng --fork 62 each; a shell that starts a program about 100";
     CostSwitch "switch_cost_us" 1.9
         "kernel time of a context switch",
         "measured: stress-ng --yield 1.9, --switch 3.0, --pipe 5.3 us of kernel time each, calls \
@@ -192,9 +195,10 @@ thresholds! {
     PacketsHigh "packets_high_per_s" 50000.0
         "packets in a second from which on they load the CPU",
         "at 3 us each: 15 % of a CPU";
-    DropsHigh "drops_high_per_s" 1.0
+    DropsHigh "drops_high_per_s" 10.0
         "packets dropped in a second that count",
-        "any steady loss makes TCP slow down";
+        "interfaces also count packets that nobody wanted (unknown protocols, multicast, the \
+            standby of a bond): some a second; 10 are a loss that TCP feels";
     SqueezeHigh "squeezes_high_per_s" 10.0
         "receive rounds cut short in a second that count",
         "now and then it is normal under load";

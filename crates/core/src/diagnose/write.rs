@@ -65,6 +65,19 @@ pub fn value(unit: Unit, value: f64) -> String {
     }
 }
 
+/// From one value to another, the unit said once where it is the same: `411 to 601 ms`.
+#[must_use]
+pub(super) fn range(unit: Unit, low: f64, high: f64) -> String {
+    let (from, to) = (value(unit, low), value(unit, high));
+    if from == to {
+        return to;
+    }
+    match (from.rsplit_once(' '), to.rsplit_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {to}"),
+        _ => format!("{from} to {to}"),
+    }
+}
+
 /// A seen value as a sentence: whose, what, how much, when.
 #[must_use]
 pub(super) fn sentence(seen: &Seen) -> String {
@@ -114,5 +127,8 @@ mod tests {
         assert_eq!(number(-1234.0), "-1,234");
         assert_eq!(milliseconds(1275.59), "1,276 ms");
         assert_eq!(value(Unit::Index, 0.5), "0.50");
+        assert_eq!(range(Unit::Milliseconds, 411.0, 601.0), "411 to 601 ms");
+        assert_eq!(range(Unit::Bytes, 1024.0, 1048576.0), "1.0 KiB to 1.0 MiB");
+        assert_eq!(range(Unit::Count, 3.0, 3.0), "3");
     }
 }

@@ -51,12 +51,12 @@ const CASES: &[Case] = &[
     // Interrupts.
     (&[text_of!("interrupts-only.sar")], &["interrupts"], &[]),
     (&[text_of!("squeezed-none.sar")], &["interrupts"], &[]),
-    (&[text_of!("one-cpu-irq.sar")], &["interrupts_one_cpu", "one_cpu"], &[]),
+    (&[text_of!("one-cpu-irq.sar")], &["interrupts_one_cpu"], &["one_cpu"]),
     (&[text_of!("softirqs-one.txt")], &[], &["interrupts_one_cpu"]),
     (&[text_of!("packets.sar")], &["network_stack", "backlog"], &[]),
     // CPUs.
     (&[text_of!("saturated.sar")], &["cpu_saturated"], &[]),
-    (&[text_of!("one-cpu.sar")], &["one_cpu"], &[]),
+    (&[text_of!("one-cpu.sar")], &[], &["one_cpu"]),
     (&[text_of!("steal.sar")], &["steal"], &[]),
     // Waiting.
     (&[text_of!("blocked.sar")], &["blocked_tasks"], &[]),
@@ -68,11 +68,11 @@ const CASES: &[Case] = &[
     (&[text_of!("safepoint.log")], &["safepoint_reach"], &[]),
     (&[text_of!("safepoint-work.log")], &["gc_pauses"], &[]),
     // The network.
-    (&[text_of!("network.sar")], &["drops", "retransmits", "link_full"], &[]),
+    (&[text_of!("network.sar")], &["retransmits", "drops", "link_full"], &[]),
     (&[text_of!("netstat-s.txt")], &[], &[]),
     (&[text_of!("ss-listen.txt"), text_of!("sysctl-good.txt")], &["listen_overflow"], &[]),
     (&[text_of!("ss-listen.txt"), text_of!("sysctl-bad.txt")], &["somaxconn", "zone_reclaim"], &[]),
-    (&[text_of!("ss-sender.txt")], &["slow_peer"], &[]),
+    (&[text_of!("ss-sender.txt")], &[], &["slow_peer"]),
     (&[text_of!("ss-quiet.txt")], &[], &[]),
     // Memory.
     (&[text_of!("short-swings.sar")], &["reclaim"], &[]),

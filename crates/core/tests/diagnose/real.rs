@@ -68,9 +68,8 @@ const RUNS: &[Run] = &[
     run!("malloc", "memory: --malloc 2", ["system_calls"], ["system_calls"]),
     run!("udp", "network: --udp", ["network_stack"], ["network_stack"]),
     run!("sock", "network: --sock", ["network_stack"], ["network_stack"]),
-    // `atop` has no count of new tasks, so that there it is by elimination, which says so. A
-    // process's memory is freed at its end: churn beside it.
-    run!("fork", "scheduler: --fork 2", ["forks", "allocation_churn"], ["system_calls"]),
+    // `atop` has no count of new tasks, so that there it is by elimination, which says so.
+    run!("fork", "scheduler: --fork 2", ["forks"], ["system_calls"]),
     run!("pipe", "pipe: --pipe 2", ["context_switches"], ["context_switches"]),
     run!("switch", "scheduler: --switch", ["context_switches"], ["context_switches"]),
     run!("futex", "scheduler: --futex", ["system_calls"], ["system_calls"]),
@@ -90,12 +89,7 @@ const RUNS: &[Run] = &[
     run!("bigheap", "vm: --bigheap", ["disk_bandwidth"], []),
     run!("mremap", "vm: --mremap", ["allocation_churn"], ["page_faults"]),
     // Half of the machine: 50 % of the kernel, but all of one CPU.
-    run!(
-        "onecpu",
-        "pipe: --pipe 1, kept on CPU 1",
-        ["one_cpu", "context_switches"],
-        ["one_cpu", "context_switches"]
-    ),
+    run!("onecpu", "pipe: --pipe 1, kept on CPU 1", ["context_switches"], ["context_switches"]),
     run!("hundred", "cpu: --cpu 12 on 2 CPUs", ["cpu_saturated"], ["cpu_saturated"]),
 ];
 

@@ -109,9 +109,9 @@ fn a_file_server_s_disk() {
         &chain(finding),
         &[
             "CPU 2: CPU idle while a disk request was pending 93.9 %",
-            "sda: busy 100 % to 116 %",
+            "sda: busy 100 to 116 %",
             "108 to 129 requests in its queue",
-            "a write took, waiting included, 1,046 ms to 1,276 ms",
+            "a write took 1,046 to 1,276 ms, waiting included",
             "62 blocks of 4 KiB each",
             "nfsd (8 tasks) has 100 % of all writes",
             "NFS client 172.16.106.130:",

@@ -104,19 +104,27 @@ fn slow_rise(look: &Look<'_>, line: &Line) -> Option<Answer> {
     Some(Answer::yes(ramp.to / 100.0, vec![evidence]))
 }
 
+/// A slow rise of the kernel's time that is not just more work: programs' time rises less.
+fn kernel_rise(look: &Look<'_>, kernel: &Line) -> Option<Answer> {
+    let points = |line: &Line| relate::ramp(&line.points).map(|ramp| ramp.to - ramp.from);
+    let user = look.user(&Subject::Machine).and_then(|line| points(&line));
+    let more = points(kernel)?;
+    if user.is_some_and(|user| user >= more) { None } else { slow_rise(look, kernel) }
+}
+
 /// Does the kernel take much of the CPU?
 pub(super) fn kernel(look: &Look<'_>) -> Answer {
     let line = look.kernel(&Subject::Machine);
-    let rise = line.as_ref().and_then(|line| slow_rise(look, line));
+    let rise = line.as_ref().and_then(|line| kernel_rise(look, line));
     let (enter, keep) = (look.limit(T::KernelHigh), look.limit(T::KernelKeep));
     let answer = look.stands_out(line, enter, keep, &[CPU]);
     if answer.is_yes() {
         let times = answer.intervals.clone();
         let who = super::kernel::who(&Look { times: &times, ..*look }, Field::ProcSystem);
-        return answer.and(who);
+        return answer.and(who).and(super::kernel::thp_uncounted(look));
     }
     if let Some(rise) = rise {
-        return rise;
+        return rise.and(super::kernel::thp_uncounted(look));
     }
     // Interrupts on one CPU are a question of their own.
     let system =

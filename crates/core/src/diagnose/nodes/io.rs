@@ -85,12 +85,13 @@ fn worst(look: &Look<'_>) -> Option<Worst> {
 /// How busy the disk is, and how long requests queue and wait: of all its samples that are like
 /// the worst one.
 fn shape(look: &Look<'_>, worst: &Worst) -> Vec<Evidence> {
-    const QUOTED: [(Field, &str); 5] = [
-        (Field::DiskBusy, "busy"),
-        (Field::DiskQueue, "requests in its queue"),
-        (Field::DiskAwait, "a request took, waiting included,"),
-        (Field::DiskReadAwait, "a read took, waiting included,"),
-        (Field::DiskWriteAwait, "a write took, waiting included,"),
+    // What stands before the amount, and after it.
+    const QUOTED: [(Field, &str, &str); 5] = [
+        (Field::DiskBusy, "busy ", ""),
+        (Field::DiskQueue, "", " requests in its queue"),
+        (Field::DiskAwait, "a request took ", ", waiting included"),
+        (Field::DiskReadAwait, "a read took ", ", waiting included"),
+        (Field::DiskWriteAwait, "a write took ", ", waiting included"),
     ];
     let line = &worst.line;
     let alike = |index: &usize| {
@@ -99,28 +100,18 @@ fn shape(look: &Look<'_>, worst: &Worst) -> Vec<Evidence> {
     };
     let indices: Vec<usize> = (0..line.points.len()).filter(alike).collect();
     let mut evidence = Vec::new();
-    for (field, name) in QUOTED {
+    for (field, before, after) in QUOTED {
         let all = indices.iter().filter_map(|i| beside(look, field, &line.subject, line, *i));
         let range = all.fold(None, |range: Option<(f64, f64)>, value| {
             Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
         });
         let Some((low, high)) = range else { continue };
-        let unit = field.about().unit;
-        let amount = if low < high {
-            format!("{} to {}", write::value(unit, low), write::value(unit, high))
-        } else {
-            write::value(unit, high)
-        };
+        let amount = write::range(field.about().unit, low, high);
         let value = worst.get(look, field).unwrap_or(high);
         let at = Interval { from: None, to: worst.point().and_then(|point| point.at) };
         let seen = Seen { field, value, ..line.seen(value, at) };
-        let text = if field == Field::DiskQueue {
-            format!("{amount} {name}")
-        } else {
-            format!("{name} {amount}")
-        };
         let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
-        evidence.push(look.say(&seen, &format!("{whose}{text}")));
+        evidence.push(look.say(&seen, &format!("{whose}{before}{amount}{after}")));
     }
     evidence
 }

@@ -110,6 +110,19 @@ fn compaction_events(look: &Look<'_>) -> Option<Events> {
     of_machine(look, Field::CompactStall, "direct compactions", T::CostCompact)
 }
 
+/// Huge pages are handed out in faults, and no source counts them: to be said before anything is
+/// concluded from the rest.
+pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
+    let uncounted = huge_fault_events(look).is_none();
+    let always = uncounted && super::defaults::thp_always(look).is_yes();
+    always.then(|| {
+        Evidence::assumed(
+            "THP is 'always' and these sources do not count its page faults: they can be a part \
+             of it (thp_fault_alloc and compact_stall in /proc/vmstat say)",
+        )
+    })
+}
+
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
     explains(look, huge_fault_events(look), VMSTAT)
@@ -117,9 +130,26 @@ pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
 
 /// Do page faults take the time?
 pub(super) fn faults(look: &Look<'_>) -> Answer {
+    if let Some(evidence) = faults_of_forks(look) {
+        return Answer::no(vec![evidence]);
+    }
     let answer = explains(look, fault_events(look), PAGING);
     let who = who(look, Field::ProcMinorFaults);
     if answer.is_yes() { answer.and(who) } else { answer }
+}
+
+/// Where new tasks are a cause, the page faults that they bring are not another one.
+fn faults_of_forks(look: &Look<'_>) -> Option<Evidence> {
+    let (tasks, faults) = (fork_events(look)?, fault_events(look)?);
+    let each = faults.seen.value / tasks.seen.value;
+    let (share, _) = explained(look, &tasks).ok()?;
+    let theirs =
+        share * 100.0 >= look.limit(T::ExplainedShare) && each <= look.limit(T::ForkFaults);
+    let text = format!(
+        "{} page faults a second are {each:.0} for each new task: theirs",
+        write::number(faults.seen.value)
+    );
+    theirs.then(|| look.say(&faults.seen, &text))
 }
 
 /// Is memory taken and given back all the time?

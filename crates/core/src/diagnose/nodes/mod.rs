@@ -97,7 +97,7 @@ nodes! {
         [CostHugeFault ExplainedShare], Some(Cause::HugeFaults), kernel::huge_faults;
     "kernel.faults" < Some("cpu.kernel"), "Do page faults take the time?",
         "Page faults a second times the cost of one, against all kernel time of the episodes.",
-        [CostFault ExplainedShare], Some(Cause::Faults), kernel::faults;
+        [CostFault ExplainedShare ForkFaults], Some(Cause::Faults), kernel::faults;
     "faults.churn" < Some("kernel.faults"), "Is memory taken and given back all the time?",
         "At least half as many base pages freed as faulted in.",
         [], Some(Cause::Churn), kernel::churn;

@@ -325,7 +325,8 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     }
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
-    let one = sum >= 16.0 * look.limit(T::ReceiveQueueBytes);
+    // A single connection can be in the middle of a large answer: it takes a megabyte.
+    let one = sum >= 256.0 * look.limit(T::ReceiveQueueBytes);
     if piled || one {
         let follows = "the bytes are here and wait: the reader is too slow, not the network";
         Answer::yes(0.6, evidence).and([Evidence::derived(follows)])

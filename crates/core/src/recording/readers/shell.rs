@@ -19,9 +19,9 @@ const VALUE_BYTES_MAX: usize = 200;
 const PATHS_MAX: usize = 64;
 
 /// Tools whose command lines are passed over when a prompt's last character stands before them.
-const TOOLS: [&str; 15] = [
+const TOOLS: [&str; 17] = [
     "cat", "grep", "top", "vmstat", "iostat", "mpstat", "pidstat", "sar", "sadf", "free",
-    "netstat", "ss", "iotop", "iftop", "atop",
+    "netstat", "ss", "iotop", "iftop", "atop", "sysctl", "perf",
 ];
 
 /// `$ free -m`, or the same with `#`.
