@@ -90,7 +90,9 @@ fn run(example: &Example) -> Result<Completion, Failed> {
     }
     let program = Path::new(env!("CARGO_BIN_EXE_hugewise"));
     let bin = program.parent().ok_or("the program lies in a folder")?;
-    let name = format!("hugewise-docs-{}-{}", std::process::id(), example.line);
+    // Examples of two documents can stand on the same line, and run at the same time.
+    let place = format!("{}-{}", example.file.replace('/', "-"), example.line);
+    let name = format!("hugewise-docs-{}-{place}", std::process::id());
     let dir = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&dir)?;
     let path = std::env::var("PATH").unwrap_or_default();
