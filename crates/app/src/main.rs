@@ -31,7 +31,10 @@ fn main() -> ExitCode {
     match cmd::run(cli) {
         Ok(code) => code.into(),
         Err(error) => {
-            eprintln!("hugewise: {error:#}");
+            // Names of files are in it: nothing of them may reach the terminal as a command.
+            for line in format!("hugewise: {error:#}").lines() {
+                eprintln!("{}", view::text::printable(line));
+            }
             exit::of_error(&error).into()
         }
     }

@@ -61,7 +61,8 @@ impl Tool {
 
     const fn args(self) -> &'static [&'static str] {
         match self {
-            Self::Sadf => &["-j", "/dev/stdin", "--", "-A"],
+            // In the time of the machine that recorded: as its texts and logs have it.
+            Self::Sadf => &["-j", "-t", "/dev/stdin", "--", "-A"],
             Self::Atop => &["-r", "/dev/stdin", "-P", "ALL"],
         }
     }

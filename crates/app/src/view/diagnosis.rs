@@ -5,7 +5,7 @@ use crate::view::text::{fit, printable, wrap};
 use hugewise_core::diagnose::{
     Asked, Diagnosis, Evidence, Examined, Finding, Ground, Severity, Step, Unseen, Verdict,
 };
-use hugewise_core::recording::{Recording, Stamp};
+use hugewise_core::recording::{Clock, Recording, Stamp};
 use std::fmt::Write;
 
 /// Most problems and unrecognised stretches that are shown.
@@ -54,13 +54,23 @@ fn push_sources(out: &mut String, recording: &Recording) {
     if more > 0 {
         let _ = writeln!(out, "  ... and {more} more (--json lists them)");
     }
+    for host in &recording.hosts {
+        let times = host.restarts.iter().filter_map(|restart| restart.at);
+        let times: Vec<String> = times.take(INTERVALS_MAX).map(|at| at.to_string()).collect();
+        if !times.is_empty() {
+            let name = host.name.as_deref().map_or_else(String::new, printable);
+            out.push_str(&wrap("  ", &format!("{name} restarted at {}", times.join(", "))));
+        }
+    }
     let names: Vec<String> =
         recording.hosts.iter().filter_map(|host| host.name.as_deref()).map(printable).collect();
     let mut text = names.join(", ");
     if let Some((first, last)) = span(recording) {
         let comma = if text.is_empty() { "" } else { "; " };
         let span = if first == last { first.to_string() } else { format!("{first} to {last}") };
-        let _ = write!(text, "{comma}{span}");
+        let utc = recording.sources.iter().any(|source| source.clock == Clock::Utc);
+        let zone = if utc { " (UTC where the source has UTC)" } else { "" };
+        let _ = write!(text, "{comma}{span}{zone}");
     }
     if !text.is_empty() {
         out.push_str(&wrap("  ", &text));

@@ -154,8 +154,8 @@ causes! {
         "A network link is full" LINK;
     MemoryShort "memory_short" Warning
         "Hardly any memory is available" RECLAIM;
-    OomKills "oom_kills" Critical
-        "The kernel killed programs for memory" OOM;
+    OomKills "oom_kills" Warning
+        "The kernel killed programs for memory: the machine's, or their cgroup's limit" OOM;
     Fragmentation "fragmentation" Note
         "Free memory is in pieces smaller than a huge page" FRAGMENTATION;
     Bloat "bloat" Warning

@@ -61,8 +61,19 @@ pub struct Episode {
     pub interval: Interval,
     /// Its highest value.
     pub peak: Point,
+    /// Mean of its values.
+    pub mean: f64,
     /// Samples in it.
     pub samples: usize,
+}
+
+impl Episode {
+    /// How long it lasted; `None` where the source has no times.
+    #[must_use]
+    pub fn seconds(&self) -> Option<f64> {
+        let ends = self.interval.from.zip(self.interval.to);
+        ends.map(|(from, to)| to.0.saturating_sub(from.0) as f64)
+    }
 }
 
 /// The usual distance of samples in seconds; `None` for fewer than two with a time.
@@ -105,7 +116,8 @@ pub fn episodes(points: &[Point], enter: f64, keep: f64) -> Vec<Episode> {
             let first = covered(points, index, spacing);
             let to = part.last().and_then(|point| point.at);
             let interval = Interval { from: first.from, to };
-            found.push(Episode { interval, peak, samples: stretch });
+            let mean = part.iter().map(|point| point.value).sum::<f64>() / stretch as f64;
+            found.push(Episode { interval, peak, mean, samples: stretch });
         }
         index += stretch.max(1);
     }

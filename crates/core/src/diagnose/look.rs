@@ -1,11 +1,17 @@
 //! How nodes look at a recording: values within the times in question, quoted with their source.
 
 use super::answer::{Answer, Evidence, Ground, Missing};
-use super::interval::{Interval, episodes, spacing_s};
+use super::interval::{Episode, Interval, episodes, spacing_s};
 use super::relate::{aligned, rank_correlation};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
-use crate::recording::{Field, Host, Point, Quote, Recording, Series, SourceId, Stamp, Subject};
+use crate::recording::{
+    Field, Host, Point, Quote, Recording, Series, SourceId, Span, Stamp, Subject,
+};
+
+/// Length from which on an episode is as bad as its values say: what one waits for patiently
+/// (Nielsen's limit for keeping attention on a task, 10 s).
+const EPISODE_FULL_S: f64 = 10.0;
 
 /// What a node sees: one machine, and the times for which its parent said yes.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +91,25 @@ impl Look<'_> {
     /// The series, as a line of its own.
     #[must_use]
     pub fn line(&self, field: Field, subject: &Subject) -> Option<Line> {
-        self.host.series(field, subject).map(|series| line_of(field, subject, series))
+        self.view(field, subject).map(|series| line_of(field, subject, series))
+    }
+
+    /// The series to go by where several sources have the same: of rates and shares the worst view
+    /// within the times in question, because a long quiet recording must not hide a short listing
+    /// of the moment; of states the one with most values.
+    fn view(&self, field: Field, subject: &Subject) -> Option<&Series> {
+        let all = self.host.series.get(&field)?.get(subject)?;
+        let averages = matches!(field.about().span, Span::Average | Span::Event);
+        if all.len() < 2 || !averages {
+            return self.host.series(field, subject);
+        }
+        // The less idle, the worse.
+        let sign = if field == Field::CpuIdle { -1.0 } else { 1.0 };
+        let worst = |series: &&Series| {
+            let values = series.points.iter().filter(|point| self.in_times(point));
+            values.map(|point| sign * point.value).fold(f64::NEG_INFINITY, f64::max)
+        };
+        all.iter().rev().max_by(|a, b| worst(a).total_cmp(&worst(b)))
     }
 
     /// The lines of a field about all subjects that `keep` keeps.
@@ -99,20 +123,15 @@ impl Look<'_> {
     /// without a series count as 0, as long as the first has one.
     #[must_use]
     pub fn sum(&self, name: Field, fields: &[Field], subject: &Subject) -> Option<Line> {
-        let first = self.host.series(*fields.first()?, subject)?;
+        let first = self.view(*fields.first()?, subject)?;
         let mut points = first.points.clone();
         for field in &fields[1..] {
             let all = self.host.series.get(field).and_then(|all| all.get(subject));
             // Of the same source: another one's values would be of other times.
-            let series = all.and_then(|all| all.iter().find(|s| s.source == first.source));
+            let series = all.and_then(|all| all.iter().find(|s| s.shares_source(first)));
             let Some(series) = series else { continue };
             for (index, point) in points.iter_mut().enumerate() {
-                // Tables of one tool have the same rows, so the same index is nearly always it.
-                let same = series.points.get(index).filter(|other| other.at == point.at);
-                let by_time = || series.points.iter().find(|other| other.at == point.at);
-                if let Some(other) = same.or_else(by_time) {
-                    point.value += other.value;
-                }
+                point.value += series.beside(index, point.at).unwrap_or(0.0);
             }
         }
         let Series { source, later, .. } = first.clone();
@@ -311,10 +330,21 @@ impl Look<'_> {
         found.retain(|episode| {
             self.times.is_empty() || self.times.iter().any(|time| time.meets(&episode.interval))
         });
+        let shortest = self.limit(Threshold::EpisodeMin);
+        found.retain(|episode| episode.seconds().is_none_or(|seconds| seconds >= shortest));
+        if found.is_empty() {
+            let text = format!("{}, for less than {shortest} s", write::sentence(&peak));
+            return Answer::no(vec![self.say(&peak, &text)]);
+        }
+        // How bad it is follows from its mean, and a moment is not as bad as a while.
+        let badness = |episode: &Episode| {
+            episode.mean * episode.seconds().map_or(1.0, |s| (s / EPISODE_FULL_S).min(1.0))
+        };
+        let weight = found.iter().map(badness).fold(0.0, f64::max) / 100.0;
         let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
-        Answer::yes(peak.value / 100.0, evidence).during(intervals)
+        Answer::yes(weight, evidence).during(intervals)
     }
 }
 

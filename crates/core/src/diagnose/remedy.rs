@@ -77,7 +77,7 @@ ladders! {
             "ps -eo pid,rss,comm --sort=-rss | head",
             "sar -B 1 10: pgscank/s and pgscand/s near 0";
         Service "set a limit for the service that may shrink, so that it reclaims from itself",
-            "systemctl set-property SERVICE MemoryHigh=SIZE",
+            "systemctl set-property --runtime SERVICE MemoryHigh=SIZE  # above what it uses now",
             "memory.events of its cgroup counts 'high', sar -B shows no scans";
         Machine "wake kswapd earlier, so that programs do not reclaim themselves",
             "sysctl vm.watermark_scale_factor=100",
@@ -93,7 +93,8 @@ ladders! {
             "PageTables in /proc/meminfo falls with the processes";
         Service "map the shared segment with HugeTLB pages: a pool of its size plus some \
             headroom, memlock for the user, then the database's own switch (Oracle: \
-            use_large_pages, no AMM; PostgreSQL: huge_pages=on)",
+            use_large_pages, no AMM; PostgreSQL: huge_pages=on). Reserve while the database is \
+            stopped, or at boot: beside the running one the memory would be needed twice",
             "sysctl vm.nr_hugepages=$((SEGMENT_BYTES / 2097152 + 8)); limits.d: USER - memlock \
                 SEGMENT_KB",
             "after its restart: grep -E 'HugePages|PageTables' /proc/meminfo shows pages in use \
@@ -108,7 +109,8 @@ ladders! {
     }
     HUGETLB_UNUSED {
         Look "see who should use the pool",
-            "grep HugePages /proc/meminfo; grep -l huge /proc/[0-9]*/numa_maps",
+            "grep HugePages /proc/meminfo; grep -H HugetlbPages /proc/[0-9]*/status | grep -v ' 0 \
+                kB'",
             "(Total - Free) + Rsvd is what is in use or promised";
         Service "let the program use it: its own switch for large pages, memlock for its user",
             "ulimit -l; grep -i huge ITS_CONFIGURATION",
@@ -122,7 +124,7 @@ ladders! {
             tail", "one program has most";
         Program "give that program less memory, or run fewer of them", "ps -eo pid,rss,comm \
             --sort=-rss | head", "sar -W 1 10: 0";
-        Service "protect the service that matters", "systemctl set-property SERVICE \
+        Service "protect the service that matters", "systemctl set-property --runtime SERVICE \
             MemoryLow=SIZE", "its VmSwap stays";
         Machine "prefer dropping page cache to swapping", "sysctl vm.swappiness=10", "sar -W 1 \
             10: falls";
@@ -176,7 +178,8 @@ ladders! {
             "hugewise manage --pid PID", "pidstat -r 1 10: minflt/s falls";
     }
     CHURN {
-        Look "see who", "pidstat -r 1 10; strace -c -f -e trace=mmap,munmap,brk,madvise -p PID",
+        Look "see who", "pidstat -r 1 10; perf trace -s -e mmap,munmap,brk,madvise -p PID -- \
+            sleep 10",
             "one program has most of the faults";
         Program "let the allocator keep freed memory: glibc M_TRIM_THRESHOLD and \
             M_MMAP_THRESHOLD, jemalloc decay times, a pool",
@@ -184,8 +187,8 @@ ladders! {
             "sar -B 1 10: fault/s and pgfree/s fall together";
     }
     FORKS {
-        Look "see who starts them", "pidstat -w 1 5; strace -f -c -e \
-            trace=clone,clone3,fork,vfork,execve -p PID", "one parent";
+        Look "see who starts them", "pidstat -w 1 5; perf trace -s -e \
+            clone,clone3,fork,vfork,execve -p PID -- sleep 10", "one parent";
         Program "keep workers: php-fpm pm=static, a shell loop's inner programs as built-ins, CGI \
             as a service", "ps -eo ppid,comm | sort | uniq -c | sort -n | tail", "sar -w 1 10: \
             proc/s falls";
@@ -197,8 +200,8 @@ ladders! {
     }
     NETWORK_STACK {
         Look "see whose traffic", "ss -tnpi | head; sar -n DEV 1 10", "one interface, one program";
-        Program "larger writes, fewer packets; a UNIX socket instead of loopback TCP", "strace -c \
-            -f -e trace=network -p PID", "sar -n DEV 1 10: pck/s falls";
+        Program "larger writes, fewer packets; a UNIX socket instead of loopback TCP", "perf \
+            trace -s -e network -p PID -- sleep 10", "sar -n DEV 1 10: pck/s falls";
         Machine "let the card merge packets", "ethtool -K DEV gro on tso on", "sar -n DEV 1 10: \
             pck/s falls at the same kB/s";
     }
@@ -208,11 +211,13 @@ ladders! {
             one socket", "perf record -g -p PID -- sleep 10", "lock functions leave the profile";
     }
     SYSTEM_CALLS {
-        Look "see which calls", "perf trace -s -a -- sleep 10  # or: strace -c -f -p PID", "one \
+        Look "see which calls", "perf trace -s -a -- sleep 10  # strace -c would slow the program \
+            many times", "one \
             call, one program";
         Look "see which functions", "perf record -a -g -- sleep 10; perf report --stdio > \
             perf.txt; hugewise diagnose perf.txt", "the report names them";
-        Program "call less: larger buffers, cached results, batches", "strace -c -f -p PID",
+        Program "call less: larger buffers, cached results, batches", "perf trace -s -p PID -- \
+            sleep 10",
             "system time falls: sar -u ALL 1 10";
     }
     DISK_CLOSER {
@@ -223,25 +228,26 @@ ladders! {
         Look "see who writes", "iotop -obP -n 5", "one program";
         Program "move logs, data files or backups of that program to another disk, or to another \
             time", "lsof +D DIRECTORY", "iostat -xz 1 10: await falls";
-        Service "limit the service that may wait", "systemctl set-property SERVICE \
+        Service "limit the service that may wait", "systemctl set-property --runtime SERVICE \
             IOWriteBandwidthMax='DEV 20M'", "await of the others falls";
         Machine "write back earlier and less at once", "sysctl vm.dirty_background_bytes=67108864 \
             vm.dirty_bytes=268435456", "w_await falls";
         Hardware "a faster disk, or more of them", "fio --name=test --rw=write --size=1G \
-            --filename=FILE --direct=1", "the same load at less than 70 % busy";
+            --filename=NEW_FILE --direct=1", "the same load at less than 70 % busy";
     }
     DISK_LATENCY {
         Look "see who", "iotop -obP -n 5", "one program";
         Program "more than one request at a time: asynchronous or buffered writes, group commit, \
-            read-ahead, more workers", "strace -c -f -e trace=fsync,fdatasync,pread64,pwrite64 -p \
-            PID", "iostat -xz 1 10: the same requests in less %iowait";
+            read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID
+                -- sleep 10", "iostat -xz 1 10: the same requests in less %iowait";
         Hardware "a disk with shorter requests, or a write cache that survives power loss",
             "iostat -xz 1 10", "await falls";
     }
     DISK_RANDOM {
         Look "see who", "iotop -obP -n 5", "one program";
         Program "larger or fewer requests: group commits, larger pages, fewer fsync, an index for \
-            what is scanned", "strace -c -f -e trace=fsync,fdatasync,pread64,pwrite64 -p PID",
+            what is scanned", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID -- sleep
+                10",
             "iostat -xz 1 10: r/s and w/s fall";
         Program "give its cache more memory, so that reads need no disk", "free -h", "r/s falls";
         Hardware "flash instead of rotating disks", "cat /sys/block/DEV/queue/rotational", "await \
@@ -263,10 +269,11 @@ ladders! {
             DEV adaptive-rx on", "softirq time falls";
     }
     INTERRUPTS_ONE_CPU {
-        Look "see the queues", "grep DEV /proc/interrupts; ethtool -l DEV", "one queue, or all on \
+        Look "see the queues (changing them resets many links: at a quiet time)", "grep DEV \
+            /proc/interrupts; ethtool -l DEV", "one queue, or all on \
             one CPU";
         Machine "spread them: irqbalance, more queues, or receive packet steering in software",
-            "systemctl start irqbalance; ethtool -L DEV combined CPUS; echo MASK > \
+            "systemctl start irqbalance; ethtool -L DEV combined CPUS; echo HEXMASK > \
                 /sys/class/net/DEV/queues/rx-0/rps_cpus",
             "mpstat -P ALL 1 10: %soft is even";
     }
@@ -287,14 +294,16 @@ ladders! {
         Look "see how often", "cat /sys/fs/cgroup/CGROUP/cpu.stat", "nr_throttled grows";
         Program "fewer threads than the quota has CPUs: GOMAXPROCS, -XX:ActiveProcessorCount, \
             worker counts", "nproc", "nr_throttled rests";
-        Service "a larger quota", "systemctl set-property SERVICE CPUQuota=400%", "nr_throttled \
+        Service "a larger quota", "systemctl set-property --runtime SERVICE CPUQuota=400%",
+            "nr_throttled \
             rests";
     }
     CPU_SATURATED {
         Look "see who", "pidstat -u 1 10", "one program has most";
         Program "no more workers than CPUs: a queue in front of them is shorter than the run \
             queue", "nproc", "sar -q 1 10: runq-sz near the CPUs";
-        Service "give the service that matters its share", "systemctl set-property SERVICE \
+        Service "give the service that matters its share", "systemctl set-property --runtime \
+            SERVICE \
             CPUWeight=1000", "its latency falls";
         Hardware "more CPUs, or another machine", "nproc", "runq-sz below twice the CPUs";
     }
@@ -333,7 +342,8 @@ ladders! {
             CPU; waiting ones: a pool or a lock";
         Program "more readers or less work for each: thread and connection pools, smaller \
             results, a cache", "ss -tnp | awk '$2 > 0'", "Recv-Q 0";
-        Service "give it more CPU, or a second instance", "systemctl set-property SERVICE \
+        Service "give it more CPU, or a second instance", "systemctl set-property --runtime \
+            SERVICE \
             CPUWeight=1000", "Recv-Q 0";
     }
     SLOW_PEER {
@@ -368,7 +378,7 @@ ladders! {
         Program "give the largest program less", "ps -eo pid,rss,comm --sort=-rss | head",
             "oom_kill in /proc/vmstat rests";
         Service "limits for those that may die, protection for those that may not", "systemctl \
-            set-property SERVICE MemoryMax=SIZE", "oom_kill in its memory.events, not in \
+            set-property --runtime SERVICE MemoryMax=SIZE", "oom_kill in its memory.events, not in \
             others'";
         Hardware "add memory", "free -h", "oom_kill rests";
     }

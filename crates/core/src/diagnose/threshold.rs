@@ -53,6 +53,9 @@ thresholds! {
     KernelKeep "kernel_keep_percent" 10.0
         "CPU in the kernel down to which neighbouring samples belong to the same episode",
         "003_80b3d735f18cc1a9.txt: 25 and 17 beside 69 and 67, against 2 to 4 at rest";
+    EpisodeMin "episode_min_s" 2.0
+        "length of an episode from which on it counts",
+        "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s; a healthy machine has single bad seconds";
     KernelCritical "kernel_critical_percent" 60.0
         "CPU in the kernel from which on a cause is critical",
         "003_80b3d735f18cc1a9.txt: the database froze at 66 and more";
@@ -154,6 +157,9 @@ thresholds! {
         "available memory, of all, from which on reclaim only turns the page cache over",
         "three times what counts as short; a machine that copies files has hardly any free memory \
             and half of it available";
+    AvailableLowBytes "available_low_bytes" 4294967296.0
+        "available memory from which on the next program has some, whatever the share",
+        "3 % of a machine with terabytes is more than programs start with";
     FmfiHigh "fmfi_high_index" 0.9
         "unusable free space index at the huge-page order from which on memory is fragmented",
         "Ingens backs off by FMFI (papers.md); 0 is good, 1 is bad";
@@ -179,9 +185,16 @@ thresholds! {
     DiskQueue "disk_queue_high" 4.0
         "requests in the queue from which on a busy disk makes them wait",
         "002_e950a442f470f4d6.txt: 108 to 129; a flash disk is busy at 100 % with 1";
+    DiskAwaitShort "disk_await_short_ms" 2.0
+        "time of a request up to which a queue is no waiting: a flash disk serves many at once",
+        "flash answers in 0.1 to 1 ms with 32 requests in flight";
     DiskAwait "disk_await_high_ms" 20.0
         "time of a request, waiting included, that programs feel",
         "twice a rotating disk's seek; 002_e950a442f470f4d6.txt: 411 to 601";
+    DiskAwaitLong "disk_await_long_ms" 100.0
+        "time of a request from which on a saturated disk hurts, whatever the CPUs do",
+        "ten times a rotating disk's own time: nine requests in front; a backup that reads ahead \
+            stays below";
     SequentialBlocks "sequential_blocks" 16.0
         "blocks of 4 KiB in a request from which on it is sequential",
         "002_e950a442f470f4d6.txt: 62 is sequential; 1 is random; 64 KiB is what read-ahead \

@@ -309,7 +309,11 @@ impl Builder {
             }
             return;
         }
-        let start = text.trim().chars().take(FOUND_CHARS_MAX).collect();
+        // Whoever pastes a ticket may paste a password: of a line that nobody knows only its first
+        // word is kept, up to where a value could begin.
+        let word = text.split_whitespace().next().unwrap_or_default();
+        let word = word.split(['=', ':']).next().unwrap_or_default();
+        let start = word.chars().take(FOUND_CHARS_MAX).collect();
         let input = self.input.clone();
         self.out.unrecognised.push(Unrecognised {
             input,

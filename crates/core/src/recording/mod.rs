@@ -47,6 +47,29 @@ pub struct Series {
 }
 
 impl Series {
+    /// The value of the same row as another series' point: at its index, else at its time.
+    #[must_use]
+    pub fn beside(&self, index: usize, at: Option<Stamp>) -> Option<f64> {
+        let same = self.points.get(index).filter(|point| point.at == at);
+        let by_time = || {
+            let stamp = at?;
+            let found = self.points.partition_point(|point| point.at.is_some_and(|at| at < stamp));
+            self.points.get(found).filter(|point| point.at == Some(stamp))
+        };
+        same.or_else(by_time).map(|point| point.value)
+    }
+
+    /// Whether both have values of one source.
+    #[must_use]
+    pub fn shares_source(&self, other: &Self) -> bool {
+        let sources = |series: &Self| {
+            let later: Vec<SourceId> = series.later.iter().map(|(_, id)| *id).collect();
+            later.into_iter().chain([series.source]).collect::<Vec<_>>()
+        };
+        let theirs = sources(other);
+        sources(self).iter().any(|id| theirs.contains(id))
+    }
+
     /// The times of the first and the last value, where both have one.
     fn span(&self) -> Option<(Stamp, Stamp)> {
         Some((self.points.first()?.at?, self.points.last()?.at?))
@@ -151,7 +174,8 @@ pub struct Unrecognised {
     pub first_line: usize,
     /// Its last line.
     pub last_line: usize,
-    /// How its first line begins.
+    /// The first word of its first line: no more, because a line that nobody knows may hold a
+    /// secret.
     pub start: String,
 }
 

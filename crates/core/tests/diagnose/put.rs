@@ -92,10 +92,10 @@ fn a_quota_that_is_used_up() {
 #[test]
 fn kills_now_are_worse_than_kills_some_time_since_boot() {
     let now = of(&machine(&[of_machine(Field::OomKills, 0.1)]));
-    assert_eq!(found(&now, "oom_kills").severity, Severity::Critical);
+    assert_eq!(found(&now, "oom_kills").severity, Severity::Warning);
     assert_eq!(suffers(&now)[0], "oom_kills");
     let once = of(&machine(&[of_machine(Field::OomKillCount, 1.0)]));
-    assert_eq!(found(&once, "oom_kills").severity, Severity::Warning);
+    assert_eq!(found(&once, "oom_kills").severity, Severity::Note);
 }
 
 #[test]

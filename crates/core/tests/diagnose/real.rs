@@ -81,7 +81,7 @@ const RUNS: &[Run] = &[
     run!("seccomp", "security: --seccomp", ["system_calls"], ["system_calls"]),
     run!("vm", "vm: --vm 2", ["allocation_churn"], ["page_faults"]),
     // Each round opens, fills, maps, unmaps and removes a file: its faults cost the least of it.
-    run!("fault", "vm: --fault 2", ["system_calls", "steal"], ["steal", "system_calls"]),
+    run!("fault", "vm: --fault 2", ["steal", "system_calls"], ["steal", "system_calls"]),
     // `atop` has no count of freed pages, so that it cannot tell churn from faults.
     run!("mmap", "vm: --mmap", ["allocation_churn"], ["page_faults"]),
     // The programs were read in first: one sample of 2 s, at 120 MB/s, with a queue. The heap
@@ -126,6 +126,13 @@ fn healthy_machines_suffer_from_nothing() {
             assert!(diagnosis.findings.is_empty(), "{healthy} {:?}", suffers(&diagnosis));
         }
     }
+}
+
+#[test]
+fn a_compiler_at_work_is_healthy() {
+    let diagnosis = of_texts(&[text!("compile", ".sar")]);
+    assert!(suffers(&diagnosis).is_empty(), "{:?}", suffers(&diagnosis));
+    assert!(crate::answer(&diagnosis, "cpu.user").is_yes());
 }
 
 #[test]

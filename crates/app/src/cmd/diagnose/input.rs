@@ -20,30 +20,41 @@ const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, m
 pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java GC log \
 ('hugewise diagnose --help')";
 
-/// Everything that was named, as one recording.
+/// Everything that was named, as one recording. Of several files one may be unreadable: that is a
+/// problem, and the others are used.
 pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
     let mut builder = Builder::new();
+    let mut failed = None;
     for file in files {
         let name =
             if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-        if read::is_capture(file) {
-            captured(&mut builder, file, &name)?;
-            continue;
-        }
-        let bytes = bytes_of(file)?;
-        match builder.read(&name, &bytes) {
-            Err(Foreign::SysstatBinary) => converted(&mut builder, Tool::Sadf, file, &name)?,
-            Err(Foreign::AtopBinary) => converted(&mut builder, Tool::Atop, file, &name)?,
-            other => other.map_err(|foreign| refuse(&name, foreign))?,
-        }
-        if !builder.understood() {
-            return Err(coded(
-                exit::ERROR,
-                format!("'{name}': nothing in it was recognised; {WANTED}"),
-            ));
+        if let Err(error) = read_one(&mut builder, file, &name) {
+            builder.input(&name);
+            builder.input_problem(format!("left out: {error:#}"));
+            failed = failed.or(Some(error));
         }
     }
-    Ok(builder.finish())
+    let recording = builder.finish();
+    match failed {
+        Some(error) if recording.sources.is_empty() => Err(error),
+        _ => Ok(recording),
+    }
+}
+
+fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
+    if read::is_capture(file) {
+        return captured(builder, file, name);
+    }
+    let bytes = bytes_of(file)?;
+    match builder.read(name, &bytes) {
+        Err(Foreign::SysstatBinary) => converted(builder, Tool::Sadf, file, name)?,
+        Err(Foreign::AtopBinary) => converted(builder, Tool::Atop, file, name)?,
+        other => other.map_err(|foreign| refuse(name, foreign))?,
+    }
+    if builder.understood() {
+        return Ok(());
+    }
+    Err(coded(exit::ERROR, format!("'{name}': nothing in it was recognised; {WANTED}")))
 }
 
 /// Reads what `hugewise capture` wrote: a directory, or one of its files.

@@ -177,17 +177,23 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
 /// Do more tasks want to run than there are CPUs?
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
-    let queue = look.mean_of(Field::RunQueue).or_else(|| look.mean_of(Field::Load1));
+    // It lags by a minute, so that its highest value is what a short recording has.
+    let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
+    let queue = look.mean_of(Field::RunQueue).or_else(load);
     let (Some(queue), Some(cpus)) = (queue, look.cpus()) else { return Answer::unknown(&[QUEUE]) };
     let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(
-        "{} tasks run or wait for {} CPUs (mean)",
+        "{} tasks run or wait for {} CPUs",
         write::number(queue.value),
         write::number(cpus)
     );
     let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
     let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];
+    if kernel(look).is_yes() {
+        let first = "the kernel takes much of the CPU: that comes first";
+        return Answer::no(evidence).and([Evidence::derived(first)]);
+    }
     let full =
         queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
     if full { Answer::yes(busy.value / 100.0, evidence) } else { Answer::no(evidence) }

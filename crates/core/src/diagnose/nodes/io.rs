@@ -6,13 +6,13 @@ use crate::diagnose::look::{Line, Look, Seen};
 use crate::diagnose::missing::{DISK_WHO, DISKS, FLOWS};
 use crate::diagnose::threshold::Threshold as T;
 use crate::diagnose::write;
-use crate::recording::{Field, Point, Subject};
+use crate::recording::{Field, Point, Series, Subject};
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.
 const BLOCK_BYTES: f64 = 4096.0;
 
 fn disks(look: &Look<'_>) -> Vec<Line> {
-    look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)))
+    super::hardware(look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_))))
 }
 
 /// The value of `field` in the same row as a point of another field.
@@ -24,9 +24,11 @@ fn beside(
     index: usize,
 ) -> Option<f64> {
     let all = look.host.series.get(&field)?.get(subject)?;
-    let series = all.iter().find(|series| series.source == of.source)?;
-    let at = of.points.get(index)?.at;
-    series.points.get(index).filter(|point| point.at == at).map(|point| point.value)
+    let ours = |series: &&Series| {
+        let shares = |id| id == of.source || of.later.iter().any(|(_, later)| *later == id);
+        shares(series.source) || series.later.iter().any(|(_, later)| shares(*later))
+    };
+    all.iter().find(ours)?.beside(index, of.points.get(index)?.at)
 }
 
 /// The sample of a disk that says most: saturated first, then the busiest.
@@ -55,31 +57,44 @@ fn saturated(look: &Look<'_>, line: &Line, index: usize) -> bool {
     let queue = get(Field::DiskQueue);
     let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
     let waits = waits.into_iter().filter_map(get).reduce(f64::max);
-    let queues = queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
+    let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
+    let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
     let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
     // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
-    let all_along = busy && (queues || slow || (queue.is_none() && waits.is_none()));
+    // Large requests all the time use up a bandwidth, even one after the other.
+    let large = !short && blocks(&get).is_some_and(|n| n >= look.limit(T::SequentialBlocks));
+    let all_along = busy && (queues || slow || large || (queue.is_none() && waits.is_none()));
     // A long queue and a long wait at a lower use: saturated for a part of the sample.
     all_along || (queues && slow && busy_at_least(T::DiskInUse))
 }
 
+/// Blocks in a request of a sample, as the tool says or as bytes over requests.
+fn blocks(get: &impl Fn(Field) -> Option<f64>) -> Option<f64> {
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].map(|f| get(f).unwrap_or(0.0));
+    let requests = [Field::DiskReads, Field::DiskWrites].map(|f| get(f).unwrap_or(0.0));
+    let (bytes, requests) = (bytes[0] + bytes[1], requests[0] + requests[1]);
+    let mean = (requests > 0.0).then(|| bytes / requests);
+    mean.or_else(|| get(Field::DiskRequestBytes)).map(|size| size / BLOCK_BYTES)
+}
+
 fn worst(look: &Look<'_>) -> Option<Worst> {
-    let mut best: Option<Worst> = None;
-    for line in disks(look) {
+    let disks = disks(look);
+    let mut best: Option<(usize, usize, bool, f64)> = None;
+    for (disk, line) in disks.iter().enumerate() {
         for (index, point) in line.points.iter().enumerate() {
             if !look.in_times(point) {
                 continue;
             }
-            let saturated = saturated(look, &line, index);
-            let value = |worst: &Worst| worst.point().map_or(0.0, |p| p.value);
+            let saturated = saturated(look, line, index);
             let better =
-                best.as_ref().is_none_or(|b| (saturated, point.value) > (b.saturated, value(b)));
+                best.is_none_or(|(_, _, full, value)| (saturated, point.value) > (full, value));
             if better {
-                best = Some(Worst { line: line.clone(), index, saturated });
+                best = Some((disk, index, saturated, point.value));
             }
         }
     }
-    best
+    let (disk, index, saturated, _) = best?;
+    Some(Worst { line: disks.get(disk)?.clone(), index, saturated })
 }
 
 /// How busy the disk is, and how long requests queue and wait: of all its samples that are like
@@ -143,6 +158,17 @@ pub(super) fn disk(look: &Look<'_>) -> Answer {
         .filter(|interval| *interval != Interval::ALWAYS)
         .collect();
     Answer::yes(point.value / 100.0, evidence).during(held)
+}
+
+/// Is a disk saturated, and do its requests wait so long that it hurts by itself?
+pub(super) fn clogged(look: &Look<'_>) -> Answer {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let wait = worst(look).and_then(|worst| {
+        waits.into_iter().filter_map(|field| worst.get(look, field)).reduce(f64::max)
+    });
+    let answer = disk(look);
+    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    if answer.is_yes() && !long { Answer::no(answer.evidence) } else { answer }
 }
 
 /// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.

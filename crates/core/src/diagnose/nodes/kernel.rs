@@ -86,8 +86,8 @@ fn switch_events(look: &Look<'_>) -> Option<Events> {
 
 /// Events of many subjects, added up.
 fn added(look: &Look<'_>, fields: &[Field], name: &'static str, cost: T) -> Option<Events> {
-    let means = fields.iter().flat_map(|field| look.lines(*field, |s| *s != Subject::Machine));
-    let means = means.filter_map(|line| look.mean(&line));
+    let lines = |field: &Field| super::hardware(look.lines(*field, |s| *s != Subject::Machine));
+    let means = fields.iter().flat_map(lines).filter_map(|line| look.mean(&line));
     let mut seen = means.reduce(|mut sum, more| {
         sum.value += more.value;
         sum
@@ -125,7 +125,8 @@ pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
-    explains(look, huge_fault_events(look), VMSTAT)
+    let profiled = profiled(look, &HUGE_CLEARING);
+    profiled.unwrap_or_else(|| explains(look, huge_fault_events(look), VMSTAT))
 }
 
 /// Do page faults take the time?
@@ -191,8 +192,32 @@ pub(super) fn disk_requests(look: &Look<'_>) -> Answer {
     explains(look, disk_events(look), DISKS)
 }
 
+/// Functions that say by themselves what the kernel does.
+const COMPACTION: [&str; 5] =
+    ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
+const HUGE_CLEARING: [&str; 2] = ["clear_huge_page", "folio_zero_user"];
+/// The same of reclaim.
+pub(super) const RECLAIM: [&str; 4] =
+    ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+
+/// Yes when functions of these names have enough of the kernel's samples in a profile.
+pub(super) fn profiled(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
+    let (all, sum) = functions(look);
+    let ours = |seen: &&Seen| {
+        let name = seen.subject.to_string();
+        names.iter().any(|wanted| name.contains(wanted))
+    };
+    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
+    let share = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    (share * 100.0 >= look.limit(T::ExplainedShare))
+        .then(|| Answer::yes(share, Vec::new()).and(say_functions(look, &found, sum)))
+}
+
 /// Do programs stop to make huge blocks of free memory?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
+    if let Some(answer) = profiled(look, &COMPACTION) {
+        return answer;
+    }
     let stalls = look.line(Field::CompactStall, &Subject::Machine);
     let answer = look.reaches(stalls, T::CompactHigh, &[VMSTAT]);
     if !answer.is_yes() {
@@ -261,21 +286,17 @@ pub(super) fn locks(look: &Look<'_>) -> Answer {
     if all.is_empty() {
         return Answer::unknown(&[SYMBOLS]);
     }
-    let ours = |seen: &&Seen| {
-        let name = seen.subject.to_string();
-        NAMES.iter().any(|wanted| name.contains(wanted))
-    };
-    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
-    let share = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
-    if share * 100.0 >= look.limit(T::ExplainedShare) {
-        return Answer::yes(share, Vec::new()).and(say_functions(look, &found, sum));
-    }
-    let text = format!("lock functions have {:.0} % of the kernel's samples", share * 100.0);
-    Answer::no(vec![Evidence::derived(text)])
+    profiled(look, &NAMES)
+        .unwrap_or_else(|| Answer::no(say_functions(look, &all, sum).into_iter().collect()))
 }
 
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
+    for names in [&COMPACTION[..], &HUGE_CLEARING, &RECLAIM] {
+        if let Some(named) = profiled(look, names) {
+            return Answer::no(named.evidence);
+        }
+    }
     let counted = [fault_events(look), switch_events(look)];
     let (profile, sum) = functions(look);
     if counted.iter().any(Option::is_none) {

@@ -88,11 +88,15 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
     let (Some(seen), Some(total)) = (lowest, look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
-    let percent = seen.value / total * 100.0;
+    // A HugeTLB pool is in use by design: what is short is the rest.
+    let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
+    let rest = (total - pool).max(1.0);
+    let percent = seen.value / rest * 100.0;
     let share = write::value(Unit::Percent, percent);
-    let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(total));
+    let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
     let evidence = vec![look.say(&seen, &text)];
-    if percent <= look.limit(T::AvailableLow) {
+    let little = seen.value <= look.limit(T::AvailableLowBytes);
+    if little && percent <= look.limit(T::AvailableLow) {
         Answer::yes(0.5, evidence)
     } else {
         Answer::no(evidence)

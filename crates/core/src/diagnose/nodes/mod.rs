@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::answer::Answer;
 use super::cause::Cause;
-use super::look::{Look, Seen};
+use super::look::{Line, Look, Seen};
 use super::threshold::Threshold as T;
 use crate::recording::{Field, Subject};
 
@@ -147,6 +147,13 @@ nodes! {
         "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
 
+    "disk.saturated" < None, "Is a disk saturated, whatever the CPUs do?",
+        "As io.disk, with waits that hurt: on a machine with many or busy CPUs, those that wait \
+            are \
+            no iowait.",
+        [DiskBusy DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong], Some(Cause::DiskSaturated),
+            io::clogged;
+
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
         [InterruptHigh InterruptCpuHigh], Some(Cause::Interrupts), cpu::interrupts;
@@ -174,7 +181,7 @@ nodes! {
     "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
         "User and nice time. Not a fault as such.",
         [UserHigh], None, cpu::user;
-    "user.saturated" < Some("cpu.user"), "Do more tasks want to run than there are CPUs?",
+    "user.saturated" < None, "Do more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
 
@@ -286,6 +293,24 @@ nodes! {
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Node> {
     ALL.iter().find(|node| node.id == id)
+}
+
+/// Without what stands on top of other devices, and would count their work again: bridges, bonds,
+/// ends of containers, VLANs, device mapper, md. All of them where nothing else is left.
+fn hardware(lines: Vec<Line>) -> Vec<Line> {
+    const ON_TOP: [&str; 16] = [
+        "bond", "br", "veth", "cni", "docker", "cali", "flannel", "vxlan", "virbr", "team", "ifb",
+        "dummy", "dm-", "md", "loop", "lxc",
+    ];
+    let on_top = |line: &Line| match &line.subject {
+        Subject::Interface(name) => {
+            name.contains('.') || ON_TOP.iter().any(|prefix| name.starts_with(prefix))
+        }
+        Subject::Disk(name) => ON_TOP.iter().any(|prefix| name.starts_with(prefix)),
+        _ => false,
+    };
+    let real: Vec<Line> = lines.iter().filter(|line| !on_top(line)).cloned().collect();
+    if real.is_empty() { lines } else { real }
 }
 
 /// The program with most of a per-process quantity: all its processes together, their sum with

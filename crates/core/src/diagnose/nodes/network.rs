@@ -10,7 +10,7 @@ use crate::diagnose::write;
 use crate::recording::{Field, Socket, SocketState, Subject, Unit};
 
 fn interfaces(look: &Look<'_>, field: Field) -> Vec<Line> {
-    look.lines(field, |subject| matches!(subject, Subject::Interface(_)))
+    super::hardware(look.lines(field, |subject| matches!(subject, Subject::Interface(_))))
 }
 
 /// Means of a field over all interfaces, added up.

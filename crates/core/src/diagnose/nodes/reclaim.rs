@@ -44,22 +44,23 @@ struct Swing {
 /// The swing inside `interval`. `Err(true)`: there are values and they show none.
 fn swing(look: &Look<'_>, free: &Line, total: f64, interval: Interval) -> Result<Swing, bool> {
     // Free memory is a state: the sample at the very start belongs to it.
+    let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
     let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
-    let points: Vec<Point> = free.points.iter().filter(inside).copied().collect();
+    let points: Vec<Point> = free.points[start..].iter().take_while(inside).copied().collect();
     let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
     let low = lowest.ok_or(false)?;
     let after = points.iter().copied().filter(|point| point.at >= low.at);
     let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
     let percent = |bytes: f64| bytes / total * 100.0;
     // Beside ample available memory it is a program that ended, or the page cache dropped.
-    let at_low = look.line(Field::MemAvailable, &Subject::Machine).and_then(|line| {
-        line.points.iter().rev().find(|point| point.at == low.at).map(|point| point.value)
-    });
-    let ample = at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple));
-    let swings = !ample
-        && percent(low.value) <= look.limit(T::FreeLow)
+    let swings = percent(low.value) <= look.limit(T::FreeLow)
         && percent(high.value - low.value) >= look.limit(T::FreeSwing);
-    if swings { Ok(Swing { low, high }) } else { Err(true) }
+    let available = look.host.series(Field::MemAvailable, &Subject::Machine);
+    let ample = || {
+        let at_low = available.and_then(|series| series.beside(usize::MAX, low.at));
+        at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple))
+    };
+    if swings && !ample() { Ok(Swing { low, high }) } else { Err(true) }
 }
 
 fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
@@ -116,6 +117,9 @@ fn shown(look: &Look<'_>, interval: Interval) -> Shown {
 
 /// Does the kernel reclaim memory in these times?
 pub(super) fn reclaim(look: &Look<'_>) -> Answer {
+    if let Some(answer) = super::kernel::profiled(look, &super::kernel::RECLAIM) {
+        return answer;
+    }
     let always = [Interval::ALWAYS];
     let times = if look.times.is_empty() { &always } else { look.times };
     let (mut yes, mut no, mut held, mut blind) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -187,7 +191,13 @@ pub(super) fn swinging(look: &Look<'_>) -> Answer {
     }
     let said = found.iter().take(write::EPISODES_MAX);
     let evidence = said.map(|(_, swing)| say_swing(look, &free, total, swing)).collect();
-    Answer::yes(0.5, evidence).during(found.iter().map(|(span, _)| *span).collect())
+    let answer = Answer::yes(0.5, evidence);
+    let answer = answer.during(found.iter().map(|(span, _)| *span).collect());
+    if scans(look).is_some() {
+        return answer;
+    }
+    let text = "it was reclaimed; a large process that ended, or a dropped cache, looks the same";
+    answer.and([Evidence::assumed(text)]).lacking(&[PAGING])
 }
 
 /// Share of all memory that a field takes.
@@ -314,7 +324,10 @@ pub(super) fn swapping(look: &Look<'_>) -> Answer {
         write::value(crate::recording::Unit::BytesPerSecond, mean.value)
     );
     let evidence = vec![look.say(&mean, &text)];
-    if mean.value < look.limit(T::SwapHigh) {
+    // What is only moved out makes nobody wait: programs wait for what comes back.
+    let back = look.line(Field::SwapIn, &Subject::Machine).and_then(|line| look.sustained(&line));
+    let returns = back.is_none_or(|back| back.value >= look.limit(T::SwapHigh) / 2.0);
+    if mean.value < look.limit(T::SwapHigh) || !returns {
         return Answer::no(evidence);
     }
     let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));

@@ -335,7 +335,7 @@ mod tests {
         near(&java(&recording, Field::GcUser), &[100.0]);
         assert_eq!(recording.sources.len(), 1);
         assert_eq!(recording.sources[0].clock, Clock::Uptime);
-        assert_eq!(recording.unrecognised[0].start, "hello from the program");
+        assert_eq!(recording.unrecognised[0].start, "hello");
     }
 
     #[test]
