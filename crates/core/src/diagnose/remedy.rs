@@ -238,7 +238,7 @@ ladders! {
     DISK_LATENCY {
         Look "see who", "iotop -obP -n 5", "one program";
         Program "more than one request at a time: asynchronous or buffered writes, group commit, \
-            read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID
+            read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID \
                 -- sleep 10", "iostat -xz 1 10: the same requests in less %iowait";
         Hardware "a disk with shorter requests, or a write cache that survives power loss",
             "iostat -xz 1 10", "await falls";
@@ -246,7 +246,7 @@ ladders! {
     DISK_RANDOM {
         Look "see who", "iotop -obP -n 5", "one program";
         Program "larger or fewer requests: group commits, larger pages, fewer fsync, an index for \
-            what is scanned", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID -- sleep
+            what is scanned", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID -- sleep \
                 10",
             "iostat -xz 1 10: r/s and w/s fall";
         Program "give its cache more memory, so that reads need no disk", "free -h", "r/s falls";
@@ -428,5 +428,21 @@ ladders! {
     ZONE_RECLAIM {
         Machine "use the other node's memory first", "sysctl vm.zone_reclaim_mode=0", "sar -B 1 \
             10: pgscand/s falls";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cause::Cause;
+
+    #[test]
+    fn every_text_is_one_line() {
+        for cause in Cause::ALL {
+            for remedy in cause.about().remedies {
+                for text in [remedy.what, remedy.command, remedy.verify] {
+                    assert!(!text.contains(['\n', '\t']), "{text:?}");
+                }
+            }
+        }
     }
 }

@@ -149,8 +149,7 @@ nodes! {
 
     "disk.saturated" < None, "Is a disk saturated, whatever the CPUs do?",
         "As io.disk, with waits that hurt: on a machine with many or busy CPUs, those that wait \
-            are \
-            no iowait.",
+            are no iowait.",
         [DiskBusy DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong], Some(Cause::DiskSaturated),
             io::clogged;
 
