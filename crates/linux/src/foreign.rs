@@ -316,7 +316,7 @@ mod tests {
         let script = "cat; echo \"$* $LC_ALL ${HOME:-none}\"";
         let fake = Fake::new("args", Tool::Sadf, script);
         let converted = fake.convert(Tool::Sadf).expect("a text");
-        assert_eq!(text(&converted), "recorded\n-j /dev/stdin -- -A C none\n");
+        assert_eq!(text(&converted), "recorded\n-j -t /dev/stdin -- -A C none\n");
         assert_eq!(converted.complaint, None);
         let fake = Fake::new("atop", Tool::Atop, script);
         let converted = fake.convert(Tool::Atop).expect("a text");
