@@ -12,6 +12,7 @@
 pub mod config;
 pub mod diagnose;
 pub mod engine;
+pub mod hugetlb;
 pub mod ownership;
 pub mod parse;
 pub mod policy;
