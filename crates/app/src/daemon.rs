@@ -9,7 +9,7 @@ use hugewise_core::record::Record;
 use hugewise_core::status;
 use hugewise_core::units::{Ns, ProcId};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, Trail};
+use hugewise_linux::trail::{Restored, Scope, Trail};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ impl OwnedSettings {
         state_dir: &Path,
         journal: &mut Journal,
     ) -> anyhow::Result<Self> {
-        let trail = Trail::open(root.clone(), state_dir)?;
+        let trail = Trail::open(root.clone(), state_dir, Scope::Manager)?;
         let mut settings = Self { trail, restored: false };
         if !settings.trail.entries().is_empty() {
             eprintln!("hugewise: an earlier manager did not end properly: its settings go back");

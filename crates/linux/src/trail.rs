@@ -6,7 +6,11 @@
 //!
 //! Writing the THP switch makes the kernel raise `vm.min_free_kbytes` (kernel.md 9); that file is
 //! noted beforehand and put back.
+//!
+//! Each [`Scope`] has a trail of its own: a manager that starts must not take away the pool that
+//! an operator has applied.
 
+use crate::hugetlb::pool;
 use crate::machine;
 use crate::root::Root;
 use hugewise_core::ownership::THP_DIR;
@@ -19,6 +23,41 @@ use std::path::{Path, PathBuf};
 
 /// The file that the kernel changes on its own when THP is switched.
 const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+
+/// Who changes settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// `manage`: THP settings, for as long as it runs.
+    Manager,
+    /// `hugetlb apply`: pools and limits of shared memory, until they are reverted, also over
+    /// reboots: configuration files write them again.
+    Hugetlb,
+}
+
+impl Scope {
+    /// Name of the trail in the state directory.
+    #[must_use]
+    pub const fn file_name(self) -> &'static str {
+        match self {
+            Self::Manager => "trail.jsonl",
+            Self::Hugetlb => "hugetlb.jsonl",
+        }
+    }
+
+    /// Whether a trail may name this file at all: nothing else is ever written, whoever wrote the
+    /// trail.
+    fn may_own(self, file: &str) -> bool {
+        match self {
+            _ if file.contains("..") => false,
+            Self::Manager => file == MIN_FREE || file.starts_with(&format!("{THP_DIR}/")),
+            Self::Hugetlb => pool::is_size(file) || LIMITS.contains(&file),
+        }
+    }
+}
+
+/// Settings of `hugetlb` beside the pools.
+const LIMITS: [&str; 3] =
+    ["proc/sys/vm/hugetlb_shm_group", "proc/sys/kernel/shmmax", "proc/sys/kernel/shmall"];
 
 /// One intended change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +98,18 @@ pub enum Restored {
         found: String,
         /// What hugewise had written.
         written: String,
+    },
+    /// Pages of this pool are in use or reserved: it was made as small as it can be, and the entry
+    /// stays in the trail for another time.
+    InUse {
+        /// Path below the root.
+        file: String,
+        /// Value found.
+        from: String,
+        /// Value that can be had now.
+        to: String,
+        /// The old value.
+        wanted: String,
     },
     /// The entry is of an earlier boot, whose settings are gone.
     EarlierBoot {
@@ -109,6 +160,7 @@ pub enum TrailError {
 #[derive(Debug)]
 pub struct Trail {
     root: Root,
+    scope: Scope,
     path: PathBuf,
     boot_id: Option<String>,
     entries: Vec<Entry>,
@@ -121,11 +173,11 @@ impl Trail {
     ///
     /// # Errors
     /// When the directory cannot be used, or the trail is a symbolic link.
-    pub fn open(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
-        let path = state_dir.join("trail.jsonl");
+    pub fn open(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
+        let path = state_dir.join(scope.file_name());
         let store = |error| TrailError::Store { path: path.display().to_string(), error };
         make_dir(state_dir).map_err(store)?;
-        let trail = Self::existing(root, state_dir)?;
+        let trail = Self::existing(root, state_dir, scope)?;
         // Prove now that the trail can be written, not when the first setting is due; and end a
         // line that a crash or a full disk left torn, or the next entry would be lost with it.
         let file = trail.file().map_err(store)?;
@@ -140,8 +192,8 @@ impl Trail {
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn existing(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
-        let path = state_dir.join("trail.jsonl");
+    pub fn existing(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
+        let path = state_dir.join(scope.file_name());
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         let read = |file: File| trusted(state_dir, &file).and_then(|()| io::read_to_string(file));
@@ -153,9 +205,9 @@ impl Trail {
             }
         };
         let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let entries = entries.filter(|entry: &Entry| may_own(&entry.file)).collect();
+        let entries = entries.filter(|entry: &Entry| scope.may_own(&entry.file)).collect();
         let boot_id = machine::boot_id(&root);
-        Ok(Self { root, path, boot_id, entries })
+        Ok(Self { root, scope, path, boot_id, entries })
     }
 
     /// Entries not restored yet.
@@ -179,27 +231,65 @@ impl Trail {
         Ok(Some(old))
     }
 
+    /// Notes that a setting is about to change to whatever the kernel makes of it: a pool is given
+    /// as many pages as there are. [`Trail::write_step`] may follow many times, and
+    /// [`Trail::settle`] at the end.
+    ///
+    /// # Errors
+    /// Nothing was noted.
+    pub fn begin(&mut self, file: &str) -> Result<(), TrailError> {
+        let old = self.value(file)?;
+        self.note(file, &old, WATCHED)
+    }
+
+    /// Writes a value between [`Trail::begin`] and [`Trail::settle`], whatever becomes of it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_step(&self, file: &str, value: &str) -> Result<(), TrailError> {
+        let failed = |error| TrailError::Write { file: file.into(), value: value.into(), error };
+        self.write_raw(file, value).map_err(failed)
+    }
+
+    /// Notes what the setting is now: from here on a change is somebody else's. `meant` is the
+    /// value that it may also have later, as configuration files set it when the machine starts.
+    ///
+    /// # Errors
+    /// As [`Trail::begin`].
+    pub fn settle(&mut self, file: &str, meant: &str) -> Result<(), TrailError> {
+        let now = self.value(file)?;
+        if now != meant {
+            self.note(file, &now, meant)?;
+        }
+        self.note(file, meant, &now)
+    }
+
     /// Puts every setting back, the last change first, and empties the trail of what is settled.
     pub fn restore(&mut self) -> Vec<Restored> {
         let all = self.plan();
         let mut done = Vec::new();
         for step in all {
             let step = match &step {
-                Restored::PutBack { file, to, .. } => match self.put_back(file, to) {
-                    Ok(()) => step,
-                    Err(error) => {
-                        let error = error.to_string();
-                        Restored::Failed { file: file.clone(), error }
+                Restored::PutBack { file, to, .. } | Restored::InUse { file, to, .. } => {
+                    match self.put_back(file, to) {
+                        Ok(()) => step,
+                        Err(error) => {
+                            let error = error.to_string();
+                            Restored::Failed { file: file.clone(), error }
+                        }
                     }
-                },
+                }
                 _ => step,
             };
             done.push(step);
         }
-        let failed = |entry: &Entry| {
-            done.iter().any(|d| matches!(d, Restored::Failed { file, .. } if *file == entry.file))
+        let stays = |entry: &Entry| {
+            done.iter().any(|d| match d {
+                Restored::Failed { file, .. } | Restored::InUse { file, .. } => *file == entry.file,
+                _ => false,
+            })
         };
-        self.entries.retain(failed);
+        self.entries.retain(stays);
         if let Err(error) = self.store() {
             done.push(Restored::Failed {
                 file: self.path.display().to_string(),
@@ -222,18 +312,32 @@ impl Trail {
     }
 
     fn step(&self, file: &str) -> Restored {
-        let own = |entry: &&Entry| entry.file == file;
+        let own = || self.entries.iter().filter(|entry| entry.file == file);
         let this_boot = |entry: &&Entry| entry.boot_id == self.boot_id;
-        let mut entries = self.entries.iter().filter(own).filter(this_boot);
+        let counts = |entry: &&Entry| match self.scope {
+            Scope::Manager => this_boot(entry),
+            // Configuration files have set the same again; what was cut short is gone.
+            Scope::Hugetlb => this_boot(entry) || !is_watch(entry),
+        };
+        let entries: Vec<&Entry> = own().filter(counts).collect();
         let file = file.to_owned();
-        let Some(first) = entries.next() else { return Restored::EarlierBoot { file } };
-        let last = entries.next_back().unwrap_or(first);
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+            return Restored::EarlierBoot { file };
+        };
+        let ours = |found: &str| match self.scope {
+            Scope::Manager => found == last.new,
+            Scope::Hugetlb => entries.iter().any(|entry| entry.new == found),
+        };
+        let to = first.old.clone();
         match self.value(&file) {
             Err(error) => Restored::Failed { file, error: error.to_string() },
-            Ok(found) if found == first.old => Restored::Unchanged { file },
-            Ok(found) if found == last.new || is_watch(last) => {
-                Restored::PutBack { file, from: found, to: first.old.clone() }
-            }
+            Ok(found) if found == to => Restored::Unchanged { file },
+            Ok(from) if ours(&from) || is_watch(last) => match pool::floor(&self.root, &file) {
+                Some(held) if to.parse().is_ok_and(|to: u64| held > to) => {
+                    Restored::InUse { file, from, to: held.to_string(), wanted: to }
+                }
+                _ => Restored::PutBack { file, from, to },
+            },
             Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
         }
     }
@@ -265,13 +369,7 @@ impl Trail {
 
     fn write(&self, file: &str, value: &str) -> Result<(), TrailError> {
         let failed = |error| TrailError::Write { file: file.into(), value: value.into(), error };
-        let mut open = OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .open(self.root.path(file))
-            .map_err(failed)?;
-        open.write_all(value.as_bytes()).map_err(failed)?;
-        drop(open);
+        self.write_raw(file, value).map_err(failed)?;
         let found = self.value(file)?;
         if found == value {
             return Ok(());
@@ -279,9 +377,19 @@ impl Trail {
         Err(failed(io::Error::other(format!("the kernel made '{found}' of it"))))
     }
 
-    /// The value in force: the selected word of a choice, else the whole line.
+    fn write_raw(&self, file: &str, value: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let mut open = options.write(true).truncate(true).open(self.root.path(file))?;
+        open.write_all(value.as_bytes())
+    }
+
+    /// The value in force: the selected word of a choice, a pool's size without its surplus, else
+    /// the whole line.
     fn value(&self, file: &str) -> Result<String, TrailError> {
         let read = |error| TrailError::Read { file: file.into(), error };
+        if pool::is_size(file) {
+            return pool::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
+        }
         let line = self.root.read_line(file).map_err(read)?;
         if !line.contains('[') {
             return Ok(line);
@@ -348,15 +456,9 @@ fn is_switch(file: &str) -> bool {
     file.starts_with(THP_DIR) && file.ends_with("/enabled")
 }
 
-/// Whether a trail may name this file at all: nothing else is ever written, whoever wrote the
-/// trail.
-fn may_own(file: &str) -> bool {
-    file == MIN_FREE || (file.starts_with(&format!("{THP_DIR}/")) && !file.contains(".."))
-}
-
 /// A trail says what root is to write: it and its directory must belong to whoever runs this, and
 /// be writable by nobody else.
-fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
+pub(crate) fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();
     for metadata in [fs::metadata(state_dir)?, file.metadata()?] {
@@ -370,7 +472,7 @@ fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn make_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o750).create(path)
 }
@@ -403,7 +505,7 @@ mod tests {
         }
 
         fn trail(&self) -> Trail {
-            Trail::open(self.root.clone(), &self.dir.join("state")).expect("opens")
+            Trail::open(self.root.clone(), &self.dir.join("state"), Scope::Manager).expect("opens")
         }
 
         fn get(&self, file: &str) -> String {
@@ -498,7 +600,7 @@ mod tests {
         assert!(fixture.trail().entries().is_empty());
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("chmod");
-        let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"));
+        let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), Scope::Manager);
         assert!(matches!(opened, Err(TrailError::Store { .. })));
     }
 

@@ -4,7 +4,7 @@ use super::{Done, number, target};
 use hugewise_core::ownership::THP_DIR;
 use hugewise_core::units::Bytes;
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::Trail;
+use hugewise_linux::trail::{Scope, Trail};
 use std::time::{Duration, Instant};
 
 /// khugepaged at its defaults is watched this long; what it would need in all is extrapolated.
@@ -83,7 +83,7 @@ fn khugepaged(
     // Advised, so that khugepaged serves this program and no other of the machine.
     let target = target::hold(size, &["--fill", "dense", "--advise", "later"])?;
     let dir = std::env::temp_dir().join(format!("hugewise-bench-{}", std::process::id()));
-    let mut trail = Trail::open(Root::live(), &dir)?;
+    let mut trail = Trail::open(Root::live(), &dir, Scope::Manager)?;
     let measured = (|| {
         for (file, value) in settings {
             trail.set(&format!("{THP_DIR}/khugepaged/{file}"), value)?;

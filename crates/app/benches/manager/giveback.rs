@@ -9,7 +9,7 @@ use super::{Done, number, spread, target};
 use hugewise_core::ownership::THP_DIR;
 use hugewise_core::stats::median;
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::Trail;
+use hugewise_linux::trail::{Scope, Trail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -110,7 +110,7 @@ struct Settings(Trail);
 
 impl Settings {
     fn of(variant: &Variant) -> Result<Self> {
-        let mut settings = Self(Trail::open(Root::live(), &Self::directory())?);
+        let mut settings = Self(Trail::open(Root::live(), &Self::directory(), Scope::Manager)?);
         // What an earlier benchmark that crashed left behind.
         settings.0.restore();
         let mut set = |file: &str, value: &str| {

@@ -167,6 +167,8 @@ pub struct Process {
     pub uid: Option<u32>,
     /// That user's name.
     pub user: Option<String>,
+    /// Groups it is in, its effective one first.
+    pub groups: Vec<u32>,
     /// `VmPTE`: its page tables.
     pub page_tables: Option<Bytes>,
     /// Soft limit `RLIMIT_MEMLOCK`; `u64::MAX` is unlimited.

@@ -8,8 +8,19 @@
 //! ```
 //!
 //! Everything here is pure. [`facts`] is what was seen, [`demand`] who needs how many pages and
-//! why, [`plan`] the sum with its warnings, [`grow`] how a pool is grown step by step, [`files`]
-//! what stands in configuration files, [`verify`] expected against actual, [`tables`] what page
-//! tables cost, which `diagnose` uses, too.
+//! why ([`java`], [`product`]), [`plan`] the sum with its [`warning`]s, [`grow`] how a pool is
+//! grown step by step, [`files`] what stands in configuration files, [`verify`] expected against
+//! actual, [`tables`] what page tables cost, which `diagnose` uses, too.
 
+mod check;
+pub mod demand;
 pub mod facts;
+pub mod files;
+pub mod grow;
+pub mod input;
+pub mod java;
+pub mod plan;
+pub mod product;
+pub mod tables;
+pub mod verify;
+pub mod warning;

@@ -1,0 +1,188 @@
+//! Finds out what a plan has to warn of.
+
+use super::demand::Origin;
+use super::facts::{Facts, Kubelet, ObjectKind, Pool};
+use super::input::Inputs;
+use super::plan::{Plan, PoolPlan};
+use super::product::Product;
+use super::warning::{Warning, WarningKind as W};
+use crate::units::Bytes;
+
+/// One GiB: pages of this size and above need memory that is contiguous beyond what the kernel's
+/// page allocator keeps.
+const GIANT: Bytes = Bytes(1 << 30);
+
+/// All warnings, those first that forbid the plan.
+pub(super) fn warnings(facts: &Facts, inputs: &Inputs, plan: &Plan) -> Vec<Warning> {
+    let mut all = Found(Vec::new());
+    memory(plan, &mut all);
+    for pool in &plan.pools {
+        of_pool(facts, inputs, pool, &mut all);
+    }
+    rights(facts, inputs, plan, &mut all);
+    neighbours(facts, plan, &mut all);
+    configuration(facts, plan, &mut all);
+    if plan.demands().next().is_none() && plan.pools.iter().all(|pool| pool.headroom_pages == 0) {
+        all.add(W::NothingToPlan, String::new());
+    }
+    all.0.sort_by_key(|warning| (!warning.kind.refuses(), warning.kind));
+    all.0
+}
+
+struct Found(Vec<Warning>);
+
+impl Found {
+    fn add(&mut self, kind: W, about: impl Into<String>) {
+        self.0.push(Warning { kind, about: about.into() });
+    }
+}
+
+fn memory(plan: &Plan, all: &mut Found) {
+    let memory = &plan.memory;
+    let (Some(total), Some(remains)) = (memory.total_bytes, memory.remains_bytes) else { return };
+    // A pool that is not grown harms nobody more than it did.
+    if memory.pools_bytes <= memory.pools_now_bytes {
+        return;
+    }
+    let pools = memory.pools_bytes;
+    if pools > total {
+        all.add(W::MoreThanMemory, format!("{pools} of pools, {total} of memory"));
+    } else if let Some(leave) = memory.leave_bytes.filter(|leave| remains < *leave) {
+        let sum = format!("{total} - {pools} = {remains}");
+        all.add(W::LeavesTooLittle, format!("{sum}, and {leave} must remain"));
+    }
+}
+
+fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
+    let size = pool.page_bytes;
+    let Some(now) = &pool.now else {
+        if pool.needed_pages > 0 && !facts.pools.is_empty() {
+            all.add(W::NoPoolOfThisSize, format!("{size}"));
+        }
+        return;
+    };
+    let grows = pool.bytes_of(pool.target_pages.saturating_sub(now.total));
+    let small = pool.demands.iter().filter(|demand| demand.origin == Origin::Small);
+    let twice: Bytes = small.map(super::demand::Demand::bytes).sum();
+    if let Some(free) = facts.memory.available.filter(|free| twice.0 > 0 && *free < grows) {
+        all.add(W::NeededTwice, format!("the pool grows by {grows}, and {free} are available"));
+    }
+    if pool.others_pages > 0 {
+        let held = now.held();
+        let text = format!("{} of {held} held pages of {size}", pool.others_pages);
+        all.add(W::UnattributedUse, text);
+    }
+    let idle = now.total.saturating_sub(pool.needed_pages.max(now.held()));
+    if idle > 0 && !inputs.shrink {
+        all.add(W::ReservedUnused, format!("{idle} pages of {size}: {}", pool.bytes_of(idle)));
+    }
+    pool_numbers(now, all);
+    nodes(pool, now, all);
+    if size >= GIANT && pool.target_pages > now.total {
+        let text = format!("{} more pages of {size}", pool.target_pages - now.total);
+        all.add(W::KernelCommandLine, text);
+    }
+}
+
+fn pool_numbers(now: &Pool, all: &mut Found) {
+    if now.reserved > 0 {
+        let (free, reserved, left) = (now.free, now.reserved, now.available());
+        let text = format!("{free} free - {reserved} reserved = {left} of {}", now.page);
+        all.add(W::PromisedPages, text);
+    }
+    if now.surplus > 0 {
+        all.add(W::SurplusPages, format!("{} of {} pages", now.surplus, now.total));
+    }
+}
+
+fn nodes(pool: &PoolPlan, now: &Pool, all: &mut Found) {
+    for share in &pool.nodes {
+        let node = now.nodes.iter().find(|node| node.node == share.node);
+        let free = node.and_then(|node| node.memory_free);
+        let wanted = pool.bytes_of(share.target_pages.saturating_sub(share.now_pages));
+        if let Some(free) = free.filter(|free| *free < wanted) {
+            let text = format!("node {}: {wanted} wanted, {free} free", share.node);
+            all.add(W::NodeTooSmall, text);
+        }
+    }
+}
+
+fn rights(facts: &Facts, inputs: &Inputs, plan: &Plan, all: &mut Found) {
+    let Some(memlock) = &plan.memlock else { return };
+    if memlock.users.is_empty() {
+        all.add(W::UserUnknown, String::new());
+    }
+    let group = inputs.shm_group.or(facts.limits.shm_group);
+    let needy = plan.demands().filter(|demand| demand.needs_right);
+    let mut users: Vec<&str> = Vec::new();
+    for process in needy.flat_map(|d| &d.pids).filter_map(|pid| facts.processes.get(pid)) {
+        let user = process.user.as_deref().unwrap_or("its user");
+        let member = group.is_some_and(|group| process.groups.contains(&group));
+        if process.uid != Some(0) && !member && !users.contains(&user) {
+            users.push(user);
+            let group = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
+            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group}"));
+        }
+        let limit = Bytes(memlock.limit_kb.saturating_mul(1024));
+        if let Some(now) = process.memlock.filter(|now| *now < limit && process.uid != Some(0)) {
+            all.add(W::MemlockTooLow, format!("{} of {user}: {now}, wanted {limit}", process.name));
+        }
+    }
+    let described = inputs.user.is_some() && inputs.shm_group.is_none();
+    if described && users.is_empty() && facts.limits.shm_group == Some(0) {
+        let user = inputs.user.as_deref().unwrap_or_default();
+        if user != "root" {
+            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is 0"));
+        }
+    }
+    if memlock.units.is_empty() && !memlock.users.is_empty() {
+        all.add(W::ServiceLimit, memlock.users.join(", "));
+    }
+}
+
+fn neighbours(facts: &Facts, plan: &Plan, all: &mut Found) {
+    let grows = plan.memory.pools_bytes > plan.memory.pools_now_bytes;
+    match facts.kubelet {
+        Some(Kubelet::Running) => {
+            all.add(W::KubeletRestart, String::new());
+            all.add(W::SigbusInPods, String::new());
+        }
+        Some(Kubelet::Installed) => all.add(W::SigbusInPods, "the kubelet does not run now"),
+        None => {}
+    }
+    let of_oracle = |pids: &[u32]| {
+        let known = pids.iter().filter_map(|pid| facts.processes.get(pid));
+        known.into_iter().any(|process| Product::of(process) == Some(Product::Oracle))
+    };
+    let amm = facts.objects.iter().filter(|object| {
+        object.kind == ObjectKind::Posix
+            && (object.name.starts_with("/dev/shm/ora_") || of_oracle(&object.pids))
+    });
+    let bytes: Bytes = amm.map(|object| object.bytes).sum();
+    if bytes.0 > 0 {
+        all.add(W::AutomaticMemory, format!("{bytes} in /dev/shm"));
+    }
+    let memory = &facts.memory;
+    if let (Some(total), Some(free)) = (memory.swap_total, memory.swap_free) {
+        let used = total.saturating_sub(free);
+        if used.0 > 0 && grows {
+            all.add(W::SwapInUse, format!("{used} of {total} swap"));
+        }
+    }
+}
+
+/// Lines of other files that set what the plan sets.
+fn configuration(facts: &Facts, plan: &Plan, all: &mut Found) {
+    for line in &facts.configured {
+        let pool = plan.pools.iter().find(|pool| Some(pool.page_bytes) == facts.default_page);
+        let wanted = match line.key.as_str() {
+            "vm.nr_hugepages" | "hugepages" => pool.map(|pool| pool.target_pages.to_string()),
+            key => plan.settings.iter().find(|s| s.key == key).map(|s| s.value.clone()),
+        };
+        if wanted.is_some_and(|wanted| wanted != line.value) && !super::files::is_own(&line.file) {
+            let (file, number) = (&line.file, line.line);
+            let text = format!("{file}, line {number}: {} = {}", line.key, line.value);
+            all.add(W::ConfiguredElsewhere, text);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! How a pool is grown: in steps, so that a machine under load is not stalled for long and memory
+//! that runs low is seen in time; compacting where huge blocks are missing; and no further than
+//! the kernel grants.
+
+use serde::Serialize;
+
+use crate::units::Bytes;
+
+/// A step. The kernel clears no pages here, but reclaims and compacts for each that is missing
+/// (Linux 6.18 mm/hugetlb.c `set_max_huge_pages`): 256 MiB takes well below a second on a machine
+/// with free memory.
+const STEP: Bytes = Bytes::mib(256);
+/// Attempts without any progress, each after a compaction, before the pool is left as it is.
+const ATTEMPTS: u32 = 2;
+
+/// What is seen between two steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Pages of the pool, as the kernel says.
+    pub pages: u64,
+    /// Free memory in blocks of at least the page size, in pages; `None`: not known.
+    pub free_blocks: Option<u64>,
+    /// Memory that is available to programs; `None`: not known.
+    pub available: Option<Bytes>,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Write this number of pages to the pool's file.
+    Write(u64),
+    /// Compact memory, then look again.
+    Compact,
+    /// Nothing more.
+    Done(Outcome),
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The pool has its size.
+    Granted,
+    /// The kernel found no more huge blocks, also after compacting.
+    NoMoreBlocks,
+    /// Another step would leave others less memory than must remain.
+    MemoryLow,
+    /// Pages in use keep the pool larger than asked for.
+    InUse,
+}
+
+impl Outcome {
+    /// What it means, and what to do.
+    #[must_use]
+    pub const fn text(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Granted => ("granted", ""),
+            Self::NoMoreBlocks => (
+                "the kernel found no more contiguous memory, also after compacting",
+                "stop what can be stopped and apply again, or --persist and reboot",
+            ),
+            Self::MemoryLow => (
+                "another step would have left too little memory for everybody else",
+                "stop what can be stopped and apply again, or lower --leave",
+            ),
+            Self::InUse => ("pages in use or reserved keep the pool larger", ""),
+        }
+    }
+}
+
+/// What was done last.
+#[derive(Clone, Copy, Debug)]
+enum Last {
+    Nothing,
+    /// A number was written when the pool had so many pages.
+    Wrote {
+        before: u64,
+    },
+    Compacted,
+}
+
+/// Steps from one size to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Grow {
+    page: Bytes,
+    target: u64,
+    leave: Bytes,
+    last: Last,
+    failures: u32,
+}
+
+impl Grow {
+    /// To `target` pages of `page`; `leave` must remain available.
+    #[must_use]
+    pub fn new(page: Bytes, target: u64, leave: Bytes) -> Self {
+        Self { page, target, leave, last: Last::Nothing, failures: 0 }
+    }
+
+    /// The next step, after the one before was done.
+    pub fn next(&mut self, seen: Seen) -> Step {
+        if seen.pages == self.target {
+            return Step::Done(Outcome::Granted);
+        }
+        if seen.pages > self.target {
+            // One write gives back all that can be given back.
+            return match self.last {
+                Last::Nothing => self.write(seen, self.target),
+                _ => Step::Done(Outcome::InUse),
+            };
+        }
+        let step = (STEP.0 / self.page.0.max(1)).max(1).min(self.target - seen.pages);
+        let bytes = Bytes(step.saturating_mul(self.page.0));
+        if seen.available.is_some_and(|available| available.saturating_sub(bytes) < self.leave) {
+            return Step::Done(Outcome::MemoryLow);
+        }
+        let few = seen.free_blocks.is_some_and(|blocks| blocks < step);
+        match self.last {
+            Last::Wrote { before } if seen.pages <= before => {
+                self.failures += 1;
+                if self.failures > ATTEMPTS {
+                    return Step::Done(Outcome::NoMoreBlocks);
+                }
+                self.last = Last::Compacted;
+                Step::Compact
+            }
+            Last::Nothing if few => {
+                self.last = Last::Compacted;
+                Step::Compact
+            }
+            Last::Wrote { .. } => {
+                self.failures = 0;
+                self.write(seen, seen.pages + step)
+            }
+            Last::Nothing | Last::Compacted => self.write(seen, seen.pages + step),
+        }
+    }
+
+    fn write(&mut self, seen: Seen, pages: u64) -> Step {
+        self.last = Last::Wrote { before: seen.pages };
+        Step::Write(pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel that has so many huge blocks, and more after each compaction.
+    struct Kernel {
+        pages: u64,
+        blocks: u64,
+        by_compaction: u64,
+        held: u64,
+        available: Bytes,
+        done: Vec<Step>,
+    }
+
+    impl Kernel {
+        fn new(blocks: u64, by_compaction: u64) -> Self {
+            let available = Bytes(100 << 30);
+            Self { pages: 0, blocks, by_compaction, held: 0, available, done: Vec::new() }
+        }
+
+        fn run(&mut self, target: u64, leave: Bytes) -> Outcome {
+            let mut grow = Grow::new(Bytes::mib(2), target, leave);
+            for _ in 0..10_000 {
+                let (pages, free_blocks) = (self.pages, Some(self.blocks));
+                let step = grow.next(Seen { pages, free_blocks, available: Some(self.available) });
+                self.done.push(step);
+                match step {
+                    Step::Done(outcome) => return outcome,
+                    Step::Compact => self.blocks += std::mem::take(&mut self.by_compaction),
+                    Step::Write(wanted) if wanted > self.pages => {
+                        let more = (wanted - self.pages).min(self.blocks);
+                        self.pages += more;
+                        self.blocks -= more;
+                        self.available = self.available.saturating_sub(Bytes::mib(2 * more));
+                    }
+                    Step::Write(wanted) => self.pages = wanted.max(self.held),
+                }
+            }
+            panic!("no end: {:?}", &self.done[..20]);
+        }
+
+        fn compactions(&self) -> usize {
+            self.done.iter().filter(|step| **step == Step::Compact).count()
+        }
+    }
+
+    #[test]
+    fn grows_in_steps_and_never_beyond() {
+        let mut kernel = Kernel::new(10_000, 0);
+        assert_eq!(kernel.run(6144, Bytes(0)), Outcome::Granted);
+        assert_eq!((kernel.pages, kernel.compactions()), (6144, 0));
+        assert_eq!(kernel.done.len(), 6144 / 128 + 1);
+        assert_eq!(kernel.run(6144, Bytes(0)), Outcome::Granted);
+    }
+
+    #[test]
+    fn compacts_first_where_blocks_are_missing() {
+        let mut kernel = Kernel::new(10, 500);
+        assert_eq!(kernel.run(300, Bytes(0)), Outcome::Granted);
+        assert_eq!(kernel.done[0], Step::Compact);
+    }
+
+    #[test]
+    fn takes_what_there_is_and_says_so() {
+        let mut kernel = Kernel::new(200, 0);
+        assert_eq!(kernel.run(6144, Bytes(0)), Outcome::NoMoreBlocks);
+        assert_eq!((kernel.pages, kernel.compactions()), (200, 2));
+    }
+
+    #[test]
+    fn stops_before_memory_runs_low() {
+        let mut kernel = Kernel::new(100_000, 0);
+        kernel.available = Bytes(4 << 30);
+        assert_eq!(kernel.run(6144, Bytes(3 << 30)), Outcome::MemoryLow);
+        assert_eq!(kernel.pages, 512);
+    }
+
+    #[test]
+    fn shrinks_to_what_is_in_use() {
+        let mut kernel = Kernel::new(1000, 0);
+        (kernel.pages, kernel.held) = (500, 80);
+        assert_eq!(kernel.run(10, Bytes(0)), Outcome::InUse);
+        assert_eq!(kernel.pages, 80);
+        assert_eq!(kernel.run(80, Bytes(0)), Outcome::Granted);
+    }
+}

@@ -1,0 +1,337 @@
+//! The plan: how many pages each pool gets, what else must be set, and what it costs.
+
+use serde::{Deserialize, Serialize};
+
+use super::check;
+use super::demand::{self, Demand, Demands, LeftOut, Origin};
+use super::facts::{Facts, Pool};
+use super::input::Inputs;
+use super::tables;
+use super::warning::Warning;
+use crate::units::Bytes;
+
+/// Version of the plan's JSON.
+pub const SCHEMA: u32 = 1;
+/// Memory that must remain outside of the pools, in percent of all, unless `--leave` says
+/// otherwise. hugewise's own choice: kernel, page cache and logins of a dedicated database host.
+const LEAVE_PERCENT: f64 = 10.0;
+/// The same at least, for small machines.
+const LEAVE_MIN: Bytes = Bytes::mib(256);
+
+/// See the module's text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What the facts are of.
+    pub source: String,
+    /// One a page size that is planned for or exists, ascending.
+    pub pools: Vec<PoolPlan>,
+    /// Shared memory that gets no pages, with the reason.
+    pub left_out: Vec<LeftOut>,
+    /// What it does to the machine's memory.
+    pub memory: MemoryPlan,
+    /// What it does to page tables.
+    pub tables: TablesPlan,
+    /// The right to lock, and to use, so much memory.
+    pub memlock: Option<Memlock>,
+    /// Kernel settings beside the pools.
+    pub settings: Vec<Setting>,
+    /// What an operator should know.
+    pub warnings: Vec<Warning>,
+    /// Page tables of the planned programs' processes when the plan was made; see `verify`.
+    pub inputs: Inputs,
+}
+
+/// The plan for one page size, in pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolPlan {
+    /// Size of a page.
+    pub page_bytes: Bytes,
+    /// Who needs how many.
+    pub demands: Vec<Demand>,
+    /// For what is to come.
+    pub headroom_pages: u64,
+    /// In use or reserved by somebody else.
+    pub others_pages: u64,
+    /// Sum of the above.
+    pub needed_pages: u64,
+    /// What the pool will be: `needed`, and no less than it is now (unless shrinking), and never
+    /// less than is in use or reserved.
+    pub target_pages: u64,
+    /// As it is now; `None`: not known.
+    pub now: Option<Pool>,
+    /// Shares of NUMA nodes; empty where there is no choice.
+    pub nodes: Vec<NodeShare>,
+}
+
+/// A NUMA node's share of a pool, in pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeShare {
+    /// Number of the node.
+    pub node: u32,
+    /// Now.
+    pub now_pages: u64,
+    /// As planned. Without `--node` the kernel spreads new pages evenly: then it is an
+    /// expectation.
+    pub target_pages: u64,
+}
+
+impl PoolPlan {
+    /// Pages that the pool has now; 0 where it is not known.
+    #[must_use]
+    pub fn now_pages(&self) -> u64 {
+        self.now.as_ref().map_or(0, |pool| pool.total)
+    }
+
+    /// Pages of programs that do not hold theirs yet: `verify` compares them with what is
+    /// available.
+    #[must_use]
+    pub fn missing_pages(&self) -> u64 {
+        self.demands.iter().map(|demand| demand.pages.saturating_sub(demand.held_pages)).sum()
+    }
+
+    /// Memory of so many of its pages.
+    #[must_use]
+    pub fn bytes_of(&self, pages: u64) -> Bytes {
+        Bytes(self.page_bytes.0.saturating_mul(pages))
+    }
+}
+
+/// Effect on the machine's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryPlan {
+    /// All of it.
+    pub total_bytes: Option<Bytes>,
+    /// Available now.
+    pub available_bytes: Option<Bytes>,
+    /// In pools now.
+    pub pools_now_bytes: Bytes,
+    /// In pools as planned.
+    pub pools_bytes: Bytes,
+    /// What remains for everybody else.
+    pub remains_bytes: Option<Bytes>,
+    /// What must remain.
+    pub leave_bytes: Option<Bytes>,
+}
+
+/// Effect on page tables.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TablesPlan {
+    /// `PageTables` of the machine now.
+    pub machine_bytes: Option<Bytes>,
+    /// The same in percent of the memory.
+    pub machine_percent: Option<f64>,
+    /// Memory that so many entries map in 4 KiB pages, in units of the machine's memory.
+    pub machine_times_memory: Option<f64>,
+    /// Processes touching all of the planned memory that it takes for the machine's page tables.
+    pub sharers: Option<f64>,
+    /// Page tables of the planned programs' processes now (sum of `VmPTE`).
+    pub processes_bytes: Option<Bytes>,
+    /// For the planned memory alone on 4 KiB pages, if each process touches all of it.
+    pub small_bytes: Option<Bytes>,
+    /// The same on the planned pages.
+    pub huge_bytes: Option<Bytes>,
+}
+
+/// Locked memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memlock {
+    /// The limit, in kB as limits.d wants it.
+    pub limit_kb: u64,
+    /// For these users.
+    pub users: Vec<String>,
+    /// For these systemd units.
+    pub units: Vec<String>,
+}
+
+/// A kernel setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Path below the root.
+    pub file: String,
+    /// Its key for sysctl.
+    pub key: String,
+    /// Value to write.
+    pub value: String,
+    /// Value now; `None`: not known.
+    pub now: Option<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// Makes the plan.
+#[must_use]
+pub fn plan(facts: &Facts, inputs: &Inputs) -> Plan {
+    let Demands { all, left_out } = demand::demands(facts, inputs);
+    let pools = pools(facts, inputs, all);
+    let mut plan = Plan {
+        schema: SCHEMA,
+        source: facts.source.clone(),
+        memory: memory(facts, inputs, &pools),
+        tables: tables_of(facts, &pools),
+        memlock: memlock(&pools, inputs),
+        settings: settings(facts, inputs, &pools),
+        warnings: Vec::new(),
+        inputs: inputs.clone(),
+        pools,
+        left_out,
+    };
+    plan.warnings = check::warnings(facts, inputs, &plan);
+    plan
+}
+
+impl Plan {
+    /// All demands of all pools.
+    pub fn demands(&self) -> impl Iterator<Item = &Demand> {
+        self.pools.iter().flat_map(|pool| &pool.demands)
+    }
+
+    /// The warnings for which it is not carried out.
+    pub fn refusals(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|warning| warning.kind.refuses())
+    }
+}
+
+fn pools(facts: &Facts, inputs: &Inputs, mut demands: Vec<Demand>) -> Vec<PoolPlan> {
+    let default = demand::page_size(facts, inputs);
+    let mut sizes: Vec<Bytes> = facts.pools.iter().map(|pool| pool.page).collect();
+    sizes.extend(demands.iter().map(|demand| demand.page_bytes));
+    sizes.push(default);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+        .into_iter()
+        .map(|page| {
+            let (own, rest) = demands.drain(..).partition(|demand| demand.page_bytes == page);
+            demands = rest;
+            let headroom = if page == default { inputs.headroom } else { Bytes(0) };
+            pool(facts, inputs, page, own, demand::pages(headroom, page))
+        })
+        .collect()
+}
+
+fn pool(facts: &Facts, inputs: &Inputs, page: Bytes, own: Vec<Demand>, headroom: u64) -> PoolPlan {
+    let now = facts.pools.iter().find(|pool| pool.page == page).cloned();
+    let held = now.as_ref().map_or(0, Pool::held);
+    let own_held: u64 = own.iter().map(|demand| demand.held_pages).sum();
+    let others = held.saturating_sub(own_held);
+    let pages = own.iter().fold(0_u64, |sum, demand| sum.saturating_add(demand.pages));
+    let needed = pages.saturating_add(headroom).saturating_add(others);
+    let persistent = now.as_ref().map_or(0, |pool| pool.total.saturating_sub(pool.surplus));
+    let floor = if inputs.shrink { held } else { persistent };
+    let target = needed.max(floor);
+    PoolPlan {
+        page_bytes: page,
+        demands: own,
+        headroom_pages: headroom,
+        others_pages: others,
+        needed_pages: needed,
+        target_pages: target,
+        nodes: now.as_ref().map_or_else(Vec::new, |pool| shares(pool, inputs, target)),
+        now,
+    }
+}
+
+/// New pages are spread evenly over the chosen nodes, the first ones getting what is left over, as
+/// the kernel does it (Linux 6.18 mm/hugetlb.c: it goes round the allowed nodes, page by page).
+fn shares(pool: &Pool, inputs: &Inputs, target: u64) -> Vec<NodeShare> {
+    let chosen = |node: u32| inputs.nodes.is_empty() || inputs.nodes.contains(&node);
+    let count = pool.nodes.iter().filter(|node| chosen(node.node)).count() as u64;
+    if pool.nodes.len() < 2 && inputs.nodes.is_empty() || count == 0 {
+        return Vec::new();
+    }
+    let more = target.saturating_sub(pool.total);
+    let (each, mut over) = (more / count, more % count);
+    let share = |node: &super::facts::NodePool| {
+        let extra = if over > 0 && chosen(node.node) { 1 } else { 0 };
+        over -= extra;
+        let new = if chosen(node.node) { each + extra } else { 0 };
+        NodeShare { node: node.node, now_pages: node.total, target_pages: node.total + new }
+    };
+    pool.nodes.iter().map(share).collect()
+}
+
+fn memory(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> MemoryPlan {
+    let total = facts.memory.total;
+    let sum = |pages: fn(&PoolPlan) -> u64| pools.iter().map(|p| p.bytes_of(pages(p))).sum();
+    let planned: Bytes = sum(|pool| pool.target_pages);
+    let leave = || total.map(|total| total.percent(LEAVE_PERCENT).max(LEAVE_MIN));
+    MemoryPlan {
+        total_bytes: total,
+        available_bytes: facts.memory.available,
+        pools_now_bytes: sum(PoolPlan::now_pages),
+        pools_bytes: planned,
+        remains_bytes: total.map(|total| total.saturating_sub(planned)),
+        leave_bytes: inputs.leave.or_else(leave),
+    }
+}
+
+fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
+    let said = facts.memory.page_tables.map(|t| tables::attribute(t, facts.memory.total, &[]));
+    let demands = || pools.iter().flat_map(|pool| &pool.demands);
+    let sum = |of: fn(&Demand) -> Option<Bytes>| {
+        let known: Vec<Bytes> = demands().filter_map(of).collect();
+        (!known.is_empty()).then(|| known.into_iter().sum())
+    };
+    let on_small = || demands().filter(|demand| demand.origin != Origin::Huge);
+    let small: Bytes = on_small().map(Demand::bytes).sum();
+    let pids = demand::pids(demands());
+    TablesPlan {
+        machine_bytes: facts.memory.page_tables,
+        machine_percent: said.as_ref().and_then(|said| said.percent_of_memory),
+        machine_times_memory: said.as_ref().and_then(|said| said.times_memory),
+        sharers: facts.memory.page_tables.and_then(|tables| tables::sharers(tables, small)),
+        processes_bytes: demand::page_tables(facts, &pids),
+        small_bytes: sum(|demand| demand.tables_small_bytes),
+        huge_bytes: sum(|demand| demand.tables_huge_bytes),
+    }
+}
+
+/// The limit covers the whole pool with its headroom: what one user can have at most.
+fn memlock(pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
+    let locks = |pool: &&PoolPlan| pool.demands.iter().any(|demand| demand.needs_right);
+    let bytes: Bytes = pools.iter().filter(locks).map(|p| p.bytes_of(p.target_pages)).sum();
+    let of = |names: fn(&Demand) -> &[String], given: &[String]| {
+        let found = pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);
+        let mut all: Vec<String> = found.flat_map(|d| names(d).to_vec()).collect();
+        all.extend_from_slice(given);
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    (bytes.0 > 0).then(|| Memlock {
+        limit_kb: bytes.0 / 1024,
+        users: of(|d| &d.users, inputs.user.as_slice()),
+        units: of(|d| &d.units, &inputs.units),
+    })
+}
+
+fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> {
+    let mut all = Vec::new();
+    let mut set = |key: &str, value: String, now: Option<String>, why: String| {
+        if now.as_ref() != Some(&value) {
+            let file = format!("proc/sys/{}", key.replace('.', "/"));
+            all.push(Setting { file, key: key.to_owned(), value, now, why });
+        }
+    };
+    if let Some(group) = inputs.shm_group {
+        let why = "its members may use System V segments of HugeTLB pages".to_owned();
+        let now = facts.limits.shm_group.map(|now| now.to_string());
+        set("vm.hugetlb_shm_group", group.to_string(), now, why);
+    }
+    let sysv = pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);
+    let sizes: Vec<Bytes> = sysv.map(Demand::bytes).collect();
+    let largest = sizes.iter().copied().max().unwrap_or_default();
+    if let Some(max) = facts.limits.shmmax.filter(|max| *max < largest) {
+        let why = format!("the largest segment has {}", crate::parse::size::Size(largest.0));
+        set("kernel.shmmax", largest.0.to_string(), Some(max.0.to_string()), why);
+    }
+    // shmall counts base pages, also of HugeTLB segments (measured on 6.18).
+    let all_pages: u64 = sizes.iter().map(|bytes| bytes.0.div_ceil(4096)).sum();
+    if let Some(max) = facts.limits.shmall_pages.filter(|max| *max < all_pages) {
+        let why = format!("all segments together have {all_pages} base pages");
+        set("kernel.shmall", all_pages.to_string(), Some(max.to_string()), why);
+    }
+    all
+}

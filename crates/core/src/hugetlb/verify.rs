@@ -1,0 +1,267 @@
+//! Expected against actual: the pools, who is on them, the files, and what page tables cost now.
+
+use serde::{Deserialize, Serialize};
+
+use super::demand::{self, Demand, Origin};
+use super::facts::{Facts, Pool};
+use super::files::WantedFile;
+use super::input::Inputs;
+use super::plan::{Plan, PoolPlan};
+use super::product::Product;
+use crate::units::Bytes;
+
+/// What the files of a plan hold now: path and text; `None`: not there.
+pub type FoundFile = (WantedFile, Option<String>);
+
+/// A row of the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What is compared.
+    pub what: String,
+    /// What the plan says.
+    pub expected: String,
+    /// What is.
+    pub actual: String,
+    /// Whether that is enough; `None`: it cannot be told.
+    pub ok: Option<bool>,
+    /// What follows, and what to do; empty where nothing does.
+    pub advice: String,
+}
+
+/// Page tables then and now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TablesChange {
+    /// Of the planned programs' processes when the plan was made.
+    pub before_bytes: Bytes,
+    /// Of how many processes.
+    pub before_processes: u64,
+    /// Now.
+    pub now_bytes: Bytes,
+    /// Of how many.
+    pub now_processes: u64,
+    /// How many times smaller they are, by process.
+    pub times_smaller: f64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verified {
+    /// Rows, in the order in which they matter.
+    pub checks: Vec<Check>,
+    /// Page tables of the planned programs, where both are known.
+    pub tables: Option<TablesChange>,
+    /// `PageTables` of the whole machine: when planned, and now.
+    pub machine_tables: (Option<Bytes>, Option<Bytes>),
+}
+
+impl Verified {
+    /// `Some(true)` when every row holds, `Some(false)` when one does not.
+    #[must_use]
+    pub fn ok(&self) -> Option<bool> {
+        let all = || self.checks.iter().map(|check| check.ok);
+        if all().any(|ok| ok == Some(false)) {
+            return Some(false);
+        }
+        all().all(|ok| ok == Some(true)).then_some(true)
+    }
+}
+
+/// Compares a plan with what is now. `now` is a plan made of today's facts with the same inputs:
+/// its demands are those programs that run now.
+#[must_use]
+pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
+    let now = demand::demands(facts, &plan.inputs).all;
+    let mut checks = Vec::new();
+    for pool in plan.pools.iter().filter(|pool| pool.target_pages > 0) {
+        let found = facts.pools.iter().find(|found| found.page == pool.page_bytes);
+        of_pool(pool, found, &mut checks);
+        let own: Vec<&Demand> =
+            now.iter().filter(|demand| demand.page_bytes == pool.page_bytes).collect();
+        of_programs(pool, found, &own, &mut checks);
+    }
+    of_small(plan, facts, &mut checks);
+    of_settings(plan, facts, &mut checks);
+    checks.extend(files.iter().map(of_file));
+    Verified {
+        checks,
+        tables: change(plan, facts, &now),
+        machine_tables: (plan.tables.machine_bytes, facts.memory.page_tables),
+    }
+}
+
+fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
+    let size = pool.page_bytes;
+    let Some(found) = found else {
+        checks.push(Check {
+            what: format!("pool of {size} pages"),
+            expected: pool.target_pages.to_string(),
+            actual: "unknown".into(),
+            ok: None,
+            advice: "this kernel has no such pool, or /sys cannot be read".into(),
+        });
+        return;
+    };
+    let short = pool.target_pages.saturating_sub(found.total);
+    checks.push(Check {
+        what: format!("pool of {size} pages"),
+        expected: pool.target_pages.to_string(),
+        actual: found.total.to_string(),
+        ok: Some(short == 0),
+        advice: match short {
+            0 => String::new(),
+            short => format!(
+                "{short} short: hugewise hugetlb apply; --persist and reboot if \
+                              memory is fragmented"
+            ),
+        },
+    });
+    if pool.nodes.iter().any(|share| share.target_pages != share.now_pages) {
+        let chosen = pool.nodes.iter().filter(|share| share.target_pages > share.now_pages);
+        checks.extend(chosen.filter_map(|share| {
+            let actual = found.nodes.iter().find(|node| node.node == share.node)?.total;
+            Some(Check {
+                what: format!("  on NUMA node {}", share.node),
+                expected: share.target_pages.to_string(),
+                actual: actual.to_string(),
+                ok: Some(actual >= share.target_pages),
+                advice: String::new(),
+            })
+        }));
+    }
+}
+
+/// Whether programs hold their pages, or could.
+fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &mut Vec<Check>) {
+    let planned: u64 = pool.demands.iter().map(|demand| demand.pages).sum();
+    let Some(found) = found.filter(|_| planned > 0) else { return };
+    for demand in now {
+        let on_huge = demand.held_pages >= demand.pages;
+        let waits = demand.origin == Origin::Input && demand.held_pages == 0;
+        if waits {
+            continue;
+        }
+        let product = demand.product.map(Product::about);
+        let switch = product.map_or("its own switch", |about| about.switch);
+        checks.push(Check {
+            what: demand.name.clone(),
+            expected: format!("{} huge", demand.pages),
+            actual: format!("{} huge", demand.held_pages),
+            ok: Some(on_huge),
+            advice: match (on_huge, demand.held_pages) {
+                (true, _) => String::new(),
+                (false, 0) => format!("it is on base pages: restart it with {switch}"),
+                (false, _) => "only a part of it is on huge pages: restart it".into(),
+            },
+        });
+    }
+    // Programs that do not hold their pages get them from what is available.
+    let missing: u64 = now.iter().map(|d| d.pages.saturating_sub(d.held_pages)).sum();
+    let short = missing.saturating_sub(found.available());
+    let shorts = now.iter().filter(|d| d.held_pages < d.pages).filter_map(|d| d.product);
+    let mut follows: Vec<String> = shorts
+        .map(|product| format!("{}: {}", product.about().name, product.about().short))
+        .collect();
+    follows.dedup();
+    checks.push(Check {
+        what: "  available (free - reserved)".into(),
+        expected: missing.to_string(),
+        actual: format!("{} ({} - {})", found.available(), found.free, found.reserved),
+        ok: Some(short == 0),
+        advice: match short {
+            0 => String::new(),
+            short => format!("{short} short for what is to start. {}", follows.join("; ")),
+        },
+    });
+    checks.push(Check {
+        what: "  held ((total - free) + reserved)".into(),
+        expected: planned.to_string(),
+        actual: format!(
+            "{} (({} - {}) + {})",
+            found.held(),
+            found.total,
+            found.free,
+            found.reserved
+        ),
+        ok: if found.held() >= planned { Some(true) } else { None },
+        advice: if found.held() >= planned {
+            String::new()
+        } else {
+            "not everything that is planned for runs on it (yet)".into()
+        },
+    });
+}
+
+/// Programs of known products that still sit on base pages, where the plan was described and not
+/// found: the reader wants to know that a restart was without the switch.
+fn of_small(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
+    if !plan.inputs.describe_programs() {
+        return;
+    }
+    let running = demand::demands(facts, &Inputs::default()).all;
+    let small = running.iter().filter(|d| d.origin == Origin::Small && d.product.is_some());
+    checks.extend(small.map(|demand| {
+        let switch = demand.product.map_or("", |product| product.about().switch);
+        Check {
+            what: demand.name.clone(),
+            expected: "huge pages".into(),
+            actual: format!("{} on base pages", demand.bytes()),
+            ok: Some(false),
+            advice: format!("its own switch: {switch}; then restart it"),
+        }
+    }));
+}
+
+fn of_settings(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
+    let limits = &facts.limits;
+    for setting in &plan.settings {
+        let now = match setting.key.as_str() {
+            "vm.hugetlb_shm_group" => limits.shm_group.map(u64::from),
+            "kernel.shmmax" => limits.shmmax.map(|max| max.0),
+            "kernel.shmall" => limits.shmall_pages,
+            _ => None,
+        };
+        let wanted: Option<u64> = setting.value.parse().ok();
+        let exact = setting.key == "vm.hugetlb_shm_group";
+        let enough = now.zip(wanted).map(|(now, wanted)| now == wanted || !exact && now > wanted);
+        checks.push(Check {
+            what: setting.key.clone(),
+            expected: setting.value.clone(),
+            actual: now.map_or_else(|| "unknown".to_owned(), |now| now.to_string()),
+            ok: enough,
+            advice: String::new(),
+        });
+    }
+}
+
+fn of_file((wanted, found): &FoundFile) -> Check {
+    let (actual, advice) = match found {
+        Some(text) if *text == wanted.text => ("as written", ""),
+        Some(_) => ("changed", "somebody edited it: apply --persist writes it anew"),
+        None => ("not there", "apply --persist writes it"),
+    };
+    Check {
+        what: format!("/{}", wanted.path),
+        expected: "as written".into(),
+        actual: actual.into(),
+        ok: Some(found.as_ref() == Some(&wanted.text)),
+        advice: advice.into(),
+    }
+}
+
+/// Page tables by process: a restart may have changed how many there are.
+fn change(plan: &Plan, facts: &Facts, now: &[Demand]) -> Option<TablesChange> {
+    let before_bytes = plan.tables.processes_bytes?;
+    let before_processes = demand::pids(plan.demands()).len() as u64;
+    let pids = demand::pids(now.iter());
+    let now_bytes = demand::page_tables(facts, &pids)?;
+    let now_processes = pids.len() as u64;
+    let each = |bytes: Bytes, count: u64| bytes.0 as f64 / count as f64;
+    let (then, today) = (each(before_bytes, before_processes), each(now_bytes, now_processes));
+    (today > 0.0 && then.is_finite()).then(|| TablesChange {
+        before_bytes,
+        before_processes,
+        now_bytes,
+        now_processes,
+        times_smaller: then / today,
+    })
+}

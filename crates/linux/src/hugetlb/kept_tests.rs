@@ -1,0 +1,115 @@
+use super::*;
+use std::os::unix::fs::{MetadataExt, symlink};
+
+struct Fixture {
+    dir: PathBuf,
+    root: Root,
+}
+
+impl Fixture {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("hugewise-kept-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        let root = Root::at(&dir.join("root"));
+        fs::create_dir_all(root.path("etc/sysctl.d")).expect("mkdir");
+        Self { dir, root }
+    }
+
+    fn files(&self) -> KeptFiles {
+        KeptFiles::open(self.root.clone(), &self.dir.join("state")).expect("opens")
+    }
+
+    fn get(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.root.path(file)).ok()
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn wanted(path: &str, text: &str) -> WantedFile {
+    WantedFile { path: path.into(), text: text.into() }
+}
+
+const UNIT: &str = "etc/systemd/system/db.service.d/90-hugewise-hugetlb.conf";
+
+#[test]
+fn what_was_not_there_goes_away_with_its_folders() {
+    let fixture = Fixture::new("gone");
+    let mut files = fixture.files();
+    assert!(files.write(&wanted(files::SYSCTL, "a = 1\n")).expect("writes"));
+    assert!(files.write(&wanted(UNIT, "[Service]\n")).expect("writes"));
+    assert!(!files.write(&wanted(UNIT, "[Service]\n")).expect("is there"));
+    assert_eq!(fixture.get(files::SYSCTL).as_deref(), Some("a = 1\n"));
+    // A new process reads the trail from disk.
+    let done = fixture.files().restore();
+    assert!(done.iter().all(|d| matches!(d, RestoredFile::Removed { .. })), "{done:?}");
+    assert!(!fixture.root.has(files::SYSCTL) && !fixture.root.has("etc/systemd"));
+    assert!(fixture.root.has("etc/sysctl.d"), "was there before");
+    assert!(fixture.files().restore().is_empty());
+}
+
+#[test]
+fn what_was_there_comes_back_to_the_byte() {
+    let fixture = Fixture::new("back");
+    let path = fixture.root.path(files::SYSCTL);
+    let old = b"# mine \xff\nvm.nr_hugepages = 7";
+    fs::write(&path, old).expect("write");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("chmod");
+    let mut files = fixture.files();
+    files.write(&wanted(files::SYSCTL, "one\n")).expect("writes");
+    files.write(&wanted(files::SYSCTL, "two\n")).expect("writes");
+    let done = fixture.files().restore();
+    assert!(matches!(&done[..], [RestoredFile::PutBack { .. }]), "{done:?}");
+    assert_eq!(fs::read(&path).expect("reads"), old);
+    assert_eq!(fs::metadata(&path).expect("is there").mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn what_somebody_edited_is_left_alone() {
+    let fixture = Fixture::new("foreign");
+    fixture.files().write(&wanted(files::SYSCTL, "one\n")).expect("writes");
+    fs::write(fixture.root.path(files::SYSCTL), "mine\n").expect("write");
+    let done = fixture.files().restore();
+    assert!(matches!(&done[..], [RestoredFile::Foreign { .. }]), "{done:?}");
+    assert_eq!(fixture.get(files::SYSCTL).as_deref(), Some("mine\n"));
+}
+
+#[test]
+fn a_crash_between_note_and_file_changes_nothing() {
+    let fixture = Fixture::new("crash");
+    let mut files = fixture.files();
+    let (file, new) = (files::LIMITS.to_owned(), "x\n".to_owned());
+    files.note(Entry { file, old: None, new, made: vec![] }).expect("notes");
+    let path = fixture.root.path(files::LIMITS);
+    fs::create_dir_all(path.parent().expect("has one")).expect("mkdir");
+    fs::write(beside(&path), "half").expect("write");
+    let done = fixture.files().restore();
+    assert!(matches!(&done[..], [RestoredFile::Unchanged { .. }]), "{done:?}");
+    assert!(!beside(&path).exists());
+}
+
+#[test]
+fn links_and_other_files_are_refused() {
+    let fixture = Fixture::new("links");
+    let target = fixture.dir.join("secret");
+    fs::write(&target, "secret\n").expect("write");
+    symlink(&target, fixture.root.path(files::SYSCTL)).expect("links");
+    let error = fixture.files().write(&wanted(files::SYSCTL, "x\n")).expect_err("refused");
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert_eq!(fs::read_to_string(&target).expect("reads"), "secret\n");
+    assert!(fixture.files().write(&wanted("etc/passwd", "x\n")).is_err());
+}
+
+#[test]
+fn a_trail_that_others_can_write_is_not_followed() {
+    let fixture = Fixture::new("trust");
+    fixture.files().write(&wanted(files::SYSCTL, "x\n")).expect("writes");
+    let trail = fixture.dir.join("state").join(TRAIL);
+    fs::set_permissions(&trail, fs::Permissions::from_mode(0o666)).expect("chmod");
+    let opened = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"));
+    assert!(matches!(opened, Err(TrailError::Store { .. })));
+}
