@@ -1,7 +1,14 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
+mod hugetlb;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+pub(crate) use hugetlb::{
+    HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
+    HugetlbVerifyArgs,
+};
 
 /// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
 /// within budgets, on a stock kernel.
@@ -58,12 +65,15 @@ pub(crate) enum Command {
     Pause(DaemonArgs),
     /// Promote again after 'pause'
     Resume(DaemonArgs),
-    /// Put back every kernel setting that an ended manager left changed
+    /// Put back every kernel setting that an ended manager left changed ('--all': HugeTLB, too)
     Revert(RevertArgs),
     /// Run the decisions of a recording again and compare
     Replay(ReplayArgs),
     /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
+    /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
+    #[command(subcommand)]
+    Hugetlb(HugetlbCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
     /// Record what the kernel says, for a diagnosis later or elsewhere
@@ -193,6 +203,9 @@ pub(crate) struct RevertArgs {
     /// Show what would be put back
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Also what 'hugetlb apply' changed
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// Arguments of `replay`.

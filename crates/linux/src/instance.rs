@@ -5,6 +5,9 @@ use hugewise_core::ownership::THP_DIR;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 
+/// Directory of the HugeTLB pools.
+const POOLS: &str = "sys/kernel/mm/hugepages";
+
 /// Held as long as the manager runs; the kernel drops it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct InstanceLock(#[expect(dead_code, reason = "held, not read")] File);
@@ -18,12 +21,36 @@ pub enum LockError {
     /// The kernel has no THP.
     #[error("this kernel has no transparent huge pages ('{0}' is missing)")]
     NoThp(String),
+    /// Somebody else sizes the pools.
+    #[error("another hugewise is changing the HugeTLB pools: wait for its end")]
+    PoolsTaken,
+    /// The kernel has no HugeTLB.
+    #[error("this kernel has no HugeTLB pages ('{0}' is missing): it needs CONFIG_HUGETLBFS")]
+    NoPools(String),
     /// Anything else.
     #[error("cannot lock '{0}': {1}")]
     Io(String, std::io::Error),
 }
 
 impl InstanceLock {
+    /// Takes the lock of those who size HugeTLB pools: `flock` on the directory of the pools.
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub fn take_pools(root: &Root) -> Result<Self, LockError> {
+        let path = root.path(POOLS);
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => LockError::NoPools(name.clone()),
+            _ => LockError::Io(name.clone(), error),
+        })?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::PoolsTaken),
+            Err(errno) => Err(LockError::Io(name, errno.into())),
+        }
+    }
+
     /// Takes the lock: `flock` on the THP switch itself, which every container sees.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod config;
 mod control;
 mod diagnose;
 mod doctor;
+mod hugetlb;
 mod look;
 mod manage;
 mod map;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
+        Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Rules => rules::run(),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),

@@ -3,3 +3,4 @@
 
 pub mod kept;
 pub mod pool;
+pub mod postgres;

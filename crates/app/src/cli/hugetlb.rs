@@ -1,0 +1,122 @@
+//! Syntax of `hugetlb`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What `hugetlb` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HugetlbCommand {
+    /// How many pages, for whom, and what that costs everybody else; changes nothing
+    Plan(HugetlbPlanArgs),
+    /// Give the pools their planned size; old values are kept for 'revert'
+    Apply(HugetlbApplyArgs),
+    /// Expected against actual: pools, who really sits on them, files, page tables
+    Verify(HugetlbVerifyArgs),
+    /// Put back what 'apply' changed, files to the byte; never takes pages in use
+    Revert(HugetlbRevertArgs),
+}
+
+/// What to plan for. Without any of the first three: what runs here.
+#[derive(Debug, Args)]
+pub(crate) struct HugetlbInputs {
+    /// A shared memory segment that a database will make, e.g. 10G (repeat for several)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) sga: Vec<String>,
+    /// A Java program with -XX:+UseLargePages, by its flags, e.g. '-Xmx4g -XX:+UseParallelGC'
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) java: Vec<String>,
+    /// A stopped PostgreSQL server (15 or later), by its data directory: its program is asked
+    #[arg(long, value_name = "DIR")]
+    pub(crate) postgres: Vec<PathBuf>,
+    /// Only these processes, and all shared memory of theirs (repeat or separate by commas)
+    #[arg(long, value_delimiter = ',', value_name = "PID")]
+    pub(crate) pid: Vec<u32>,
+    /// More pages, for what is to come
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) headroom: String,
+    /// Processes that will attach each segment: what their page tables cost
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<u64>,
+    /// Size of the pages, e.g. 1G (default: the machine's, 2M on x86-64)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) page_size: Option<String>,
+    /// NUMA nodes that the new pages come from (default: all, evenly)
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    pub(crate) node: Vec<u32>,
+    /// User who may lock the pool's memory (limits.d)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// systemd service that may lock the pool's memory (a drop-in with LimitMEMLOCK=)
+    #[arg(long, value_name = "NAME.service")]
+    pub(crate) unit: Vec<String>,
+    /// Group whose members may use System V segments of huge pages (vm.hugetlb_shm_group)
+    #[arg(long, value_name = "GID")]
+    pub(crate) shm_group: Option<u32>,
+    /// Memory that must remain for everybody else (default: a tenth, at least 256M)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) leave: Option<String>,
+    /// Also give back pages that nobody needs, uses or has reserved
+    #[arg(long)]
+    pub(crate) shrink: bool,
+}
+
+/// Arguments of `hugetlb plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise hugetlb plan\n  \
+hugewise hugetlb plan --sga 10G --headroom 2G --processes 300\n  \
+hugewise hugetlb plan --sga 10G /proc/meminfo-of-another-machine\n\n\
+Exit codes: 0 done, 3 the plan cannot be applied as it is, 1 unreadable input, 2 usage.")]
+pub(crate) struct HugetlbPlanArgs {
+    #[command(flatten)]
+    pub(crate) inputs: HugetlbInputs,
+    /// Another machine: its captures ('hugewise capture') or pasted texts such as /proc/meminfo
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Arguments of `hugetlb apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 applied, 5 partial (the kernel granted fewer pages), 6 \
+refused (it would leave too little memory), 1 error, 2 usage.")]
+pub(crate) struct HugetlbApplyArgs {
+    #[command(flatten)]
+    pub(crate) inputs: HugetlbInputs,
+    /// Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins: it outlives a reboot
+    #[arg(long)]
+    pub(crate) persist: bool,
+    /// Do everything but the last step: nothing is changed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
+/// Arguments of `hugetlb verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 everything is as planned, 3 something is not, 5 something \
+cannot be told, 1 error, 2 usage.")]
+pub(crate) struct HugetlbVerifyArgs {
+    /// What was planned for, where it was not applied from --state-dir
+    #[command(flatten)]
+    pub(crate) inputs: HugetlbInputs,
+    /// A plan to compare with: the output of 'hugetlb plan --json' from before
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Directory in which 'apply' left its plan
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
+/// Arguments of `hugetlb revert`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 everything is as it was, 5 some pages are still in use or \
+something could not be put back: again later.")]
+pub(crate) struct HugetlbRevertArgs {
+    /// Directory of the settings trail
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    /// Show what would be put back
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

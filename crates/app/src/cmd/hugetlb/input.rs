@@ -1,0 +1,124 @@
+//! What the command line says about programs, checked.
+
+use crate::cli::HugetlbInputs;
+use crate::exit::{self, coded};
+use anyhow::Context;
+use hugewise_core::hugetlb::files;
+use hugewise_core::hugetlb::input::Inputs;
+use hugewise_core::hugetlb::java;
+use hugewise_core::parse::size::Size;
+use hugewise_core::units::Bytes;
+use hugewise_linux::hugetlb::{postgres, users};
+use hugewise_linux::root::Root;
+use std::path::Path;
+
+/// Smallest page size that is no typing error: 64 KiB, of arm64.
+const PAGE_MIN: u64 = 64 << 10;
+/// Most processes: the kernel's limit for pids (Linux 6.18 include/linux/threads.h).
+const PROCESSES_MAX: u64 = 4 << 20;
+
+/// Reads them; asks PostgreSQL servers.
+///
+/// # Errors
+/// Exit code 2 for what makes no sense, with the option and what was wanted.
+pub(super) fn read(root: &Root, args: &HugetlbInputs) -> anyhow::Result<Inputs> {
+    let mut inputs = Inputs {
+        headroom: size("--headroom", &args.headroom)?,
+        processes: args.processes,
+        shm_group: args.shm_group,
+        pids: args.pid.clone(),
+        nodes: args.node.clone(),
+        shrink: args.shrink,
+        ..Inputs::default()
+    };
+    if args.processes.is_some_and(|count| count == 0 || count > PROCESSES_MAX) {
+        return Err(usage(format!("--processes: 1 to {PROCESSES_MAX} are possible")));
+    }
+    for text in &args.sga {
+        inputs.segments.push(not_zero("--sga", size("--sga", text)?)?);
+    }
+    if let Some(text) = &args.leave {
+        inputs.leave = Some(size("--leave", text)?);
+    }
+    if let Some(text) = &args.page_size {
+        let page = size("--page-size", text)?;
+        if !page.0.is_power_of_two() || page.0 < PAGE_MIN {
+            let message = format!("--page-size '{text}': page sizes are powers of two, as 2M or 1G");
+            return Err(usage(message));
+        }
+        inputs.page = Some(page);
+    }
+    for flags in &args.java {
+        inputs.java.push(java_flags(flags)?);
+    }
+    names(&mut inputs, args)?;
+    for directory in &args.postgres {
+        let answer = ask(root, directory)?;
+        inputs.postgres.push(answer);
+    }
+    Ok(inputs)
+}
+
+fn names(inputs: &mut Inputs, args: &HugetlbInputs) -> anyhow::Result<()> {
+    if let Some(user) = &args.user {
+        if !files::is_user(user) {
+            return Err(usage(format!("--user '{user}' can be no user's name")));
+        }
+        inputs.user = Some(user.clone());
+    }
+    for unit in &args.unit {
+        if !files::is_unit(unit) {
+            let message = format!("--unit '{unit}' is no service: wanted a name as db.service");
+            return Err(usage(message));
+        }
+        inputs.units.push(unit.clone());
+    }
+    Ok(())
+}
+
+fn ask(
+    root: &Root,
+    directory: &Path,
+) -> anyhow::Result<hugewise_core::hugetlb::input::PostgresAnswer> {
+    let owner = users::owner(root, directory);
+    let answer = postgres::ask(directory, owner);
+    answer.with_context(|| format!("--postgres {}", directory.display()))
+}
+
+fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
+    let mut flags: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    // That is what the option is for.
+    flags.push("-XX:+UseLargePages".to_owned());
+    let need = java::need(&flags);
+    if need.other_page.is_some() {
+        return Err(usage(format!(
+            "--java '{text}': with -XX:LargePageSizeInBytes the heap is on other pages than the \
+             rest, for which there is no formula: plan without that flag"
+        )));
+    }
+    if !need.asks {
+        let message = "-XX:+UseTransparentHugePages takes no HugeTLB pages";
+        return Err(usage(format!("--java '{text}': {message}")));
+    }
+    if need.parts.iter().all(|(_, bytes)| bytes.0 == 0) || need.parts.is_empty() {
+        let message = "wanted the heap's largest size, e.g. '-Xmx4g'";
+        return Err(usage(format!("--java '{text}': {message}")));
+    }
+    Ok(flags)
+}
+
+fn size(option: &str, text: &str) -> anyhow::Result<Bytes> {
+    let size: Result<Size, _> = text.parse();
+    size.map(|size| Bytes(size.bytes())).map_err(|error| usage(format!("{option}: {error}")))
+}
+
+fn not_zero(option: &str, bytes: Bytes) -> anyhow::Result<Bytes> {
+    if bytes.0 == 0 {
+        return Err(usage(format!("{option} 0: nothing to plan for")));
+    }
+    Ok(bytes)
+}
+
+fn usage(message: String) -> anyhow::Error {
+    coded(exit::USAGE, message)
+}

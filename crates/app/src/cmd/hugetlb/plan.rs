@@ -1,0 +1,106 @@
+//! `hugewise hugetlb plan`.
+
+use super::input;
+use crate::cli::{Global, HugetlbPlanArgs};
+use crate::cmd::{diagnose, print};
+use crate::exit::{self, coded};
+use crate::view::hugetlb;
+use crate::view::paint::Paint;
+use hugewise_core::hugetlb::facts::Facts;
+use hugewise_core::hugetlb::input::Inputs;
+use hugewise_core::hugetlb::plan::{Plan, plan};
+use hugewise_core::hugetlb::recorded;
+use hugewise_linux::hugetlb::{Wanted, facts};
+use hugewise_linux::root::Root;
+use std::io::{IsTerminal, stdout};
+
+/// Runs the command.
+pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8> {
+    let root = Root::at(&global.root);
+    let inputs = input::read(&root, &args.inputs)?;
+    let facts = if args.files.is_empty() {
+        live(&root, &inputs)?
+    } else {
+        recorded(args)?
+    };
+    let plan = plan(&facts, &inputs);
+    if global.json {
+        print(&format!("{}\n", serde_json::to_string(&plan)?))?;
+    } else {
+        let paint = Paint::new(global.color, stdout().is_terminal());
+        let again = args.files.is_empty().then(|| command_line(&args.inputs));
+        print(&hugetlb::plan::render(&facts, &plan, again.as_deref(), paint))?;
+    }
+    Ok(if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK })
+}
+
+/// The facts of the machine below `root`.
+///
+/// # Errors
+/// A process that was named and is not there.
+pub(super) fn live(root: &Root, inputs: &Inputs) -> anyhow::Result<Facts> {
+    let pids = inputs.pids.clone();
+    for pid in &pids {
+        if !root.has(format!("proc/{pid}")) {
+            return Err(coded(exit::ERROR, format!("--pid {pid}: there is no such process")));
+        }
+    }
+    Ok(facts(root, &Wanted { pids }))
+}
+
+fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
+    let recording = diagnose::read(&args.files)?;
+    let name = args.files.iter().map(|file| file.display().to_string());
+    let name = name.collect::<Vec<_>>().join(", ");
+    match recording.hosts.as_slice() {
+        [host] => Ok(recorded::from_recording(host, &name)),
+        [] => Err(coded(exit::ERROR, format!("{name}: nothing about a machine in it"))),
+        many => {
+            let count = many.len();
+            let message = format!("{name}: {count} machines; a plan is for one: give its files");
+            Err(coded(exit::ERROR, message))
+        }
+    }
+}
+
+/// The options again, for the next command.
+pub(super) fn command_line(args: &crate::cli::HugetlbInputs) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |option: &str, value: &str| {
+        words.push(format!(" {option} {}", quoted(value)));
+    };
+    args.sga.iter().for_each(|size| add("--sga", size));
+    args.java.iter().for_each(|flags| add("--java", flags));
+    args.postgres.iter().for_each(|dir| add("--postgres", &dir.display().to_string()));
+    args.pid.iter().for_each(|pid| add("--pid", &pid.to_string()));
+    if args.headroom != "0" {
+        add("--headroom", &args.headroom);
+    }
+    args.processes.iter().for_each(|count| add("--processes", &count.to_string()));
+    args.page_size.iter().for_each(|size| add("--page-size", size));
+    args.node.iter().for_each(|node| add("--node", &node.to_string()));
+    args.user.iter().for_each(|user| add("--user", user));
+    args.unit.iter().for_each(|unit| add("--unit", unit));
+    args.shm_group.iter().for_each(|group| add("--shm-group", &group.to_string()));
+    args.leave.iter().for_each(|size| add("--leave", size));
+    if args.shrink {
+        words.push(" --shrink".to_owned());
+    }
+    words.concat()
+}
+
+/// A word for the shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:,=+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Plans for the machine below `root`.
+pub(super) fn of_machine(root: &Root, inputs: &Inputs) -> anyhow::Result<(Facts, Plan)> {
+    let facts = live(root, inputs)?;
+    let plan = plan(&facts, inputs);
+    Ok((facts, plan))
+}

@@ -1,0 +1,71 @@
+//! `hugewise hugetlb verify`.
+
+use super::{input, plan, saved};
+use crate::cli::{Global, HugetlbVerifyArgs};
+use crate::cmd::print;
+use crate::exit::{self, coded};
+use crate::view::hugetlb;
+use crate::view::paint::Paint;
+use hugewise_core::hugetlb::files::WantedFile;
+use hugewise_core::hugetlb::input::Inputs;
+use hugewise_core::hugetlb::plan::Plan;
+use hugewise_core::hugetlb::verify::{FoundFile, verify};
+use hugewise_linux::hugetlb::kept::KeptFiles;
+use hugewise_linux::root::Root;
+use std::io::{IsTerminal, stdout};
+
+/// Runs the command.
+pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<u8> {
+    let root = Root::at(&global.root);
+    let inputs = input::read(&root, &args.inputs)?;
+    let (plan, files) = expected(&root, args, &inputs)?;
+    let facts = plan::live(&root, &Inputs::default())?;
+    let kept = KeptFiles::open(root, &args.state_dir)?;
+    let mut found: Vec<FoundFile> = Vec::new();
+    for file in files {
+        let text = kept.text(&file.path)?;
+        found.push((file, text));
+    }
+    let verified = verify(&plan, &facts, &found);
+    if global.json {
+        let ok = verified.ok();
+        let json = serde_json::json!({ "schema": 1, "ok": ok, "result": verified });
+        print(&format!("{json}\n"))?;
+    } else {
+        let paint = Paint::new(global.color, stdout().is_terminal());
+        print(&hugetlb::verify::render(&plan, &verified, paint))?;
+    }
+    Ok(match verified.ok() {
+        Some(true) => exit::OK,
+        Some(false) => exit::WARNING,
+        None => exit::PARTIAL,
+    })
+}
+
+/// The plan to compare with: given as a file, described, or applied before.
+fn expected(
+    root: &Root,
+    args: &HugetlbVerifyArgs,
+    inputs: &Inputs,
+) -> anyhow::Result<(Plan, Vec<WantedFile>)> {
+    let applied = || saved::read(&args.state_dir);
+    let files = || applied().map(|saved| saved.map_or_else(Vec::new, |saved| saved.files));
+    if let Some(path) = &args.plan {
+        return Ok((saved::read_plan(path)?, files()?));
+    }
+    if *inputs != Inputs::default() {
+        let (_, plan) = plan::of_machine(root, inputs)?;
+        return Ok((plan, files()?));
+    }
+    match applied()? {
+        Some(saved) => Ok((saved.plan, saved.files)),
+        None => Err(coded(
+            exit::ERROR,
+            format!(
+                "nothing was applied (no plan in '{}'): say what was planned for, as for \
+                 'hugetlb plan'",
+                args.state_dir.display()
+            ),
+        )),
+    }
+}
