@@ -10,7 +10,7 @@ use crate::recording::{Builder, Field, SourceKind, Subject};
 const LINES_AHEAD: usize = 4;
 
 /// Sizes.
-pub(in crate::recording::readers) const KEYS: [(&str, Field); 20] = [
+pub(super) const KEYS: [(&str, Field); 20] = [
     ("MemTotal", Field::MemTotal),
     ("MemFree", Field::MemFree),
     ("MemAvailable", Field::MemAvailable),
@@ -34,7 +34,7 @@ pub(in crate::recording::readers) const KEYS: [(&str, Field); 20] = [
 ];
 
 /// Counts of pages of `Hugepagesize` each: the default HugeTLB pool.
-pub(in crate::recording::readers) const POOL_KEYS: [(&str, Field); 4] = [
+pub(super) const POOL_KEYS: [(&str, Field); 4] = [
     ("HugePages_Total", Field::HugetlbTotal),
     ("HugePages_Free", Field::HugetlbFree),
     ("HugePages_Rsvd", Field::HugetlbReserved),
@@ -87,7 +87,7 @@ const OTHER_KEYS: [&str; 41] = [
 ];
 
 /// The field of a key.
-pub(in crate::recording::readers) fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
+pub(super) fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
     keys.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
 }
 
