@@ -146,7 +146,8 @@ nodes! {
             send.",
         [WhoShare], None, io::known;
     "io.latency" < Some("cpu.iowait"), "Do programs wait request by request?",
-        "A disk in use, yet not saturated (as io.disk): few tasks, each with one request at a time.",
+        "A disk in use, yet not saturated (as io.disk): few tasks, each with one request at a \
+            time.",
         [DiskInUse DiskBusy DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
             Some(Cause::DiskLatency), io::latency;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
