@@ -85,8 +85,7 @@ thresholds! {
     InterruptAlone "interrupt_alone_ratio" 3.0
         "interrupt time of one CPU, against the mean of the others, from which on it has them to \
             itself",
-        "interrupts that are spread are near 1 on every CPU; one CPU that has nearly all of them is \
-            far above";
+        "spread over all CPUs it is near 1 on each; one that has nearly all is far above";
     ReceiveAlone "receive_alone_percent" 90.0
         "share of one CPU in the NET_RX soft interrupts from which on it has them to itself",
         "of two CPUs that share the packets fairly each has 50";

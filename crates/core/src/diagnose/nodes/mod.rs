@@ -162,7 +162,8 @@ nodes! {
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
-        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull], Some(Cause::Interrupts), cpu::interrupts;
+        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull], Some(Cause::Interrupts),
+            cpu::interrupts;
     "interrupts.small_packets" < Some("cpu.interrupts"), "Are there many small packets at little \
         bandwidth?",
         "Packets a second and bytes a packet, all interfaces.",
