@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "live/baseline.rs"]
+mod baseline;
 #[path = "live/control.rs"]
 mod control;
 #[path = "live/doctor.rs"]

@@ -1,5 +1,6 @@
 //! What trials share: running hugewise, skipping, waiting, and a place of their own.
 
+use crate::baseline::SCRATCH;
 use crate::init;
 use crate::machine::{Kernel, Settings, Turn};
 use anyhow::{Context, bail, ensure};
@@ -91,7 +92,7 @@ impl Scratch {
     pub(crate) fn new() -> anyhow::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hugewise-live-{}-{count}", std::process::id());
+        let name = format!("{SCRATCH}{}-{count}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Self(path))

@@ -1,5 +1,6 @@
 //! The machine: its kernel, its settings, and whose turn it is to manage it.
 
+use crate::baseline::Baseline;
 use crate::init;
 use crate::kit::skip;
 use anyhow::Context;
@@ -44,9 +45,12 @@ impl Kernel {
     }
 }
 
-/// Proof that nobody else manages this machine, and that no other trial that might is running.
+/// Proof that nobody else manages this machine, that no other trial that might is running, and
+/// that there is something to change.
 #[derive(Debug)]
 pub(crate) struct Turn {
+    // Dropped first: while it is still this trial's turn.
+    _baseline: Baseline,
     _trials: MutexGuard<'static, ()>,
     _runs: File,
 }
@@ -63,7 +67,7 @@ impl Turn {
         let runs = runs.with_context(|| format!("cannot open {}", path.display()))?;
         rustix::io::retry_on_intr(|| flock(&runs, FlockOperation::LockExclusive))?;
         wait_for_strangers()?;
-        Ok(Self { _trials: trials, _runs: runs })
+        Ok(Self { _baseline: Baseline::establish(), _trials: trials, _runs: runs })
     }
 }
 

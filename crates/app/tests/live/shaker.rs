@@ -13,7 +13,7 @@ use hugewise_linux::process::Lister;
 use hugewise_linux::root::Root;
 use hugewise_linux::target::Target;
 use hugewise_linux::{machine, process};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was done.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct Shaker {
     pages: PageReader,
     actuator: Actuator,
     rng: Rng,
+    /// Mappings that their program keeps from huge pages: once refused, not asked for again.
+    kept_away: BTreeSet<(ProcId, Addr)>,
     pub(crate) done: Shaken,
 }
 
@@ -44,7 +46,8 @@ impl Shaker {
         let pages = PageReader::new(geometry).context("pages cannot be counted here")?;
         let actuator = Actuator::new(Reach::Act, geometry, OperatorNever::Respect);
         let done = Shaken::default();
-        Ok(Self { root, geometry, pages, actuator, rng: Rng::new(seed), done })
+        let (rng, kept_away) = (Rng::new(seed), BTreeSet::new());
+        Ok(Self { root, geometry, pages, actuator, rng, kept_away, done })
     }
 
     /// One round over a process: each region is promoted, split or left alone by lot. A process
@@ -75,6 +78,9 @@ impl Shaker {
     }
 
     fn decide(&mut self, target: ProcId, region: &RegionSample) -> Option<Decision> {
+        if self.kept_away.contains(&(target, region.mapping)) {
+            return None;
+        }
         let (action, motive) = match (self.rng.percent(60), region.huge) {
             (false, _) => return None,
             (true, true) => (Action::Demote, Motive::OverBloatBudget),
@@ -106,6 +112,9 @@ impl Shaker {
             }
             Outcome::Skipped { reason, .. } | Outcome::Failed { reason, .. } => {
                 *self.done.refused.entry(*reason).or_default() += 1;
+                if *reason == SkipReason::AdvisedAgainst {
+                    self.kept_away.insert((decision.target, decision.mapping));
+                }
             }
             Outcome::Withheld { .. } => {}
         }

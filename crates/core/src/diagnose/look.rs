@@ -9,10 +9,6 @@ use crate::recording::{
     Field, Host, Point, Quote, Recording, Series, SourceId, Span, Stamp, Subject,
 };
 
-/// Length from which on an episode is as bad as its values say: what one waits for patiently
-/// (Nielsen's limit for keeping attention on a task, 10 s).
-const EPISODE_FULL_S: f64 = 10.0;
-
 /// What a node sees: one machine, and the times for which its parent said yes.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
@@ -337,8 +333,10 @@ impl Look<'_> {
             return Answer::no(vec![self.say(&peak, &text)]);
         }
         // How bad it is follows from its mean, and a moment is not as bad as a while.
+        let full = self.limit(Threshold::EpisodeFull);
         let badness = |episode: &Episode| {
-            episode.mean * episode.seconds().map_or(1.0, |s| (s / EPISODE_FULL_S).min(1.0))
+            let long = episode.seconds().filter(|seconds| *seconds < full);
+            episode.mean * long.map_or(1.0, |seconds| seconds / full)
         };
         let weight = found.iter().map(badness).fold(0.0, f64::max) / 100.0;
         let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];

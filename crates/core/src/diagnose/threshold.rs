@@ -56,6 +56,9 @@ thresholds! {
     EpisodeMin "episode_min_s" 2.0
         "length of an episode from which on it counts",
         "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s; a healthy machine has single bad seconds";
+    EpisodeFull "episode_full_s" 10.0
+        "length of an episode from which on it is as bad as its values say",
+        "what one waits for patiently (Nielsen's limit for keeping attention on a task)";
     KernelCritical "kernel_critical_percent" 60.0
         "CPU in the kernel from which on a cause is critical",
         "003_80b3d735f18cc1a9.txt: the database froze at 66 and more";
@@ -79,6 +82,13 @@ thresholds! {
     InterruptCpuHigh "interrupt_cpu_high_percent" 50.0
         "CPU in interrupts, of a single CPU, from which on it is asked why",
         "half of a CPU gone for interrupts leaves less than half for what they wake";
+    InterruptAlone "interrupt_alone_ratio" 3.0
+        "interrupt time of one CPU, against the mean of the others, from which on it has them to \
+            itself",
+        "spread over all CPUs it is near 1 on each; one that has nearly all is far above";
+    ReceiveAlone "receive_alone_percent" 90.0
+        "share of one CPU in the NET_RX soft interrupts from which on it has them to itself",
+        "of two CPUs that share the packets fairly each has 50";
     StealHigh "steal_high_percent" 10.0
         "CPU taken by the hypervisor from which on the machine suffers",
         "convention of cloud providers' guides: 10 over minutes; our own idle and busy recordings \
@@ -101,6 +111,10 @@ thresholds! {
     ExplainedShare "explained_share_percent" 20.0
         "share of kernel time that an activity must explain to be a cause",
         "smaller shares would not be felt when removed: a fifth of 30 is 6 points";
+    CountedShare "counted_share_percent" 50.0
+        "share of kernel time, explained by all countable events, above which what is left is no \
+            cause",
+        "costs of one event are known to a factor of two or three: half may be all of it";
     CostFault "fault_cost_us" 2.4
         "kernel time of a base-page fault",
         "kernel.md: p50 2.3 to 2.4 measured; Ingens 3.6, HawkEye 3.5 (papers.md)";
@@ -113,6 +127,9 @@ thresholds! {
     ForkFaults "fork_faults_max" 200.0
         "page faults a new task up to which they are its own start and end",
         "measured: stress-ng --fork 62 each; a shell that starts a program about 100";
+    FreedShare "freed_share_percent" 50.0
+        "base pages freed, against page faults, from which on memory is taken and given back",
+        "what is freed was faulted in before; half as much says that memory does not just grow";
     CostSwitch "switch_cost_us" 1.9
         "kernel time of a context switch",
         "measured: stress-ng --yield 1.9, --switch 3.0, --pipe 5.3 us of kernel time each, calls \
@@ -134,6 +151,10 @@ thresholds! {
     FreeSwing "free_swing_percent" 3.0
         "rise of free memory, of all, within one episode that shows reclaim",
         "003_80b3d735f18cc1a9.txt: 5.2 and 22.9; between freezes rises of up to 1.7";
+    FreeCorrelation "free_correlation_index" 0.4
+        "rank correlation of kernel time and the rise of free memory that is quoted for reclaim",
+        "003_80b3d735f18cc1a9.txt: 0.43 over 13 samples, which chance reaches once in 14 \
+            recordings: it supports, and decides nothing";
     ReclaimScan "reclaim_scan_per_s" 1000.0
         "base pages scanned in a second from which on reclaim works",
         "4 MiB/s: below it a scan is background noise";
@@ -212,6 +233,10 @@ thresholds! {
         "packets dropped in a second that count",
         "interfaces also count packets that nobody wanted (unknown protocols, multicast, the \
             standby of a bond): some a second; 10 are a loss that TCP feels";
+    ListenOverflowsHigh "listen_overflows_high_count" 1000.0
+        "overflows of accept queues since boot that count, where no rate is known",
+        "judgement: the start of a busy service overflows a queue some hundred times, and that is \
+            over";
     SqueezeHigh "squeezes_high_per_s" 10.0
         "receive rounds cut short in a second that count",
         "now and then it is normal under load";
@@ -224,6 +249,10 @@ thresholds! {
     ReceiveQueueBytes "receive_queue_bytes" 4096.0
         "unread bytes, over those sockets, that show a slow reader",
         "002_e950a442f470f4d6.txt: 21,278";
+    ReceiveQueueOneBytes "receive_queue_one_bytes" 1048576.0
+        "unread bytes of one program that show a slow reader, on however few sockets",
+        "a single connection can be in the middle of a large answer; eight times the receive \
+            buffer that a connection begins with (128 KiB, tcp_rmem in ip-sysctl.rst)";
     SendQueueBytes "send_queue_bytes" 65536.0
         "bytes not acknowledged, over the sockets to one peer, that show a slow peer or network",
         "what a 100 MB/s link holds in flight at 0.6 ms; more waits for the peer";

@@ -261,7 +261,6 @@ fields! {
     ProcThreads "process.threads" Count Instant "its threads";
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
-    ProcHuge "process.huge_bytes" Bytes Instant "its anonymous memory in huge pages";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
 
     // Samples of a profiler.

@@ -12,8 +12,6 @@ pub enum Subject {
     Machine,
     /// One CPU.
     Cpu(u32),
-    /// One NUMA node.
-    Node(u32),
     /// A block device, such as `sda`.
     Disk(String),
     /// A network interface, such as `eth0`.
@@ -66,7 +64,6 @@ impl fmt::Display for Subject {
         match self {
             Self::Machine => f.write_str("machine"),
             Self::Cpu(number) => write!(f, "CPU {number}"),
-            Self::Node(number) => write!(f, "node {number}"),
             Self::Disk(name) | Self::Interface(name) | Self::Symbol(name) => f.write_str(name),
             Self::Vector { name, cpu: Some(cpu) } => write!(f, "{name} on CPU {cpu}"),
             Self::Vector { name, cpu: None } => f.write_str(name),

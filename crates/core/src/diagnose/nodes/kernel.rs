@@ -164,8 +164,7 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
         write::number(faults.value)
     );
     let evidence = vec![look.say(&freed, &text)];
-    // What is freed has been faulted in before: half as much says that memory does not just grow.
-    if freed.value >= faults.value / 2.0 {
+    if freed.value * 100.0 >= faults.value * look.limit(T::FreedShare) {
         Answer::yes(share.map_or(0.2, |(share, _)| share), evidence)
     } else {
         Answer::no(evidence)
@@ -342,7 +341,7 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     // Where one of them is a cause by itself, the calls that belong to it are the rest.
     let named =
         parts.first().is_some_and(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
-    if named || total > 0.5 {
+    if named || total * 100.0 > look.limit(T::CountedShare) {
         return Answer::no(vec![evidence]);
     }
     let rest = "what is left are system calls, or locks inside them: found by elimination";

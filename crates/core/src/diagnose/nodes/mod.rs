@@ -62,12 +62,14 @@ nodes! {
         "System time with interrupts, of the machine, in episodes with a lower limit for \
             neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
             works on memory, that takes a CPU nearly all the time.",
-        [KernelHigh KernelKeep RampPoints RampSteadiness KernelCpuHigh], Some(Cause::KernelTime),
-            cpu::kernel;
+        [KernelHigh KernelKeep EpisodeMin EpisodeFull RampPoints RampSteadiness KernelCpuHigh],
+            Some(Cause::KernelTime), cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
         "In each episode: base pages scanned, or free memory that was as good as used up and then \
-            came back. Beside ample available memory only if tasks reclaim themselves.",
-        [ReclaimScan FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::reclaim;
+            came back. Beside ample available memory only if tasks reclaim themselves. Or \
+            functions of reclaim in a profile: their share of the kernel's samples.",
+        [ReclaimScan FreeLow FreeSwing FreeCorrelation AvailableAmple ExplainedShare],
+            Some(Cause::Reclaim), reclaim::reclaim;
     "reclaim.page_tables" < Some("kernel.reclaim"), "Is it page tables that hold the memory?",
         "Page tables against all memory; 8 bytes map 4 KiB, so much more mapped than there is \
             means that many processes map the same.",
@@ -83,24 +85,27 @@ nodes! {
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "kernel.compaction" < Some("cpu.kernel"), "Do programs stop to make huge blocks of free \
         memory?",
-        "Direct compactions a second.",
-        [CompactHigh CostCompact], Some(Cause::Compaction), kernel::compaction;
+        "Direct compactions a second; or functions of compaction in a profile: their share of the \
+            kernel's samples.",
+        [CompactHigh CostCompact EpisodeMin EpisodeFull ExplainedShare], Some(Cause::Compaction),
+            kernel::compaction;
     "kernel.khugepaged" < Some("cpu.kernel"), "Does khugepaged take the time?",
         "CPU of the kernel thread.",
-        [DaemonCpu], Some(Cause::Khugepaged), kernel::khugepaged;
+        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Khugepaged), kernel::khugepaged;
     "kernel.kcompactd" < Some("cpu.kernel"), "Does kcompactd take the time?",
         "CPU of the kernel threads.",
-        [DaemonCpu], Some(Cause::Compaction), kernel::kcompactd;
+        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Compaction), kernel::kcompactd;
     "kernel.huge_faults" < Some("cpu.kernel"), "Do page faults that hand out huge pages take the \
         time?",
-        "Huge-page faults a second times the cost of one, against all kernel time of the episodes.",
+        "Huge-page faults a second times the cost of one, against all kernel time of the episodes; \
+            or functions that clear huge pages in a profile: their share of the kernel's samples.",
         [CostHugeFault ExplainedShare], Some(Cause::HugeFaults), kernel::huge_faults;
     "kernel.faults" < Some("cpu.kernel"), "Do page faults take the time?",
         "Page faults a second times the cost of one, against all kernel time of the episodes.",
         [CostFault ExplainedShare ForkFaults], Some(Cause::Faults), kernel::faults;
     "faults.churn" < Some("kernel.faults"), "Is memory taken and given back all the time?",
-        "At least half as many base pages freed as faulted in.",
-        [], Some(Cause::Churn), kernel::churn;
+        "Base pages freed a second against page faults.",
+        [FreedShare], Some(Cause::Churn), kernel::churn;
     "kernel.forks" < Some("cpu.kernel"), "Do new processes take the time?",
         "Tasks created a second times the cost of one, against all kernel time of the episodes.",
         [CostFork ExplainedShare], Some(Cause::Forks), kernel::forks;
@@ -118,17 +123,18 @@ nodes! {
         "Lock functions' share of the kernel's samples in a profile, idle left out.",
         [ExplainedShare], Some(Cause::Locks), kernel::locks;
     "kernel.system_calls" < Some("cpu.kernel"), "Is it other system calls?",
-        "By elimination: page faults and switches are known, and with all other countable events \
-            explain less than half.",
-        [], Some(Cause::SystemCalls), kernel::system_calls;
+        "By elimination: page faults and switches are known, and neither one kind of countable \
+            event nor all of them explain enough, nor do functions in a profile.",
+        [ExplainedShare CountedShare], Some(Cause::SystemCalls), kernel::system_calls;
 
     "cpu.iowait" < Some("cpu"), "Are CPUs idle because disks are slow?",
         "Idle time with a disk request pending, of the machine.",
-        [IowaitHigh], Some(Cause::Iowait), cpu::iowait;
+        [IowaitHigh EpisodeMin EpisodeFull], Some(Cause::Iowait), cpu::iowait;
     "io.disk" < Some("cpu.iowait"), "Is a disk saturated?",
-        "Time with requests in flight, and a queue or a long wait: busy alone says nothing of \
-            flash.",
-        [DiskBusy DiskQueue DiskAwait], Some(Cause::DiskSaturated), io::disk;
+        "Time with requests in flight, and a queue, a long wait or large requests: busy alone says \
+            nothing of flash. A long queue and a long wait suffice on a disk in use.",
+        [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
+            Some(Cause::DiskSaturated), io::disk;
     "io.sequential" < Some("io.disk"), "Are the requests large: is bandwidth the limit?",
         "Bytes over requests of the busier direction, in blocks of 4 KiB.",
         [SequentialBlocks], Some(Cause::DiskBandwidth), io::sequential;
@@ -140,9 +146,10 @@ nodes! {
             send.",
         [WhoShare], None, io::known;
     "io.latency" < Some("cpu.iowait"), "Do programs wait request by request?",
-        "A disk in use, yet neither its queue nor its wait is long: few tasks, each with one \
-            request at a time.",
-        [DiskInUse DiskBusy DiskQueue DiskAwait], Some(Cause::DiskLatency), io::latency;
+        "A disk in use, yet not saturated (as io.disk): few tasks, each with one request at a \
+            time.",
+        [DiskInUse DiskBusy DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
+            Some(Cause::DiskLatency), io::latency;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
         "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
@@ -150,12 +157,13 @@ nodes! {
     "disk.saturated" < None, "Is a disk saturated, whatever the CPUs do?",
         "As io.disk, with waits that hurt: on a machine with many or busy CPUs, those that wait \
             are no iowait.",
-        [DiskBusy DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong], Some(Cause::DiskSaturated),
-            io::clogged;
+        [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong SequentialBlocks],
+            Some(Cause::DiskSaturated), io::clogged;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
-        [InterruptHigh InterruptCpuHigh], Some(Cause::Interrupts), cpu::interrupts;
+        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull], Some(Cause::Interrupts),
+            cpu::interrupts;
     "interrupts.small_packets" < Some("cpu.interrupts"), "Are there many small packets at little \
         bandwidth?",
         "Packets a second and bytes a packet, all interfaces.",
@@ -165,8 +173,9 @@ nodes! {
         "Packets a second, all interfaces.",
         [PacketsHigh CostPacket], Some(Cause::NetworkStack), network::many_packets;
     "interrupts.one_cpu" < Some("cpu.interrupts"), "Does one CPU take nearly all interrupts?",
-        "Interrupt time by CPU: three times that of the others; or NET_RX counts by CPU.",
-        [InterruptHigh], Some(Cause::InterruptsOneCpu), network::one_cpu;
+        "Interrupt time by CPU, against that of the others; or NET_RX counts by CPU.",
+        [InterruptHigh InterruptAlone ReceiveAlone], Some(Cause::InterruptsOneCpu),
+            network::one_cpu;
     "interrupts.squeezed" < Some("cpu.interrupts"), "Are receive rounds cut short?",
         "softnet's time_squeeze a second.",
         [SqueezeHigh], Some(Cause::Backlog), network::squeezed;
@@ -179,7 +188,7 @@ nodes! {
         [ThrottledHigh], Some(Cause::Throttled), cpu::throttled;
     "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
         "User and nice time. Not a fault as such.",
-        [UserHigh], None, cpu::user;
+        [UserHigh EpisodeMin EpisodeFull], None, cpu::user;
     "user.saturated" < None, "Do more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
@@ -201,21 +210,22 @@ nodes! {
         [GcPause], Some(Cause::GcPauses), wait::pauses;
     "pauses.kernel" < Some("wait.pauses"), "Does the kernel use more CPU in such a pause than the \
         collector?",
-        "sys against user time of the worst pause.",
+        "sys against user time of the worst pause, if it is at least half of gc_pause_high_ms.",
         [GcPause], Some(Cause::GcKernel), wait::kernel_in_pauses;
     "pauses.safepoint" < Some("wait.pauses"), "Does it take long until all threads stop?",
-        "Time to reach the safepoint.",
+        "Time to reach the safepoint: at least half of gc_pause_high_ms.",
         [GcPause], Some(Cause::SafepointReach), wait::safepoint_reach;
 
     "network.reader" < None, "Does a program read its connections too slowly?",
         "Recv-Q of connections, by program and by the service at the other end.",
-        [ReceiveQueueSockets ReceiveQueueBytes], Some(Cause::SlowReader), network::reader;
+        [ReceiveQueueSockets ReceiveQueueBytes ReceiveQueueOneBytes], Some(Cause::SlowReader),
+            network::reader;
     "network.sender" < None, "Does a peer, or the network to it, take bytes too slowly?",
         "Send-Q of connections, by peer.",
         [SendQueueBytes], Some(Cause::SlowPeer), network::sender;
     "network.listen" < None, "Do accept queues overflow?",
         "A listening socket at its limit, or overflows counted.",
-        [DropsHigh], Some(Cause::ListenOverflow), network::listen;
+        [DropsHigh ListenOverflowsHigh], Some(Cause::ListenOverflow), network::listen;
     "network.retransmits" < None, "Are TCP segments sent again?",
         "Segments sent again of all sent.",
         [RetransmitShare], Some(Cause::Retransmits), network::retransmits;
@@ -243,8 +253,8 @@ nodes! {
         "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
     "memory.short" < None, "Is hardly any memory available?",
-        "Available memory at its lowest.",
-        [AvailableLow], Some(Cause::MemoryShort), memory::short;
+        "Available memory at its lowest, in bytes and against all but the HugeTLB pool.",
+        [AvailableLow AvailableLowBytes], Some(Cause::MemoryShort), memory::short;
     "memory.killed" < None, "Does the kernel kill programs for memory?",
         "OOM kills.",
         [], Some(Cause::OomKills), memory::killed;
@@ -347,5 +357,13 @@ mod tests {
             assert!(parent_before, "{}: its parent comes later or not at all", node.id);
             assert!(node.question.ends_with('?'), "{}", node.id);
         }
+    }
+
+    #[test]
+    fn every_threshold_is_of_a_question() {
+        let listed = |limit: &&T| ALL.iter().any(|node| node.limits.contains(limit));
+        let alone: Vec<&T> = T::ALL.iter().filter(|limit| !listed(limit)).collect();
+        // This one decides how bad a finding is, not whether it is one.
+        assert_eq!(alone, [&T::KernelCritical]);
     }
 }

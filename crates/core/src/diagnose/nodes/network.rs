@@ -119,8 +119,9 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
         write::value(Unit::Percent, others)
     );
     let evidence = vec![look.say(&means[0], &text)];
-    // Three times the others and a real load: spread evenly it would be shared by all.
-    let alone = means[0].value >= look.limit(T::InterruptHigh) && means[0].value >= 3.0 * others;
+    // Far more than the others and a real load: spread evenly it would be shared by all.
+    let alone = means[0].value >= look.limit(T::InterruptHigh)
+        && means[0].value >= look.limit(T::InterruptAlone) * others;
     if alone { Answer::yes(means[0].value / 100.0, evidence) } else { Answer::no(evidence) }
 }
 
@@ -151,8 +152,7 @@ fn by_count(look: &Look<'_>) -> Answer {
     );
     let seen = line.seen(*most, crate::diagnose::Interval::ALWAYS);
     let evidence = vec![look.say(&seen, &text)];
-    let fair = 100.0 / all.len() as f64;
-    if share >= 90.0_f64.max(1.5 * fair) {
+    if share >= look.limit(T::ReceiveAlone) {
         Answer::yes(0.3, evidence)
     } else {
         Answer::no(evidence)
@@ -237,8 +237,8 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
     let count = || look.state(Field::TcpListenOverflowCount);
     let Some(seen) = rate.or_else(count) else { return Answer::unknown(&[LISTEN]) };
     let evidence = vec![look.quote(&seen)];
-    let limit =
-        if seen.field == Field::TcpListenOverflows { look.limit(T::DropsHigh) } else { 1000.0 };
+    let rate = seen.field == Field::TcpListenOverflows;
+    let limit = look.limit(if rate { T::DropsHigh } else { T::ListenOverflowsHigh });
     if seen.value >= limit { Answer::yes(0.5, evidence) } else { Answer::no(evidence) }
 }
 
@@ -325,8 +325,7 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     }
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
-    // A single connection can be in the middle of a large answer: it takes a megabyte.
-    let one = sum >= 256.0 * look.limit(T::ReceiveQueueBytes);
+    let one = sum >= look.limit(T::ReceiveQueueOneBytes);
     if piled || one {
         let follows = "the bytes are here and wait: the reader is too slow, not the network";
         Answer::yes(0.6, evidence).and([Evidence::derived(follows)])

@@ -171,7 +171,7 @@ fn correlation(look: &Look<'_>) -> Option<Evidence> {
         "CPU in the kernel goes with the rise of free memory: rank correlation {rho:.2} over \
          {samples} samples"
     );
-    (rho >= 0.4).then(|| Evidence::derived(text))
+    (rho >= look.limit(T::FreeCorrelation)).then(|| Evidence::derived(text))
 }
 
 /// Does free memory fall to nothing and come back, again and again?

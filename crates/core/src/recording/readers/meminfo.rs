@@ -9,7 +9,8 @@ use crate::recording::{Builder, Field, SourceKind, Subject};
 /// How many lines are looked at for a second known key.
 const LINES_AHEAD: usize = 4;
 
-const KEYS: [(&str, Field); 20] = [
+/// Sizes.
+pub(super) const KEYS: [(&str, Field); 20] = [
     ("MemTotal", Field::MemTotal),
     ("MemFree", Field::MemFree),
     ("MemAvailable", Field::MemAvailable),
@@ -32,8 +33,8 @@ const KEYS: [(&str, Field); 20] = [
     ("Hugepagesize", Field::HugetlbPage),
 ];
 
-/// Counts of pages of `Hugepagesize` each.
-const POOL_KEYS: [(&str, Field); 4] = [
+/// Counts of pages of `Hugepagesize` each: the default HugeTLB pool.
+pub(super) const POOL_KEYS: [(&str, Field); 4] = [
     ("HugePages_Total", Field::HugetlbTotal),
     ("HugePages_Free", Field::HugetlbFree),
     ("HugePages_Rsvd", Field::HugetlbReserved),
@@ -85,7 +86,8 @@ const OTHER_KEYS: [&str; 41] = [
     "Quicklists",
 ];
 
-fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
+/// The field of a key.
+pub(super) fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
     keys.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
 }
 

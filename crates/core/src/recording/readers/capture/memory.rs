@@ -4,44 +4,13 @@ use super::files::Files;
 use super::kept::Now;
 use crate::parse::vmstat::{self, VmStat};
 use crate::parse::{buddyinfo, decimal, key_and_value, kib_to_bytes, sysv_shm};
+use crate::recording::readers::meminfo::{KEYS, POOL_KEYS, find};
 use crate::recording::{Field, Subject};
 
 /// Order of a huge page of 2 MiB in pages of 4 KiB, where the kernel does not say.
 const HUGE_ORDER: u32 = 9;
 /// Where the kernel says, in bytes.
 const HUGE_SIZE: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
-
-/// Sizes of `/proc/meminfo` (proc_meminfo(5)).
-const SIZES: [(&str, Field); 20] = [
-    ("MemTotal", Field::MemTotal),
-    ("MemFree", Field::MemFree),
-    ("MemAvailable", Field::MemAvailable),
-    ("Buffers", Field::Buffers),
-    ("Cached", Field::Cached),
-    ("Committed_AS", Field::Committed),
-    ("Active", Field::Active),
-    ("Inactive", Field::Inactive),
-    ("Dirty", Field::Dirty),
-    ("Writeback", Field::Writeback),
-    ("AnonPages", Field::Anon),
-    ("AnonHugePages", Field::AnonHuge),
-    ("Shmem", Field::Shmem),
-    ("Slab", Field::Slab),
-    ("SUnreclaim", Field::SlabUnreclaimable),
-    ("KernelStack", Field::KernelStacks),
-    ("PageTables", Field::PageTables),
-    ("SwapTotal", Field::SwapTotal),
-    ("SwapFree", Field::SwapFree),
-    ("Hugepagesize", Field::HugetlbPage),
-];
-
-/// Counts of pages of the default HugeTLB pool.
-const POOL: [(&str, Field); 4] = [
-    ("HugePages_Total", Field::HugetlbTotal),
-    ("HugePages_Free", Field::HugetlbFree),
-    ("HugePages_Rsvd", Field::HugetlbReserved),
-    ("HugePages_Surp", Field::HugetlbSurplus),
-];
 
 /// Counters of `/proc/vmstat`, which all count events or base pages.
 const RATES: [(&str, Field); 18] = [
@@ -86,12 +55,12 @@ fn meminfo(files: &mut Files<'_>, now: &mut Now<'_>) {
     let page = pairs().find(|(key, _)| *key == "Hugepagesize");
     let page = page.and_then(|(_, value)| kib_to_bytes(value));
     for (key, value) in pairs() {
-        if let Some((_, field)) = SIZES.iter().find(|(name, _)| *name == key) {
-            now.known(*field, &Subject::Machine, kib_to_bytes(value));
+        if let Some(field) = find(&KEYS, key) {
+            now.known(field, &Subject::Machine, kib_to_bytes(value));
         }
-        if let Some((_, field)) = POOL.iter().find(|(name, _)| *name == key) {
+        if let Some(field) = find(&POOL_KEYS, key) {
             let bytes = decimal::<u64>(value).zip(page).and_then(|(n, page)| n.checked_mul(page));
-            now.known(*field, &Subject::Machine, bytes);
+            now.known(field, &Subject::Machine, bytes);
         }
     }
 }
