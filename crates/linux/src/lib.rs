@@ -8,6 +8,7 @@ pub mod capture;
 pub mod cgroup;
 pub mod content;
 pub mod foreign;
+pub mod hugetlb;
 pub mod instance;
 pub mod machine;
 pub mod pages;

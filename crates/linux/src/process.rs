@@ -25,14 +25,9 @@ impl Lister {
     /// Reads user names and isolated CPUs of the root.
     #[must_use]
     pub fn new(root: &Root) -> Self {
-        let passwd = root.read_text("etc/passwd").unwrap_or_default();
-        let users = passwd.lines().filter_map(|line| {
-            let mut fields = line.split(':');
-            Some((fields.nth(2)?.parse().ok()?, line.split(':').next()?.to_owned()))
-        });
         let isolated = root.read_line("sys/devices/system/cpu/isolated").unwrap_or_default();
         Self {
-            users: users.collect(),
+            users: users(root),
             isolated: parse::cpulist::parse(&isolated).unwrap_or_default(),
             own_pid: root.is_live().then(std::process::id),
         }
@@ -108,6 +103,12 @@ impl Lister {
             sample.cgroup = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
         }
     }
+}
+
+/// Names of users by id, as far as `/etc/passwd` knows them.
+#[must_use]
+pub fn users(root: &Root) -> BTreeMap<u32, String> {
+    parse::passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
 }
 
 /// `/proc/PID/stat`; `None` when the process ended or the text makes no sense.

@@ -13,3 +13,5 @@
 //! tables cost, which `diagnose` uses, too.
 
 pub mod facts;
+pub mod pools;
+pub mod recorded;
