@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use hugewise_core::parse::maps::MapName;
 use hugewise_core::parse::size::Size;
 use hugewise_core::parse::{
-    PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release, loadavg, maps,
-    meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits, pid_stat, pid_status, pressure, proc_stat, size, smaps, snmp,
-    softnet, statm, sysctl, sysv_shm, tcp_table, thp_choice, vmstat,
+    PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release,
+    loadavg, maps, meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits, pid_stat, pid_status,
+    pressure, proc_stat, size, smaps, snmp, softnet, statm, sysctl, sysv_shm, tcp_table,
+    thp_choice, vmstat,
 };
 use proptest::prelude::*;
 

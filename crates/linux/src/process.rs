@@ -38,12 +38,8 @@ impl Lister {
     /// # Errors
     /// When `/proc` itself cannot be listed.
     pub fn list(&self, root: &Root, geometry: Geometry) -> io::Result<Vec<ProcessSample>> {
-        let mut all = Vec::new();
-        for entry in fs::read_dir(root.path("proc"))? {
-            let name = entry?.file_name();
-            let pid = name.to_str().and_then(|name| name.parse::<u32>().ok());
-            all.extend(pid.and_then(|pid| self.sample(root, geometry, pid)));
-        }
+        let pids = pids(root)?.into_iter();
+        let mut all: Vec<_> = pids.filter_map(|pid| self.sample(root, geometry, pid)).collect();
         all.sort_by_key(|sample| sample.id);
         Ok(all)
     }
@@ -103,6 +99,19 @@ impl Lister {
             sample.cgroup = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
         }
     }
+}
+
+/// Ids of all processes that can be seen, ascending.
+///
+/// # Errors
+/// When `/proc` itself cannot be listed.
+pub fn pids(root: &Root) -> io::Result<Vec<u32>> {
+    let mut pids = Vec::new();
+    for entry in fs::read_dir(root.path("proc"))? {
+        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    pids.sort_unstable();
+    Ok(pids)
 }
 
 /// Names of users by id, as far as `/etc/passwd` knows them.

@@ -32,6 +32,12 @@ impl Root {
         self.0 == Path::new("/")
     }
 
+    /// For people: the directory as it was given.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.0.display().to_string()
+    }
+
     /// The path of a file, given as on the live machine: `proc/meminfo`, `sys/kernel/...`.
     #[must_use]
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
 
 use crate::hugetlb::pools;
 use crate::root::Root;
@@ -101,16 +100,6 @@ pub(super) fn interfaces(root: &Root) -> Vec<String> {
     names.sort();
     let files = |name: String| OF_INTERFACE.map(|file| format!("/sys/class/net/{name}/{file}"));
     names.into_iter().flat_map(files).collect()
-}
-
-/// Process ids, ascending.
-pub(super) fn processes(root: &Root) -> io::Result<Vec<u32>> {
-    let mut pids = Vec::new();
-    for entry in fs::read_dir(root.path("proc"))? {
-        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
-    }
-    pids.sort_unstable();
-    Ok(pids)
 }
 
 /// Files of cgroups.
