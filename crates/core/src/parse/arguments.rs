@@ -2,10 +2,13 @@
 //! passwords: nothing else of them leaves this module.
 
 /// Beginnings of Java's arguments that take a size behind them.
-const JAVA_SIZES: [&str; 3] = ["-Xmx", "-Xms", "-Xss"];
+const JAVA_SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
+
+/// Java's argument for running without compilers: it makes the code cache smaller.
+const JAVA_INTERPRETED: &str = "-Xint";
 
 /// Names behind `-XX:` that say how large a Java program's memory is and which pages it wants.
-const JAVA_FLAGS: [&str; 23] = [
+const JAVA_FLAGS: [&str; 29] = [
     "UseLargePages",
     "UseLargePagesInMetaspace",
     "UseSHM",
@@ -29,6 +32,12 @@ const JAVA_FLAGS: [&str; 23] = [
     "CompressedClassSpaceSize",
     "ParallelGCThreads",
     "ThreadStackSize",
+    "NewRatio",
+    "NewSize",
+    "MaxNewSize",
+    "G1HeapRegionSize",
+    "TieredCompilation",
+    "TieredStopAtLevel",
 ];
 
 /// Java's arguments whose value is the next argument (java(1)).
@@ -79,8 +88,8 @@ pub fn java_memory_flags(cmdline: &[u8]) -> Vec<String> {
 }
 
 fn is_java_memory_flag(argument: &str) -> bool {
-    if argument.len() > FLAG_BYTES_MAX {
-        return false;
+    if argument.len() > FLAG_BYTES_MAX || argument == JAVA_INTERPRETED {
+        return argument == JAVA_INTERPRETED;
     }
     let sized = |value: &str| {
         value.starts_with(|first: char| first.is_ascii_digit())
@@ -126,7 +135,7 @@ mod tests {
     fn keeps_what_sizes_a_java_heap_and_nothing_else() {
         let cmdline = joined(
             "java -server -Xmx4g -Xms512m -Xss1m -XX:+UseLargePages -XX:-UseSHM \
-             -XX:MaxRAMPercentage=75.0 -XX:LargePageSizeInBytes=1g -XX:OnError=secret \
+             -XX:MaxRAMPercentage=75.0 -Xint -Xmn1g -XX:LargePageSizeInBytes=1g -XX:OnError=secret \
              -Dpassword=secret -Xmxsecret -XX:MaxHeapSize=secret -cp -Xmx1g -XX:+UseZGC @argfile \
              -XX:MaxHeapSize=1g;secret -XX:Flags=secret -XX:ReservedCodeCacheSize=240m Main -Xmx8g",
         );
@@ -137,6 +146,8 @@ mod tests {
             "-XX:+UseLargePages",
             "-XX:-UseSHM",
             "-XX:MaxRAMPercentage=75.0",
+            "-Xint",
+            "-Xmn1g",
             "-XX:LargePageSizeInBytes=1g",
             "-XX:+UseZGC",
             "-XX:ReservedCodeCacheSize=240m",

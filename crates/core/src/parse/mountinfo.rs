@@ -29,8 +29,8 @@ impl MountEntry {
     /// The value of an option that is a size, in bytes: `pagesize`, `size`.
     #[must_use]
     pub fn size_option(&self, name: &str) -> Option<u64> {
-        let values = self.options.split(',').filter_map(|option| option.split_once('='));
-        let (_, value) = values.filter(|(key, _)| *key == name).last()?;
+        let mut values = self.options.split(',').filter_map(|option| option.split_once('='));
+        let (_, value) = values.rfind(|(key, _)| *key == name)?;
         size::parse(value).ok().map(|size| size.0)
     }
 }

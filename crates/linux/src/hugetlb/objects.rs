@@ -249,7 +249,9 @@ impl<'a> Search<'a> {
 
     /// What one process's smaps tell.
     fn learn(&mut self, pid: u32, entries: Vec<SmapsEntry>, base: Bytes) {
-        let mut touched: BTreeMap<Key, u64> = BTreeMap::new();
+        // A program may map a piece of an object more than once, as Java's ZGC does three times:
+        // its pages are counted once. Private mappings have pages of their own each.
+        let mut touched: BTreeMap<Key, BTreeMap<u64, u64>> = BTreeMap::new();
         for entry in entries.into_iter().filter(|entry| entry.map.inode != 0) {
             let key = self.key(pid, &entry.map);
             if !self.found.contains_key(&key) {
@@ -260,17 +262,20 @@ impl<'a> Search<'a> {
                     let page = entry.kernel_page_bytes.filter(|page| *page > base.0);
                     self.devices.learn(key.device(), Pages::Huge(page.map(Bytes)));
                     if let Some(bytes) = entry.hugetlb_bytes() {
-                        let sum = touched.entry(key).or_default();
-                        *sum = sum.saturating_add(bytes);
+                        let shared = entry.map.perms.shared;
+                        let piece = if shared { entry.map.offset } else { entry.map.start };
+                        let most = touched.entry(key).or_default().entry(piece).or_default();
+                        *most = bytes.max(*most);
                     }
                 }
                 Some(false) => self.devices.learn(key.device(), Pages::Base),
                 None => {}
             }
         }
-        for (key, bytes) in touched {
+        for (key, pieces) in touched {
             if let Some(found) = self.found.get_mut(&key) {
-                found.touched = found.touched.max(Some(bytes));
+                let sum = pieces.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+                found.touched = found.touched.max(Some(sum));
             }
         }
     }
