@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use hugewise_core::parse::maps::MapName;
 use hugewise_core::parse::size::Size;
 use hugewise_core::parse::{
-    PROBLEMS_MAX, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release, loadavg, maps,
-    meminfo, net_dev, pid_io, pid_stat, pid_status, pressure, proc_stat, size, smaps, snmp,
-    softnet, statm, sysv_shm, tcp_table, thp_choice, vmstat,
+    PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release,
+    loadavg, maps, meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits, pid_stat, pid_status,
+    pressure, proc_stat, size, smaps, snmp, softnet, statm, sysctl, sysv_shm, tcp_table,
+    thp_choice, vmstat,
 };
 use proptest::prelude::*;
 
 /// One well-formed text per format, all given to all parsers.
-const SAMPLES: [&str; 21] = [
+const SAMPLES: [&str; 27] = [
     "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
     "nr_free_pages 1042011\nthp_fault_alloc 17\n",
     "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
@@ -42,7 +43,16 @@ const SAMPLES: [&str; 21] = [
     "       key      shmid perms  size  cpid  lpid nattch\n 1 7 600 536870912 8 9 12\n",
     "  sl  local_address rem_address   st tx_queue rx_queue\n   0: 0100007F:1A0B \
      00000000000000000000000001000000:0016 0A 00000000:00000003 00:00000000\n",
+    "Max locked memory         8388608              unlimited            bytes     \n",
+    "root:x:0:0:root:/root:/bin/sh\n+::::::\n",
+    "26 20 0:24 / /dev/huge\\040 rw shared:11 - hugetlbfs none rw,pagesize=2M,size=4294967296\n",
+    "# a comment\n-vm/nr_hugepages = 5\nvm.hugetlb_shm_group=7\n",
+    "default_hugepagesz=1G hugepages=0:5,1:6 sysctl.vm.nr_hugepages=8\n",
+    "java\0-Xmx4g\0-XX:MaxRAMPercentage=75.0\0-cp\0a\0-D\0/pg\0-jar\0-XX:+UseZGC\0",
 ];
+
+/// Keys of sysctl's files that are asked for.
+const SYSCTL_KEYS: [&str; 2] = ["vm.nr_hugepages", "vm.hugetlb_shm_group"];
 
 /// Runs every parser; the point is that it returns.
 fn parse_with_all(bytes: &[u8]) {
@@ -57,10 +67,24 @@ fn parse_with_all(bytes: &[u8]) {
     assert!(stat.value.delta(&stat.value).values().all(|growth| *growth == Some(0)));
     assert!(stat.problems.len() <= PROBLEMS_MAX);
     let _ = cgroup::parse(bytes).value.unit();
+    let _ = pid_limits::parse(&text);
+    let _ = passwd::parse(bytes);
+    for mount in mountinfo::parse(bytes).value {
+        let _ = mount.size_option("pagesize");
+    }
+    assert!(sysctl::parse(&text, &SYSCTL_KEYS).problems.len() <= PROBLEMS_MAX);
+    let _ = sysctl::kernel_parameters(&text, &SYSCTL_KEYS);
+    assert!(arguments::java_memory_flags(bytes).iter().all(|flag| flag.starts_with("-X")));
+    let _ = arguments::postgres_directory(bytes);
+    for entry in smaps::parse(bytes).value {
+        let _ = (entry.is_hugetlb(4096), entry.hugetlb_bytes());
+    }
+    for segment in sysv_shm::parse(&text).value {
+        let _ = segment.hugetlb_page(4096, &[2 << 20, 1 << 30]);
+    }
     let _ = meminfo::parse(&text);
     let _ = pid_status::parse(bytes);
     let _ = maps::parse(bytes);
-    let _ = smaps::parse(bytes);
     let _ = pressure::parse(&text);
     let _ = proc_stat::parse(&text);
     let disks = diskstats::parse(&text).value;
@@ -71,7 +95,6 @@ fn parse_with_all(bytes: &[u8]) {
     let _ = softnet::parse(&text);
     let _ = snmp::parse(&text).value.get("Tcp", "InSegs");
     let _ = pid_io::parse(&text);
-    let _ = sysv_shm::parse(&text);
     let _ = tcp_table::parse(&text);
     let _ = text.lines().filter(|line| tcp_table::worth_keeping(line)).count();
     // Refusing is as good as reading.

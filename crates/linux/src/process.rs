@@ -25,14 +25,9 @@ impl Lister {
     /// Reads user names and isolated CPUs of the root.
     #[must_use]
     pub fn new(root: &Root) -> Self {
-        let passwd = root.read_text("etc/passwd").unwrap_or_default();
-        let users = passwd.lines().filter_map(|line| {
-            let mut fields = line.split(':');
-            Some((fields.nth(2)?.parse().ok()?, line.split(':').next()?.to_owned()))
-        });
         let isolated = root.read_line("sys/devices/system/cpu/isolated").unwrap_or_default();
         Self {
-            users: users.collect(),
+            users: users(root),
             isolated: parse::cpulist::parse(&isolated).unwrap_or_default(),
             own_pid: root.is_live().then(std::process::id),
         }
@@ -43,12 +38,8 @@ impl Lister {
     /// # Errors
     /// When `/proc` itself cannot be listed.
     pub fn list(&self, root: &Root, geometry: Geometry) -> io::Result<Vec<ProcessSample>> {
-        let mut all = Vec::new();
-        for entry in fs::read_dir(root.path("proc"))? {
-            let name = entry?.file_name();
-            let pid = name.to_str().and_then(|name| name.parse::<u32>().ok());
-            all.extend(pid.and_then(|pid| self.sample(root, geometry, pid)));
-        }
+        let pids = pids(root)?.into_iter();
+        let mut all: Vec<_> = pids.filter_map(|pid| self.sample(root, geometry, pid)).collect();
         all.sort_by_key(|sample| sample.id);
         Ok(all)
     }
@@ -108,6 +99,25 @@ impl Lister {
             sample.cgroup = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
         }
     }
+}
+
+/// Ids of all processes that can be seen, ascending.
+///
+/// # Errors
+/// When `/proc` itself cannot be listed.
+pub fn pids(root: &Root) -> io::Result<Vec<u32>> {
+    let mut pids = Vec::new();
+    for entry in fs::read_dir(root.path("proc"))? {
+        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    pids.sort_unstable();
+    Ok(pids)
+}
+
+/// Names of users by id, as far as `/etc/passwd` knows them.
+#[must_use]
+pub fn users(root: &Root) -> BTreeMap<u32, String> {
+    parse::passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
 }
 
 /// `/proc/PID/stat`; `None` when the process ended or the text makes no sense.

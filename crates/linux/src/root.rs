@@ -32,6 +32,12 @@ impl Root {
         self.0 == Path::new("/")
     }
 
+    /// For people: the directory as it was given.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.0.display().to_string()
+    }
+
     /// The path of a file, given as on the live machine: `proc/meminfo`, `sys/kernel/...`.
     #[must_use]
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
@@ -67,6 +73,17 @@ impl Root {
     /// As [`Root::read`].
     pub fn read_line(&self, file: impl AsRef<Path>) -> io::Result<String> {
         self.read_text(file).map(|text| text.lines().next().unwrap_or_default().trim().to_owned())
+    }
+
+    /// Names in a directory that are plain text, in order: of its folders, or of everything else.
+    /// Empty where it cannot be listed.
+    #[must_use]
+    pub fn names(&self, directory: impl AsRef<Path>, folders: bool) -> Vec<String> {
+        let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
+        let wanted = entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir() == folders));
+        let mut names: Vec<_> = wanted.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort();
+        names
     }
 
     /// Whether a file or directory is there.

@@ -5,7 +5,7 @@ mod config;
 mod control;
 mod diagnose;
 mod doctor;
-mod hugetlb;
+pub(crate) mod hugetlb;
 mod look;
 mod manage;
 mod map;

@@ -85,13 +85,13 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
 }
 
 fn pool_numbers(now: &Pool, all: &mut Found) {
-    if now.reserved > 0 {
-        let (free, reserved, left) = (now.free, now.reserved, now.available());
+    if let Some(reserved) = now.reserved.filter(|reserved| *reserved > 0) {
+        let (free, left) = (now.free, now.available());
         let text = format!("{free} free - {reserved} reserved = {left} of {}", now.page);
         all.add(W::PromisedPages, text);
     }
-    if now.surplus > 0 {
-        all.add(W::SurplusPages, format!("{} of {} pages", now.surplus, now.total));
+    if let Some(surplus) = now.surplus.filter(|surplus| *surplus > 0) {
+        all.add(W::SurplusPages, format!("{surplus} of {} pages", now.total));
     }
 }
 
@@ -161,6 +161,10 @@ fn neighbours(facts: &Facts, plan: &Plan, all: &mut Found) {
     let bytes: Bytes = amm.map(|object| object.bytes).sum();
     if bytes.0 > 0 {
         all.add(W::AutomaticMemory, format!("{bytes} in /dev/shm"));
+    }
+    let more = plan.memory.pools_bytes.saturating_sub(plan.memory.pools_now_bytes);
+    if facts.limits.overcommit_memory == Some(2) && more.0 > 0 {
+        all.add(W::CommitLimit, format!("the pools grow by {more}"));
     }
     let memory = &facts.memory;
     if let (Some(total), Some(free)) = (memory.swap_total, memory.swap_free) {

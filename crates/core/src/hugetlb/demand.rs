@@ -90,7 +90,7 @@ macro_rules! left_out {
 
 left_out! {
     NoSwitchKnown "no program that is known to have a switch for HugeTLB pages uses it",
-        "--pid PID counts it";
+        "--pid PID counts it, --sga SIZE plans for one like it";
     Tmpfs "POSIX shared memory lies on tmpfs, which has no HugeTLB pages",
         "Oracle: memory_target = 0 (no AMM)";
     Unattached "no process has it attached", "";
@@ -297,7 +297,7 @@ fn attribute_held(facts: &Facts, all: &mut [Demand]) {
 }
 
 fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands) {
-    let product = object.pids.iter().find_map(|pid| Product::of(facts.processes.get(pid)?));
+    let product = product(facts, object);
     let is_huge = |page: &Bytes| facts.pools.iter().any(|pool| pool.page == *page);
     let huge = object.page.filter(is_huge);
     let moves = product.map(|product| product.moves(&object.kind));
@@ -357,6 +357,17 @@ fn java_holds(object: &Object) -> bool {
     matches!(kind, ObjectKind::PrivateHuge | ObjectKind::Memfd | ObjectKind::SysV(_))
         && object.pids.len() == 1
         && object.page.is_some_and(|page| page >= Bytes::mib(2))
+}
+
+/// The product that uses it. A recording does not say who attaches a segment: then one that runs
+/// and has such segments is taken for it.
+fn product(facts: &Facts, object: &Object) -> Option<Product> {
+    if !object.pids.is_empty() {
+        return object.pids.iter().find_map(|pid| Product::of(facts.processes.get(pid)?));
+    }
+    let all = facts.processes.values().filter_map(Product::of);
+    let mut fitting = all.filter(|product| product.moves(&object.kind));
+    fitting.find(|product| *product == Product::Oracle)
 }
 
 fn name_of(facts: &Facts, object: &Object, product: Option<Product>) -> String {

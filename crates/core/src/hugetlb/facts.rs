@@ -19,16 +19,17 @@ pub struct Facts {
     pub pools: Vec<Pool>,
     /// Memory that is, or could be, on HugeTLB pages.
     pub objects: Vec<Object>,
-    /// Java programs that were started with large pages.
+    /// Java programs.
     pub java: Vec<Java>,
-    /// The processes of `objects` and `java`, by pid.
+    /// Processes that have memory of their own, by pid: those of `objects` and `java` are among
+    /// them.
     pub processes: BTreeMap<u32, Process>,
     /// The kernel's limits for shared memory.
     pub limits: Limits,
     /// Mounted hugetlbfs.
     pub mounts: Vec<Mount>,
-    /// Lines of sysctl's configuration that set a pool's size, in the order in which they are
-    /// applied: the last one wins.
+    /// Parameters of the kernel and lines of sysctl's configuration that set a pool's size or its
+    /// group, in the order in which they are applied: the last one wins.
     pub configured: Vec<ConfiguredLine>,
     /// A kubelet on this host.
     pub kubelet: Option<Kubelet>,
@@ -63,10 +64,12 @@ pub struct Pool {
     pub total: u64,
     /// `free_hugepages`: not handed out; promised (reserved) ones are among them.
     pub free: u64,
-    /// `resv_hugepages`: promised to mappings that have not touched them yet.
-    pub reserved: u64,
-    /// `surplus_hugepages`: above the pool's size, and gone when they are given back.
-    pub surplus: u64,
+    /// `resv_hugepages`: promised to mappings that have not touched them yet. Pasted texts may
+    /// lack it.
+    pub reserved: Option<u64>,
+    /// `surplus_hugepages`: above the pool's size, and gone when they are given back. Pasted texts
+    /// may lack it.
+    pub surplus: Option<u64>,
     /// `nr_overcommit_hugepages`: as many surplus pages may be taken.
     pub overcommit: Option<u64>,
     /// Its share of each NUMA node, ascending.
@@ -74,16 +77,24 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Pages that a new mapping can have: `free - reserved`.
+    /// Pages that a new mapping can have: `free - reserved`; the most that can be, where the
+    /// reserved ones are unknown.
     #[must_use]
     pub fn available(&self) -> u64 {
-        self.free.saturating_sub(self.reserved)
+        self.free.saturating_sub(self.reserved.unwrap_or(0))
     }
 
-    /// Pages that are spoken for: `(total - free) + reserved`.
+    /// Pages of its own, without surplus ones: what `vm.nr_hugepages` says.
+    #[must_use]
+    pub fn own(&self) -> u64 {
+        self.total.saturating_sub(self.surplus.unwrap_or(0))
+    }
+
+    /// Pages that are spoken for: `(total - free) + reserved`; the least that can be, where the
+    /// reserved ones are unknown.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.total.saturating_sub(self.free).saturating_add(self.reserved)
+        self.total.saturating_sub(self.free).saturating_add(self.reserved.unwrap_or(0))
     }
 }
 
@@ -97,7 +108,7 @@ pub struct NodePool {
     /// `free_hugepages`.
     pub free: u64,
     /// `surplus_hugepages`.
-    pub surplus: u64,
+    pub surplus: Option<u64>,
     /// Free memory of the node (`MemFree` of its `meminfo`).
     pub memory_free: Option<Bytes>,
     /// Memory of the node (`MemTotal` of its `meminfo`).
@@ -128,25 +139,28 @@ pub enum ObjectKind {
 pub struct Object {
     /// What it is.
     pub kind: ObjectKind,
-    /// Its name in `/proc/PID/maps`, without the ` (deleted)` behind it.
+    /// Its name in `/proc/PID/maps`, without the ` (deleted)` behind it. Of private memory that of
+    /// its first mapping.
     pub name: String,
-    /// Its size: as asked for, not rounded (of a mapping: its end).
+    /// Its size: as asked for, not rounded, where the source says that; else the end of its
+    /// furthest mapping, which is whole pages.
     pub bytes: Bytes,
     /// Size of its pages: the base page, or that of its HugeTLB pool; `None` where it could not
     /// be seen.
     pub page: Option<Bytes>,
-    /// The user who made it.
+    /// The user who made it; known of System V segments only.
     pub uid: Option<u32>,
     /// Processes that map it, ascending; empty where the source does not say who.
     pub pids: Vec<u32>,
-    /// How many processes map it, also where it is not known which.
+    /// How many processes map it, also where it is not known which. Of a System V segment the
+    /// kernel's count of attachments, and a process may have more than one.
     pub attached: u64,
-    /// HugeTLB pages of it that processes have touched, the most that one process has; `None`
-    /// where nobody's smaps could be read.
+    /// HugeTLB pages of it that a process has touched, the most of those whose smaps were read;
+    /// `None` where none could be read, and of memory on base pages.
     pub touched: Option<Bytes>,
 }
 
-/// A Java program whose arguments ask for HugeTLB pages (`-XX:+UseLargePages`), or that could.
+/// A Java program, whether or not its arguments ask for HugeTLB pages (`-XX:+UseLargePages`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Java {
     /// The process.
@@ -173,7 +187,7 @@ pub struct Process {
     pub page_tables: Option<Bytes>,
     /// Soft limit `RLIMIT_MEMLOCK`; `u64::MAX` is unlimited.
     pub memlock: Option<Bytes>,
-    /// The systemd unit of its cgroup, such as `postgresql@15-main.service`.
+    /// The systemd service of its cgroup, such as `postgresql@15-main.service`.
     pub unit: Option<String>,
     /// Data directory of a PostgreSQL server, where its arguments or working directory say.
     pub directory: Option<String>,
@@ -188,6 +202,8 @@ pub struct Limits {
     pub shmmax: Option<Bytes>,
     /// `kernel.shmall`: all SysV segments together, in base pages.
     pub shmall_pages: Option<u64>,
+    /// `vm.overcommit_memory`: 2 keeps promises within `CommitLimit`.
+    pub overcommit_memory: Option<u32>,
 }
 
 /// A mounted hugetlbfs.
@@ -201,14 +217,14 @@ pub struct Mount {
     pub limit: Option<Bytes>,
 }
 
-/// A line of sysctl's configuration.
+/// A line of sysctl's configuration, or a parameter of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfiguredLine {
-    /// The file.
+    /// The file; `/proc/cmdline` of a parameter of the kernel.
     pub file: String,
     /// Number of the line, from 1.
     pub line: u64,
-    /// The key, with dots.
+    /// The key, with dots; `hugepages`, `hugepagesz` or `default_hugepagesz` of a parameter.
     pub key: String,
     /// The value, as written.
     pub value: String,

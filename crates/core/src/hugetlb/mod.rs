@@ -7,7 +7,8 @@
 //! Inputs (--sga 10G --headroom 2G ...) --------------+
 //! ```
 //!
-//! Everything here is pure. [`facts`] is what was seen, [`demand`] who needs how many pages and
+//! Everything here is pure. [`facts`] is what was seen ([`pools`] and [`recorded`] fill it),
+//! [`demand`] who needs how many pages and
 //! why ([`java`], [`product`]), [`plan`] the sum with its [`warning`]s, [`grow`] how a pool is
 //! grown step by step, [`files`] what stands in configuration files, [`verify`] expected against
 //! actual, [`tables`] what page tables cost, which `diagnose` uses, too.
@@ -20,7 +21,9 @@ pub mod grow;
 pub mod input;
 pub mod java;
 pub mod plan;
+pub mod pools;
 pub mod product;
+pub mod recorded;
 pub mod tables;
 pub mod verify;
 pub mod warning;

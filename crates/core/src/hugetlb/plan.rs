@@ -39,8 +39,11 @@ pub struct Plan {
     pub settings: Vec<Setting>,
     /// What an operator should know.
     pub warnings: Vec<Warning>,
-    /// Page tables of the planned programs' processes when the plan was made; see `verify`.
+    /// What it was made of.
     pub inputs: Inputs,
+    /// Processes of the planned programs when it was made, whose page tables
+    /// [`TablesPlan::processes_bytes`] are.
+    pub processes: u64,
 }
 
 /// The plan for one page size, in pages.
@@ -82,6 +85,12 @@ impl PoolPlan {
     #[must_use]
     pub fn now_pages(&self) -> u64 {
         self.now.as_ref().map_or(0, |pool| pool.total)
+    }
+
+    /// The same without surplus ones.
+    #[must_use]
+    pub fn own_pages(&self) -> u64 {
+        self.now.as_ref().map_or(0, Pool::own)
     }
 
     /// Pages of programs that do not hold theirs yet: `verify` compares them with what is
@@ -174,6 +183,7 @@ pub fn plan(facts: &Facts, inputs: &Inputs) -> Plan {
         settings: settings(facts, inputs, &pools),
         warnings: Vec::new(),
         inputs: inputs.clone(),
+        processes: demand::pids(pools.iter().flat_map(|pool| &pool.demands)).len() as u64,
         pools,
         left_out,
     };
@@ -218,7 +228,7 @@ fn pool(facts: &Facts, inputs: &Inputs, page: Bytes, own: Vec<Demand>, headroom:
     let others = held.saturating_sub(own_held);
     let pages = own.iter().fold(0_u64, |sum, demand| sum.saturating_add(demand.pages));
     let needed = pages.saturating_add(headroom).saturating_add(others);
-    let persistent = now.as_ref().map_or(0, |pool| pool.total.saturating_sub(pool.surplus));
+    let persistent = now.as_ref().map_or(0, Pool::own);
     let floor = if inputs.shrink { held } else { persistent };
     let target = needed.max(floor);
     PoolPlan {

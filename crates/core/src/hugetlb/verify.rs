@@ -165,7 +165,10 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
     checks.push(Check {
         what: "  available (free - reserved)".into(),
         expected: missing.to_string(),
-        actual: format!("{} ({} - {})", found.available(), found.free, found.reserved),
+        actual: {
+            let reserved = found.reserved.unwrap_or(0);
+            format!("{} ({} - {reserved})", found.available(), found.free)
+        },
         ok: Some(short == 0),
         advice: match short {
             0 => String::new(),
@@ -180,7 +183,7 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
             found.held(),
             found.total,
             found.free,
-            found.reserved
+            found.reserved.unwrap_or(0)
         ),
         ok: if found.held() >= planned { Some(true) } else { None },
         advice: if found.held() >= planned {
@@ -251,7 +254,7 @@ fn of_file((wanted, found): &FoundFile) -> Check {
 /// Page tables by process: a restart may have changed how many there are.
 fn change(plan: &Plan, facts: &Facts, now: &[Demand]) -> Option<TablesChange> {
     let before_bytes = plan.tables.processes_bytes?;
-    let before_processes = demand::pids(plan.demands()).len() as u64;
+    let before_processes = plan.processes;
     let pids = demand::pids(now.iter());
     let now_bytes = demand::page_tables(facts, &pids)?;
     let now_processes = pids.len() as u64;

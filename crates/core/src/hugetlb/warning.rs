@@ -90,6 +90,10 @@ warnings! {
         "memory is swapped out already: HugeTLB pages cannot be, so that the rest has to share \
          what remains",
         "reserve while the database is stopped, or at boot";
+    CommitLimit "commit_limit"
+        "vm.overcommit_memory is 2: the pools are not counted as memory that may be promised, and \
+         CommitLimit falls by vm.overcommit_ratio of them",
+        "raise vm.overcommit_ratio, or check Committed_AS against the new CommitLimit first";
     ConfiguredElsewhere "configured_elsewhere"
         "another file sets this value when the machine starts",
         "remove that line, or let it have the planned value";

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{ParseError, Parsed, decimal, numbered_lines};
 
 /// Endings of the unit names systemd uses as directory names.
-const UNIT_ENDINGS: [&str; 3] = [".service", ".scope", ".slice"];
+const UNIT_ENDINGS: [&str; 3] = [SERVICE, ".scope", ".slice"];
+
+/// The ending of a service's.
+const SERVICE: &str = ".service";
 
 /// The kernel's mark on the path of a removed cgroup.
 const DELETED: &str = " (deleted)";
@@ -26,16 +29,26 @@ impl Cgroup {
     /// unified hierarchy, then in systemd's own version 1 hierarchy.
     #[must_use]
     pub fn unit(&self) -> Option<&str> {
+        self.last_named(&UNIT_ENDINGS)
+    }
+
+    /// The systemd service: as [`Cgroup::unit`], past scopes and slices.
+    #[must_use]
+    pub fn service(&self) -> Option<&str> {
+        self.last_named(&[SERVICE])
+    }
+
+    fn last_named(&self, endings: &[&str]) -> Option<&str> {
         let systemd = self.v1_paths.get("name=systemd");
         let paths = self.v2_path.iter().chain(systemd);
-        paths.filter_map(|path| unit_in(path)).next()
+        paths.filter_map(|path| named_in(path, endings)).next()
     }
 }
 
-fn unit_in(path: &str) -> Option<&str> {
+fn named_in<'a>(path: &'a str, endings: &[&str]) -> Option<&'a str> {
     let path = path.strip_suffix(DELETED).unwrap_or(path);
     let named = |part: &&str| {
-        UNIT_ENDINGS.iter().any(|ending| part.len() > ending.len() && part.ends_with(ending))
+        endings.iter().any(|ending| part.len() > ending.len() && part.ends_with(ending))
     };
     path.rsplit('/').find(named)
 }
@@ -86,6 +99,9 @@ mod tests {
         let unit = |text: &str| parse(text.as_bytes()).value.unit().map(str::to_owned);
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope/sub";
         assert_eq!(unit(session).as_deref(), Some("x.scope"));
+        let service = |text: &str| parse(text.as_bytes()).value.service().map(str::to_owned);
+        assert_eq!(service(session).as_deref(), Some("user@1000.service"));
+        assert_eq!(service("0::/user.slice/x.scope"), None);
         assert_eq!(unit("0::/system.slice/redis.service").as_deref(), Some("redis.service"));
         let gone = "0::/system.slice/redis.service (deleted)";
         assert_eq!(unit(gone).as_deref(), Some("redis.service"));

@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+pub mod arguments;
 pub mod buddyinfo;
 pub mod cgroup;
 pub mod cpulist;
@@ -20,8 +21,11 @@ pub mod kernel_release;
 pub mod loadavg;
 pub mod maps;
 pub mod meminfo;
+pub mod mountinfo;
 pub mod net_dev;
+pub mod passwd;
 pub mod pid_io;
+pub mod pid_limits;
 pub mod pid_stat;
 pub mod pid_status;
 pub mod pressure;
@@ -31,6 +35,7 @@ pub mod smaps;
 pub mod snmp;
 pub mod softnet;
 pub mod statm;
+pub mod sysctl;
 pub mod sysv_shm;
 pub mod tcp_table;
 pub mod thp_choice;

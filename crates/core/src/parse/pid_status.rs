@@ -13,6 +13,10 @@ pub struct PidStatus {
     pub uid: Option<u32>,
     /// Second number of `Uid`: the effective user.
     pub euid: Option<u32>,
+    /// Second number of `Gid`: the effective group.
+    pub egid: Option<u32>,
+    /// `Groups`: the supplementary ones.
+    pub groups: Option<Vec<u32>>,
     /// `THP_enabled` (Linux 5.0): false when the process switched huge pages off for itself.
     pub thp_enabled: Option<bool>,
     /// `RssAnon`, in bytes (Linux 4.5).
@@ -62,6 +66,14 @@ fn store(status: &mut PidStatus, key: &str, value: &str) -> Result<(), &'static 
                 return Err("four user ids");
             };
             (status.uid, status.euid) = (Some(real), Some(effective));
+        }
+        "Gid" => {
+            let ids = id_chain(value).ok_or("four group ids")?;
+            status.egid = ids.get(1).copied();
+        }
+        "Groups" => {
+            let ids = value.split_ascii_whitespace().map(decimal::<u32>);
+            status.groups = Some(ids.collect::<Option<_>>().ok_or("group ids")?);
         }
         "THP_enabled" => {
             status.thp_enabled = Some(match value {

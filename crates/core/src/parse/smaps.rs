@@ -24,9 +24,16 @@ pub struct SmapsEntry {
     pub shmem_pmd_mapped_bytes: Option<u64>,
     /// `FilePmdMapped`: page cache mapped as whole huge pages.
     pub file_pmd_mapped_bytes: Option<u64>,
+    /// `KernelPageSize`: size of the pages it is made of; above the base page for HugeTLB.
+    pub kernel_page_bytes: Option<u64>,
+    /// `Shared_Hugetlb` (Linux 4.4): resident HugeTLB pages that others map, too; not in `Rss`.
+    pub shared_hugetlb_bytes: Option<u64>,
+    /// `Private_Hugetlb` (Linux 4.4): resident HugeTLB pages that nobody else maps; not in `Rss`.
+    pub private_hugetlb_bytes: Option<u64>,
     /// `THPeligible` (Linux 5.0): whether a fault or khugepaged could make a huge page here.
     pub thp_eligible: Option<bool>,
-    /// `VmFlags`: two letters each, as written: `hg` advised, `nh` advised against.
+    /// `VmFlags`: two letters each, as written: `hg` advised, `nh` advised against,
+    /// `ht` HugeTLB.
     pub vm_flags: Option<Vec<String>>,
 }
 
@@ -41,9 +48,26 @@ impl SmapsEntry {
             anon_huge_pages_bytes: None,
             shmem_pmd_mapped_bytes: None,
             file_pmd_mapped_bytes: None,
+            kernel_page_bytes: None,
+            shared_hugetlb_bytes: None,
+            private_hugetlb_bytes: None,
             thp_eligible: None,
             vm_flags: None,
         }
+    }
+
+    /// Whether it is on HugeTLB pages; `None` where the text does not say. `base_bytes` is the size
+    /// of a base page.
+    #[must_use]
+    pub fn is_hugetlb(&self, base_bytes: u64) -> Option<bool> {
+        let flag = self.vm_flags.as_ref().map(|flags| flags.iter().any(|flag| flag == "ht"));
+        flag.or_else(|| self.kernel_page_bytes.map(|page| page > base_bytes))
+    }
+
+    /// HugeTLB pages of it that this process has touched, in bytes.
+    #[must_use]
+    pub fn hugetlb_bytes(&self) -> Option<u64> {
+        self.shared_hugetlb_bytes?.checked_add(self.private_hugetlb_bytes?)
     }
 
     fn store(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
@@ -56,6 +80,9 @@ impl SmapsEntry {
             "AnonHugePages" => self.anon_huge_pages_bytes = bytes()?,
             "ShmemPmdMapped" => self.shmem_pmd_mapped_bytes = bytes()?,
             "FilePmdMapped" => self.file_pmd_mapped_bytes = bytes()?,
+            "KernelPageSize" => self.kernel_page_bytes = bytes()?,
+            "Shared_Hugetlb" => self.shared_hugetlb_bytes = bytes()?,
+            "Private_Hugetlb" => self.private_hugetlb_bytes = bytes()?,
             "THPeligible" => {
                 self.thp_eligible = Some(decimal::<u64>(value).ok_or("a number")? != 0);
             }
@@ -142,6 +169,23 @@ VmFlags: rd mr mw me
         assert_eq!(second.rss_bytes, Some(8192));
         assert_eq!(second.anon_huge_pages_bytes, None);
         assert_eq!(second.thp_eligible, Some(false));
+    }
+
+    #[test]
+    fn tells_hugetlb_memory() {
+        let text = "7fb3ec200000-7fb3eca00000 rw-s 00000000 00:11 1212451  /SYSV00000000 (deleted)\n\
+                    KernelPageSize:     2048 kB\nRss:                   0 kB\n\
+                    Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    4096 kB\n";
+        let entry = |text: &str| parse(text.as_bytes()).value.remove(0);
+        let bare = entry(text);
+        assert_eq!((bare.is_hugetlb(4096), bare.hugetlb_bytes()), (Some(true), Some(6 << 20)));
+        let flagged = entry(&format!("{text}VmFlags: rd wr sh de ht \n"));
+        assert_eq!(flagged.is_hugetlb(4096), Some(true));
+        // Devices may have large pages of their own.
+        let other = entry(&format!("{text}VmFlags: rd wr sh \n"));
+        assert_eq!(other.is_hugetlb(4096), Some(false));
+        let cut = entry(&text[..text.len() / 2]);
+        assert_eq!((cut.is_hugetlb(4096), cut.hugetlb_bytes()), (None, None));
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
 
+use crate::hugetlb::pools;
 use crate::root::Root;
 
 /// Files of the whole machine.
-pub(super) const FILES: [&str; 34] = [
+pub(super) const FILES: [&str; 36] = [
     "/proc/stat",
     "/proc/meminfo",
     "/proc/vmstat",
@@ -26,6 +26,8 @@ pub(super) const FILES: [&str; 34] = [
     "/proc/sysvipc/shm",
     "/proc/version",
     "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/shmmax",
+    "/proc/sys/kernel/shmall",
     "/proc/sys/net/core/somaxconn",
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/zone_reclaim_mode",
@@ -43,6 +45,10 @@ pub(super) const FILES: [&str; 34] = [
     "/proc/sys/vm/max_map_count",
     "/proc/sys/vm/vfs_cache_pressure",
 ];
+
+/// Settings that a kernel without HugeTLB does not have; as above, where they are there.
+const HUGETLB: [&str; 2] =
+    ["/proc/sys/vm/hugetlb_shm_group", "/proc/sys/vm/nr_overcommit_hugepages"];
 
 /// Tables of sockets.
 pub(super) const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -66,22 +72,13 @@ const CGROUP_DEPTH_MAX: usize = 4;
 /// Most folders that are looked at in search of them.
 const FOLDERS_MAX: usize = 4000;
 
-/// Names in a directory that are plain text, in order; folders or files only.
-fn names(root: &Root, path: &str, folders: bool) -> Vec<String> {
-    let entries = fs::read_dir(root.path(path)).into_iter().flatten().flatten();
-    let wanted = entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir() == folders));
-    let mut names: Vec<_> = wanted.filter_map(|e| e.file_name().into_string().ok()).collect();
-    names.sort();
-    names
-}
-
-/// The settings for huge pages that this kernel has.
+/// The settings for huge pages that this kernel has, and its pools of HugeTLB pages.
 pub(super) fn settings(root: &Root) -> Vec<String> {
     let mut files: Vec<String> =
-        names(root, THP, false).iter().map(|file| format!("/{THP}/{file}")).collect();
-    for folder in names(root, THP, true) {
+        root.names(THP, false).iter().map(|file| format!("/{THP}/{file}")).collect();
+    for folder in root.names(THP, true) {
         let path = format!("{THP}/{folder}");
-        files.extend(names(root, &path, false).iter().map(|file| format!("/{path}/{file}")));
+        files.extend(root.names(&path, false).iter().map(|file| format!("/{path}/{file}")));
         for count in THP_COUNTS {
             let file = format!("{path}/stats/{count}");
             if root.has(&file) {
@@ -89,6 +86,8 @@ pub(super) fn settings(root: &Root) -> Vec<String> {
             }
         }
     }
+    files.extend(HUGETLB.map(str::to_owned));
+    files.extend(pools::files(root));
     files
 }
 
@@ -101,16 +100,6 @@ pub(super) fn interfaces(root: &Root) -> Vec<String> {
     names.sort();
     let files = |name: String| OF_INTERFACE.map(|file| format!("/sys/class/net/{name}/{file}"));
     names.into_iter().flat_map(files).collect()
-}
-
-/// Process ids, ascending.
-pub(super) fn processes(root: &Root) -> io::Result<Vec<u32>> {
-    let mut pids = Vec::new();
-    for entry in fs::read_dir(root.path("proc"))? {
-        pids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
-    }
-    pids.sort_unstable();
-    Ok(pids)
 }
 
 /// Files of cgroups.
@@ -153,7 +142,7 @@ fn walk(root: &Root, top: &str, wanted: &[&str], found: &mut Cgroups) {
         if depth >= CGROUP_DEPTH_MAX || count + open.len() > FOLDERS_MAX {
             continue;
         }
-        let below = names(root, &folder, true);
+        let below = root.names(&folder, true);
         open.extend(below.into_iter().map(|name| (format!("{folder}/{name}"), depth + 1)));
     }
 }

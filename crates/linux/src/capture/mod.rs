@@ -16,6 +16,7 @@ use hugewise_core::recording::readers::capture::sample::{Header, Writer};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::machine;
+use crate::process;
 use crate::root::Root;
 
 /// Most processes of a sample; the format has room for four files of each.
@@ -138,7 +139,7 @@ impl Sampler {
     }
 
     fn processes(&mut self, out: &mut Writer) {
-        let mut pids = match list::processes(&self.root) {
+        let mut pids = match process::pids(&self.root) {
             Ok(pids) => pids,
             Err(error) => return self.note("/proc", &error),
         };

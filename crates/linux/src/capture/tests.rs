@@ -1,4 +1,5 @@
 use super::*;
+use hugewise_core::hugetlb::recorded::from_recording;
 use hugewise_core::recording::readers::capture::Capture;
 use hugewise_core::recording::readers::capture::sample;
 use hugewise_core::recording::{Builder, Field, Subject};
@@ -104,6 +105,44 @@ fn what_is_there_is_taken_and_what_is_not_is_told() {
     let host = &recording.hosts[0];
     let rss = host.series(Field::ProcRss, &Subject::process(Some(10), "a")).expect("read");
     assert_eq!(rss.points[0].value, 4096.0);
+}
+
+#[test]
+fn a_capture_knows_pools_and_segments() {
+    let mut files = machine();
+    let pool = "sys/kernel/mm/hugepages/hugepages-2048kB";
+    let share = "sys/devices/system/node/node0/hugepages/hugepages-2048kB";
+    let shm = "key shmid perms size cpid lpid nattch\n0 7 600 536870912 8 9 12\n";
+    let status = "VmPTE:\t 40 kB\n".to_owned();
+    files.retain(|(path, _)| *path != "proc/10/status");
+    files.extend([
+        ("proc/10/status", status),
+        ("proc/sysvipc/shm", shm.to_owned()),
+        ("proc/sys/kernel/shmmax", "4096\n".to_owned()),
+        ("proc/sys/vm/hugetlb_shm_group", "26\n".to_owned()),
+    ]);
+    let tree = tree(&files);
+    for (folder, file, text) in [
+        (pool, "nr_hugepages", "64\n"),
+        (pool, "free_hugepages", "60\n"),
+        (pool, "demote", "1\n"),
+        (share, "nr_hugepages", "64\n"),
+        (share, "free_hugepages", "60\n"),
+    ] {
+        fs::create_dir_all(tree.0.join(folder)).expect("mkdir");
+        fs::write(tree.0.join(folder).join(file), text).expect("write");
+    }
+    let text = tree.sampler(Options::default()).sample();
+    assert!(!paths(&text).iter().any(|path| path.ends_with("demote")));
+    let mut out = Builder::new();
+    out.read("x", &text).expect("a capture");
+    let recording = out.finish();
+    let facts = from_recording(&recording.hosts[0], "x");
+    assert_eq!((facts.pools[0].total, facts.pools[0].nodes[0].free), (64, 60));
+    assert_eq!((facts.objects[0].bytes.0, facts.objects[0].attached), (512 << 20, 12));
+    assert_eq!(facts.processes[&10].page_tables.map(|bytes| bytes.0), Some(40 << 10));
+    assert_eq!(facts.limits.shmmax.map(|bytes| bytes.0), Some(4096));
+    assert_eq!(facts.limits.shm_group, Some(26));
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl<'a> Effects<'a> {
         if let Some(old) = saved::read(&args.state_dir)? {
             if new.plan.demands().all(|demand| demand.held_pages > 0) {
                 new.plan.tables = old.plan.tables;
-                new.plan.before = old.plan.before;
+                new.plan.processes = old.plan.processes;
             }
             let kept = old.files.into_iter().filter(|old| {
                 let path = |file: &WantedFile| file.path == old.path;

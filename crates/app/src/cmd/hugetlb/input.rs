@@ -43,7 +43,8 @@ pub(super) fn read(root: &Root, args: &HugetlbInputs) -> anyhow::Result<Inputs> 
     if let Some(text) = &args.page_size {
         let page = size("--page-size", text)?;
         if !page.0.is_power_of_two() || page.0 < PAGE_MIN {
-            let message = format!("--page-size '{text}': page sizes are powers of two, as 2M or 1G");
+            let message =
+                format!("--page-size '{text}': page sizes are powers of two, as 2M or 1G");
             return Err(usage(message));
         }
         inputs.page = Some(page);

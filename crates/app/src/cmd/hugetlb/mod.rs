@@ -1,6 +1,6 @@
 //! `hugewise hugetlb`.
 
-mod apply;
+pub(crate) mod apply;
 mod input;
 mod plan;
 pub(super) mod revert;

@@ -18,11 +18,7 @@ use std::io::{IsTerminal, stdout};
 pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
-    let facts = if args.files.is_empty() {
-        live(&root, &inputs)?
-    } else {
-        recorded(args)?
-    };
+    let facts = if args.files.is_empty() { live(&root, &inputs)? } else { recorded(args)? };
     let plan = plan(&facts, &inputs);
     if global.json {
         print(&format!("{}\n", serde_json::to_string(&plan)?))?;

@@ -27,8 +27,14 @@ use crate::parse::tcp_table::Row;
 use crate::recording::{Builder, SourceKind};
 
 /// Files below these are settings, or say what kernel it is.
-const SETTINGS: [&str; 4] =
-    ["/sys/kernel/mm/transparent_hugepage/", "/proc/sys/", "/proc/version", "/proc/cmdline"];
+const SETTINGS: [&str; 6] = [
+    "/sys/kernel/mm/transparent_hugepage/",
+    "/sys/kernel/mm/hugepages/",
+    "/sys/devices/system/node/",
+    "/proc/sys/",
+    "/proc/version",
+    "/proc/cmdline",
+];
 
 /// Shortest time between samples that rates are computed over: below, ticks of a CPU's time are
 /// all there is to see.

@@ -1,0 +1,13 @@
+//! `hugewise hugetlb` in a terminal.
+
+pub(crate) mod apply;
+pub(crate) mod plan;
+pub(crate) mod verify;
+
+use hugewise_core::parse::size::Size;
+use hugewise_core::units::Bytes;
+
+/// A page size, exactly: `2 MiB`.
+fn page(bytes: Bytes) -> String {
+    Size(bytes.0).to_string()
+}

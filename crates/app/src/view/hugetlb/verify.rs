@@ -1,0 +1,67 @@
+//! Expected against actual.
+
+use crate::view::paint::Paint;
+use crate::view::text::{left, printable, right, trimmed, wrap};
+use hugewise_core::hugetlb::plan::Plan;
+use hugewise_core::hugetlb::verify::{Check, Verified};
+use std::fmt::Write;
+
+/// A row a check, its advice below it, and page tables then and now.
+pub(crate) fn render(plan: &Plan, verified: &Verified, paint: Paint) -> String {
+    let mut out = String::new();
+    let head = format!("{} {} {}  ok", left("", 38), right("expected", 12), right("actual", 22));
+    let _ = writeln!(out, "{}", paint.bold(&head));
+    for check in &verified.checks {
+        push(&mut out, check, paint);
+    }
+    push_tables(&mut out, plan, verified);
+    let verdict = match verified.ok() {
+        Some(true) => paint.good("As planned."),
+        Some(false) => paint.bad("NOT as planned."),
+        None => paint.warn("As planned, as far as can be told."),
+    };
+    let _ = writeln!(out, "\n{verdict}");
+    trimmed(&out)
+}
+
+fn push(out: &mut String, check: &Check, paint: Paint) {
+    let ok = match check.ok {
+        Some(true) => paint.good("yes"),
+        Some(false) => paint.bad("NO"),
+        None => paint.warn("?"),
+    };
+    let name = printable(&check.what);
+    let (expected, actual) = (right(&check.expected, 12), right(&check.actual, 22));
+    // A long name has a line of its own: cut, it could not be told from its neighbour.
+    if name.chars().count() > 38 {
+        let _ = writeln!(out, "{name}\n{} {expected} {actual}  {ok}", left("", 38));
+    } else {
+        let _ = writeln!(out, "{} {expected} {actual}  {ok}", left(&name, 38));
+    }
+    if !check.advice.is_empty() {
+        out.push_str(&wrap("    ", &check.advice));
+    }
+}
+
+fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
+    if let Some(change) = &verified.tables {
+        let _ = writeln!(out);
+        let (before, now) = (change.before_bytes, change.now_bytes);
+        let (then, today) = (change.before_processes, change.now_processes);
+        let times = change.times_smaller;
+        let much = match times {
+            t if t >= 1.05 => format!("{t:.1} times smaller by process"),
+            t if t <= 0.95 => format!("{:.1} times larger by process", 1.0 / t),
+            _ => "about the same by process".to_owned(),
+        };
+        let text = format!(
+            "{before} of {then} processes when planned, {now} of {today} now: {much} (VmPTE)"
+        );
+        out.push_str(&wrap("page tables  ", &text));
+    }
+    if let (Some(then), Some(now)) = verified.machine_tables {
+        let text = format!("{then} on the whole machine when planned, {now} now");
+        out.push_str(&wrap("page tables  ", &text));
+    }
+    let _ = plan;
+}
