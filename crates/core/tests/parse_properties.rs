@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use hugewise_core::hugetlb::pools;
 use hugewise_core::parse::maps::MapName;
 use hugewise_core::parse::size::Size;
 use hugewise_core::parse::{
@@ -16,7 +17,7 @@ use hugewise_core::parse::{
 use proptest::prelude::*;
 
 /// One well-formed text per format, all given to all parsers.
-const SAMPLES: [&str; 27] = [
+const SAMPLES: [&str; 28] = [
     "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
     "nr_free_pages 1042011\nthp_fault_alloc 17\n",
     "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
@@ -49,6 +50,8 @@ const SAMPLES: [&str; 27] = [
     "# a comment\n-vm/nr_hugepages = 5\nvm.hugetlb_shm_group=7\n",
     "default_hugepagesz=1G hugepages=0:5,1:6 sysctl.vm.nr_hugepages=8\n",
     "java\0-Xmx4g\0-XX:MaxRAMPercentage=75.0\0-cp\0a\0-D\0/pg\0-jar\0-XX:+UseZGC\0",
+    "hugepages-2048kB/nr_hugepages node0/hugepages/hugepages-2048kB/nr_hugepages node0/meminfo \
+     Node 0 MemFree:  24172192 kB",
 ];
 
 /// Keys of sysctl's files that are asked for.
@@ -76,6 +79,8 @@ fn parse_with_all(bytes: &[u8]) {
     let _ = sysctl::kernel_parameters(&text, &SYSCTL_KEYS);
     assert!(arguments::java_memory_flags(bytes).iter().all(|flag| flag.starts_with("-X")));
     let _ = arguments::postgres_directory(bytes);
+    let paths = [pools::POOLS, pools::NODES].map(|folder| format!("{folder}/{text}"));
+    let _ = pools::from_files(paths.iter().map(|path| (path.as_str(), &*text)));
     for entry in smaps::parse(bytes).value {
         let _ = (entry.is_hugetlb(4096), entry.hugetlb_bytes());
     }

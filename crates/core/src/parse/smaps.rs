@@ -173,7 +173,7 @@ VmFlags: rd mr mw me
 
     #[test]
     fn tells_hugetlb_memory() {
-        let text = "7fb3ec200000-7fb3eca00000 rw-s 00000000 00:11 1212451  /SYSV00000000 (deleted)\n\
+        let text = "7fb3ec200000-7fb3eca00000 rw-s 00000000 00:11 1212451  /SYSV0 (deleted)\n\
                     KernelPageSize:     2048 kB\nRss:                   0 kB\n\
                     Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    4096 kB\n";
         let entry = |text: &str| parse(text.as_bytes()).value.remove(0);

@@ -27,10 +27,11 @@ pub struct Segment {
 impl Segment {
     /// Size of its HugeTLB pages, in bytes, as far as `rss` betrays it; `None` where it does not.
     ///
-    /// Newer kernels (seen on 6.18 with pages of 2 MiB and 1 GiB) count a touched page of `page` bytes as `page / base` base
-    /// pages in the page cache, and `shm_add_rss_swap` of `ipc/shm.c` multiplies that by
-    /// `page / base` once more. A number above the segment's size that is whole pages times that
-    /// factor tells the page size. Other kernels give plain bytes, which tell nothing.
+    /// Newer kernels (seen on 6.18 with pages of 2 MiB and 1 GiB) count a touched page of `page`
+    /// bytes as `page / base` base pages in the page cache, and `shm_add_rss_swap` of `ipc/shm.c`
+    /// multiplies that by `page / base` once more. A number above the segment's size that is whole
+    /// pages times that factor tells the page size. Other kernels give plain bytes, which tell
+    /// nothing.
     #[must_use]
     pub fn hugetlb_page(&self, base_bytes: u64, pages: &[u64]) -> Option<u64> {
         let rss = self.rss_bytes.filter(|rss| *rss > 0)?;

@@ -77,9 +77,8 @@ fn smap(line: &str, page: u64, huge: Option<(u64, u64)>) -> String {
     )
 }
 
-const SHM_HEAD: &str = "       key      shmid perms                  size  cpid  lpid nattch   uid   \
-                        gid  cuid  cgid      atime      dtime      ctime                   rss    \
-                        swap\n";
+const SHM_HEAD: &str = "       key      shmid perms       size  cpid  lpid nattch   uid   gid  \
+                        cuid  cgid  atime  dtime  ctime       rss      swap\n";
 
 fn segment(key: i32, id: u32, bytes: u64, attached: u32, rss: u64) -> String {
     format!("{key} {id} 600 {bytes} 10 10 {attached} 26 26 26 26 1 0 1 {rss} 0\n")
