@@ -128,7 +128,8 @@ fn restored_record(step: &Restored) -> Option<Record> {
         }
         Restored::Failed { file, error } => (file, error.clone(), None, "could not be put back"),
         Restored::EarlierBoot { file } => (file, String::new(), None, "of an earlier boot"),
-        Restored::Unchanged { .. } => return None,
+        // Pools are of another trail.
+        Restored::Unchanged { .. } | Restored::InUse { .. } => return None,
     };
     Some(Record::Setting { file: file.clone(), from, to, why: why.into() })
 }

@@ -12,6 +12,20 @@ const POOLS: &str = "sys/kernel/mm/hugepages";
 #[derive(Debug)]
 pub struct InstanceLock(#[expect(dead_code, reason = "held, not read")] File);
 
+/// Why the lock of those who size pools was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolsLockError {
+    /// Somebody else has it.
+    #[error("another hugewise is changing the HugeTLB pools: wait for its end")]
+    Taken,
+    /// The kernel has no HugeTLB.
+    #[error("this kernel has no HugeTLB pages ('{0}' is missing): it needs CONFIG_HUGETLBFS")]
+    NoPools(String),
+    /// Anything else.
+    #[error("cannot lock '{0}': {1}")]
+    Io(String, std::io::Error),
+}
+
 /// Why the lock was not had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -21,12 +35,6 @@ pub enum LockError {
     /// The kernel has no THP.
     #[error("this kernel has no transparent huge pages ('{0}' is missing)")]
     NoThp(String),
-    /// Somebody else sizes the pools.
-    #[error("another hugewise is changing the HugeTLB pools: wait for its end")]
-    PoolsTaken,
-    /// The kernel has no HugeTLB.
-    #[error("this kernel has no HugeTLB pages ('{0}' is missing): it needs CONFIG_HUGETLBFS")]
-    NoPools(String),
     /// Anything else.
     #[error("cannot lock '{0}': {1}")]
     Io(String, std::io::Error),
@@ -36,18 +44,18 @@ impl InstanceLock {
     /// Takes the lock of those who size HugeTLB pools: `flock` on the directory of the pools.
     ///
     /// # Errors
-    /// See [`LockError`].
-    pub fn take_pools(root: &Root) -> Result<Self, LockError> {
+    /// See [`PoolsLockError`].
+    pub fn take_pools(root: &Root) -> Result<Self, PoolsLockError> {
         let path = root.path(POOLS);
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => LockError::NoPools(name.clone()),
-            _ => LockError::Io(name.clone(), error),
+            std::io::ErrorKind::NotFound => PoolsLockError::NoPools(name.clone()),
+            _ => PoolsLockError::Io(name.clone(), error),
         })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::PoolsTaken),
-            Err(errno) => Err(LockError::Io(name, errno.into())),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(PoolsLockError::Taken),
+            Err(errno) => Err(PoolsLockError::Io(name, errno.into())),
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod input;
 
+pub(super) use input::read;
+
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::view::paint::Paint;

@@ -1,6 +1,6 @@
 //! What stands in configuration files, so that a plan outlives a reboot.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::plan::{Plan, PoolPlan};
 use crate::units::Bytes;
@@ -18,7 +18,7 @@ const DROP_IN: &str = "90-hugewise-hugetlb.conf";
 const UNITS: &str = "etc/systemd/system";
 
 /// A file as it should be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WantedFile {
     /// Path below the root.
     pub path: String,

@@ -22,7 +22,7 @@ pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java
 
 /// Everything that was named, as one recording. Of several files one may be unreadable: that is a
 /// problem, and the others are used.
-pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
+pub(in crate::cmd) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
     let mut builder = Builder::new();
     let mut failed = None;
     for file in files {

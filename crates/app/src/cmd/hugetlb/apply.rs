@@ -15,7 +15,7 @@ use hugewise_core::hugetlb::plan::{Plan, PoolPlan, Setting};
 use hugewise_core::units::Bytes;
 use hugewise_linux::hugetlb::kept::KeptFiles;
 use hugewise_linux::hugetlb::pool::{self, Wanted};
-use hugewise_linux::instance::InstanceLock;
+use hugewise_linux::instance::{InstanceLock, PoolsLockError};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Scope, Trail};
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8
         return Err(coded(exit::USAGE, message));
     }
     let _lock = InstanceLock::take_pools(&root).map_err(|error| {
-        let taken = matches!(error, hugewise_linux::instance::LockError::PoolsTaken);
+        let taken = matches!(error, PoolsLockError::Taken);
         coded(if taken { exit::REFUSED } else { exit::ERROR }, error.to_string())
     })?;
     let inputs = input::read(&root, &args.inputs)?;

@@ -10,6 +10,7 @@ use hugewise_core::hugetlb::facts::Facts;
 use hugewise_core::hugetlb::input::Inputs;
 use hugewise_core::hugetlb::plan::{Plan, plan};
 use hugewise_core::hugetlb::recorded;
+use hugewise_core::recording::{Field, Host};
 use hugewise_linux::hugetlb::{Wanted, facts};
 use hugewise_linux::root::Root;
 use std::io::{IsTerminal, stdout};
@@ -48,9 +49,15 @@ fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
     let recording = diagnose::read(&args.files)?;
     let name = args.files.iter().map(|file| file.display().to_string());
     let name = name.collect::<Vec<_>>().join(", ");
-    match recording.hosts.as_slice() {
+    // A text may name other machines on the way: the plan is for the one whose memory it tells.
+    let sized = |host: &&Host| host.subjects(Field::MemTotal).next().is_some();
+    let hosts: Vec<&Host> = recording.hosts.iter().filter(sized).collect();
+    match hosts.as_slice() {
         [host] => Ok(recorded::from_recording(host, &name)),
-        [] => Err(coded(exit::ERROR, format!("{name}: nothing about a machine in it"))),
+        [] => {
+            let wanted = "wanted /proc/meminfo, or a directory of 'hugewise capture'";
+            Err(coded(exit::ERROR, format!("{name}: it does not say how much memory: {wanted}")))
+        }
         many => {
             let count = many.len();
             let message = format!("{name}: {count} machines; a plan is for one: give its files");

@@ -5,7 +5,7 @@ use crate::cli::{Global, HugetlbRevertArgs};
 use crate::cmd::print;
 use crate::exit::{self, coded};
 use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
-use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::instance::{InstanceLock, PoolsLockError};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Scope, Trail};
 use std::path::Path;
@@ -67,8 +67,8 @@ pub(in crate::cmd) fn restore(
 ) -> anyhow::Result<Reverted> {
     let _lock = match InstanceLock::take_pools(root) {
         Ok(lock) => Some(lock),
-        Err(LockError::PoolsTaken) => {
-            return Err(coded(exit::REFUSED, LockError::PoolsTaken.to_string()));
+        Err(error @ PoolsLockError::Taken) => {
+            return Err(coded(exit::REFUSED, error.to_string()));
         }
         // Files can go back on any kernel.
         Err(_) => None,
