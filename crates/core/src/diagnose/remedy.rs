@@ -95,10 +95,10 @@ ladders! {
             headroom, memlock for the user, then the database's own switch (Oracle: \
             use_large_pages, no AMM; PostgreSQL: huge_pages=on). Reserve while the database is \
             stopped, or at boot: beside the running one the memory would be needed twice",
-            "sysctl vm.nr_hugepages=$((SEGMENT_BYTES / 2097152 + 8)); limits.d: USER - memlock \
-                SEGMENT_KB",
-            "after its restart: grep -E 'HugePages|PageTables' /proc/meminfo shows pages in use \
-                and page tables many times smaller";
+            "hugewise hugetlb plan; hugewise hugetlb apply --sga SEGMENT_SIZE --headroom SIZE \
+                --user USER --persist",
+            "hugewise hugetlb verify, after its restart: pages in use, page tables many times \
+                smaller";
     }
     SLAB {
         Look "see which objects", "slabtop -o -s c | head -20", "one cache has most";
@@ -116,7 +116,7 @@ ladders! {
             "ulimit -l; grep -i huge ITS_CONFIGURATION",
             "HugePages_Free - HugePages_Rsvd near 0 after its restart";
         Machine "make the pool as large as what is used",
-            "sysctl vm.nr_hugepages=$((TOTAL - FREE + RSVD))",
+            "hugewise hugetlb apply --shrink",
             "HugePages_Free - HugePages_Rsvd near 0, MemAvailable higher";
     }
     SWAPPING {

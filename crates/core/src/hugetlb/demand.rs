@@ -134,7 +134,7 @@ impl Demand {
             product: None,
             origin,
             page_bytes: page,
-            pages: parts.iter().fold(0, |sum, part| sum.saturating_add(part.pages)),
+            pages: sum(parts.iter().map(|part| part.pages)),
             parts,
             held_pages: 0,
             attached: None,
@@ -146,6 +146,12 @@ impl Demand {
             tables_small_bytes: None,
             tables_huge_bytes: None,
         }
+    }
+
+    /// Page tables for it on its huge pages, of one process that touches all of it.
+    #[must_use]
+    pub fn tables_huge_each(&self) -> Bytes {
+        self.parts.iter().map(|part| tables::of_mapping(part.bytes, self.page_bytes)).sum()
     }
 
     /// Its size, not rounded.
@@ -215,6 +221,11 @@ pub fn page_tables(facts: &Facts, pids: &[u32]) -> Option<Bytes> {
 #[must_use]
 pub fn page_size(facts: &Facts, inputs: &Inputs) -> Bytes {
     inputs.page.or(facts.default_page).unwrap_or(Bytes::mib(2))
+}
+
+/// Pages together; what nobody can have is the largest number there is.
+pub(super) fn sum(pages: impl Iterator<Item = u64>) -> u64 {
+    pages.fold(0, u64::saturating_add)
 }
 
 /// `bytes / page`, rounded up.
@@ -342,7 +353,7 @@ fn running_java(facts: &Facts, inputs: &Inputs, java: &Java, found: &mut Demands
     let page = page_size(facts, inputs);
     let own = |object: &&Object| java_holds(object) && object.pids.contains(&java.pid);
     let held = facts.objects.iter().filter(own).filter(|object| object.page == Some(page));
-    let held: u64 = held.map(|object| pages(object.bytes, page)).sum();
+    let held = sum(held.map(|object| pages(object.bytes, page)));
     let origin = if held > 0 { Origin::Huge } else { Origin::Small };
     let mut demand = Demand::new(name, origin, page, need.parts);
     demand.product = Some(Product::Java);
@@ -374,14 +385,7 @@ fn name_of(facts: &Facts, object: &Object, product: Option<Product>) -> String {
     let first = object.pids.first();
     let process = first.and_then(|pid| facts.processes.get(pid)).map(|p| p.name.as_str());
     let owner = product.map(|product| product.about().name).or(process);
-    let what = match &object.kind {
-        ObjectKind::SysV(id) => format!("SysV segment {id}"),
-        ObjectKind::Posix => object.name.clone(),
-        ObjectKind::Memfd => object.name.trim_start_matches('/').to_owned(),
-        ObjectKind::SharedAnonymous => "shared memory".to_owned(),
-        ObjectKind::HugetlbFile => object.name.clone(),
-        ObjectKind::PrivateHuge => "private memory".to_owned(),
-    };
+    let what = object.kind.name(&object.name);
     match (owner, first) {
         (Some(owner), Some(pid)) => format!("{what} of {owner} (pid {pid})"),
         _ => what,

@@ -134,6 +134,20 @@ pub enum ObjectKind {
     PrivateHuge,
 }
 
+impl ObjectKind {
+    /// What people call it; `name` is its name in `/proc/PID/maps`.
+    #[must_use]
+    pub fn name(&self, name: &str) -> String {
+        match self {
+            Self::SysV(id) => format!("SysV segment {id}"),
+            Self::Posix | Self::HugetlbFile => name.to_owned(),
+            Self::Memfd => name.trim_start_matches('/').to_owned(),
+            Self::SharedAnonymous => "shared memory".to_owned(),
+            Self::PrivateHuge => "private memory".to_owned(),
+        }
+    }
+}
+
 /// A piece of memory with its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {

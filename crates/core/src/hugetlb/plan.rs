@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::check;
 use super::demand::{self, Demand, Demands, LeftOut, Origin};
-use super::facts::{Facts, Pool};
+use super::facts::{Facts, Object, Pool};
 use super::input::Inputs;
-use super::tables;
+use super::tables::{self, Segment};
 use super::warning::Warning;
 use crate::units::Bytes;
 
@@ -93,13 +93,6 @@ impl PoolPlan {
         self.now.as_ref().map_or(0, Pool::own)
     }
 
-    /// Pages of programs that do not hold theirs yet: `verify` compares them with what is
-    /// available.
-    #[must_use]
-    pub fn missing_pages(&self) -> u64 {
-        self.demands.iter().map(|demand| demand.pages.saturating_sub(demand.held_pages)).sum()
-    }
-
     /// Memory of so many of its pages.
     #[must_use]
     pub fn bytes_of(&self, pages: u64) -> Bytes {
@@ -135,6 +128,10 @@ pub struct TablesPlan {
     pub machine_times_memory: Option<f64>,
     /// Processes touching all of the planned memory that it takes for the machine's page tables.
     pub sharers: Option<f64>,
+    /// Page tables that so many would have for it on the planned pages.
+    pub sharers_huge_bytes: Option<Bytes>,
+    /// The segment on base pages that costs most, if each of its processes touches all of it.
+    pub costliest: Option<Segment>,
     /// Page tables of the planned programs' processes now (sum of `VmPTE`).
     pub processes_bytes: Option<Bytes>,
     /// For the planned memory alone on 4 KiB pages, if each process touches all of it.
@@ -224,9 +221,9 @@ fn pools(facts: &Facts, inputs: &Inputs, mut demands: Vec<Demand>) -> Vec<PoolPl
 fn pool(facts: &Facts, inputs: &Inputs, page: Bytes, own: Vec<Demand>, headroom: u64) -> PoolPlan {
     let now = facts.pools.iter().find(|pool| pool.page == page).cloned();
     let held = now.as_ref().map_or(0, Pool::held);
-    let own_held: u64 = own.iter().map(|demand| demand.held_pages).sum();
+    let own_held = demand::sum(own.iter().map(|demand| demand.held_pages));
     let others = held.saturating_sub(own_held);
-    let pages = own.iter().fold(0_u64, |sum, demand| sum.saturating_add(demand.pages));
+    let pages = demand::sum(own.iter().map(|demand| demand.pages));
     let needed = pages.saturating_add(headroom).saturating_add(others);
     let persistent = now.as_ref().map_or(0, Pool::own);
     let floor = if inputs.shrink { held } else { persistent };
@@ -257,7 +254,11 @@ fn shares(pool: &Pool, inputs: &Inputs, target: u64) -> Vec<NodeShare> {
         let extra = if over > 0 && chosen(node.node) { 1 } else { 0 };
         over -= extra;
         let new = if chosen(node.node) { each + extra } else { 0 };
-        NodeShare { node: node.node, now_pages: node.total, target_pages: node.total + new }
+        NodeShare {
+            node: node.node,
+            now_pages: node.total,
+            target_pages: node.total.saturating_add(new),
+        }
     };
     pool.nodes.iter().map(share).collect()
 }
@@ -278,7 +279,9 @@ fn memory(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> MemoryPlan {
 }
 
 fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
-    let said = facts.memory.page_tables.map(|t| tables::attribute(t, facts.memory.total, &[]));
+    let segments = segments(facts);
+    let said = facts.memory.page_tables;
+    let said = said.map(|tables| tables::attribute(tables, facts.memory.total, &segments));
     let demands = || pools.iter().flat_map(|pool| &pool.demands);
     let sum = |of: fn(&Demand) -> Option<Bytes>| {
         let known: Vec<Bytes> = demands().filter_map(of).collect();
@@ -287,15 +290,33 @@ fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
     let on_small = || demands().filter(|demand| demand.origin != Origin::Huge);
     let small: Bytes = on_small().map(Demand::bytes).sum();
     let pids = demand::pids(demands());
+    let sharers = facts.memory.page_tables.and_then(|tables| tables::sharers(tables, small));
+    let sharers = sharers.filter(|sharers| *sharers >= 2.0);
+    let one: Bytes = on_small().map(Demand::tables_huge_each).sum();
     TablesPlan {
         machine_bytes: facts.memory.page_tables,
         machine_percent: said.as_ref().and_then(|said| said.percent_of_memory),
         machine_times_memory: said.as_ref().and_then(|said| said.times_memory),
-        sharers: facts.memory.page_tables.and_then(|tables| tables::sharers(tables, small)),
+        sharers,
+        sharers_huge_bytes: sharers.map(|count| one.percent(count * 100.0)),
+        costliest: said.and_then(|said| said.costliest),
         processes_bytes: demand::page_tables(facts, &pids),
         small_bytes: sum(|demand| demand.tables_small_bytes),
         huge_bytes: sum(|demand| demand.tables_huge_bytes),
     }
+}
+
+/// Shared memory on base pages, with how many processes map it.
+fn segments(facts: &Facts) -> Vec<Segment> {
+    let small = |object: &&Object| object.page.is_none_or(|page| page < Bytes::mib(2));
+    let shared = facts.objects.iter().filter(small);
+    shared
+        .map(|object| Segment {
+            name: object.kind.name(&object.name),
+            bytes: object.bytes,
+            attached: object.attached,
+        })
+        .collect()
 }
 
 /// The limit covers the whole pool with its headroom: what one user can have at most.
@@ -338,7 +359,7 @@ fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> 
         set("kernel.shmmax", largest.0.to_string(), Some(max.0.to_string()), why);
     }
     // shmall counts base pages, also of HugeTLB segments (measured on 6.18).
-    let all_pages: u64 = sizes.iter().map(|bytes| bytes.0.div_ceil(4096)).sum();
+    let all_pages = demand::sum(sizes.iter().map(|bytes| bytes.0.div_ceil(4096)));
     if let Some(max) = facts.limits.shmall_pages.filter(|max| *max < all_pages) {
         let why = format!("all segments together have {all_pages} base pages");
         set("kernel.shmall", all_pages.to_string(), Some(max.to_string()), why);

@@ -132,7 +132,7 @@ fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
 
 /// Whether programs hold their pages, or could.
 fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &mut Vec<Check>) {
-    let planned: u64 = pool.demands.iter().map(|demand| demand.pages).sum();
+    let planned = demand::sum(pool.demands.iter().map(|demand| demand.pages));
     let Some(found) = found.filter(|_| planned > 0) else { return };
     for demand in now {
         let on_huge = demand.held_pages >= demand.pages;
@@ -155,7 +155,7 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
         });
     }
     // Programs that do not hold their pages get them from what is available.
-    let missing: u64 = now.iter().map(|d| d.pages.saturating_sub(d.held_pages)).sum();
+    let missing = demand::sum(now.iter().map(|d| d.pages.saturating_sub(d.held_pages)));
     let short = missing.saturating_sub(found.available());
     let shorts = now.iter().filter(|d| d.held_pages < d.pages).filter_map(|d| d.product);
     let mut follows: Vec<String> = shorts

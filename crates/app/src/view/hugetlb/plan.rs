@@ -5,7 +5,8 @@ use crate::view::paint::Paint;
 use crate::view::text::{fit, left, printable, right, trimmed, wrap};
 use hugewise_core::hugetlb::demand::{Demand, Origin};
 use hugewise_core::hugetlb::facts::{Facts, Pool};
-use hugewise_core::hugetlb::plan::{Plan, PoolPlan};
+use hugewise_core::hugetlb::plan::{Plan, PoolPlan, TablesPlan};
+use hugewise_core::hugetlb::tables::Segment;
 use hugewise_core::hugetlb::warning::Warning;
 use hugewise_core::parse::size::Size;
 use hugewise_core::units::Bytes;
@@ -180,10 +181,17 @@ fn push_tables(out: &mut String, plan: &Plan) {
     if let Some(own) = tables.processes_bytes {
         say(format!("now {own} of the {} processes planned for (VmPTE)", plan.processes));
     }
-    if let Some(sharers) = tables.sharers.filter(|sharers| *sharers >= 2.0) {
+    if let Some(segment) = tables.costliest.as_ref().filter(|s| is_worth_telling(tables, s)) {
+        let (name, bytes) = (printable(&segment.name), segment.bytes);
+        let (attached, all) = (segment.attached, segment.tables());
+        say(format!(
+            "{name} of {bytes}, attached {attached} times, explains {all} if each touches all"
+        ));
+    }
+    if let Some((sharers, huge)) = tables.sharers.zip(tables.sharers_huge_bytes) {
         say(format!(
             "as much as {sharers:.0} processes have for the planned memory if each touches all of \
-             it in 4 KiB pages"
+             it in 4 KiB pages; on huge pages they would have {huge}"
         ));
     }
     if let (Some(small), Some(huge)) = (tables.small_bytes, tables.huge_bytes) {
@@ -191,9 +199,14 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "of the planned memory alone, if each process touches all of it: {small} on 4 KiB \
              pages, {huge} on huge ones"
         ));
-    } else if plan.demands().any(|demand| demand.origin == Origin::Input) {
-        say("after: --processes N says what N processes cost".into());
+    } else if tables.sharers.is_none() && plan.demands().any(|d| d.origin == Origin::Input) {
+        say("--processes N says what N processes cost".into());
     }
+}
+
+/// A tenth of what there is.
+fn is_worth_telling(tables: &TablesPlan, segment: &Segment) -> bool {
+    tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
 }
 
 fn push_memory(out: &mut String, plan: &Plan) {

@@ -2,14 +2,13 @@
 
 use crate::diagnose::answer::{Answer, Evidence};
 use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
+use crate::diagnose::look::{Line, Look, Seen};
 use crate::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
 use crate::diagnose::threshold::Threshold as T;
 use crate::diagnose::write;
+use crate::hugetlb::tables;
 use crate::recording::{Field, Point, Subject};
-
-/// Bytes of page table that map a base page (x86-64 and arm64: one entry of 8 bytes for 4 KiB).
-const TABLE_SHARE: f64 = 8.0 / 4096.0;
+use crate::units::{Bytes, saturating_u64};
 
 /// Base pages scanned in a second, by kswapd and by allocating tasks.
 fn scans(look: &Look<'_>) -> Option<Line> {
@@ -221,21 +220,25 @@ pub(super) fn page_tables(look: &Look<'_>) -> Answer {
     if !answer.is_yes() {
         return answer;
     }
-    let tables = look.state(Field::PageTables);
-    let mapped = tables.zip(look.memory_bytes()).map(|(tables, total)| {
-        let mapped = tables.value / TABLE_SHARE;
-        Evidence::derived(format!(
+    let segments = segments(look);
+    let said = look.state(Field::PageTables).map(|tables| {
+        let all: Vec<tables::Segment> = segments.iter().map(|(_, s)| s.clone()).collect();
+        tables::attribute(bytes(tables.value), look.memory_bytes().map(bytes), &all)
+    });
+    let mapped = said.as_ref().and_then(|said| {
+        Some(Evidence::derived(format!(
             "that many 8-byte entries map {} in 4 KiB pages, {:.0} times the memory: many \
              processes map the same pages",
-            write::bytes(mapped),
-            mapped / total
-        ))
+            write::bytes(said.mapped.0 as f64),
+            said.times_memory?
+        )))
     });
+    let costliest = said.and_then(|said| said.costliest);
     let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
         look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
     });
     let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
-    match segment(look) {
+    match costliest.and_then(|found| segment(look, &segments, &found)) {
         Some(evidence) => answer.and([evidence]),
         None => answer
             .and([Evidence::assumed(
@@ -259,26 +262,38 @@ fn tables_of_processes(look: &Look<'_>) -> Option<Evidence> {
     Some(look.say(&seen, &text))
 }
 
-/// The shared segment that costs most: its size times the processes attached.
-fn segment(look: &Look<'_>) -> Option<Evidence> {
+fn bytes(value: f64) -> Bytes {
+    Bytes(saturating_u64(value))
+}
+
+/// Shared segments with the processes attached, and where their sizes were seen.
+fn segments(look: &Look<'_>) -> Vec<(Seen, tables::Segment)> {
     let all = look.lines(Field::SegmentBytes, |_| true);
     let sized = all.iter().filter_map(|line| {
         let attached = look.latest(Field::SegmentAttached, &line.subject)?;
-        Some((look.highest(line)?, attached))
+        let size = look.highest(line)?;
+        let (bytes, attached) = (bytes(size.value), saturating_u64(attached.value));
+        let name = size.subject.to_string();
+        Some((size, tables::Segment { name, bytes, attached }))
     });
-    let cost = |pair: &(_, _)| {
-        let (bytes, attached): &(crate::diagnose::look::Seen, crate::diagnose::look::Seen) = pair;
-        bytes.value * attached.value
-    };
-    let (bytes, attached) = sized.max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+    sized.collect()
+}
+
+/// What the costliest segment costs.
+fn segment(
+    look: &Look<'_>,
+    all: &[(Seen, tables::Segment)],
+    costliest: &tables::Segment,
+) -> Option<Evidence> {
+    let (seen, _) = all.iter().find(|(_, segment)| segment == costliest)?;
     let text = format!(
         "{} of {} is attached by {} processes: {} of page tables if each touches all of it",
-        bytes.subject,
-        write::bytes(bytes.value),
-        write::number(attached.value),
-        write::bytes(bytes.value * attached.value * TABLE_SHARE)
+        costliest.name,
+        write::bytes(seen.value),
+        write::number(costliest.attached as f64),
+        write::bytes(costliest.tables().0 as f64)
     );
-    Some(look.say(&bytes, &text))
+    Some(look.say(seen, &text))
 }
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
