@@ -80,6 +80,7 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
         of_programs(pool, found, &own, &mut checks);
     }
     of_small(plan, facts, &mut checks);
+    of_rights(plan, facts, &now, &mut checks);
     of_settings(plan, facts, &mut checks);
     checks.extend(files.iter().map(of_file));
     Verified {
@@ -212,6 +213,32 @@ fn of_small(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
             advice: format!("its own switch: {switch}; then restart it"),
         }
     }));
+}
+
+/// Locked-memory limits of programs that are not on huge pages: who is needs no more.
+fn of_rights(plan: &Plan, facts: &Facts, now: &[Demand], checks: &mut Vec<Check>) {
+    let Some(memlock) = &plan.memlock else { return };
+    let small = now.iter().filter(|demand| demand.needs_right && demand.held_pages < demand.pages);
+    let mut said: Vec<(&str, Bytes)> = Vec::new();
+    for process in small.flat_map(|d| &d.pids).filter_map(|pid| facts.processes.get(pid)) {
+        let Some(limit) = process.memlock.filter(|_| process.uid != Some(0)) else { continue };
+        if said.contains(&(process.name.as_str(), limit)) {
+            continue;
+        }
+        said.push((&process.name, limit));
+        let kb = limit.0 / 1024;
+        let ok = kb >= memlock.limit_kb;
+        checks.push(Check {
+            what: format!("memlock of {}, kB", process.name),
+            expected: memlock.limit_kb.to_string(),
+            actual: if limit.0 == u64::MAX { "unlimited".into() } else { kb.to_string() },
+            ok: Some(ok),
+            advice: match ok {
+                true => String::new(),
+                false => "limits apply to what starts later: restart it".into(),
+            },
+        });
+    }
 }
 
 fn of_settings(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {

@@ -166,6 +166,7 @@ fn an_empty_root_is_told_and_no_more() {
         "/proc/sys/vm/hugetlb_shm_group",
         "/proc/sys/kernel/shmmax",
         "/proc/sys/kernel/shmall",
+        "/proc/sys/vm/overcommit_memory",
         "/proc/cmdline",
         "/sys/kernel/mm/hugepages",
         "/proc/self/mountinfo",

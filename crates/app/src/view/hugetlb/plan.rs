@@ -4,7 +4,7 @@ use super::page;
 use crate::view::paint::Paint;
 use crate::view::text::{fit, left, printable, right, trimmed, wrap};
 use hugewise_core::hugetlb::demand::{Demand, Origin};
-use hugewise_core::hugetlb::facts::{Facts, Pool};
+use hugewise_core::hugetlb::facts::{Facts, Mount, Pool};
 use hugewise_core::hugetlb::plan::{Plan, PoolPlan, TablesPlan};
 use hugewise_core::hugetlb::tables::Segment;
 use hugewise_core::hugetlb::warning::Warning;
@@ -26,6 +26,7 @@ pub(crate) fn render(facts: &Facts, plan: &Plan, again: Option<&str>, paint: Pai
     for pool in plan.pools.iter().filter(|pool| is_shown(pool)) {
         push_pool(&mut out, pool, paint);
     }
+    push_mounts(&mut out, facts, plan);
     push_memlock(&mut out, plan);
     push_settings(&mut out, plan);
     push_tables(&mut out, plan);
@@ -139,6 +140,21 @@ fn short(bytes: Bytes) -> String {
 
 fn wrapped(name: &str, wide: usize) -> Vec<String> {
     crate::view::text::wrap_at("", name, wide).lines().map(str::to_owned).collect()
+}
+
+/// Where programs find pages as files (QEMU, DPDK): only those of page sizes that have a pool.
+fn push_mounts(out: &mut String, facts: &Facts, plan: &Plan) {
+    let has_pool = |size: Bytes| {
+        plan.pools.iter().any(|pool| pool.page_bytes == size && pool.target_pages > 0)
+    };
+    let of_pool = |mount: &&Mount| mount.page.is_some_and(has_pool);
+    for mount in facts.mounts.iter().filter(of_pool) {
+        let size = mount.page.map_or_else(String::new, page);
+        let limit =
+            mount.limit.map_or_else(|| "no limit".into(), |bytes| format!("{bytes} at most"));
+        let text = format!("{} ({size} pages, {limit})", printable(&mount.path));
+        out.push_str(&wrap("hugetlbfs    ", &text));
+    }
 }
 
 fn push_memlock(out: &mut String, plan: &Plan) {
