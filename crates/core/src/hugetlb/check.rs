@@ -6,6 +6,7 @@ use super::input::Inputs;
 use super::plan::{Plan, PoolPlan};
 use super::product::Product;
 use super::warning::{Warning, WarningKind as W};
+use crate::parse::size::Size;
 use crate::units::Bytes;
 
 /// One GiB: pages of this size and above need memory that is contiguous beyond what the kernel's
@@ -33,7 +34,11 @@ struct Found(Vec<Warning>);
 
 impl Found {
     fn add(&mut self, kind: W, about: impl Into<String>) {
-        self.0.push(Warning { kind, about: about.into() });
+        let warning = Warning { kind, about: about.into() };
+        // Hundreds of processes of one program have the same to say.
+        if !self.0.contains(&warning) {
+            self.0.push(warning);
+        }
     }
 }
 
@@ -54,7 +59,7 @@ fn memory(plan: &Plan, all: &mut Found) {
 }
 
 fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
-    let size = pool.page_bytes;
+    let size = Size(pool.page_bytes.0);
     let Some(now) = &pool.now else {
         if pool.needed_pages > 0 && !facts.pools.is_empty() {
             all.add(W::NoPoolOfThisSize, format!("{size}"));
@@ -78,7 +83,7 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
     }
     pool_numbers(now, all);
     nodes(pool, now, all);
-    if size >= GIANT && pool.target_pages > now.total {
+    if pool.page_bytes >= GIANT && pool.target_pages > now.total {
         let text = format!("{} more pages of {size}", pool.target_pages - now.total);
         all.add(W::KernelCommandLine, text);
     }
@@ -87,7 +92,8 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
 fn pool_numbers(now: &Pool, all: &mut Found) {
     if let Some(reserved) = now.reserved.filter(|reserved| *reserved > 0) {
         let (free, left) = (now.free, now.available());
-        let text = format!("{free} free - {reserved} reserved = {left} of {}", now.page);
+        let text =
+            format!("{free} free - {reserved} reserved = {left} pages of {}", Size(now.page.0));
         all.add(W::PromisedPages, text);
     }
     if let Some(surplus) = now.surplus.filter(|surplus| *surplus > 0) {

@@ -134,7 +134,8 @@ pub struct TablesPlan {
     pub costliest: Option<Segment>,
     /// Page tables of the planned programs' processes now (sum of `VmPTE`).
     pub processes_bytes: Option<Bytes>,
-    /// For the planned memory alone on 4 KiB pages, if each process touches all of it.
+    /// For the planned memory alone on 4 KiB pages, if each process touches all of it; `None`
+    /// where nobody said how many share a part of it.
     pub small_bytes: Option<Bytes>,
     /// The same on the planned pages.
     pub huge_bytes: Option<Bytes>,
@@ -284,8 +285,8 @@ fn tables_of(facts: &Facts, pools: &[PoolPlan]) -> TablesPlan {
     let said = said.map(|tables| tables::attribute(tables, facts.memory.total, &segments));
     let demands = || pools.iter().flat_map(|pool| &pool.demands);
     let sum = |of: fn(&Demand) -> Option<Bytes>| {
-        let known: Vec<Bytes> = demands().filter_map(of).collect();
-        (!known.is_empty()).then(|| known.into_iter().sum())
+        let all: Option<Vec<Bytes>> = demands().map(of).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.into_iter().sum())
     };
     let on_small = || demands().filter(|demand| demand.origin != Origin::Huge);
     let small: Bytes = on_small().map(Demand::bytes).sum();

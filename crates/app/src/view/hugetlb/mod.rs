@@ -4,6 +4,9 @@ pub(crate) mod apply;
 pub(crate) mod plan;
 pub(crate) mod verify;
 
+#[cfg(test)]
+mod tests;
+
 use hugewise_core::parse::size::Size;
 use hugewise_core::units::Bytes;
 

@@ -106,11 +106,13 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
         }
         _ => {}
     }
+    let mut indent = "  ";
     let rows: Vec<(String, Bytes, u64)> = match demand.parts.as_slice() {
         [part] => vec![(name, part.bytes, part.pages)],
         parts => {
             out.push_str(&wrap("  ", &name));
-            parts.iter().map(|p| (format!("  {}", p.what), p.bytes, p.pages)).collect()
+            indent = "    ";
+            parts.iter().map(|part| (part.what.clone(), part.bytes, part.pages)).collect()
         }
     };
     for (name, bytes, pages) in rows {
@@ -119,13 +121,14 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
         let about = if exact { "" } else { ", up" };
         let sum = format!("{} / {size}{about}", short(bytes));
         let wide = sum.chars().count();
-        let term = (TERM + 20_usize).saturating_sub(wide);
+        let term = (TERM + 22_usize).saturating_sub(wide + indent.len());
         let lines = wrapped(&name, term);
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(l, f)| (l.as_str(), f));
         first.iter().for_each(|line| {
-            let _ = writeln!(out, "  {line}");
+            let _ = writeln!(out, "{indent}{line}");
         });
-        let _ = writeln!(out, "  {} {sum} {}", left(last, term), right(&pages.to_string(), 10));
+        let _ =
+            writeln!(out, "{indent}{} {sum} {}", left(last, term), right(&pages.to_string(), 10));
     }
     if demand.held_pages > 0 && demand.held_pages < demand.pages {
         let _ = writeln!(out, "    holds {} of them now", demand.held_pages);
@@ -204,7 +207,8 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "{name} of {bytes}, attached {attached} times, explains {all} if each touches all"
         ));
     }
-    if let Some((sharers, huge)) = tables.sharers.zip(tables.sharers_huge_bytes) {
+    let sharers = tables.sharers.filter(|_| matter(tables));
+    if let Some((sharers, huge)) = sharers.zip(tables.sharers_huge_bytes) {
         say(format!(
             "as much as {sharers:.0} processes have for the planned memory if each touches all of \
              it in 4 KiB pages; on huge pages they would have {huge}"
@@ -215,14 +219,20 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "of the planned memory alone, if each process touches all of it: {small} on 4 KiB \
              pages, {huge} on huge ones"
         ));
-    } else if tables.sharers.is_none() && plan.demands().any(|d| d.origin == Origin::Input) {
+    } else if sharers.is_none() && plan.demands().any(|d| d.origin == Origin::Input) {
         say("--processes N says what N processes cost".into());
     }
 }
 
+/// Where page tables take a hundredth of the memory, whose they are matters.
+fn matter(tables: &TablesPlan) -> bool {
+    tables.machine_percent.is_some_and(|percent| percent >= 1.0)
+}
+
 /// A tenth of what there is.
 fn is_worth_telling(tables: &TablesPlan, segment: &Segment) -> bool {
-    tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
+    matter(tables)
+        && tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
 }
 
 fn push_memory(out: &mut String, plan: &Plan) {
