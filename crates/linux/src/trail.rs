@@ -266,30 +266,22 @@ impl Trail {
 
     /// Puts every setting back, the last change first, and empties the trail of what is settled.
     pub fn restore(&mut self) -> Vec<Restored> {
-        let all = self.plan();
-        let mut done = Vec::new();
-        for step in all {
-            let step = match &step {
-                Restored::PutBack { file, to, .. } | Restored::InUse { file, to, .. } => {
-                    match self.put_back(file, to) {
-                        Ok(()) => step,
-                        Err(error) => {
-                            let error = error.to_string();
-                            Restored::Failed { file: file.clone(), error }
-                        }
-                    }
-                }
-                _ => step,
-            };
-            done.push(step);
-        }
+        let mut done: Vec<Restored> =
+            self.plan().into_iter().map(|step| self.carry_out(step)).collect();
         let stays = |entry: &Entry| {
-            done.iter().any(|d| match d {
+            done.iter().any(|step| match step {
                 Restored::Failed { file, .. } | Restored::InUse { file, .. } => *file == entry.file,
                 _ => false,
             })
         };
         self.entries.retain(stays);
+        // What a pool was shrunk to is ours, too: the next time is to recognise it.
+        for step in &done {
+            if let Restored::InUse { file, from, to, .. } = step {
+                let (file, old, new) = (file.clone(), from.clone(), to.clone());
+                self.entries.push(Entry { file, old, new, boot_id: self.boot_id.clone() });
+            }
+        }
         if let Err(error) = self.store() {
             done.push(Restored::Failed {
                 file: self.path.display().to_string(),
@@ -297,6 +289,16 @@ impl Trail {
             });
         }
         done
+    }
+
+    fn carry_out(&self, step: Restored) -> Restored {
+        let (Restored::PutBack { file, to, .. } | Restored::InUse { file, to, .. }) = &step else {
+            return step;
+        };
+        match self.put_back(file, to) {
+            Ok(()) => step,
+            Err(error) => Restored::Failed { file: file.clone(), error: error.to_string() },
+        }
     }
 
     /// What [`Trail::restore`] would do, in its order.
@@ -313,12 +315,9 @@ impl Trail {
 
     fn step(&self, file: &str) -> Restored {
         let own = || self.entries.iter().filter(|entry| entry.file == file);
-        let this_boot = |entry: &&Entry| entry.boot_id == self.boot_id;
-        let counts = |entry: &&Entry| match self.scope {
-            Scope::Manager => this_boot(entry),
-            // Configuration files have set the same again; what was cut short is gone.
-            Scope::Hugetlb => this_boot(entry) || !is_watch(entry),
-        };
+        let this_boot = |entry: &Entry| entry.boot_id == self.boot_id;
+        // Over a reboot configuration files have set the pools again.
+        let counts = |entry: &&Entry| self.scope == Scope::Hugetlb || this_boot(entry);
         let entries: Vec<&Entry> = own().filter(counts).collect();
         let file = file.to_owned();
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
@@ -332,12 +331,15 @@ impl Trail {
         match self.value(&file) {
             Err(error) => Restored::Failed { file, error: error.to_string() },
             Ok(found) if found == to => Restored::Unchanged { file },
-            Ok(from) if ours(&from) || is_watch(last) => match pool::floor(&self.root, &file) {
-                Some(held) if to.parse().is_ok_and(|to: u64| held > to) => {
-                    Restored::InUse { file, from, to: held.to_string(), wanted: to }
+            // What was cut short by a crash was cut short in that boot only.
+            Ok(from) if ours(&from) || is_watch(last) && this_boot(last) => {
+                match pool::floor(&self.root, &file) {
+                    Some(held) if to.parse().is_ok_and(|to: u64| held > to) => {
+                        Restored::InUse { file, from, to: held.to_string(), wanted: to }
+                    }
+                    _ => Restored::PutBack { file, from, to },
                 }
-                _ => Restored::PutBack { file, from, to },
-            },
+            }
             Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
         }
     }
@@ -476,6 +478,10 @@ pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new().recursive(true).mode(0o750).create(path)
 }
+
+#[cfg(test)]
+#[path = "trail_pool_tests.rs"]
+mod pool_tests;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,163 @@
+//! Pools under a trail: partial grants, pages in use, crashes, reboots. The kernel is a folder of
+//! files here; what a real one does is in the live tests.
+
+use super::*;
+use crate::hugetlb::pool::{Wanted, grow};
+use hugewise_core::hugetlb::files::pool_file;
+use hugewise_core::hugetlb::grow::Outcome;
+use hugewise_core::units::Bytes;
+
+struct Fixture {
+    dir: PathBuf,
+    root: Root,
+    file: String,
+}
+
+impl Fixture {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("hugewise-pool-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        let root = Root::at(&dir.join("root"));
+        let fixture = Self { dir, root, file: pool_file(Bytes::mib(2)) };
+        fixture.put("proc/sys/kernel/random/boot_id", "boot-1\n");
+        fixture.pool(0, 0, 0);
+        fixture
+    }
+
+    fn put(&self, file: &str, text: &str) {
+        let path = self.root.path(file);
+        fs::create_dir_all(path.parent().expect("has a parent")).expect("mkdir");
+        fs::write(path, text).expect("write");
+    }
+
+    /// Sets all numbers of the pool: pages in all, free, reserved.
+    fn pool(&self, total: u64, free: u64, reserved: u64) {
+        for (name, pages) in [
+            ("nr_hugepages", total),
+            ("free_hugepages", free),
+            ("resv_hugepages", reserved),
+            ("surplus_hugepages", 0),
+        ] {
+            self.put(&self.file.replace("nr_hugepages", name), &format!("{pages}\n"));
+        }
+    }
+
+    fn trail(&self) -> Trail {
+        let opened = Trail::open(self.root.clone(), &self.dir.join("state"), Scope::Hugetlb);
+        opened.expect("opens")
+    }
+
+    fn grown(&self, pages: u64) -> Outcome {
+        let wanted = Wanted { page: Bytes::mib(2), node: None, pages, leave: Bytes(0) };
+        let grown = grow(&self.root, &mut self.trail(), wanted, &mut |_| {});
+        grown.expect("grows").outcome
+    }
+
+    fn pages(&self) -> String {
+        self.root.read_line(&self.file).expect("reads")
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+#[test]
+fn a_pool_goes_back_to_its_first_size() {
+    let fixture = Fixture::new("back");
+    assert_eq!(fixture.grown(300), Outcome::Granted);
+    assert_eq!(fixture.grown(500), Outcome::Granted);
+    assert_eq!(fixture.pages(), "500");
+    fixture.pool(500, 500, 0);
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "0"), "{done:?}");
+    assert_eq!(fixture.pages(), "0");
+    assert!(fixture.trail().restore().is_empty());
+}
+
+#[test]
+fn pages_in_use_stay_until_another_time() {
+    let fixture = Fixture::new("use");
+    fixture.grown(500);
+    // 20 touched and 10 promised.
+    fixture.pool(500, 480, 10);
+    let done = fixture.trail().restore();
+    assert!(
+        matches!(&done[..], [Restored::InUse { to, wanted, .. }] if to == "30" && wanted == "0"),
+        "{done:?}"
+    );
+    assert_eq!(fixture.pages(), "30");
+    // Their program has ended.
+    fixture.pool(30, 30, 0);
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { .. }]), "{done:?}");
+    assert_eq!(fixture.pages(), "0");
+}
+
+#[test]
+fn a_crash_between_steps_is_put_back_whatever_was_granted() {
+    let fixture = Fixture::new("crash");
+    let mut trail = fixture.trail();
+    trail.begin(&fixture.file).expect("notes");
+    trail.write_step(&fixture.file, "128").expect("writes");
+    drop(trail);
+    fixture.pool(77, 77, 0);
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { .. }]), "{done:?}");
+    assert_eq!(fixture.pages(), "0");
+}
+
+#[test]
+fn what_files_set_again_after_a_reboot_is_ours_and_what_somebody_set_is_not() {
+    let fixture = Fixture::new("reboot");
+    fixture.grown(500);
+    fixture.put("proc/sys/kernel/random/boot_id", "boot-2\n");
+    fixture.pool(500, 500, 0);
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::PutBack { to, .. }] if to == "0"), "{plan:?}");
+    fixture.pool(64, 64, 0);
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::Foreign { found, .. }] if found == "64"), "{plan:?}");
+    fixture.pool(0, 0, 0);
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::Unchanged { .. }]), "{plan:?}");
+}
+
+#[test]
+fn a_partial_grant_is_ours_and_so_is_the_whole_after_a_reboot() {
+    let fixture = Fixture::new("partial");
+    let mut trail = fixture.trail();
+    trail.begin(&fixture.file).expect("notes");
+    fixture.pool(77, 77, 0);
+    trail.settle(&fixture.file, "500").expect("notes");
+    drop(trail);
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::PutBack { from, .. }] if from == "77"), "{plan:?}");
+    fixture.put("proc/sys/kernel/random/boot_id", "boot-2\n");
+    fixture.pool(500, 500, 0);
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::PutBack { from, .. }] if from == "500"), "{plan:?}");
+}
+
+#[test]
+fn surplus_pages_are_not_the_pools() {
+    let fixture = Fixture::new("surplus");
+    fixture.pool(40, 10, 10);
+    fixture.put(&fixture.file.replace("nr_hugepages", "surplus_hugepages"), "30\n");
+    let size = crate::hugetlb::pool::size(&fixture.root, &fixture.file);
+    assert_eq!(size.expect("reads"), 10);
+}
+
+#[test]
+fn a_trail_of_pools_names_nothing_else() {
+    let fixture = Fixture::new("names");
+    fixture.grown(5);
+    let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
+    let text = fs::read_to_string(&path).expect("reads");
+    for other in ["etc/passwd", "sys/kernel/mm/transparent_hugepage/enabled", "proc/sys/vm/x"] {
+        fs::write(&path, text.replace(&fixture.file, other)).expect("write");
+        assert!(fixture.trail().entries().is_empty(), "{other}");
+    }
+}
