@@ -107,9 +107,9 @@ fn files_that_were_there_come_back(_: &Turn) -> anyhow::Result<()> {
 }
 
 /// Sharers, MiB of the segment, and how many times smaller page tables must become: besides the
-/// segment's each process has some forty kilobytes of its own.
+/// segment's each process has some sixty kilobytes of its own.
 fn crowd() -> (usize, u64, f64) {
-    if init::is_guest() { (6, 128, 4.0) } else { (16, 512, 20.0) }
+    if init::is_guest() { (6, 128, 4.0) } else { (16, 768, 20.0) }
 }
 
 fn many_processes_share_a_segment(_: &Turn) -> anyhow::Result<()> {

@@ -46,7 +46,7 @@ impl Pool {
 /// end, whatever happened.
 #[derive(Debug)]
 pub(crate) struct Hugetlb<'a> {
-    pub(crate) scratch: &'a Scratch,
+    _scratch: &'a Scratch,
     state: String,
 }
 
@@ -68,17 +68,17 @@ impl<'a> Hugetlb<'a> {
         }
         let state = scratch.join("state");
         let state = state.to_str().context("a plain path")?.to_owned();
-        Ok(Self { scratch, state })
+        Ok(Self { _scratch: scratch, state })
     }
 
     /// The arguments of one command, with the state directory.
     pub(crate) fn args(&self, args: &str) -> Vec<String> {
-        let mut all = vec!["hugetlb".to_owned()];
-        all.extend(args.split_whitespace().map(str::to_owned));
-        all.extend(["--color".into(), "never".into()]);
-        if !args.starts_with("plan") {
+        let (command, rest) = args.split_once(' ').unwrap_or((args, ""));
+        let mut all: Vec<String> = ["--color", "never", "hugetlb", command].map(Into::into).into();
+        if command != "plan" {
             all.extend(["--state-dir".into(), self.state.clone()]);
         }
+        all.extend(rest.split_whitespace().map(str::to_owned));
         all
     }
 
