@@ -12,6 +12,8 @@ declare -A used_by=(
     [stress-ng]="tests under memory stress"
     [qemu-system-x86_64]="tests on other kernels (in virtual machines)"
     [sadf]="tests that read binary files of sysstat"
+    [postgres]="tests of HugeTLB pages with PostgreSQL"
+    [java]="tests of HugeTLB pages with Java"
 )
 declare -A package=(
     [redis-server]=redis-server
@@ -19,10 +21,18 @@ declare -A package=(
     [stress-ng]=stress-ng
     [qemu-system-x86_64]=qemu-system-x86
     [sadf]=sysstat
+    [postgres]=postgresql
+    [java]=default-jre-headless
 )
 policy=/usr/sbin/policy-rc.d
+clusters=/etc/postgresql-common/createcluster.conf
 
-have() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1; }
+# Debian keeps PostgreSQL's programs apart, by version.
+have() {
+    local more
+    more=$(printf '%s:' /usr/lib/postgresql/*/bin)
+    PATH="$PATH:/usr/sbin:/sbin:$more" command -v "$1" >/dev/null 2>&1
+}
 
 need_toolchain() {
     if ! have cargo || ! have rustc; then
@@ -55,11 +65,24 @@ forbid_services() {
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null && as_root chmod 755 "$policy"
 }
 
+apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120)
+
+# Installing PostgreSQL must not make a database that starts with the machine: what decides that
+# is read from a file of a package that comes first.
+forbid_clusters() {
+    case " $* " in *" postgresql "*) ;; *) return 0 ;; esac
+    as_root "${apt[@]}" install --no-install-recommends postgresql-common || return
+    as_root sed -i 's/^#* *create_main_cluster *=.*/create_main_cluster = false/' "$clusters"
+}
+
+install_all() {
+    forbid_clusters "$@" && as_root "${apt[@]}" install --no-install-recommends "$@"
+}
+
 apt_install() {
-    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120)
     forbid_services || return
-    as_root "${apt[@]}" install --no-install-recommends "$@" && return
-    as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends "$@"
+    install_all "$@" && return
+    as_root "${apt[@]}" update && install_all "$@"
 }
 
 need_programs() {

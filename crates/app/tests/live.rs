@@ -16,6 +16,14 @@ mod group;
 mod hold;
 #[path = "live/hostile.rs"]
 mod hostile;
+#[path = "live/hugetlb.rs"]
+mod hugetlb;
+#[path = "live/hugetlb_kit.rs"]
+mod hugetlb_kit;
+#[path = "live/hugetlb_limits.rs"]
+mod hugetlb_limits;
+#[path = "live/hugetlb_programs.rs"]
+mod hugetlb_programs;
 #[path = "live/init.rs"]
 mod init;
 #[path = "live/kit.rs"]
@@ -53,6 +61,9 @@ fn trials() -> Vec<Trial> {
     all.extend(hostile::trials());
     all.extend(redis::trials());
     all.extend(stress::trials());
+    all.extend(hugetlb::trials());
+    all.extend(hugetlb_limits::trials());
+    all.extend(hugetlb_programs::trials());
     all
 }
 

@@ -24,3 +24,4 @@ pub use hugewise_sys::fork;
 pub use hugewise_sys::localtime;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::prctl;
+pub use hugewise_sys::segment;

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod pagemap;
 pub mod pidfd;
 pub mod prctl;
+pub mod segment;
 pub mod signal;
 
 pub use errno::{Errno, Presence};

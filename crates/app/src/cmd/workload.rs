@@ -5,6 +5,7 @@ mod demo;
 mod hold;
 mod kit;
 mod probe;
+mod segment;
 mod shadow;
 mod warm;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "warm" => warm::run(&args.args),
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
+        "segment" => segment::run(&args.args),
         "shadow" => shadow::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());

@@ -99,7 +99,8 @@ fn process(name: &OsStr) -> Option<u32> {
 /// settled stays, and is said: it is no fault of the trial that comes next.
 fn settle(folder: &Path) {
     let state = folder.join("state");
-    let reverted = match state.join("trail.jsonl").exists() {
+    let trails = ["trail.jsonl", "hugetlb.jsonl", "hugetlb-files.jsonl"];
+    let reverted = match trails.iter().any(|name| state.join(name).exists()) {
         true => revert(&state),
         false => Ok(()),
     };
@@ -110,7 +111,8 @@ fn settle(folder: &Path) {
 }
 
 fn revert(state: &Path) -> anyhow::Result<()> {
-    let args = [OsStr::new("revert"), OsStr::new("--state-dir"), state.as_os_str()];
+    let args = ["revert", "--all", "--state-dir"].map(OsStr::new);
+    let args = args.into_iter().chain([state.as_os_str()]);
     let said = hugewise(args)?.expect(0)?;
     eprintln!("an earlier run was killed; put back: {}", said.out.trim());
     Ok(())

@@ -28,6 +28,16 @@ impl Hold {
         Self::spawn(&init::hugewise(), None, &format!("{kind} {args}"))
     }
 
+    /// Another workload, and another program file and user.
+    pub(crate) fn start_kind_as(
+        program: &Path,
+        uid: Option<u32>,
+        kind: &str,
+        args: &str,
+    ) -> anyhow::Result<Self> {
+        Self::spawn(program, uid, &format!("{kind} {args}"))
+    }
+
     /// Another program file, another user.
     pub(crate) fn start_as(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         Self::spawn(program, uid, &format!("hold {args}"))

@@ -16,6 +16,16 @@ use std::time::{Duration, Instant};
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 pub(crate) const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
 
+/// Folder of the HugeTLB pools.
+pub(crate) const POOLS: &str = "/sys/kernel/mm/hugepages";
+/// Limits of shared memory.
+const LIMITS: [&str; 4] = [
+    "/proc/sys/vm/hugetlb_shm_group",
+    "/proc/sys/vm/nr_overcommit_hugepages",
+    "/proc/sys/kernel/shmmax",
+    "/proc/sys/kernel/shmall",
+];
+
 /// Managers of somebody else are given this time to end.
 const COURTESY: Duration = Duration::from_secs(60);
 
@@ -89,8 +99,9 @@ fn wait_for_strangers() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every setting that a manager might touch, and its neighbours: files below the directory of
-/// transparent huge pages that can be written, and `vm.min_free_kbytes`.
+/// Every setting that a manager or `hugetlb` might touch, and its neighbours: files below the
+/// directory of transparent huge pages that can be written, `vm.min_free_kbytes`, the HugeTLB
+/// pools, and limits of shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings(BTreeMap<PathBuf, String>);
 
@@ -99,6 +110,11 @@ impl Settings {
         let mut all = BTreeMap::new();
         collect(Path::new(THP), &mut all)?;
         all.insert(MIN_FREE.into(), fs::read_to_string(MIN_FREE)?);
+        if Path::new(POOLS).exists() {
+            collect(Path::new(POOLS), &mut all)?;
+        }
+        let limits = LIMITS.iter().filter_map(|file| Some((file, fs::read_to_string(file).ok()?)));
+        all.extend(limits.map(|(file, text)| (PathBuf::from(file), text)));
         Ok(Self(all))
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{Facts, Java, Object, ObjectKind};
 use super::input::{Inputs, PostgresAnswer};
 use super::java;
+use super::plan::Plan;
 use super::product::Product;
 use super::tables;
 use crate::units::Bytes;
@@ -200,6 +201,29 @@ pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
     let objects = facts.objects.iter().filter(|object| selected(inputs, &object.pids));
     objects.filter(|object| !of_java(object)).for_each(|o| running(facts, inputs, o, &mut found));
     found
+}
+
+/// What runs now of a plan. Processes that it was made for (`--pid`) have ended where a program
+/// was started again: then whatever fits is taken for them, as for programs that were described.
+pub(super) fn of_plan(facts: &Facts, plan: &Plan) -> Vec<Demand> {
+    let now = demands(facts, &plan.inputs).all;
+    if plan.inputs.pids.is_empty() || !now.is_empty() {
+        return now;
+    }
+    let planned = plan.demands().cloned();
+    let ended = planned.map(|demand| Demand {
+        origin: Origin::Input,
+        held_pages: 0,
+        pids: Vec::new(),
+        tables_now_bytes: None,
+        ..demand
+    });
+    let mut again: Vec<Demand> = ended.collect();
+    attribute_held(facts, &mut again);
+    for demand in again.iter_mut().filter(|demand| !demand.pids.is_empty()) {
+        demand.name.push_str(", started again");
+    }
+    again
 }
 
 /// Processes of these demands, each once: one may map several.

@@ -8,6 +8,8 @@
 
 use crate::units::Bytes;
 
+/// Name of the part that is the heap.
+pub const HEAP: &str = "heap";
 /// Size of the pages that the formulas are for.
 const PAGE: u64 = 2 << 20;
 /// Default of `-XX:ReservedCodeCacheSize` (OpenJDK 17, with tiered compilation).
@@ -66,7 +68,7 @@ pub fn need(flags: &[String]) -> Need {
         // Code cannot be in a System V segment, which is never executable.
         let code = flags.code.filter(|code| *code >= CODE_CACHE_MIN && !flags.sysv);
         parts.extend(code.map(|code| ("code cache".to_owned(), Bytes(code))));
-        parts.push(("heap".to_owned(), Bytes(heap)));
+        parts.push((HEAP.to_owned(), Bytes(heap)));
         let reserves = reserves(&flags, heap);
         parts.extend(reserves.into_iter().map(|(what, bytes)| (what.to_owned(), Bytes(bytes))));
     }

@@ -66,11 +66,10 @@ impl Verified {
     }
 }
 
-/// Compares a plan with what is now. `now` is a plan made of today's facts with the same inputs:
-/// its demands are those programs that run now.
+/// Compares a plan with what is now.
 #[must_use]
 pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
-    let now = demand::demands(facts, &plan.inputs).all;
+    let now = demand::of_plan(facts, plan);
     let mut checks = Vec::new();
     for pool in plan.pools.iter().filter(|pool| pool.target_pages > 0) {
         let found = facts.pools.iter().find(|found| found.page == pool.page_bytes);

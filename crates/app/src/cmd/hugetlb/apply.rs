@@ -17,9 +17,12 @@ use hugewise_linux::hugetlb::kept::KeptFiles;
 use hugewise_linux::hugetlb::pool::{self, Wanted};
 use hugewise_linux::instance::{InstanceLock, PoolsLockError};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Scope, Trail};
+use hugewise_linux::trail::{Scope, Trail, TrailError};
 use serde::Serialize;
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, stderr, stdout};
+
+/// Said where the system says no.
+const ROOT: &str = "HugeTLB pools are sized by root";
 
 /// What happened to a pool, or to a NUMA node's share.
 #[derive(Debug, Serialize)]
@@ -82,17 +85,21 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8
         let message = "--root reads another tree, and nothing is changed there: add --dry-run";
         return Err(coded(exit::USAGE, message));
     }
+    // What makes no sense is told whoever else is at work.
+    let inputs = input::read(&root, &args.inputs)?;
     let _lock = InstanceLock::take_pools(&root).map_err(|error| {
         let taken = matches!(error, PoolsLockError::Taken);
         coded(if taken { exit::REFUSED } else { exit::ERROR }, error.to_string())
     })?;
-    let inputs = input::read(&root, &args.inputs)?;
     let (facts, plan) = plan::of_machine(&root, &inputs)?;
     let refusals: Vec<String> = plan.refusals().map(hugetlb::plan::warning).collect();
     if !refusals.is_empty() {
         return Err(coded(exit::REFUSED, format!("not applied: {}", refusals.join("; "))));
     }
-    let done = carry_out(&root, args, &facts, plan)?;
+    let done = carry_out(&root, args, &facts, plan).map_err(|error| match is_denied(&error) {
+        true => error.context(ROOT),
+        false => error,
+    })?;
     if global.json {
         print(&format!("{}\n", serde_json::to_string(&done)?))?;
     } else {
@@ -100,6 +107,15 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8
         print(&hugetlb::apply::render(&done, args.persist, paint))?;
     }
     Ok(if done.is_partial() { exit::PARTIAL } else { exit::OK })
+}
+
+fn is_denied(error: &anyhow::Error) -> bool {
+    let denied = |error: &TrailError| match error {
+        TrailError::Store { error, .. }
+        | TrailError::Read { error, .. }
+        | TrailError::Write { error, .. } => error.kind() == ErrorKind::PermissionDenied,
+    };
+    error.downcast_ref().is_some_and(denied)
 }
 
 fn carry_out(
@@ -163,7 +179,7 @@ impl<'a> Effects<'a> {
             return Ok(Self { root, real: None });
         }
         let trail = Trail::open(root.clone(), &args.state_dir, Scope::Hugetlb);
-        let trail = trail.context("HugeTLB pools are sized by root")?;
+        let trail = trail?;
         let files = KeptFiles::open(root.clone(), &args.state_dir)?;
         Ok(Self { root, real: Some((trail, files)) })
     }

@@ -101,7 +101,7 @@ fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
         let message = "-XX:+UseTransparentHugePages takes no HugeTLB pages";
         return Err(usage(format!("--java '{text}': {message}")));
     }
-    if need.parts.iter().all(|(_, bytes)| bytes.0 == 0) || need.parts.is_empty() {
+    if !need.parts.iter().any(|(what, bytes)| what == java::HEAP && bytes.0 > 0) {
         let message = "wanted the heap's largest size, e.g. '-Xmx4g'";
         return Err(usage(format!("--java '{text}': {message}")));
     }

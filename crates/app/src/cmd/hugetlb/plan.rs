@@ -13,6 +13,7 @@ use hugewise_core::hugetlb::recorded;
 use hugewise_core::recording::{Field, Host};
 use hugewise_linux::hugetlb::{Wanted, facts};
 use hugewise_linux::root::Root;
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, stdout};
 
 /// Runs the command.
@@ -20,6 +21,7 @@ pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8>
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
     let facts = if args.files.is_empty() { live(&root, &inputs)? } else { recorded(args)? };
+    check_nodes(&facts, &inputs)?;
     let plan = plan(&facts, &inputs);
     if global.json {
         print(&format!("{}\n", serde_json::to_string(&plan)?))?;
@@ -43,6 +45,20 @@ pub(super) fn live(root: &Root, inputs: &Inputs) -> anyhow::Result<Facts> {
         }
     }
     Ok(facts(root, &Wanted { pids }))
+}
+
+/// A node that is not there would get no pages, and nobody else would get them either.
+fn check_nodes(facts: &Facts, inputs: &Inputs) -> anyhow::Result<()> {
+    let nodes = || facts.pools.iter().flat_map(|pool| &pool.nodes).map(|node| node.node);
+    match inputs.nodes.iter().find(|wanted| !nodes().any(|node| node == **wanted)) {
+        Some(missing) => {
+            let all: BTreeSet<String> = nodes().map(|node| node.to_string()).collect();
+            let all: Vec<String> = all.into_iter().collect();
+            let known = if all.is_empty() { "none is known".into() } else { all.join(", ") };
+            Err(coded(exit::USAGE, format!("--node {missing}: no such NUMA node here ({known})")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
@@ -104,6 +120,7 @@ fn quoted(word: &str) -> String {
 /// Plans for the machine below `root`.
 pub(super) fn of_machine(root: &Root, inputs: &Inputs) -> anyhow::Result<(Facts, Plan)> {
     let facts = live(root, inputs)?;
+    check_nodes(&facts, inputs)?;
     let plan = plan(&facts, inputs);
     Ok((facts, plan))
 }

@@ -78,9 +78,9 @@ pub(in crate::cmd) fn restore(
     if dry_run || !root.is_live() {
         return Ok(Reverted { settings: trail.plan(), files: kept.plan() });
     }
-    let files = if kept.entries().is_empty() { Vec::new() } else { kept.restore() };
-    let settings = if trail.entries().is_empty() { Vec::new() } else { trail.restore() };
-    let done = Reverted { settings, files };
+    // Also where nothing is to be done: an 'apply' that was cut short left empty trails.
+    let files = kept.restore();
+    let done = Reverted { files, settings: trail.restore() };
     if !done.is_partial() {
         saved::remove(state_dir)?;
     }

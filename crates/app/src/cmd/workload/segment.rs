@@ -1,0 +1,109 @@
+//! `hugewise workload segment`: many processes with one System V segment, as a database has them.
+//!
+//! The first process makes the segment and starts the others, which attach it by its number; each
+//! touches every base page of it. Standard input and answers as of `workload hold`.
+
+use super::kit::{MIB, say};
+use crate::exit;
+use anyhow::{Context, bail, ensure};
+use clap::Parser;
+use hugewise_linux::prctl;
+use hugewise_linux::segment::Segment;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+
+/// Arguments of `hugewise workload segment`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Args {
+    /// Size, MiB
+    #[arg(long, default_value_t = 2)]
+    mib: usize,
+    /// Processes that attach it, the first one included
+    #[arg(long, default_value_t = 1)]
+    processes: usize,
+    /// On HugeTLB pages
+    #[arg(long)]
+    huge: bool,
+    /// Attach this segment, instead of making one
+    #[arg(long)]
+    attach: Option<i32>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
+    // First of all: without its parent nobody would end it.
+    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+    let args = Args::try_parse_from(args)?;
+    if let Some(id) = args.attach {
+        let segment = Segment::attach(id).context("cannot attach the segment")?;
+        say(&json!({ "ready": touch(&segment) }))?;
+        // Nothing is ever said: its end is the parent's wish.
+        std::io::stdin().read_to_end(&mut Vec::new())?;
+        return Ok(exit::OK);
+    }
+    ensure!(args.processes > 0 && args.mib > 0, "--processes and --mib are 1 or more");
+    let segment = Segment::create(args.mib * MIB, args.huge).context("cannot make a segment")?;
+    let pages = touch(&segment);
+    let mut others = Vec::new();
+    // Those that were started end with their standard input, also if the next one fails.
+    for _ in 1..args.processes {
+        others.push(Other::start(segment.id())?);
+    }
+    for other in &mut others {
+        other.wait_until_ready()?;
+    }
+    say(&json!({ "ready": pages }))?;
+    obey(&segment, &others)?;
+    for mut other in others {
+        drop(other.process.stdin.take());
+        other.process.wait()?;
+    }
+    Ok(exit::OK)
+}
+
+fn obey(segment: &Segment, others: &[Other]) -> anyhow::Result<()> {
+    for line in std::io::stdin().lines() {
+        match line?.as_str() {
+            "exit" => break,
+            "pids" => {
+                let all = std::iter::once(std::process::id());
+                let all: Vec<u32> = all.chain(others.iter().map(|o| o.process.id())).collect();
+                say(&json!({ "pids": all, "id": segment.id() }))?;
+            }
+            other => bail!("workload segment: unknown request '{}'", other.escape_debug()),
+        }
+    }
+    Ok(())
+}
+
+/// Changes a byte of each base page. Returns how many there are.
+fn touch(segment: &Segment) -> usize {
+    let bytes = segment.bytes().iter().step_by(rustix::param::page_size());
+    bytes.map(|byte| byte.fetch_add(1, Ordering::Relaxed)).count()
+}
+
+/// A process that attached the segment, too.
+struct Other {
+    process: Child,
+}
+
+impl Other {
+    fn start(id: i32) -> anyhow::Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["workload", "segment", "--attach", &id.to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let process = command.spawn().context("cannot start another process")?;
+        Ok(Self { process })
+    }
+
+    fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+        let out = self.process.stdout.take().context("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        ensure!(line.contains("ready"), "another process ended: '{}'", line.trim());
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! `hugewise hugetlb` where it may not, cannot, or gets less than it asked for.
+
+use crate::hold::Hold;
+use crate::hugetlb_kit::{Hugetlb, Pool, changed, configuration, meminfo_kib};
+use crate::init;
+use crate::kit::{Said, Scratch, number, skip, trial};
+use crate::machine::{Settings, Turn};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use std::fs;
+use std::io::{PipeReader, PipeWriter, Write};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A user that nobody else uses, and a group of the same number.
+const USER: u32 = 65_531;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("hugetlb_without_privileges_nothing_is_done", without_privileges_nothing_is_done),
+        trial("hugetlb_a_group_may_use_segments", a_group_may_use_segments),
+        trial("hugetlb_too_much_for_the_machine_is_refused", too_much_is_refused),
+        trial("hugetlb_the_kernel_grants_fewer", the_kernel_grants_fewer),
+        trial("hugetlb_fragmented_memory_is_compacted", fragmented_memory_is_compacted),
+    ]
+}
+
+fn without_privileges_nothing_is_done(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let hugetlb = Hugetlb::new(&scratch, 256)?;
+    let (files, settings) = (configuration()?, Settings::read()?);
+    let program = scratch.program("hugewise")?;
+    fs::create_dir(scratch.join("state"))?;
+    chown(scratch.join("state"), Some(USER), Some(USER))?;
+    let run = |args: &str| -> anyhow::Result<Said> {
+        let mut command = Command::new(&program);
+        command.args(hugetlb.args(args)).uid(USER).gid(USER);
+        Ok(Said::of(&command.output().context("cannot run hugewise")?))
+    };
+    let said = run("apply --sga 64M --leave 64M --persist --user nobody --shm-group 1")?;
+    let said = said.expect(1)?;
+    ensure!(
+        said.err.contains("/sys/kernel/mm/hugepages/hugepages-2048kB")
+            || said.err.contains("hugetlb_shm_group"),
+        "it names the file: {said:?}"
+    );
+    ensure!(said.err.contains("root"), "it says who may: {said:?}");
+    let said = run("apply --sga 64M --leave 64M")?.expect(1)?;
+    let file = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+    ensure!(said.err.contains(file) && said.err.contains("root"), "{said:?}");
+    ensure!(settings.differences().is_empty(), "{:?}", settings.differences());
+    ensure!(changed(&files, &configuration()?).is_empty(), "no file was written");
+    // To look is allowed, and says what could not be seen.
+    let said = run("plan --sga 64M --leave 64M")?.expect(0)?;
+    ensure!(said.out.contains("Not seen:"), "{said:?}");
+    // What an unprivileged user left is not believed.
+    let _ = fs::remove_dir_all(scratch.join("state"));
+    Ok(())
+}
+
+fn a_group_may_use_segments(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let hugetlb = Hugetlb::new(&scratch, 256)?;
+    let program = scratch.program("hugewise")?;
+    let before = Settings::read()?;
+    hugetlb.run("apply --sga 32M --leave 64M --user nobody")?.expect(0)?;
+    let mut command = Command::new(&program);
+    command.args("workload segment --mib 32 --huge".split(' ')).uid(USER).gid(USER);
+    let said = Said::of(&command.stdin(Stdio::null()).output()?).expect(1)?;
+    ensure!(said.err.contains("Operation not permitted"), "no right yet: {said:?}");
+    let args = format!("apply --sga 32M --leave 64M --user nobody --shm-group {USER}");
+    let said = hugetlb.run(&args)?.expect(0)?;
+    ensure!(said.out.contains("vm.hugetlb_shm_group = 65531 (was 0)"), "{said:?}");
+    let args = "--mib 32 --huge";
+    let hold = Hold::start_kind_as(&program, Some(USER), "segment", args)?;
+    ensure!(Pool::now()?.free == 0, "it has all 16 pages: {:?}", Pool::now()?);
+    let told = hugetlb.run("verify")?.expect(0)?;
+    ensure!(told.out.contains("vm.hugetlb_shm_group"), "{told:?}");
+    drop(hold);
+    hugetlb.revert()?;
+    ensure!(before.differences().is_empty(), "{:?}", before.differences());
+    Ok(())
+}
+
+fn too_much_is_refused(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let hugetlb = Hugetlb::new(&scratch, 64)?;
+    let mib = meminfo_kib("MemTotal")? >> 10;
+    let more = format!("--sga {}M", mib + 1024);
+    let said = hugetlb.run(&format!("plan {more}"))?.expect(3)?;
+    ensure!(said.out.contains("REFUSED: the pools would be larger"), "{said:?}");
+    let said = hugetlb.run(&format!("apply {more}"))?.expect(6)?;
+    ensure!(said.err.contains("larger than the memory"), "{said:?}");
+    let little = format!("apply --sga 64M --leave {}M", mib - 1);
+    let said = hugetlb.run(&little)?.expect(6)?;
+    ensure!(said.err.contains("must remain"), "{said:?}");
+    ensure!(Pool::now()?.total == 0, "nothing was done: {:?}", Pool::now()?);
+    let nothing = hugetlb.run("revert")?.expect(0)?;
+    ensure!(nothing.out.contains("Nothing to put back"), "{nothing:?}");
+    Ok(())
+}
+
+/// Fewer pages than planned were granted, and `hugewise` says so.
+fn is_partial(hugetlb: &Hugetlb<'_>, args: &str) -> anyhow::Result<(u64, u64)> {
+    let done = hugetlb.run(&format!("apply --json {args}"))?.expect(5)?.json()?;
+    let granted = number(&done, "/pools/0/granted_pages")?;
+    let wanted = number(&done, "/pools/0/wanted_pages")?;
+    let compactions = number(&done, "/pools/0/compactions")?;
+    ensure!(granted < wanted && granted == Pool::now()?.total, "{done}");
+    println!("{granted} of {wanted} pages granted, {compactions} compactions");
+    let said = hugetlb.run("verify")?.expect(3)?;
+    ensure!(said.out.contains(&format!("{} short", wanted - granted)), "{said:?}");
+    Ok((granted, compactions))
+}
+
+fn the_kernel_grants_fewer(_: &Turn) -> anyhow::Result<()> {
+    if !init::is_guest() {
+        return Err(skip("takes all memory: only in a virtual machine"));
+    }
+    let scratch = Scratch::new()?;
+    let hugetlb = Hugetlb::new(&scratch, 256)?;
+    // What the kernel and this file system hold can never be had.
+    let mib = (meminfo_kib("MemTotal")? >> 10) - 4;
+    let (granted, compactions) = is_partial(&hugetlb, &format!("--sga {mib}M --leave 0"))?;
+    ensure!(granted > 64 && compactions > 0, "{granted} pages, {compactions} compactions");
+    let said = hugetlb.run(&format!("apply --sga {mib}M --leave 0"))?.expect(5)?;
+    let says = ["PARTIAL", "no more contiguous memory", "compacted", "--persist and reboot"];
+    ensure!(says.iter().all(|text| said.out.contains(text)), "{said:?}");
+    hugetlb.revert()
+}
+
+/// Memory that the kernel can neither move nor give back, with a hole beside each page.
+struct Fragments(Vec<(PipeReader, PipeWriter)>);
+
+impl Fragments {
+    /// Leaves `mib` of memory untouched.
+    fn but(mib: u64) -> anyhow::Result<Self> {
+        // Descriptors: two for each MiB.
+        let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        limit.current = limit.maximum;
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
+        let (mut kept, mut holes) = (Vec::new(), Vec::new());
+        while meminfo_kib("MemAvailable")? >> 10 > mib {
+            let (mut one, mut two) = (large_pipe()?, large_pipe()?);
+            for _ in 0..256 {
+                one.1.write_all(&[1; 4096])?;
+                two.1.write_all(&[2; 4096])?;
+            }
+            kept.push(one);
+            holes.push(two);
+        }
+        drop(holes);
+        Ok(Self(kept))
+    }
+}
+
+/// Of 1 MiB.
+fn large_pipe() -> anyhow::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = std::io::pipe()?;
+    rustix::pipe::fcntl_setpipe_size(&writer, 1 << 20).context("a pipe of 1 MiB")?;
+    Ok((reader, writer))
+}
+
+fn fragmented_memory_is_compacted(_: &Turn) -> anyhow::Result<()> {
+    if !init::is_guest() {
+        return Err(skip("fills the memory: only in a virtual machine"));
+    }
+    let scratch = Scratch::new()?;
+    let hugetlb = Hugetlb::new(&scratch, 300)?;
+    let fragments = Fragments::but(80)?;
+    let free = meminfo_kib("MemFree")? >> 10;
+    println!("{free} MiB are free, beside {} MiB of pages that cannot move", fragments.0.len());
+    ensure!(free > 160, "there must be holes: {free} MiB free");
+    let (granted, compactions) = is_partial(&hugetlb, "--sga 160M --leave 0")?;
+    ensure!(compactions > 0 && granted < 80, "{granted} pages, {compactions} compactions");
+    drop(fragments);
+    // With whole blocks again the rest comes.
+    let said = hugetlb.run("apply --sga 160M --leave 0")?.expect(0)?;
+    ensure!(Pool::now()?.total == 80 && said.out.contains("-> 80 pages"), "{said:?}");
+    ensure!(Path::new("/proc/sys/vm/compact_memory").exists(), "it can be compacted");
+    hugetlb.revert()
+}
