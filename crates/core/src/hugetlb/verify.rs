@@ -8,6 +8,7 @@ use super::files::WantedFile;
 use super::input::Inputs;
 use super::plan::{Plan, PoolPlan};
 use super::product::Product;
+use crate::parse::size::Size;
 use crate::units::Bytes;
 
 /// What the files of a plan hold now: path and text; `None`: not there.
@@ -90,7 +91,7 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
 }
 
 fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
-    let size = pool.page_bytes;
+    let size = Size(pool.page_bytes.0);
     let Some(found) = found else {
         checks.push(Check {
             what: format!("pool of {size} pages"),
@@ -175,23 +176,24 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
             short => format!("{short} short for what is to start. {}", follows.join("; ")),
         },
     });
-    checks.push(Check {
-        what: "  held ((total - free) + reserved)".into(),
+    checks.push(held(planned, found, now));
+}
+
+/// What the planned programs hold of what is held by anybody.
+fn held(planned: u64, found: &Pool, now: &[&Demand]) -> Check {
+    let own = demand::sum(now.iter().map(|demand| demand.held_pages));
+    let all = own >= planned;
+    Check {
+        what: "  held of (total - free) + reserved".into(),
         expected: planned.to_string(),
-        actual: format!(
-            "{} (({} - {}) + {})",
-            found.held(),
-            found.total,
-            found.free,
-            found.reserved.unwrap_or(0)
-        ),
-        ok: if found.held() >= planned { Some(true) } else { None },
-        advice: if found.held() >= planned {
+        actual: format!("{own} of {}", found.held()),
+        ok: all.then_some(true),
+        advice: if all {
             String::new()
         } else {
             "not everything that is planned for runs on it (yet)".into()
         },
-    });
+    }
 }
 
 /// Programs of known products that still sit on base pages, where the plan was described and not
