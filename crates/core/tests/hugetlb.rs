@@ -1,5 +1,7 @@
 //! HugeTLB plans over made machines: sums, choices, warnings, files, verification.
 
+#![forbid(unsafe_code)]
+
 #[path = "hugetlb/checks.rs"]
 mod checks;
 #[path = "hugetlb/machine.rs"]

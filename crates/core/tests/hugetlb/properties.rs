@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn any_java_flags_are_understood_or_passed_over(flags in prop::collection::vec(".{0,40}", 0..6)) {
+    fn any_java_flags_are_taken_or_passed_over(flags in prop::collection::vec(".{0,40}", 0..6)) {
         let _ = java::need(&flags);
     }
 
