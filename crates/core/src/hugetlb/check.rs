@@ -6,6 +6,7 @@ use super::input::Inputs;
 use super::plan::{Plan, PoolPlan};
 use super::product::Product;
 use super::warning::{Warning, WarningKind as W};
+use crate::parse::size::Size;
 use crate::units::Bytes;
 
 /// One GiB: pages of this size and above need memory that is contiguous beyond what the kernel's
@@ -54,7 +55,7 @@ fn memory(plan: &Plan, all: &mut Found) {
 }
 
 fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
-    let size = pool.page_bytes;
+    let size = Size(pool.page_bytes.0);
     let Some(now) = &pool.now else {
         if pool.needed_pages > 0 && !facts.pools.is_empty() {
             all.add(W::NoPoolOfThisSize, format!("{size}"));
@@ -78,7 +79,7 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
     }
     pool_numbers(now, all);
     nodes(pool, now, all);
-    if size >= GIANT && pool.target_pages > now.total {
+    if pool.page_bytes >= GIANT && pool.target_pages > now.total {
         let text = format!("{} more pages of {size}", pool.target_pages - now.total);
         all.add(W::KernelCommandLine, text);
     }
@@ -87,7 +88,7 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
 fn pool_numbers(now: &Pool, all: &mut Found) {
     if let Some(reserved) = now.reserved.filter(|reserved| *reserved > 0) {
         let (free, left) = (now.free, now.available());
-        let text = format!("{free} free - {reserved} reserved = {left} of {}", now.page);
+        let text = format!("{free} free - {reserved} reserved = {left} of {}", Size(now.page.0));
         all.add(W::PromisedPages, text);
     }
     if let Some(surplus) = now.surplus.filter(|surplus| *surplus > 0) {
@@ -128,12 +129,14 @@ fn rights(facts: &Facts, inputs: &Inputs, plan: &Plan, all: &mut Found) {
             all.add(W::MemlockTooLow, format!("{} of {user}: {now}, wanted {limit}", process.name));
         }
     }
-    let described = inputs.user.is_some() && inputs.shm_group.is_none();
-    if described && users.is_empty() && facts.limits.shm_group == Some(0) {
-        let user = inputs.user.as_deref().unwrap_or_default();
-        if user != "root" {
-            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is 0"));
-        }
+    // Whether somebody who runs nothing yet is a member of a group is not known.
+    let nobody = group.is_none_or(|group| group == 0);
+    if let Some(user) = inputs.user.as_deref().filter(|user| *user != "root")
+        && nobody
+        && users.is_empty()
+    {
+        let group = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
+        all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group}"));
     }
     if memlock.units.is_empty() && !memlock.users.is_empty() {
         all.add(W::ServiceLimit, memlock.users.join(", "));

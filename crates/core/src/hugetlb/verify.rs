@@ -8,6 +8,7 @@ use super::files::WantedFile;
 use super::input::Inputs;
 use super::plan::{Plan, PoolPlan};
 use super::product::Product;
+use crate::parse::size::Size;
 use crate::units::Bytes;
 
 /// What the files of a plan hold now: path and text; `None`: not there.
@@ -79,7 +80,10 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
             now.iter().filter(|demand| demand.page_bytes == pool.page_bytes).collect();
         of_programs(pool, found, &own, &mut checks);
     }
-    of_small(plan, facts, &mut checks);
+    // Where all that was planned for is on its pages, others of the same kind are no concern.
+    if now.iter().any(|demand| demand.held_pages < demand.pages) {
+        of_small(plan, facts, &mut checks);
+    }
     of_settings(plan, facts, &mut checks);
     checks.extend(files.iter().map(of_file));
     Verified {
@@ -90,7 +94,7 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
 }
 
 fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
-    let size = pool.page_bytes;
+    let size = Size(pool.page_bytes.0);
     let Some(found) = found else {
         checks.push(Check {
             what: format!("pool of {size} pages"),
@@ -207,9 +211,9 @@ fn of_small(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
         Check {
             what: demand.name.clone(),
             expected: "huge pages".into(),
-            actual: format!("{} on base pages", demand.bytes()),
+            actual: format!("base pages: {}", demand.bytes()),
             ok: Some(false),
-            advice: format!("its own switch: {switch}; then restart it"),
+            advice: format!("it is on base pages: restart it with {switch}"),
         }
     }));
 }

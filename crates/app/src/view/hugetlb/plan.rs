@@ -14,11 +14,23 @@ use std::fmt::Write;
 
 /// Width of the column of terms.
 const TERM: usize = 44;
+/// Page tables are explained from this share of the memory on, in percent: below it nothing
+/// suffers from them.
+const TABLES_PERCENT: f64 = 1.0;
 /// Left-out memory is listed up to so many rows; the rest is counted.
 const LEFT_OUT_MAX: usize = 8;
 
-/// The whole plan; `again`: the options, for the command that applies it.
-pub(crate) fn render(facts: &Facts, plan: &Plan, again: Option<&str>, paint: Paint) -> String {
+/// The command that applies the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Again<'a> {
+    /// The options again.
+    pub(crate) options: &'a str,
+    /// Whether the plan is for another machine than this one.
+    pub(crate) elsewhere: bool,
+}
+
+/// The whole plan.
+pub(crate) fn render(facts: &Facts, plan: &Plan, again: Again<'_>, paint: Paint) -> String {
     let mut out = String::new();
     let memory = plan.memory.total_bytes.map_or_else(String::new, |b| format!(", {b} of memory"));
     let title = format!("HugeTLB plan for {}{memory}", printable(&plan.source));
@@ -36,9 +48,7 @@ pub(crate) fn render(facts: &Facts, plan: &Plan, again: Option<&str>, paint: Pai
         let text = format!("{}: {}", printable(&missing.what), printable(&missing.why));
         out.push_str(&paint.dim(&wrap("Not seen: ", &text)));
     }
-    if let Some(options) = again {
-        push_next(&mut out, plan, options, paint);
-    }
+    push_next(&mut out, plan, again, paint);
     trimmed(&out)
 }
 
@@ -83,15 +93,15 @@ fn push_pool(out: &mut String, pool: &PoolPlan, paint: Paint) {
 }
 
 fn numbers(pool: &Pool) -> String {
-    let reserved = |n: Option<u64>| n.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     let (total, free) = (pool.total, pool.free);
+    let (Some(reserved), Some(surplus)) = (pool.reserved, pool.surplus) else {
+        return format!("{total} pages: {free} free; how many are reserved is not known");
+    };
     let overcommit = pool.overcommit.filter(|pages| *pages > 0);
     let overcommit = overcommit.map_or_else(String::new, |n| format!(", overcommit {n}"));
     format!(
-        "{total} pages: {free} free, {} reserved, {} surplus{overcommit}; available: free - \
-         reserved = {}",
-        reserved(pool.reserved),
-        reserved(pool.surplus),
+        "{total} pages: {free} free, {reserved} reserved, {surplus} surplus{overcommit}; \
+         available: free - reserved = {}",
         pool.available()
     )
 }
@@ -105,26 +115,29 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
         }
         _ => {}
     }
-    let rows: Vec<(String, Bytes, u64)> = match demand.parts.as_slice() {
-        [part] => vec![(name, part.bytes, part.pages)],
+    // Parts stand below their program, indented.
+    let (indent, rows): (usize, Vec<(String, Bytes, u64)>) = match demand.parts.as_slice() {
+        [part] => (2, vec![(name, part.bytes, part.pages)]),
         parts => {
             out.push_str(&wrap("  ", &name));
-            parts.iter().map(|p| (format!("  {}", p.what), p.bytes, p.pages)).collect()
+            (4, parts.iter().map(|p| (p.what.clone(), p.bytes, p.pages)).collect())
         }
     };
+    let margin = " ".repeat(indent);
     for (name, bytes, pages) in rows {
         // Rounding up happens here, and shows.
         let exact = bytes.0 % demand.page_bytes.0.max(1) == 0;
         let about = if exact { "" } else { ", up" };
         let sum = format!("{} / {size}{about}", short(bytes));
         let wide = sum.chars().count();
-        let term = (TERM + 20_usize).saturating_sub(wide);
+        let term = (TERM + 22_usize).saturating_sub(wide + indent);
         let lines = wrapped(&name, term);
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(l, f)| (l.as_str(), f));
         first.iter().for_each(|line| {
-            let _ = writeln!(out, "  {line}");
+            let _ = writeln!(out, "{margin}{line}");
         });
-        let _ = writeln!(out, "  {} {sum} {}", left(last, term), right(&pages.to_string(), 10));
+        let pages = right(&pages.to_string(), 10);
+        let _ = writeln!(out, "{margin}{} {sum} {pages}", left(last, term));
     }
     if demand.held_pages > 0 && demand.held_pages < demand.pages {
         let _ = writeln!(out, "    holds {} of them now", demand.held_pages);
@@ -188,7 +201,8 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "{name} of {bytes}, attached {attached} times, explains {all} if each touches all"
         ));
     }
-    if let Some((sharers, huge)) = tables.sharers.zip(tables.sharers_huge_bytes) {
+    let sharers = tables.sharers.zip(tables.sharers_huge_bytes);
+    if let Some((sharers, huge)) = sharers.filter(|_| are_many(tables)) {
         say(format!(
             "as much as {sharers:.0} processes have for the planned memory if each touches all of \
              it in 4 KiB pages; on huge pages they would have {huge}"
@@ -204,9 +218,14 @@ fn push_tables(out: &mut String, plan: &Plan) {
     }
 }
 
-/// A tenth of what there is.
+fn are_many(tables: &TablesPlan) -> bool {
+    tables.machine_percent.is_none_or(|percent| percent >= TABLES_PERCENT)
+}
+
+/// A tenth of what there is, where that is much.
 fn is_worth_telling(tables: &TablesPlan, segment: &Segment) -> bool {
-    tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
+    are_many(tables)
+        && tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
 }
 
 fn push_memory(out: &mut String, plan: &Plan) {
@@ -264,13 +283,14 @@ pub(crate) fn warning(warning: &Warning) -> String {
     format!("{means}: {}", printable(&warning.about))
 }
 
-fn push_next(out: &mut String, plan: &Plan, options: &str, paint: Paint) {
+fn push_next(out: &mut String, plan: &Plan, again: Again<'_>, paint: Paint) {
     let grows = plan.pools.iter().any(|pool| pool.target_pages != pool.own_pages());
     if plan.refusals().next().is_some() || (!grows && plan.settings.is_empty()) {
         return;
     }
-    let _ = writeln!(out, "\n{}", paint.bold("Next"));
-    let _ = writeln!(out, "  hugewise hugetlb apply{options} --dry-run");
+    let title = if again.elsewhere { "Next, on that machine" } else { "Next" };
+    let _ = writeln!(out, "\n{}", paint.bold(title));
+    let _ = writeln!(out, "  hugewise hugetlb apply{} --dry-run", again.options);
     let switches: Vec<String> = plan
         .demands()
         .filter(|demand| demand.origin != Origin::Huge)

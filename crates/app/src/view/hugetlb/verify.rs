@@ -2,19 +2,18 @@
 
 use crate::view::paint::Paint;
 use crate::view::text::{left, printable, right, trimmed, wrap};
-use hugewise_core::hugetlb::plan::Plan;
 use hugewise_core::hugetlb::verify::{Check, Verified};
 use std::fmt::Write;
 
 /// A row a check, its advice below it, and page tables then and now.
-pub(crate) fn render(plan: &Plan, verified: &Verified, paint: Paint) -> String {
+pub(crate) fn render(verified: &Verified, paint: Paint) -> String {
     let mut out = String::new();
     let head = format!("{} {} {}  ok", left("", 38), right("expected", 12), right("actual", 22));
     let _ = writeln!(out, "{}", paint.bold(&head));
     for check in &verified.checks {
         push(&mut out, check, paint);
     }
-    push_tables(&mut out, plan, verified);
+    push_tables(&mut out, verified);
     let verdict = match verified.ok() {
         Some(true) => paint.good("As planned."),
         Some(false) => paint.bad("NOT as planned."),
@@ -43,7 +42,7 @@ fn push(out: &mut String, check: &Check, paint: Paint) {
     }
 }
 
-fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
+fn push_tables(out: &mut String, verified: &Verified) {
     if let Some(change) = &verified.tables {
         let _ = writeln!(out);
         let (before, now) = (change.before_bytes, change.now_bytes);
@@ -63,5 +62,4 @@ fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
         let text = format!("{then} on the whole machine when planned, {now} now");
         out.push_str(&wrap("page tables  ", &text));
     }
-    let _ = plan;
 }
