@@ -88,7 +88,8 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
 fn pool_numbers(now: &Pool, all: &mut Found) {
     if let Some(reserved) = now.reserved.filter(|reserved| *reserved > 0) {
         let (free, left) = (now.free, now.available());
-        let text = format!("{free} free - {reserved} reserved = {left} of {}", Size(now.page.0));
+        let text =
+            format!("{free} free - {reserved} reserved = {left} pages of {}", Size(now.page.0));
         all.add(W::PromisedPages, text);
     }
     if let Some(surplus) = now.surplus.filter(|surplus| *surplus > 0) {

@@ -80,10 +80,7 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
             now.iter().filter(|demand| demand.page_bytes == pool.page_bytes).collect();
         of_programs(pool, found, &own, &mut checks);
     }
-    // Where all that was planned for is on its pages, others of the same kind are no concern.
-    if now.iter().any(|demand| demand.held_pages < demand.pages) {
-        of_small(plan, facts, &mut checks);
-    }
+    of_small(plan, facts, &mut checks);
     of_settings(plan, facts, &mut checks);
     checks.extend(files.iter().map(of_file));
     Verified {
@@ -201,7 +198,10 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
 /// Programs of known products that still sit on base pages, where the plan was described and not
 /// found: the reader wants to know that a restart was without the switch.
 fn of_small(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
-    if !plan.inputs.describe_programs() {
+    // Where all that was planned for is on its pages, others of the same kind are no concern.
+    let planned = demand::demands(facts, &plan.inputs).all;
+    let is_met = planned.iter().all(|demand| demand.held_pages >= demand.pages);
+    if is_met || !plan.inputs.describe_programs() {
         return;
     }
     let running = demand::demands(facts, &Inputs::default()).all;

@@ -26,8 +26,7 @@ pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8>
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
         let options = command_line(&args.inputs);
-        let again = hugetlb::plan::Again { options: &options, elsewhere: !args.files.is_empty() };
-        print(&hugetlb::plan::render(&facts, &plan, again, paint))?;
+        print(&hugetlb::plan::render(&facts, &plan, Some(&options), paint))?;
     }
     Ok(if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK })
 }

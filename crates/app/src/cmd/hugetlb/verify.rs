@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<u
         print(&format!("{json}\n"))?;
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
-        print(&hugetlb::verify::render(&verified, paint))?;
+        print(&hugetlb::verify::render(&plan, &verified, paint))?;
     }
     Ok(match verified.ok() {
         Some(true) => exit::OK,

@@ -4,7 +4,7 @@ use super::page;
 use crate::view::paint::Paint;
 use crate::view::text::{fit, left, printable, right, trimmed, wrap};
 use hugewise_core::hugetlb::demand::{Demand, Origin};
-use hugewise_core::hugetlb::facts::{Facts, Pool};
+use hugewise_core::hugetlb::facts::{Facts, Mount, Pool};
 use hugewise_core::hugetlb::plan::{Plan, PoolPlan, TablesPlan};
 use hugewise_core::hugetlb::tables::Segment;
 use hugewise_core::hugetlb::warning::Warning;
@@ -14,23 +14,11 @@ use std::fmt::Write;
 
 /// Width of the column of terms.
 const TERM: usize = 44;
-/// Page tables are explained from this share of the memory on, in percent: below it nothing
-/// suffers from them.
-const TABLES_PERCENT: f64 = 1.0;
 /// Left-out memory is listed up to so many rows; the rest is counted.
 const LEFT_OUT_MAX: usize = 8;
 
-/// The command that applies the plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Again<'a> {
-    /// The options again.
-    pub(crate) options: &'a str,
-    /// Whether the plan is for another machine than this one.
-    pub(crate) elsewhere: bool,
-}
-
-/// The whole plan.
-pub(crate) fn render(facts: &Facts, plan: &Plan, again: Again<'_>, paint: Paint) -> String {
+/// The whole plan; `again`: the options, for the command that applies it.
+pub(crate) fn render(facts: &Facts, plan: &Plan, again: Option<&str>, paint: Paint) -> String {
     let mut out = String::new();
     let memory = plan.memory.total_bytes.map_or_else(String::new, |b| format!(", {b} of memory"));
     let title = format!("HugeTLB plan for {}{memory}", printable(&plan.source));
@@ -38,6 +26,7 @@ pub(crate) fn render(facts: &Facts, plan: &Plan, again: Again<'_>, paint: Paint)
     for pool in plan.pools.iter().filter(|pool| is_shown(pool)) {
         push_pool(&mut out, pool, paint);
     }
+    push_mounts(&mut out, facts, plan);
     push_memlock(&mut out, plan);
     push_settings(&mut out, plan);
     push_tables(&mut out, plan);
@@ -48,7 +37,9 @@ pub(crate) fn render(facts: &Facts, plan: &Plan, again: Again<'_>, paint: Paint)
         let text = format!("{}: {}", printable(&missing.what), printable(&missing.why));
         out.push_str(&paint.dim(&wrap("Not seen: ", &text)));
     }
-    push_next(&mut out, plan, again, paint);
+    if let Some(options) = again {
+        push_next(&mut out, plan, options, paint);
+    }
     trimmed(&out)
 }
 
@@ -115,29 +106,29 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
         }
         _ => {}
     }
-    // Parts stand below their program, indented.
-    let (indent, rows): (usize, Vec<(String, Bytes, u64)>) = match demand.parts.as_slice() {
-        [part] => (2, vec![(name, part.bytes, part.pages)]),
+    let mut indent = "  ";
+    let rows: Vec<(String, Bytes, u64)> = match demand.parts.as_slice() {
+        [part] => vec![(name, part.bytes, part.pages)],
         parts => {
             out.push_str(&wrap("  ", &name));
-            (4, parts.iter().map(|p| (p.what.clone(), p.bytes, p.pages)).collect())
+            indent = "    ";
+            parts.iter().map(|part| (part.what.clone(), part.bytes, part.pages)).collect()
         }
     };
-    let margin = " ".repeat(indent);
     for (name, bytes, pages) in rows {
         // Rounding up happens here, and shows.
         let exact = bytes.0 % demand.page_bytes.0.max(1) == 0;
         let about = if exact { "" } else { ", up" };
         let sum = format!("{} / {size}{about}", short(bytes));
         let wide = sum.chars().count();
-        let term = (TERM + 22_usize).saturating_sub(wide + indent);
+        let term = (TERM + 22_usize).saturating_sub(wide + indent.len());
         let lines = wrapped(&name, term);
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(l, f)| (l.as_str(), f));
         first.iter().for_each(|line| {
-            let _ = writeln!(out, "{margin}{line}");
+            let _ = writeln!(out, "{indent}{line}");
         });
-        let pages = right(&pages.to_string(), 10);
-        let _ = writeln!(out, "{margin}{} {sum} {pages}", left(last, term));
+        let _ =
+            writeln!(out, "{indent}{} {sum} {}", left(last, term), right(&pages.to_string(), 10));
     }
     if demand.held_pages > 0 && demand.held_pages < demand.pages {
         let _ = writeln!(out, "    holds {} of them now", demand.held_pages);
@@ -152,6 +143,21 @@ fn short(bytes: Bytes) -> String {
 
 fn wrapped(name: &str, wide: usize) -> Vec<String> {
     crate::view::text::wrap_at("", name, wide).lines().map(str::to_owned).collect()
+}
+
+/// Where programs find pages as files (QEMU, DPDK): only those of page sizes that have a pool.
+fn push_mounts(out: &mut String, facts: &Facts, plan: &Plan) {
+    let has_pool = |size: Bytes| {
+        plan.pools.iter().any(|pool| pool.page_bytes == size && pool.target_pages > 0)
+    };
+    let of_pool = |mount: &&Mount| mount.page.is_some_and(has_pool);
+    for mount in facts.mounts.iter().filter(of_pool) {
+        let size = mount.page.map_or_else(String::new, page);
+        let limit =
+            mount.limit.map_or_else(|| "no limit".into(), |bytes| format!("{bytes} at most"));
+        let text = format!("{} ({size} pages, {limit})", printable(&mount.path));
+        out.push_str(&wrap("hugetlbfs    ", &text));
+    }
 }
 
 fn push_memlock(out: &mut String, plan: &Plan) {
@@ -201,8 +207,8 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "{name} of {bytes}, attached {attached} times, explains {all} if each touches all"
         ));
     }
-    let sharers = tables.sharers.zip(tables.sharers_huge_bytes);
-    if let Some((sharers, huge)) = sharers.filter(|_| are_many(tables)) {
+    let sharers = tables.sharers.filter(|_| matter(tables));
+    if let Some((sharers, huge)) = sharers.zip(tables.sharers_huge_bytes) {
         say(format!(
             "as much as {sharers:.0} processes have for the planned memory if each touches all of \
              it in 4 KiB pages; on huge pages they would have {huge}"
@@ -213,18 +219,19 @@ fn push_tables(out: &mut String, plan: &Plan) {
             "of the planned memory alone, if each process touches all of it: {small} on 4 KiB \
              pages, {huge} on huge ones"
         ));
-    } else if tables.sharers.is_none() && plan.demands().any(|d| d.origin == Origin::Input) {
+    } else if sharers.is_none() && plan.demands().any(|d| d.origin == Origin::Input) {
         say("--processes N says what N processes cost".into());
     }
 }
 
-fn are_many(tables: &TablesPlan) -> bool {
-    tables.machine_percent.is_none_or(|percent| percent >= TABLES_PERCENT)
+/// Where page tables take a hundredth of the memory, whose they are matters.
+fn matter(tables: &TablesPlan) -> bool {
+    tables.machine_percent.is_some_and(|percent| percent >= 1.0)
 }
 
-/// A tenth of what there is, where that is much.
+/// A tenth of what there is.
 fn is_worth_telling(tables: &TablesPlan, segment: &Segment) -> bool {
-    are_many(tables)
+    matter(tables)
         && tables.machine_bytes.is_some_and(|machine| segment.tables().0 >= machine.0 / 10)
 }
 
@@ -283,14 +290,15 @@ pub(crate) fn warning(warning: &Warning) -> String {
     format!("{means}: {}", printable(&warning.about))
 }
 
-fn push_next(out: &mut String, plan: &Plan, again: Again<'_>, paint: Paint) {
+fn push_next(out: &mut String, plan: &Plan, options: &str, paint: Paint) {
     let grows = plan.pools.iter().any(|pool| pool.target_pages != pool.own_pages());
     if plan.refusals().next().is_some() || (!grows && plan.settings.is_empty()) {
         return;
     }
-    let title = if again.elsewhere { "Next, on that machine" } else { "Next" };
+    let here = plan.source == "this machine";
+    let title = if here { "Next" } else { "Next, on that machine" };
     let _ = writeln!(out, "\n{}", paint.bold(title));
-    let _ = writeln!(out, "  hugewise hugetlb apply{} --dry-run", again.options);
+    let _ = writeln!(out, "  hugewise hugetlb apply{options} --dry-run");
     let switches: Vec<String> = plan
         .demands()
         .filter(|demand| demand.origin != Origin::Huge)

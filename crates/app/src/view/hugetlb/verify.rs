@@ -2,18 +2,25 @@
 
 use crate::view::paint::Paint;
 use crate::view::text::{left, printable, right, trimmed, wrap};
+use hugewise_core::hugetlb::plan::Plan;
 use hugewise_core::hugetlb::verify::{Check, Verified};
 use std::fmt::Write;
 
+/// Width of the column of names.
+const NAME: usize = 34;
+/// Width of the column of what is: with the sum that it comes from.
+const ACTUAL: usize = 26;
+
 /// A row a check, its advice below it, and page tables then and now.
-pub(crate) fn render(verified: &Verified, paint: Paint) -> String {
+pub(crate) fn render(plan: &Plan, verified: &Verified, paint: Paint) -> String {
     let mut out = String::new();
-    let head = format!("{} {} {}  ok", left("", 38), right("expected", 12), right("actual", 22));
+    let head =
+        format!("{} {} {}  ok", left("", NAME), right("expected", 12), right("actual", ACTUAL));
     let _ = writeln!(out, "{}", paint.bold(&head));
     for check in &verified.checks {
         push(&mut out, check, paint);
     }
-    push_tables(&mut out, verified);
+    push_tables(&mut out, plan, verified);
     let verdict = match verified.ok() {
         Some(true) => paint.good("As planned."),
         Some(false) => paint.bad("NOT as planned."),
@@ -30,19 +37,19 @@ fn push(out: &mut String, check: &Check, paint: Paint) {
         None => paint.warn("?"),
     };
     let name = printable(&check.what);
-    let (expected, actual) = (right(&check.expected, 12), right(&check.actual, 22));
+    let (expected, actual) = (right(&check.expected, 12), right(&check.actual, ACTUAL));
     // A long name has a line of its own: cut, it could not be told from its neighbour.
-    if name.chars().count() > 38 {
-        let _ = writeln!(out, "{name}\n{} {expected} {actual}  {ok}", left("", 38));
+    if name.chars().count() > NAME {
+        let _ = writeln!(out, "{name}\n{} {expected} {actual}  {ok}", left("", NAME));
     } else {
-        let _ = writeln!(out, "{} {expected} {actual}  {ok}", left(&name, 38));
+        let _ = writeln!(out, "{} {expected} {actual}  {ok}", left(&name, NAME));
     }
     if !check.advice.is_empty() {
         out.push_str(&wrap("    ", &check.advice));
     }
 }
 
-fn push_tables(out: &mut String, verified: &Verified) {
+fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
     if let Some(change) = &verified.tables {
         let _ = writeln!(out);
         let (before, now) = (change.before_bytes, change.now_bytes);
@@ -62,4 +69,5 @@ fn push_tables(out: &mut String, verified: &Verified) {
         let text = format!("{then} on the whole machine when planned, {now} now");
         out.push_str(&wrap("page tables  ", &text));
     }
+    let _ = plan;
 }
