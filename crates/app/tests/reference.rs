@@ -106,7 +106,8 @@ fn hugetlb() {
         let _ = writeln!(page, "| `{key}` | {means} | {remedy} | {apply} |");
     }
     page.push_str(
-        "\n## Why memory is not planned for\n\n| key | meaning | what you can do |\n|---|---|---|\n",
+        "\n## Why memory is not planned for\n\n| key | meaning | what you can do |\n\
+         |---|---|---|\n",
     );
     for reason in LeftOutReason::ALL {
         let (key, (means, remedy)) = (reason.key(), reason.text());
