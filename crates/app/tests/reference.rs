@@ -4,12 +4,14 @@
 
 #![forbid(unsafe_code)]
 
+use hugewise_core::hugetlb::demand::LeftOutReason;
+use hugewise_core::hugetlb::warning::WarningKind;
 use hugewise_core::reason::SkipReason;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 18] = [
     "doctor",
     "try",
     "status",
@@ -20,6 +22,10 @@ const COMMANDS: [&str; 14] = [
     "revert",
     "replay",
     "diagnose",
+    "hugetlb plan",
+    "hugetlb apply",
+    "hugetlb verify",
+    "hugetlb revert",
     "rules",
     "capture",
     "config show",
@@ -85,6 +91,29 @@ fn reasons() {
         let _ = writeln!(page, "| `{reason}` | {means} | {remedy} |");
     }
     check("reasons.md", &page);
+}
+
+#[test]
+fn hugetlb() {
+    let mut page = String::from(
+        "# Warnings and reasons of `hugewise hugetlb`\n\nMade from the program; do not edit. How \
+         to use the command: [how-to](../how-to/hugetlb.md).\n\n## Warnings of a plan\n\n| key | \
+         meaning | what you can do | `apply` |\n|---|---|---|---|\n",
+    );
+    for kind in WarningKind::ALL {
+        let (key, (means, remedy)) = (kind.key(), kind.text());
+        let apply = if kind.refuses() { "refuses" } else { "goes on" };
+        let _ = writeln!(page, "| `{key}` | {means} | {remedy} | {apply} |");
+    }
+    page.push_str(
+        "\n## Why memory is not planned for\n\n| key | meaning | what you can do |\n\
+         |---|---|---|\n",
+    );
+    for reason in LeftOutReason::ALL {
+        let (key, (means, remedy)) = (reason.key(), reason.text());
+        let _ = writeln!(page, "| `{key}` | {means} | {remedy} |");
+    }
+    check("hugetlb.md", &page);
 }
 
 #[test]

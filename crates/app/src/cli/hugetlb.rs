@@ -22,7 +22,8 @@ pub(crate) struct HugetlbInputs {
     /// A shared memory segment that a database will make, e.g. 10G (repeat for several)
     #[arg(long, value_name = "SIZE")]
     pub(crate) sga: Vec<String>,
-    /// A Java program with -XX:+UseLargePages, by its flags, e.g. '-Xmx4g -XX:+UseParallelGC'
+    /// A Java program with -XX:+UseLargePages, by its other flags, e.g. '-Xmx4g
+    /// -XX:+UseParallelGC' (repeat for several)
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) java: Vec<String>,
     /// A stopped PostgreSQL server (15 or later), by its data directory: its program is asked
@@ -31,7 +32,7 @@ pub(crate) struct HugetlbInputs {
     /// Only these processes, and all shared memory of theirs (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
-    /// More pages, for what is to come
+    /// More memory than that, for what is to come
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) headroom: String,
     /// Processes that will attach each segment: what their page tables cost
@@ -64,7 +65,8 @@ pub(crate) struct HugetlbInputs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  hugewise hugetlb plan\n  \
 hugewise hugetlb plan --sga 10G --headroom 2G --processes 300\n  \
-hugewise hugetlb plan --sga 10G /proc/meminfo-of-another-machine\n\n\
+hugewise hugetlb plan --java '-Xmx4g -XX:+UseParallelGC'\n  \
+hugewise hugetlb plan --sga 10G meminfo-of-another-machine.txt\n\n\
 Exit codes: 0 done, 3 the plan cannot be applied as it is, 1 unreadable input, 2 usage.")]
 pub(crate) struct HugetlbPlanArgs {
     #[command(flatten)]
@@ -77,7 +79,7 @@ pub(crate) struct HugetlbPlanArgs {
 /// Arguments of `hugetlb apply`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 applied, 5 partial (the kernel granted fewer pages), 6 \
-refused (it would leave too little memory), 1 error, 2 usage.")]
+refused (too little memory would remain, or another apply or revert runs), 1 error, 2 usage.")]
 pub(crate) struct HugetlbApplyArgs {
     #[command(flatten)]
     pub(crate) inputs: HugetlbInputs,
@@ -94,7 +96,8 @@ pub(crate) struct HugetlbApplyArgs {
 
 /// Arguments of `hugetlb verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 everything is as planned, 3 something is not, 5 something \
+#[command(after_help = "Without options it compares with the plan that 'apply' left.\n\n\
+Exit codes: 0 everything is as planned, 3 something is not, 5 something \
 cannot be told, 1 error, 2 usage.")]
 pub(crate) struct HugetlbVerifyArgs {
     /// What was planned for, where it was not applied from --state-dir
@@ -111,12 +114,12 @@ pub(crate) struct HugetlbVerifyArgs {
 /// Arguments of `hugetlb revert`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 everything is as it was, 5 some pages are still in use or \
-something could not be put back: again later.")]
+something could not be put back: again later, 6 another apply or revert runs, 1 error.")]
 pub(crate) struct HugetlbRevertArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
-    /// Show what would be put back
+    /// Show what would be put back; nothing is changed
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -134,12 +134,14 @@ fn rights(facts: &Facts, inputs: &Inputs, plan: &Plan, all: &mut Found) {
             all.add(W::MemlockTooLow, format!("{} of {user}: {now}, wanted {limit}", process.name));
         }
     }
-    let described = inputs.user.is_some() && inputs.shm_group.is_none();
-    if described && users.is_empty() && facts.limits.shm_group == Some(0) {
-        let user = inputs.user.as_deref().unwrap_or_default();
-        if user != "root" {
-            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is 0"));
-        }
+    // Whether somebody who runs nothing yet is a member of a group is not known.
+    let nobody = group.is_none_or(|group| group == 0);
+    if let Some(user) = inputs.user.as_deref().filter(|user| *user != "root")
+        && nobody
+        && users.is_empty()
+    {
+        let group = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
+        all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group}"));
     }
     if memlock.units.is_empty() && !memlock.users.is_empty() {
         all.add(W::ServiceLimit, memlock.users.join(", "));

@@ -71,15 +71,23 @@ pub struct Demand {
 }
 
 macro_rules! left_out {
-    ($($variant:ident $means:literal, $remedy:literal;)*) => {
+    ($($variant:ident $key:literal $means:literal, $remedy:literal;)*) => {
         /// Why a piece of shared memory is not planned for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
         pub enum LeftOutReason {
-            $(#[doc = $means] $variant,)*
+            $(#[doc = $means] #[serde(rename = $key)] $variant,)*
         }
 
         impl LeftOutReason {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its name in JSON and documents.
+            #[must_use]
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$variant => $key,)* }
+            }
+
             /// What it means, and what can be done about it (empty: nothing needed).
             #[must_use]
             pub const fn text(self) -> (&'static str, &'static str) {
@@ -90,16 +98,25 @@ macro_rules! left_out {
 }
 
 left_out! {
-    NoSwitchKnown "no program that is known to have a switch for HugeTLB pages uses it",
+    NoSwitchKnown "no_switch_known"
+        "no program that is known to have a switch for HugeTLB pages uses it",
         "--pid PID counts it, --sga SIZE plans for one like it";
-    Tmpfs "POSIX shared memory lies on tmpfs, which has no HugeTLB pages",
+    Tmpfs "tmpfs"
+        "POSIX shared memory lies on tmpfs, which has no HugeTLB pages",
         "Oracle: memory_target = 0 (no AMM)";
-    Unattached "no process has it attached", "";
-    NotAsked "this Java runs without -XX:+UseLargePages", "--java='-Xmx...' plans for it";
-    NotMoved "its program's switch does not move this kind of memory", "--pid PID counts it";
-    HeapUnknown "its arguments do not say how large its heap may become", "--java='-Xmx...'";
-    OtherPages "-XX:LargePageSizeInBytes puts its heap on other pages than the rest, for which \
-        there is no formula", "hugepagesz=1G on the kernel command line, and see its own log";
+    Unattached "unattached"
+        "no process has it attached", "";
+    NotAsked "not_asked"
+        "this Java runs without -XX:+UseLargePages", "--java='-Xmx...' plans for it";
+    NotMoved "not_moved"
+        "its program's switch does not move this kind of memory", "--pid PID counts it";
+    HeapUnknown "heap_unknown"
+        "its arguments do not say how large its heap may become",
+        "--java='-Xmx...' plans for it";
+    OtherPages "other_pages"
+        "-XX:LargePageSizeInBytes puts its heap on other pages than the rest, for which there is \
+         no formula",
+        "hugepagesz=1G on the kernel command line, and see its own log";
 }
 
 /// Shared memory that is not planned for.

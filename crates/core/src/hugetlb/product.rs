@@ -15,8 +15,9 @@ pub struct About {
     /// What it does with one page fewer than it needs.
     pub short: &'static str,
     /// Whether its memory is a SysV segment, for which the kernel wants the right to use HugeTLB
-    /// pages (a locked-memory limit, `vm.hugetlb_shm_group` or `CAP_IPC_LOCK`: Linux 6.18
-    /// fs/hugetlbfs/inode.c `hugetlb_file_setup`). `mmap` with `MAP_HUGETLB` needs none.
+    /// pages (`vm.hugetlb_shm_group` or `CAP_IPC_LOCK`: Linux 6.18 fs/hugetlbfs/inode.c
+    /// `hugetlb_file_setup`; on older kernels a locked-memory limit is enough). `mmap` with
+    /// `MAP_HUGETLB` needs none.
     pub needs_right: bool,
 }
 
@@ -53,7 +54,8 @@ products! {
         short: "on: does not start; try: runs on 4 KiB pages and says nothing";
     Java "Java", needs_right: false,
         switch: "-XX:+UseLargePages",
-        short: "runs on 4 KiB pages, with a warning at its start";
+        short: "what does not fit runs on 4 KiB pages, with a warning at its start; ZGC: does not \
+            start, or runs out of memory later";
     Qemu "QEMU", needs_right: false,
         switch: "-object memory-backend-memfd,hugetlb=on (libvirt: <hugepages/>)",
         short: "the guest does not start";

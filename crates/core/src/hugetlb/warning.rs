@@ -70,7 +70,7 @@ warnings! {
     UserUnknown "user_unknown"
         "nobody said who will use the pool: the limit for locked memory and the right to use \
          System V segments of HugeTLB pages cannot be set",
-        "--user NAME";
+        "--user NAME or --unit NAME.service, and --shm-group GID";
     MemlockTooLow "memlock_too_low"
         "a running process may lock less memory than the plan's: limits apply to what starts later",
         "apply --persist with --user or --unit, then restart the program";

@@ -104,6 +104,19 @@ fn a_database_that_was_described_and_runs_on_base_pages_is_named() {
 }
 
 #[test]
+fn a_neighbour_on_base_pages_is_no_concern_of_a_plan_that_is_met() {
+    let mut facts = machine();
+    facts.pools = vec![pool(5120, 0, 0)];
+    let planned = run(&mut facts, "oracle", 100, 4, 20_000);
+    share(&mut facts, ObjectKind::SysV(3), 10 * GIB, &planned, HUGE);
+    let other = run(&mut facts, "postgres", 200, 4, 500);
+    share(&mut facts, ObjectKind::SharedAnonymous, 64 * MIB, &other, Bytes(4096));
+    let plan = plan(&facts, &sga(&[10 * GIB], 0));
+    let verified = verify(&plan, &facts, &[]);
+    assert_eq!(verified.ok(), Some(true), "{:#?}", verified.checks);
+}
+
+#[test]
 fn files_are_compared_to_the_byte() {
     let wanted = WantedFile { path: SYSCTL.into(), text: "vm.nr_hugepages = 1\n".into() };
     let facts = machine();

@@ -27,8 +27,8 @@ pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8>
         print(&format!("{}\n", serde_json::to_string(&plan)?))?;
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
-        let again = args.files.is_empty().then(|| command_line(&args.inputs));
-        print(&hugetlb::plan::render(&facts, &plan, again.as_deref(), paint))?;
+        let options = command_line(&args.inputs);
+        print(&hugetlb::plan::render(&facts, &plan, Some(&options), paint))?;
     }
     Ok(if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK })
 }

@@ -4,6 +4,7 @@ use super::saved;
 use crate::cli::{Global, HugetlbRevertArgs};
 use crate::cmd::print;
 use crate::exit::{self, coded};
+use crate::view::text::wrap;
 use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_linux::instance::{InstanceLock, PoolsLockError};
 use hugewise_linux::root::Root;
@@ -51,11 +52,11 @@ impl Reverted {
             || self.files.iter().any(|file| matches!(file, RestoredFile::Failed { .. }))
     }
 
-    /// A line for each.
+    /// A paragraph for each.
     pub(in crate::cmd) fn text(&self) -> String {
         let settings = self.settings.iter().map(crate::cmd::revert::describe);
         let files = self.files.iter().map(describe);
-        settings.chain(files).map(|line| format!("{line}\n")).collect()
+        settings.chain(files).map(|line| wrap("", &line)).collect()
     }
 }
 

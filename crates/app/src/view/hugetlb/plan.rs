@@ -84,15 +84,15 @@ fn push_pool(out: &mut String, pool: &PoolPlan, paint: Paint) {
 }
 
 fn numbers(pool: &Pool) -> String {
-    let reserved = |n: Option<u64>| n.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     let (total, free) = (pool.total, pool.free);
+    let (Some(reserved), Some(surplus)) = (pool.reserved, pool.surplus) else {
+        return format!("{total} pages: {free} free; how many are reserved is not known");
+    };
     let overcommit = pool.overcommit.filter(|pages| *pages > 0);
     let overcommit = overcommit.map_or_else(String::new, |n| format!(", overcommit {n}"));
     format!(
-        "{total} pages: {free} free, {} reserved, {} surplus{overcommit}; available: free - \
-         reserved = {}",
-        reserved(pool.reserved),
-        reserved(pool.surplus),
+        "{total} pages: {free} free, {reserved} reserved, {surplus} surplus{overcommit}; \
+         available: free - reserved = {}",
         pool.available()
     )
 }
@@ -295,7 +295,9 @@ fn push_next(out: &mut String, plan: &Plan, options: &str, paint: Paint) {
     if plan.refusals().next().is_some() || (!grows && plan.settings.is_empty()) {
         return;
     }
-    let _ = writeln!(out, "\n{}", paint.bold("Next"));
+    let here = plan.source == "this machine";
+    let title = if here { "Next" } else { "Next, on that machine" };
+    let _ = writeln!(out, "\n{}", paint.bold(title));
     let _ = writeln!(out, "  hugewise hugetlb apply{options} --dry-run");
     let switches: Vec<String> = plan
         .demands()
