@@ -96,7 +96,7 @@ ladders! {
             use_large_pages, no AMM; PostgreSQL: huge_pages=on). Reserve while the database is \
             stopped, or at boot: beside the running one the memory would be needed twice",
             "hugewise hugetlb plan; hugewise hugetlb apply --sga SEGMENT_SIZE --headroom SIZE \
-                --user USER --persist",
+                --user USER --shm-group GID --persist",
             "hugewise hugetlb verify, after its restart: pages in use, page tables many times \
                 smaller";
     }
