@@ -137,6 +137,7 @@ fn a_capture_gives_segments_processes_and_pools_as_of_its_end() {
         shm_group: Some(0),
         shmmax: Some(Bytes(18_446_744_073_692_774_399)),
         shmall_pages: Some(1024),
+        overcommit_memory: None,
     };
     assert_eq!(facts.limits, limits);
     let found: Vec<_> = facts.configured.iter().map(|c| (c.key.as_str(), &*c.value)).collect();

@@ -143,7 +143,8 @@ fn pools_and_memory_of_two_nodes() {
     );
     assert_eq!((facts.memory.swap_total, facts.default_page), (None, Some(Bytes::mib(2))));
     let shmmax = Some(Bytes(18_446_744_073_692_774_399));
-    assert_eq!(facts.limits, Limits { shm_group: Some(26), shmmax, shmall_pages: None });
+    let limits = Limits { shm_group: Some(26), shmmax, ..Limits::default() };
+    assert_eq!(facts.limits, limits);
     let (path, limit) = ("/dev/huge pages".to_owned(), Some(Bytes::mib(4)));
     assert_eq!(facts.mounts, [Mount { path, page: Some(Bytes::mib(2)), limit }]);
 }
@@ -165,6 +166,7 @@ fn an_empty_root_is_told_and_no_more() {
         "/proc/sys/vm/hugetlb_shm_group",
         "/proc/sys/kernel/shmmax",
         "/proc/sys/kernel/shmall",
+        "/proc/sys/vm/overcommit_memory",
         "/proc/cmdline",
         "/sys/kernel/mm/hugepages",
         "/proc/self/mountinfo",
@@ -323,7 +325,7 @@ fn segments_of_another_ipc_namespace_are_others() {
 fn programs_are_known_with_their_services_and_limits() {
     let tree = Tree::new();
     tree.process(10, "postgres", 1, "")
-        .file("proc/10/status", "Name:\tpostgres\nUid:\t26\t27\t26\t26\nVmPTE:\t 40 kB\n")
+        .file("proc/10/status", "Name:\tpostgres\nUid:\t26\t27\t26\t26\nGid:\t26\t28\t26\t26\nGroups:\t28 501 \nVmPTE:\t 40 kB\n")
         .file(
             "proc/10/limits",
             "Max locked memory         8388608              unlimited            bytes     \n",
@@ -344,6 +346,7 @@ fn programs_are_known_with_their_services_and_limits() {
         program: Some("postgres".to_owned()),
         uid: Some(27),
         user: Some("postgres".to_owned()),
+        groups: vec![28, 28, 501],
         page_tables: Some(Bytes::kib(40)),
         memlock: Some(Bytes::mib(8)),
         unit: Some("postgresql@15-main.service".to_owned()),
