@@ -339,7 +339,11 @@ fn the_first_segment_since_boot_has_the_number_0() {
 fn programs_are_known_with_their_services_and_limits() {
     let tree = Tree::new();
     tree.process(10, "postgres", 1, "")
-        .file("proc/10/status", "Name:\tpostgres\nUid:\t26\t27\t26\t26\nGid:\t26\t28\t26\t26\nGroups:\t28 501 \nVmPTE:\t 40 kB\n")
+        .file(
+            "proc/10/status",
+            "Name:\tpostgres\nUid:\t26\t27\t26\t26\nGid:\t26\t28\t26\t26\n\
+             Groups:\t28 501 \nVmPTE:\t 40 kB\n",
+        )
         .file(
             "proc/10/limits",
             "Max locked memory         8388608              unlimited            bytes     \n",
