@@ -92,7 +92,8 @@ fn files_that_were_there_come_back(_: &Turn) -> anyhow::Result<()> {
     }
     let before = configuration()?;
     hugetlb.run(&format!("apply {PERSIST}"))?.expect(0)?;
-    ensure!(changed(&before, &configuration()?).len() == 3, "three files");
+    let written = changed(&before, &configuration()?);
+    ensure!(FILES.iter().all(|file| written.iter().any(|path| path == Path::new(file))));
     let told = hugetlb.run("verify --json")?.json()?;
     ensure!(told["ok"] != false, "{told}");
     hugetlb.revert()?;
@@ -145,7 +146,8 @@ fn many_processes_share_a_segment(_: &Turn) -> anyhow::Result<()> {
         ensure!(times >= least, "{least} times smaller expected: {told}");
     }
     let told = hugetlb.run("verify")?.expect(0)?;
-    ensure!(told.out.contains("times smaller") && told.out.contains("As planned."), "{told:?}");
+    let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(text.contains("times smaller") && text.contains("As planned."), "{told:?}");
     let said = hugetlb.run("revert")?.expect(5)?;
     ensure!(said.out.contains("in use or reserved"), "{said:?}");
     ensure!(Pool::now()?.total == mib / 2, "pages in use stay: {:?}", Pool::now()?);

@@ -146,6 +146,7 @@ fn row<'v>(told: &'v Value, what: &str) -> anyhow::Result<&'v Value> {
 }
 
 fn postgres_starts_with_its_pages(_: &Turn) -> anyhow::Result<()> {
+    postgres_programs()?;
     let scratch = Scratch::new()?;
     let hugetlb = Hugetlb::new(&scratch, 1024)?;
     let mut server = Postgres::new(&scratch)?;
@@ -180,6 +181,7 @@ fn query(server: &Postgres<'_>) -> Command {
 }
 
 fn postgres_one_page_short(_: &Turn) -> anyhow::Result<()> {
+    postgres_programs()?;
     let scratch = Scratch::new()?;
     let hugetlb = Hugetlb::new(&scratch, 1024)?;
     let mut server = Postgres::new(&scratch)?;
@@ -207,6 +209,7 @@ fn postgres_one_page_short(_: &Turn) -> anyhow::Result<()> {
 }
 
 fn postgres_on_base_pages_is_found(_: &Turn) -> anyhow::Result<()> {
+    postgres_programs()?;
     let scratch = Scratch::new()?;
     let hugetlb = Hugetlb::new(&scratch, 1024)?;
     let mut server = Postgres::new(&scratch)?;

@@ -134,7 +134,8 @@ impl<'a> Search<'a> {
     /// What a mapping is, with its name; `None` for all that is of no interest. Private memory
     /// may turn out to be on base pages.
     fn kind(&mut self, pid: u32, entry: &MapEntry) -> Option<(ObjectKind, String)> {
-        if entry.inode == 0 {
+        // Without a file; but the number of the first System V segment since boot is 0, too.
+        if entry.inode == 0 && !matches!(&entry.name, MapName::File(path) if is_segment(path)) {
             return None;
         }
         let (device, shared) = ((entry.dev_major, entry.dev_minor), entry.perms.shared);
@@ -252,7 +253,7 @@ impl<'a> Search<'a> {
         // A program may map a piece of an object more than once, as Java's ZGC does three times:
         // its pages are counted once. Private mappings have pages of their own each.
         let mut touched: BTreeMap<Key, BTreeMap<u64, u64>> = BTreeMap::new();
-        for entry in entries.into_iter().filter(|entry| entry.map.inode != 0) {
+        for entry in entries {
             let key = self.key(pid, &entry.map);
             if !self.found.contains_key(&key) {
                 continue;
@@ -314,6 +315,11 @@ impl<'a> Search<'a> {
 fn space(root: &Root, process: &str) -> Option<String> {
     let link = fs::read_link(root.path(format!("proc/{process}/ns/ipc"))).ok()?;
     link.into_os_string().into_string().ok()
+}
+
+/// A System V segment's name in `maps`: the kernel always calls it deleted.
+fn is_segment(path: &str) -> bool {
+    path.strip_suffix(DELETED).is_some_and(is_sysv)
 }
 
 /// `/SYSV` and the key's eight digits (`newseg` of `ipc/shm.c`).

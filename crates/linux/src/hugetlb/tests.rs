@@ -322,6 +322,20 @@ fn segments_of_another_ipc_namespace_are_others() {
 }
 
 #[test]
+fn the_first_segment_since_boot_has_the_number_0() {
+    let tree = Tree::new();
+    let line = map("rw-s", 0, "00:11", 0, 8, "/SYSV00000000 (deleted)");
+    let none = map("rw-p", 0, "00:00", 0, 8, "[heap]");
+    tree.process(10, "a", 1, &format!("{line}{none}")).process(11, "b", 1, &line);
+    tree.file("proc/10/smaps", &smap(&line, 2048, Some((4096, 0))));
+    tree.file("proc/sysvipc/shm", &format!("{SHM_HEAD}{}", segment(0, 0, 8 << 20, 2, 0)));
+    let wanted = [(ObjectKind::SysV(0), 8, Some(2048), [10, 11].as_slice())];
+    let facts = tree.facts();
+    assert_eq!(kinds(&facts), wanted);
+    assert_eq!(facts.objects[0].touched, Some(Bytes::mib(4)));
+}
+
+#[test]
 fn programs_are_known_with_their_services_and_limits() {
     let tree = Tree::new();
     tree.process(10, "postgres", 1, "")

@@ -81,8 +81,12 @@ fn obey(segment: &Segment, others: &[Other]) -> anyhow::Result<()> {
 
 /// Changes a byte of each base page. Returns how many there are.
 fn touch(segment: &Segment) -> usize {
-    let bytes = segment.bytes().iter().step_by(rustix::param::page_size());
-    bytes.map(|byte| byte.fetch_add(1, Ordering::Relaxed)).count()
+    let mut pages = 0;
+    for byte in segment.bytes().iter().step_by(rustix::param::page_size()) {
+        byte.fetch_add(1, Ordering::Relaxed);
+        pages += 1;
+    }
+    pages
 }
 
 /// A process that attached the segment, too.
