@@ -84,8 +84,8 @@ fn sizes_that_make_no_sense_are_refused_by_name() {
     for command in ["plan", "apply", "verify"] {
         for (args, why) in [
             (&["--sga", "0"][..], "--sga 0: nothing to plan for"),
-            (&["--sga=-5G"], "--sga: size"),
-            (&["--sga", "-5G"], "unexpected argument"),
+            (&["--sga=-5G"], "--sga '-5G': wanted a size that is not negative"),
+            (&["--sga", "-5G"], "--sga '-5G': wanted a size that is not negative"),
             (&["--sga", "10X"], "wanted a unit"),
             (&["--sga", ""], "--sga"),
             (&["--sga", "99999999999G"], "less than 16 EiB"),

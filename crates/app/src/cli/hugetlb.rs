@@ -20,7 +20,7 @@ pub(crate) enum HugetlbCommand {
 #[derive(Debug, Args)]
 pub(crate) struct HugetlbInputs {
     /// A shared memory segment that a database will make, e.g. 10G (repeat for several)
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
     pub(crate) sga: Vec<String>,
     /// A Java program with -XX:+UseLargePages, by its other flags, e.g. '-Xmx4g
     /// -XX:+UseParallelGC' (repeat for several)
@@ -33,13 +33,13 @@ pub(crate) struct HugetlbInputs {
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
     /// More memory than that, for what is to come
-    #[arg(long, value_name = "SIZE", default_value = "0")]
+    #[arg(long, allow_hyphen_values = true, value_name = "SIZE", default_value = "0")]
     pub(crate) headroom: String,
     /// Processes that will attach each segment: what their page tables cost
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<u64>,
     /// Size of the pages, e.g. 1G (default: the machine's, 2M on x86-64)
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
     pub(crate) page_size: Option<String>,
     /// NUMA nodes that the new pages come from (default: all, evenly)
     #[arg(long, value_delimiter = ',', value_name = "N")]
@@ -54,7 +54,7 @@ pub(crate) struct HugetlbInputs {
     #[arg(long, value_name = "GID")]
     pub(crate) shm_group: Option<u32>,
     /// Memory that must remain for everybody else (default: a tenth, at least 256M)
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
     pub(crate) leave: Option<String>,
     /// Also give back pages that nobody needs, uses or has reserved
     #[arg(long)]

@@ -108,9 +108,12 @@ impl Grow {
                 _ => Step::Done(Outcome::InUse),
             };
         }
-        let step = (STEP.0 / self.page.0.max(1)).max(1).min(self.target - seen.pages);
-        let bytes = Bytes(step.saturating_mul(self.page.0));
-        if seen.available.is_some_and(|available| available.saturating_sub(bytes) < self.leave) {
+        let page = self.page.0.max(1);
+        // The last step is as small as what must remain wants it.
+        let room = seen.available.map(|available| available.saturating_sub(self.leave).0 / page);
+        let step = (STEP.0 / page).max(1).min(self.target - seen.pages);
+        let step = step.min(room.unwrap_or(u64::MAX));
+        if step == 0 {
             return Step::Done(Outcome::MemoryLow);
         }
         let few = seen.free_blocks.is_some_and(|blocks| blocks < step);
@@ -213,9 +216,9 @@ mod tests {
     #[test]
     fn stops_before_memory_runs_low() {
         let mut kernel = Kernel::new(100_000, 0);
-        kernel.available = Bytes(4 << 30);
+        kernel.available = Bytes((4 << 30) + (3 << 20));
         assert_eq!(kernel.run(6144, Bytes(3 << 30)), Outcome::MemoryLow);
-        assert_eq!(kernel.pages, 512);
+        assert_eq!(kernel.pages, 513);
     }
 
     #[test]

@@ -332,11 +332,12 @@ fn memlock(pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
         all.dedup();
         all
     };
-    (bytes.0 > 0).then(|| Memlock {
-        limit_kb: bytes.0 / 1024,
-        users: of(|d| &d.users, inputs.user.as_slice()),
-        units: of(|d| &d.units, &inputs.units),
-    })
+    // root may lock what it likes.
+    let users = of(|d| &d.users, inputs.user.as_slice());
+    let mortals: Vec<String> = users.iter().filter(|user| *user != "root").cloned().collect();
+    let units = of(|d| &d.units, &inputs.units);
+    let only_root = mortals.is_empty() && !users.is_empty() && units.is_empty();
+    (bytes.0 > 0 && !only_root).then(|| Memlock { limit_kb: bytes.0 / 1024, users: mortals, units })
 }
 
 fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> {

@@ -110,7 +110,8 @@ fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
 
 fn size(option: &str, text: &str) -> anyhow::Result<Bytes> {
     let size: Result<Size, _> = text.parse();
-    size.map(|size| Bytes(size.bytes())).map_err(|error| usage(format!("{option}: {error}")))
+    size.map(|size| Bytes(size.bytes()))
+        .map_err(|error| usage(format!("{option} '{}': wanted {}", error.found, error.wanted)))
 }
 
 fn not_zero(option: &str, bytes: Bytes) -> anyhow::Result<Bytes> {
