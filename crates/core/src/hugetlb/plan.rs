@@ -337,7 +337,8 @@ fn memlock(pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
     let mortals: Vec<String> = users.iter().filter(|user| *user != "root").cloned().collect();
     let units = of(|d| &d.units, &inputs.units);
     let only_root = mortals.is_empty() && !users.is_empty() && units.is_empty();
-    (bytes.0 > 0 && !only_root).then(|| Memlock { limit_kb: bytes.0 / 1024, users: mortals, units })
+    let memlock = Memlock { limit_kb: bytes.0 / 1024, users: mortals, units };
+    (bytes.0 > 0 && !only_root).then_some(memlock)
 }
 
 fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> {
