@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::facts::{Facts, Java, Object, ObjectKind};
 use super::input::{Inputs, PostgresAnswer};
 use super::java;
-use super::plan::Plan;
 use super::product::Product;
 use super::tables;
 use crate::units::Bytes;
@@ -179,7 +178,7 @@ impl Demand {
     }
 
     /// Knows its processes: their users, units and page tables.
-    fn with_processes(mut self, facts: &Facts, pids: &[u32]) -> Self {
+    pub(super) fn with_processes(mut self, facts: &Facts, pids: &[u32]) -> Self {
         let known = || pids.iter().filter_map(|pid| facts.processes.get(pid));
         let unique = |names: BTreeSet<&String>| names.into_iter().cloned().collect();
         self.users = unique(known().filter_map(|p| p.user.as_ref()).collect());
@@ -190,7 +189,7 @@ impl Demand {
     }
 
     /// Is mapped by so many processes.
-    fn shared_by(mut self, attached: Option<u64>) -> Self {
+    pub(super) fn shared_by(mut self, attached: Option<u64>) -> Self {
         self.attached = attached;
         let of = |page| {
             let parts = self.parts.iter();
@@ -218,29 +217,6 @@ pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
     let objects = facts.objects.iter().filter(|object| selected(inputs, &object.pids));
     objects.filter(|object| !of_java(object)).for_each(|o| running(facts, inputs, o, &mut found));
     found
-}
-
-/// What runs now of a plan. Processes that it was made for (`--pid`) have ended where a program
-/// was started again: then whatever fits is taken for them, as for programs that were described.
-pub(super) fn of_plan(facts: &Facts, plan: &Plan) -> Vec<Demand> {
-    let now = demands(facts, &plan.inputs).all;
-    if plan.inputs.pids.is_empty() || !now.is_empty() {
-        return now;
-    }
-    let planned = plan.demands().cloned();
-    let ended = planned.map(|demand| Demand {
-        origin: Origin::Input,
-        held_pages: 0,
-        pids: Vec::new(),
-        tables_now_bytes: None,
-        ..demand
-    });
-    let mut again: Vec<Demand> = ended.collect();
-    attribute_held(facts, &mut again);
-    for demand in again.iter_mut().filter(|demand| !demand.pids.is_empty()) {
-        demand.name.push_str(", started again");
-    }
-    again
 }
 
 /// Processes of these demands, each once: one may map several.
@@ -298,7 +274,6 @@ fn described(facts: &Facts, inputs: &Inputs) -> Vec<Demand> {
         all.push(demand.shared_by(Some(1)));
     }
     all.extend(inputs.postgres.iter().map(|answer| of_postgres(answer, page, inputs)));
-    attribute_held(facts, &mut all);
     all
 }
 
@@ -311,41 +286,6 @@ fn of_postgres(answer: &PostgresAnswer, page: Bytes, inputs: &Inputs) -> Demand 
     demand.product = Some(Product::PostgreSql);
     demand.users = answer.user.iter().cloned().collect();
     demand.shared_by(inputs.processes.or(answer.connections))
-}
-
-/// A described program may run already. Memory on HugeTLB pages of at least a quarter of a
-/// demand's size is taken for it, as long as it fits: a neighbour's few pages are not.
-fn attribute_held(facts: &Facts, all: &mut [Demand]) {
-    let mut huge: Vec<(&Object, u64)> = facts
-        .objects
-        .iter()
-        .filter_map(|object| Some((object, pages(object.bytes, object.page?))))
-        .collect();
-    huge.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
-    for demand in all {
-        huge.retain(|(object, pages)| {
-            let room = demand.pages - demand.held_pages;
-            let java = demand.product == Some(Product::Java);
-            let same = object.page == Some(demand.page_bytes)
-                && (java_holds(object) || !java)
-                && (java || object.kind != ObjectKind::PrivateHuge);
-            let its = same && *pages <= room && pages.saturating_mul(4) >= demand.pages;
-            if its {
-                demand.held_pages += pages;
-                demand.pids.extend(&object.pids);
-            }
-            !its
-        });
-        if !demand.pids.is_empty() {
-            let (pids, attached) = (std::mem::take(&mut demand.pids), demand.attached);
-            let users = std::mem::take(&mut demand.users);
-            let known = demand.clone().with_processes(facts, &pids);
-            *demand = Demand { users, ..known };
-            if attached.is_some() {
-                *demand = demand.clone().shared_by(attached);
-            }
-        }
-    }
 }
 
 fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands) {
@@ -404,7 +344,7 @@ fn running_java(facts: &Facts, inputs: &Inputs, java: &Java, found: &mut Demands
 }
 
 /// Java's memory on large pages is private; ZGC's heap is a memfd, `-XX:+UseSHM` segments.
-fn java_holds(object: &Object) -> bool {
+pub(super) fn java_holds(object: &Object) -> bool {
     let kind = &object.kind;
     matches!(kind, ObjectKind::PrivateHuge | ObjectKind::Memfd | ObjectKind::SysV(_))
         && object.pids.len() == 1
@@ -413,7 +353,7 @@ fn java_holds(object: &Object) -> bool {
 
 /// The product that uses it. A recording does not say who attaches a segment: then one that runs
 /// and has such segments is taken for it.
-fn product(facts: &Facts, object: &Object) -> Option<Product> {
+pub(super) fn product(facts: &Facts, object: &Object) -> Option<Product> {
     if !object.pids.is_empty() {
         return object.pids.iter().find_map(|pid| Product::of(facts.processes.get(pid)?));
     }

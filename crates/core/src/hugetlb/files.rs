@@ -67,9 +67,9 @@ pub fn wanted(plan: &Plan, default_page: Option<Bytes>) -> Vec<WantedFile> {
             files.push(WantedFile { path, text });
         }
     };
+    let by_node = !plan.inputs.nodes.is_empty();
     let grown: Vec<&PoolPlan> = plan.pools.iter().filter(|pool| is_planned(pool)).collect();
-    let by_sysctl =
-        |pool: &&&PoolPlan| Some(pool.page_bytes) == default_page && plan.inputs.nodes.is_empty();
+    let by_sysctl = |pool: &&&PoolPlan| Some(pool.page_bytes) == default_page && !by_node;
     let mut sysctl: Vec<String> = grown
         .iter()
         .filter(by_sysctl)
@@ -79,7 +79,7 @@ pub fn wanted(plan: &Plan, default_page: Option<Bytes>) -> Vec<WantedFile> {
     sysctl.extend(settings.map(|setting| format!("{} = {}", setting.key, setting.value)));
     add(SYSCTL.to_owned(), sysctl);
     let others = grown.iter().filter(|pool| !by_sysctl(pool));
-    add(TMPFILES.to_owned(), others.flat_map(|pool| tmpfiles(pool)).collect());
+    add(TMPFILES.to_owned(), others.flat_map(|pool| tmpfiles(pool, by_node)).collect());
     if let Some(memlock) = &plan.memlock {
         let kb = memlock.limit_kb;
         let line = |user: &String, kind| format!("{user} {kind} memlock {kb}");
@@ -103,16 +103,14 @@ const HEADER: &str = "# Written by 'hugewise hugetlb apply --persist'.\n\
     # 'hugewise hugetlb revert' removes it; 'hugewise hugetlb verify' checks it.\n";
 
 /// Lines of tmpfiles.d(5): type, path, mode, user, group, age, argument.
-fn tmpfiles(pool: &PoolPlan) -> Vec<String> {
+fn tmpfiles(pool: &PoolPlan, by_node: bool) -> Vec<String> {
     let line = |path: &str, pages| format!("w /{path} - - - - {pages}");
-    let per_node = pool.nodes.iter().filter(|share| share.target_pages != share.now_pages);
-    let lines: Vec<String> = per_node
-        .map(|share| line(&node_file(pool.page_bytes, share.node), share.target_pages))
-        .collect();
-    if lines.is_empty() {
+    if !by_node {
         return vec![line(&pool_file(pool.page_bytes), pool.target_pages)];
     }
-    lines
+    // All of them: what is there already has to come back, too.
+    let nodes = pool.nodes.iter();
+    nodes.map(|share| line(&node_file(pool.page_bytes, share.node), share.target_pages)).collect()
 }
 
 /// The file that sizes a pool, below the root.

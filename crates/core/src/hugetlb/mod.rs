@@ -13,6 +13,7 @@
 //! grown step by step, [`files`] what stands in configuration files, [`verify`] expected against
 //! actual, [`tables`] what page tables cost, which `diagnose` uses, too.
 
+mod attribute;
 mod check;
 pub mod demand;
 pub mod facts;

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::attribute;
 use super::check;
 use super::demand::{self, Demand, Demands, LeftOut, Origin};
-use super::facts::{Facts, Object, Pool};
+use super::facts::{Facts, Missing, Mount, Object, Pool};
 use super::input::Inputs;
 use super::tables::{self, Segment};
 use super::warning::Warning;
@@ -44,6 +45,10 @@ pub struct Plan {
     /// Processes of the planned programs when it was made, whose page tables
     /// [`TablesPlan::processes_bytes`] are.
     pub processes: u64,
+    /// Mounted hugetlbfs.
+    pub mounts: Vec<Mount>,
+    /// What could not be read.
+    pub missing: Vec<Missing>,
 }
 
 /// The plan for one page size, in pages.
@@ -152,6 +157,14 @@ pub struct Memlock {
     pub units: Vec<String>,
 }
 
+impl Setting {
+    /// Whether it has to be written.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.now.as_ref() != Some(&self.value)
+    }
+}
+
 /// A kernel setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
@@ -167,10 +180,26 @@ pub struct Setting {
     pub why: String,
 }
 
-/// Makes the plan.
+/// Makes the plan. Whoever holds pages now is somebody else than the programs that inputs describe:
+/// they will be started.
 #[must_use]
 pub fn plan(facts: &Facts, inputs: &Inputs) -> Plan {
-    let Demands { all, left_out } = demand::demands(facts, inputs);
+    make(facts, inputs, demand::demands(facts, inputs))
+}
+
+/// The plan again, after it was applied: the programs that inputs describe may run, and what is
+/// likely theirs is taken for theirs.
+#[must_use]
+pub fn plan_again(facts: &Facts, inputs: &Inputs) -> Plan {
+    let mut demands = demand::demands(facts, inputs);
+    if inputs.describe_programs() {
+        attribute::held(facts, inputs, &mut demands.all);
+    }
+    make(facts, inputs, demands)
+}
+
+fn make(facts: &Facts, inputs: &Inputs, demands: Demands) -> Plan {
+    let Demands { all, left_out } = demands;
     let pools = pools(facts, inputs, all);
     let mut plan = Plan {
         schema: SCHEMA,
@@ -182,6 +211,8 @@ pub fn plan(facts: &Facts, inputs: &Inputs) -> Plan {
         warnings: Vec::new(),
         inputs: inputs.clone(),
         processes: demand::pids(pools.iter().flat_map(|pool| &pool.demands)).len() as u64,
+        mounts: facts.mounts.clone(),
+        missing: facts.missing.clone(),
         pools,
         left_out,
     };
@@ -249,7 +280,7 @@ fn shares(pool: &Pool, inputs: &Inputs, target: u64) -> Vec<NodeShare> {
     if pool.nodes.len() < 2 && inputs.nodes.is_empty() || count == 0 {
         return Vec::new();
     }
-    let more = target.saturating_sub(pool.total);
+    let more = target.saturating_sub(pool.own());
     let (each, mut over) = (more / count, more % count);
     let share = |node: &super::facts::NodePool| {
         let extra = if over > 0 && chosen(node.node) { 1 } else { 0 };
@@ -341,13 +372,14 @@ fn memlock(pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
     (bytes.0 > 0 && !only_root).then_some(memlock)
 }
 
+/// Settings beside the pools, which a file keeps over a reboot.
+const KEPT: [&str; 3] = ["vm.hugetlb_shm_group", "kernel.shmmax", "kernel.shmall"];
+
 fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> {
     let mut all = Vec::new();
     let mut set = |key: &str, value: String, now: Option<String>, why: String| {
-        if now.as_ref() != Some(&value) {
-            let file = format!("proc/sys/{}", key.replace('.', "/"));
-            all.push(Setting { file, key: key.to_owned(), value, now, why });
-        }
+        let file = format!("proc/sys/{}", key.replace('.', "/"));
+        all.push(Setting { file, key: key.to_owned(), value, now, why });
     };
     if let Some(group) = inputs.shm_group {
         let why = "its members may use System V segments of HugeTLB pages".to_owned();
@@ -366,6 +398,21 @@ fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> 
     if let Some(max) = facts.limits.shmall_pages.filter(|max| *max < all_pages) {
         let why = format!("all segments together have {all_pages} base pages");
         set("kernel.shmall", all_pages.to_string(), Some(max.to_string()), why);
+    }
+    // What an earlier plan persisted is still needed by the one for whom it was.
+    let own = facts.configured.iter().filter(|line| super::files::is_own(&line.file));
+    for line in own.filter(|line| KEPT.contains(&line.key.as_str())) {
+        let now = match line.key.as_str() {
+            "vm.hugetlb_shm_group" => facts.limits.shm_group.map(u64::from),
+            "kernel.shmmax" => facts.limits.shmmax.map(|max| max.0),
+            _ => facts.limits.shmall_pages,
+        };
+        if !all.iter().any(|setting| setting.key == line.key) {
+            let file = format!("proc/sys/{}", line.key.replace('.', "/"));
+            let (key, value) = (line.key.clone(), line.value.clone());
+            let (now, why) = (now.map(|now| now.to_string()), "as applied before".to_owned());
+            all.push(Setting { file, key, value, now, why });
+        }
     }
     all
 }

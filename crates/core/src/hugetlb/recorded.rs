@@ -12,7 +12,9 @@ use crate::recording::{Field, Host, Stamp, Subject};
 use crate::units::{Bytes, saturating_u64};
 
 /// Settings that size the pools or say who may use them, as `sysctl` names them.
-pub const SETTINGS: [&str; 4] = [
+pub const SETTINGS: [&str; 6] = [
+    "kernel.shmmax",
+    "kernel.shmall",
     "vm.nr_hugepages",
     "vm.nr_hugepages_mempolicy",
     "vm.nr_overcommit_hugepages",

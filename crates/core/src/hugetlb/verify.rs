@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::attribute;
 use super::demand::{self, Demand, Origin};
-use super::facts::{Facts, Pool};
+use super::facts::{Facts, Missing, Pool};
 use super::files::WantedFile;
 use super::input::Inputs;
 use super::plan::{Plan, PoolPlan};
@@ -51,6 +52,8 @@ pub struct Verified {
     pub checks: Vec<Check>,
     /// Page tables of the planned programs, where both are known.
     pub tables: Option<TablesChange>,
+    /// What could not be read now.
+    pub missing: Vec<Missing>,
     /// `PageTables` of the whole machine: when planned, and now.
     pub machine_tables: (Option<Bytes>, Option<Bytes>),
 }
@@ -70,11 +73,12 @@ impl Verified {
 /// Compares a plan with what is now.
 #[must_use]
 pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
-    let now = demand::of_plan(facts, plan);
+    let now = attribute::of_plan(facts, plan);
     let mut checks = Vec::new();
-    for pool in plan.pools.iter().filter(|pool| pool.target_pages > 0) {
+    let is_checked = |pool: &&PoolPlan| pool.target_pages > 0 || plan.inputs.shrink;
+    for pool in plan.pools.iter().filter(is_checked) {
         let found = facts.pools.iter().find(|found| found.page == pool.page_bytes);
-        of_pool(pool, found, &mut checks);
+        of_pool(pool, found, plan.inputs.shrink, &mut checks);
         let own: Vec<&Demand> =
             now.iter().filter(|demand| demand.page_bytes == pool.page_bytes).collect();
         of_programs(pool, found, &own, &mut checks);
@@ -86,11 +90,12 @@ pub fn verify(plan: &Plan, facts: &Facts, files: &[FoundFile]) -> Verified {
     Verified {
         checks,
         tables: change(plan, facts, &now),
+        missing: facts.missing.clone(),
         machine_tables: (plan.tables.machine_bytes, facts.memory.page_tables),
     }
 }
 
-fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
+fn of_pool(pool: &PoolPlan, found: Option<&Pool>, shrink: bool, checks: &mut Vec<Check>) {
     let size = Size(pool.page_bytes.0);
     let Some(found) = found else {
         checks.push(Check {
@@ -102,17 +107,26 @@ fn of_pool(pool: &PoolPlan, found: Option<&Pool>, checks: &mut Vec<Check>) {
         });
         return;
     };
-    let short = pool.target_pages.saturating_sub(found.total);
+    // Surplus pages are not the pool's: they go when their program ends.
+    let short = pool.target_pages.saturating_sub(found.own());
+    let over = found.own().saturating_sub(pool.target_pages);
+    let surplus = found.surplus.filter(|surplus| *surplus > 0);
     checks.push(Check {
         what: format!("pool of {size} pages"),
         expected: pool.target_pages.to_string(),
-        actual: found.total.to_string(),
-        ok: Some(short == 0),
-        advice: match short {
-            0 => String::new(),
-            short => format!(
-                "{short} short: hugewise hugetlb apply; --persist and reboot if \
-                              memory is fragmented"
+        actual: match surplus {
+            Some(surplus) => format!("{} + {surplus} surplus", found.own()),
+            None => found.own().to_string(),
+        },
+        ok: Some(short == 0 && (over == 0 || !shrink)),
+        advice: match (short, over) {
+            (0, over) if over > 0 && shrink => {
+                format!("{over} more than planned: hugewise hugetlb apply --shrink")
+            }
+            (0, _) => String::new(),
+            (short, _) => format!(
+                "{short} short: hugewise hugetlb apply; --persist and reboot if memory is \
+                 fragmented"
             ),
         },
     });
@@ -156,9 +170,10 @@ fn of_programs(pool: &PoolPlan, found: Option<&Pool>, now: &[&Demand], checks: &
         });
     }
     // Programs that do not hold their pages get them from what is available.
-    let missing = demand::sum(now.iter().map(|d| d.pages.saturating_sub(d.held_pages)));
+    let own = demand::sum(now.iter().map(|demand| demand.held_pages));
+    let missing = planned.saturating_sub(own);
     let short = missing.saturating_sub(found.available());
-    let shorts = now.iter().filter(|d| d.held_pages < d.pages).filter_map(|d| d.product);
+    let shorts = pool.demands.iter().filter_map(|demand| demand.product);
     let mut follows: Vec<String> = shorts
         .map(|product| format!("{}: {}", product.about().name, product.about().short))
         .collect();
@@ -200,13 +215,19 @@ fn held(planned: u64, found: &Pool, now: &[&Demand]) -> Check {
 /// found: the reader wants to know that a restart was without the switch.
 fn of_small(plan: &Plan, facts: &Facts, checks: &mut Vec<Check>) {
     // Where all that was planned for is on its pages, others of the same kind are no concern.
-    let planned = demand::demands(facts, &plan.inputs).all;
+    let planned = attribute::of_plan(facts, plan);
     let is_met = planned.iter().all(|demand| demand.held_pages >= demand.pages);
     if is_met || !plan.inputs.describe_programs() {
         return;
     }
+    // Only those that could be meant: an unrelated database is no concern of this plan.
+    let is_meant = |product: Option<Product>| {
+        let open = planned.iter().filter(|demand| demand.held_pages < demand.pages);
+        product.is_some()
+            && open.into_iter().any(|demand| demand.product.or(Some(Product::Oracle)) == product)
+    };
     let running = demand::demands(facts, &Inputs::default()).all;
-    let small = running.iter().filter(|d| d.origin == Origin::Small && d.product.is_some());
+    let small = running.iter().filter(|d| d.origin == Origin::Small && is_meant(d.product));
     checks.extend(small.map(|demand| {
         let switch = demand.product.map_or("", |product| product.about().switch);
         Check {

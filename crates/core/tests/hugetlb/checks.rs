@@ -1,10 +1,10 @@
 //! Expected against actual.
 
 use crate::machine::{GIB, HUGE, MIB, machine, pool, run, sga, share};
-use hugewise_core::hugetlb::facts::{Facts, ObjectKind};
+use hugewise_core::hugetlb::facts::{Facts, ObjectKind, Pool};
 use hugewise_core::hugetlb::files::{SYSCTL, WantedFile};
 use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::plan;
+use hugewise_core::hugetlb::plan::{plan, plan_again};
 use hugewise_core::hugetlb::verify::{Verified, verify};
 use hugewise_core::units::Bytes;
 
@@ -92,6 +92,45 @@ fn promised_pages_are_not_available() {
 }
 
 #[test]
+fn surplus_pages_are_no_pool() {
+    let verified = after(|facts| {
+        let surplus = Some(537);
+        facts.pools = vec![Pool { surplus, ..pool(537, 17, 17) }];
+        let pids = run(facts, "postgres", 500, 21, 344);
+        share(facts, ObjectKind::SharedAnonymous, 537 * 2 * MIB, &pids, HUGE);
+    });
+    assert_eq!(verified.ok(), Some(false), "the next start would fail");
+    assert_eq!(row(&verified, "pool of").actual, "0 + 537 surplus");
+}
+
+#[test]
+fn pages_that_others_took_are_missed_before_the_next_start() {
+    let verified = after(|facts| facts.pools = vec![pool(537, 0, 0)]);
+    assert_eq!(verified.ok(), Some(false));
+    assert!(row(&verified, "available").advice.contains("537 short"));
+}
+
+#[test]
+fn an_unrelated_database_is_no_concern() {
+    let mut facts = machine();
+    facts.pools = vec![pool(512, 512, 0)];
+    let pids = run(&mut facts, "postgres", 100, 4, 300);
+    share(&mut facts, ObjectKind::SharedAnonymous, 128 * MIB, &pids, Bytes(4096));
+    let verified = verify(&plan(&facts, &sga(&[GIB], 0)), &facts, &[]);
+    assert_eq!(verified.ok(), None, "{:#?}", verified.checks);
+}
+
+#[test]
+fn a_shrink_that_did_not_happen_is_told() {
+    let facts = Facts { pools: vec![pool(512, 512, 0)], ..machine() };
+    let plan = plan(&facts, &Inputs { shrink: true, ..Inputs::default() });
+    assert_eq!(plan.pools[0].target_pages, 0);
+    assert_eq!(verify(&plan, &facts, &[]).ok(), Some(false));
+    let shrunk = Facts { pools: vec![pool(0, 0, 0)], ..machine() };
+    assert_eq!(verify(&plan, &shrunk, &[]).ok(), Some(true));
+}
+
+#[test]
 fn a_database_that_was_described_and_runs_on_base_pages_is_named() {
     let mut facts = machine();
     facts.pools = vec![pool(5120, 5120, 0)];
@@ -111,7 +150,7 @@ fn a_neighbour_on_base_pages_is_no_concern_of_a_plan_that_is_met() {
     share(&mut facts, ObjectKind::SysV(3), 10 * GIB, &planned, HUGE);
     let other = run(&mut facts, "postgres", 200, 4, 500);
     share(&mut facts, ObjectKind::SharedAnonymous, 64 * MIB, &other, Bytes(4096));
-    let plan = plan(&facts, &sga(&[10 * GIB], 0));
+    let plan = plan_again(&facts, &sga(&[10 * GIB], 0));
     let verified = verify(&plan, &facts, &[]);
     assert_eq!(verified.ok(), Some(true), "{:#?}", verified.checks);
 }

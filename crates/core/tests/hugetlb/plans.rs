@@ -5,7 +5,7 @@ use hugewise_core::hugetlb::demand::{LeftOutReason, Origin};
 use hugewise_core::hugetlb::facts::ObjectKind;
 use hugewise_core::hugetlb::files;
 use hugewise_core::hugetlb::input::{Inputs, PostgresAnswer};
-use hugewise_core::hugetlb::plan::{Plan, PoolPlan, plan};
+use hugewise_core::hugetlb::plan::{Plan, PoolPlan, plan, plan_again};
 use hugewise_core::hugetlb::product::Product;
 use hugewise_core::units::Bytes;
 
@@ -111,9 +111,9 @@ fn pages_in_use_are_kept_and_counted_once() {
     assert_eq!((found.others_pages, found.needed_pages, found.target_pages), (10, 82, 100));
     let shrunk = plan(&facts, &Inputs { shrink: true, ..Inputs::default() });
     assert_eq!(only(&shrunk).target_pages, 82);
-    // More than that is asked for: the pages in use are part of it.
+    // A described program is one more: whoever holds pages now is somebody else.
     let asked = plan(&facts, &sga(&[73 * 2 * MIB], 0));
-    assert_eq!((only(&asked).others_pages, only(&asked).needed_pages), (10, 83));
+    assert_eq!((only(&asked).others_pages, only(&asked).needed_pages), (82, 155));
 }
 
 #[test]
@@ -141,7 +141,9 @@ fn a_jvm_on_huge_pages_is_one_demand() {
         ..Inputs::default()
     };
     let described = plan(&facts, &inputs);
-    assert_eq!((only(&described).needed_pages, only(&described).others_pages), (152, 0));
+    assert_eq!((only(&described).needed_pages, only(&described).others_pages), (304, 152));
+    let applied = plan_again(&facts, &inputs);
+    assert_eq!((only(&applied).needed_pages, only(&applied).others_pages), (152, 0));
 }
 
 #[test]
@@ -163,6 +165,52 @@ fn postgres_says_its_own_number_and_page_size() {
     let pages: Vec<u64> = plan.pools.iter().map(|pool| pool.target_pages).collect();
     assert_eq!(pages, [537, 2]);
     assert_eq!(plan.memlock, None, "mmap with MAP_HUGETLB needs no right");
+}
+
+/// A second instance beside a running one of the same size, and the first one planned again.
+#[test]
+fn a_described_program_is_one_more_until_it_was_applied() {
+    let mut facts = machine();
+    facts.pools = vec![pool(512, 0, 0)];
+    let oracle = run(&mut facts, "oracle", 100, 40, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &oracle, HUGE);
+    assert_eq!(only(&plan(&facts, &sga(&[GIB], 0))).target_pages, 1024);
+    let again = plan_again(&facts, &sga(&[GIB], 0));
+    assert_eq!((only(&again).target_pages, only(&again).others_pages), (512, 0));
+    // What is PostgreSQL's is never taken for it.
+    facts.processes.values_mut().for_each(|process| {
+        (process.name, process.program) = ("postgres".into(), Some("postgres".into()));
+    });
+    let again = plan_again(&facts, &sga(&[GIB], 0));
+    assert_eq!((only(&again).target_pages, only(&again).others_pages), (1024, 512));
+}
+
+/// Exact sizes first: the smaller of two is not taken for a part of the larger.
+#[test]
+fn two_described_segments_find_their_own() {
+    let mut facts = machine();
+    facts.pools = vec![pool(2000, 1488, 0)];
+    let oracle = run(&mut facts, "oracle", 100, 4, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &oracle, HUGE);
+    let plan = plan_again(&facts, &sga(&[2 * GIB, GIB], 0));
+    let held: Vec<u64> = plan.demands().map(|demand| demand.held_pages).collect();
+    assert_eq!(held, [0, 512]);
+}
+
+/// A second `apply --persist` writes the same files: what stands already stays in them.
+#[test]
+fn files_do_not_depend_on_what_stands_already() {
+    let inputs = Inputs { shm_group: Some(501), user: Some("dba".into()), ..sga(&[GIB], 0) };
+    let before = machine();
+    let first = files::wanted(&plan(&before, &inputs), Some(HUGE));
+    let mut after = machine();
+    after.pools = vec![pool(512, 512, 0)];
+    after.limits.shm_group = Some(501);
+    assert_eq!(files::wanted(&plan(&after, &inputs), Some(HUGE)), first);
+    let inputs = Inputs { nodes: vec![0], ..sga(&[GIB], 0) };
+    let first = files::wanted(&plan(&before, &inputs), Some(HUGE));
+    assert_eq!(files::wanted(&plan(&after, &inputs), Some(HUGE)), first);
+    assert!(first[0].text.contains("/node0/"), "{first:?}");
 }
 
 #[test]

@@ -192,6 +192,28 @@ impl KeptFiles {
         done
     }
 
+    /// Puts one file back and forgets it.
+    ///
+    /// # Errors
+    /// When it cannot be put back, or somebody edited it: then it stays as it is.
+    pub fn restore_one(&mut self, file: &str) -> Result<(), TrailError> {
+        let failed = |error: &str| TrailError::Write {
+            file: file.to_owned(),
+            value: "what stood there before".into(),
+            error: io::Error::other(error.to_owned()),
+        };
+        match self.carry(self.step(file)) {
+            RestoredFile::Failed { error, .. } => return Err(failed(&error)),
+            RestoredFile::Foreign { .. } => {
+                return Err(failed("somebody edited it meanwhile: look at it, and remove it"));
+            }
+            _ => {}
+        }
+        self.entries.retain(|entry| entry.file != file);
+        let store = |error| TrailError::Store { path: self.path.display().to_string(), error };
+        self.store().map_err(store)
+    }
+
     /// The entries of a file: what stood there first, and whether what stands there is ours.
     fn step(&self, file: &str) -> RestoredFile {
         let own = || self.entries.iter().filter(|entry| entry.file == file);

@@ -67,6 +67,9 @@ pub(crate) struct Done {
     pub(crate) settings: Vec<Setting>,
     /// Files; none without `--persist`.
     pub(crate) files: Vec<FileDone>,
+    /// Files of an earlier `--persist` that say something else than this plan: with `--persist`
+    /// they are put back, without they stay and count at the next boot.
+    pub(crate) stale_files: Vec<String>,
     /// The plan that was carried out.
     pub(crate) plan: Plan,
 }
@@ -91,17 +94,29 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8
         let taken = matches!(error, PoolsLockError::Taken);
         coded(if taken { exit::REFUSED } else { exit::ERROR }, error.to_string())
     })?;
-    let (facts, plan) = plan::of_machine(&root, &inputs)?;
+    // Read before anything is changed: a plan that cannot be trusted ends it here.
+    let saved = saved::read(&args.state_dir)?;
+    let again = saved.as_ref().is_some_and(|saved| saved.plan.inputs == inputs);
+    let (facts, plan) = plan::of_machine(&root, &inputs, again)?;
+    if plan.memory.total_bytes.is_none() {
+        return Err(coded(exit::REFUSED, "not applied: how much memory there is is not known"));
+    }
     let refusals: Vec<String> = plan.refusals().map(hugetlb::plan::warning).collect();
     if !refusals.is_empty() {
         return Err(coded(exit::REFUSED, format!("not applied: {}", refusals.join("; "))));
     }
-    let done = carry_out(&root, args, &facts, plan).map_err(|error| match is_denied(&error) {
-        true => error.context(ROOT),
-        false => error,
+    let done = carry_out(&root, args, &facts, plan, saved).map_err(|error| {
+        let undo =
+            "not all of it was applied: 'hugewise hugetlb revert' puts back what was changed";
+        match is_denied(&error) {
+            true => error.context(ROOT),
+            false => error.context(undo),
+        }
     })?;
     if global.json {
-        print(&format!("{}\n", serde_json::to_string(&done)?))?;
+        let mut json = serde_json::to_value(&done)?;
+        json["plan"] = plan::to_json(&done.plan)?;
+        print(&format!("{json}\n"))?;
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
         print(&hugetlb::apply::render(&done, args.persist, paint))?;
@@ -123,11 +138,12 @@ fn carry_out(
     args: &HugetlbApplyArgs,
     facts: &Facts,
     plan: Plan,
+    saved: Option<Saved>,
 ) -> anyhow::Result<Done> {
     let mut effects = Effects::new(root, args)?;
     let mut settings = Vec::new();
     // Limits first: a pool that nobody may use helps nobody.
-    for setting in &plan.settings {
+    for setting in plan.settings.iter().filter(|setting| setting.differs()) {
         effects.set(setting)?;
         settings.push(setting.clone());
     }
@@ -138,21 +154,24 @@ fn carry_out(
             pools.push(effects.grow(&wanted)?);
         }
     }
-    let wanted = if args.persist { files::wanted(&plan, facts.default_page) } else { Vec::new() };
+    let wanted = files::wanted(&plan, facts.default_page);
     let mut written = Vec::new();
-    for file in &wanted {
+    for file in wanted.iter().filter(|_| args.persist) {
         let changed = effects.write(file)?;
         written.push(FileDone { path: file.path.clone(), changed, text: file.text.clone() });
     }
+    let stale = effects.stale(&wanted, args.persist)?;
     let done = Done {
         schema: 1,
         dry_run: args.dry_run,
         pools,
         settings,
         files: written,
+        stale_files: stale,
         plan: plan.clone(),
     };
-    effects.finish(args, Saved { plan, files: wanted })?;
+    let files = if args.persist { wanted } else { Vec::new() };
+    effects.finish(args, Saved { plan, files }, saved)?;
     Ok(done)
 }
 
@@ -229,23 +248,48 @@ impl<'a> Effects<'a> {
         }
     }
 
+    /// Own files that say something else than `wanted`. With `persist` those that are wanted no
+    /// more go back to what they were.
+    fn stale(&mut self, wanted: &[WantedFile], persist: bool) -> anyhow::Result<Vec<String>> {
+        let Some((_, files)) = &mut self.real else { return Ok(Vec::new()) };
+        let mut own: Vec<String> = files.entries().iter().map(|e| e.file.clone()).collect();
+        own.sort_unstable();
+        own.dedup();
+        let mut stale = Vec::new();
+        for file in own {
+            let text = files.text(&file)?;
+            let wanted = wanted.iter().find(|wanted| wanted.path == file);
+            if text.is_none() || wanted.is_some_and(|wanted| Some(&wanted.text) == text.as_ref()) {
+                continue;
+            }
+            if persist {
+                files.restore_one(&file)?;
+            }
+            stale.push(file);
+        }
+        Ok(stale)
+    }
+
     /// Leaves the plan for `verify`. A plan that is applied again keeps what was seen the first
     /// time, when programs were still on base pages.
-    fn finish(self, args: &HugetlbApplyArgs, mut new: Saved) -> anyhow::Result<()> {
+    fn finish(
+        self,
+        args: &HugetlbApplyArgs,
+        mut new: Saved,
+        old: Option<Saved>,
+    ) -> anyhow::Result<()> {
         if self.real.is_none() {
             return Ok(());
         }
-        if let Some(old) = saved::read(&args.state_dir)? {
+        if let Some(old) = old {
             if new.plan.demands().all(|demand| demand.held_pages > 0) {
                 new.plan.tables = old.plan.tables;
                 new.plan.processes = old.plan.processes;
             }
-            let kept = old.files.into_iter().filter(|old| {
-                let path = |file: &WantedFile| file.path == old.path;
-                !new.files.iter().any(path) && self.root.has(&old.path)
-            });
-            let kept: Vec<WantedFile> = kept.collect();
-            new.files.extend(kept);
+            // Without --persist the files of an earlier plan stay, and are still looked at.
+            if !args.persist {
+                new.files = old.files;
+            }
         }
         saved::write(&args.state_dir, &new)
     }

@@ -34,6 +34,9 @@ pub(super) fn read(root: &Root, args: &HugetlbInputs) -> anyhow::Result<Inputs> 
     if args.processes.is_some_and(|count| count == 0 || count > PROCESSES_MAX) {
         return Err(usage(format!("--processes: 1 to {PROCESSES_MAX} are possible")));
     }
+    if inputs.shrink && !inputs.nodes.is_empty() {
+        return Err(usage("--shrink gives back from all nodes: leave --node out".into()));
+    }
     for text in &args.sga {
         inputs.segments.push(not_zero("--sga", size("--sga", text)?)?);
     }
@@ -53,6 +56,11 @@ pub(super) fn read(root: &Root, args: &HugetlbInputs) -> anyhow::Result<Inputs> 
         inputs.java.push(java_flags(flags)?);
     }
     names(&mut inputs, args)?;
+    let describes = inputs.describe_programs() || !args.postgres.is_empty();
+    if describes && !args.pid.is_empty() {
+        let message = "--pid takes what runs, --sga, --java and --postgres describe what does not";
+        return Err(usage(format!("{message}: one or the other")));
+    }
     for directory in &args.postgres {
         let answer = ask(root, directory)?;
         inputs.postgres.push(answer);
@@ -81,6 +89,8 @@ fn ask(
     root: &Root,
     directory: &Path,
 ) -> anyhow::Result<hugewise_core::hugetlb::input::PostgresAnswer> {
+    // As the server itself will say it.
+    let directory = &directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let owner = users::owner(root, directory);
     let answer = postgres::ask(directory, owner);
     answer.with_context(|| format!("--postgres {}", directory.display()))

@@ -8,7 +8,7 @@ use crate::view::hugetlb;
 use crate::view::paint::Paint;
 use hugewise_core::hugetlb::facts::Facts;
 use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::{Plan, plan};
+use hugewise_core::hugetlb::plan::{Plan, plan, plan_again};
 use hugewise_core::hugetlb::recorded;
 use hugewise_core::recording::{Field, Host};
 use hugewise_linux::hugetlb::{Wanted, facts};
@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8>
     check_nodes(&facts, &inputs)?;
     let plan = plan(&facts, &inputs);
     if global.json {
-        print(&format!("{}\n", serde_json::to_string(&plan)?))?;
+        print(&format!("{}\n", to_json(&plan)?))?;
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
         let options = command_line(&args.inputs);
@@ -117,10 +117,26 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Plans for the machine below `root`.
-pub(super) fn of_machine(root: &Root, inputs: &Inputs) -> anyhow::Result<(Facts, Plan)> {
+/// Plans for the machine below `root`; `again`: the same was applied before.
+pub(super) fn of_machine(
+    root: &Root,
+    inputs: &Inputs,
+    again: bool,
+) -> anyhow::Result<(Facts, Plan)> {
     let facts = live(root, inputs)?;
     check_nodes(&facts, inputs)?;
-    let plan = plan(&facts, inputs);
+    let plan = if again { plan_again(&facts, inputs) } else { plan(&facts, inputs) };
     Ok((facts, plan))
+}
+
+/// A plan as JSON, its warnings in words, too.
+pub(super) fn to_json(plan: &Plan) -> anyhow::Result<serde_json::Value> {
+    let mut json = serde_json::to_value(plan)?;
+    let warnings = json["warnings"].as_array_mut().into_iter().flatten();
+    for (shown, warning) in warnings.zip(&plan.warnings) {
+        let (means, remedy) = warning.kind.text();
+        shown["means"] = means.into();
+        shown["remedy"] = remedy.into();
+    }
+    Ok(json)
 }

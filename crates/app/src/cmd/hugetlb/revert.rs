@@ -14,6 +14,10 @@ use std::path::Path;
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &HugetlbRevertArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
+    if !root.is_live() && !args.dry_run {
+        let message = "--root reads another tree, and nothing is changed there: add --dry-run";
+        return Err(coded(exit::USAGE, message));
+    }
     let done = restore(&root, &args.state_dir, args.dry_run)?;
     if global.json {
         let (settings, files) = (&done.settings, &done.files);
@@ -26,6 +30,9 @@ pub(super) fn run(global: &Global, args: &HugetlbRevertArgs) -> anyhow::Result<u
         print(&format!("Nothing to put back: the trail in '{place}' is empty.\n"))?;
     } else {
         print(&done.text())?;
+        if args.dry_run {
+            print("Nothing was changed (--dry-run): that is what would happen.\n")?;
+        }
     }
     Ok(if done.is_partial() { exit::PARTIAL } else { exit::OK })
 }

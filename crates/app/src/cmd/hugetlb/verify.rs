@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<u
         print(&format!("{json}\n"))?;
     } else {
         let paint = Paint::new(global.color, stdout().is_terminal());
-        print(&hugetlb::verify::render(&plan, &verified, paint))?;
+        print(&hugetlb::verify::render(&verified, paint))?;
     }
     Ok(match verified.ok() {
         Some(true) => exit::OK,
@@ -54,7 +54,7 @@ fn expected(
         return Ok((saved::read_plan(path)?, files()?));
     }
     if *inputs != Inputs::default() {
-        let (_, plan) = plan::of_machine(root, inputs)?;
+        let (_, plan) = plan::of_machine(root, inputs, true)?;
         return Ok((plan, files()?));
     }
     match applied()? {

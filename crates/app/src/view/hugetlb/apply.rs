@@ -28,6 +28,16 @@ pub(crate) fn render(done: &Done, persist: bool, paint: Paint) -> String {
             let _ = writeln!(out, "    {line}");
         }
     }
+    for file in &done.stale_files {
+        let text = match persist {
+            true => format!("/{file}: not wanted any more, as it was before"),
+            false => format!(
+                "/{file} of an earlier --persist says something else, and counts at the next \
+                 boot: --persist brings it up to date"
+            ),
+        };
+        out.push_str(&wrap("", &text));
+    }
     if done.pools.is_empty() && done.settings.is_empty() && done.files.is_empty() {
         out.push_str("Nothing to do: the pools have their planned size.\n");
     }

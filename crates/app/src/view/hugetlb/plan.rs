@@ -5,7 +5,7 @@ use crate::view::paint::Paint;
 use crate::view::text::{fit, left, printable, right, trimmed, wrap};
 use hugewise_core::hugetlb::demand::{Demand, Origin};
 use hugewise_core::hugetlb::facts::{Facts, Mount, Pool};
-use hugewise_core::hugetlb::plan::{Plan, PoolPlan, TablesPlan};
+use hugewise_core::hugetlb::plan::{Plan, PoolPlan, Setting, TablesPlan};
 use hugewise_core::hugetlb::tables::Segment;
 use hugewise_core::hugetlb::warning::Warning;
 use hugewise_core::parse::size::Size;
@@ -173,7 +173,7 @@ fn push_memlock(out: &mut String, plan: &Plan) {
 }
 
 fn push_settings(out: &mut String, plan: &Plan) {
-    for setting in &plan.settings {
+    for setting in plan.settings.iter().filter(|setting| setting.differs()) {
         let now = setting.now.as_deref().unwrap_or("unknown");
         let text = format!("{} = {} (now {now}): {}", setting.key, setting.value, setting.why);
         out.push_str(&wrap("setting      ", &text));
@@ -292,7 +292,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
 
 fn push_next(out: &mut String, plan: &Plan, options: &str, paint: Paint) {
     let grows = plan.pools.iter().any(|pool| pool.target_pages != pool.own_pages());
-    if plan.refusals().next().is_some() || (!grows && plan.settings.is_empty()) {
+    if plan.refusals().next().is_some() || (!grows && !plan.settings.iter().any(Setting::differs)) {
         return;
     }
     let here = plan.source == "this machine";

@@ -121,6 +121,6 @@ fn a_database_that_came_back_on_huge_pages_and_a_jvm_that_did_not() {
     }
     after.memory.page_tables = Some(Bytes::mib(70));
     let verified = verify(&made, &after, &[]);
-    let text = verify_view::render(&made, &verified, Paint::plain());
+    let text = verify_view::render(&verified, Paint::plain());
     checked("hugetlb-verify.txt", &text);
 }

@@ -2,7 +2,6 @@
 
 use crate::view::paint::Paint;
 use crate::view::text::{left, printable, right, trimmed, wrap};
-use hugewise_core::hugetlb::plan::Plan;
 use hugewise_core::hugetlb::verify::{Check, Verified};
 use std::fmt::Write;
 
@@ -12,7 +11,7 @@ const NAME: usize = 34;
 const ACTUAL: usize = 26;
 
 /// A row a check, its advice below it, and page tables then and now.
-pub(crate) fn render(plan: &Plan, verified: &Verified, paint: Paint) -> String {
+pub(crate) fn render(verified: &Verified, paint: Paint) -> String {
     let mut out = String::new();
     let head =
         format!("{} {} {}  ok", left("", NAME), right("expected", 12), right("actual", ACTUAL));
@@ -20,7 +19,11 @@ pub(crate) fn render(plan: &Plan, verified: &Verified, paint: Paint) -> String {
     for check in &verified.checks {
         push(&mut out, check, paint);
     }
-    push_tables(&mut out, plan, verified);
+    push_tables(&mut out, verified);
+    for missing in &verified.missing {
+        let text = format!("{}: {}", printable(&missing.what), printable(&missing.why));
+        out.push_str(&paint.dim(&wrap("Not seen: ", &text)));
+    }
     let verdict = match verified.ok() {
         Some(true) => paint.good("As planned."),
         Some(false) => paint.bad("NOT as planned."),
@@ -37,6 +40,12 @@ fn push(out: &mut String, check: &Check, paint: Paint) {
         None => paint.warn("?"),
     };
     let name = printable(&check.what);
+    if check.expected.len() > 12 || check.actual.len() > ACTUAL {
+        let text = format!("expected {}, found {}  {ok}", check.expected, check.actual);
+        let _ = writeln!(out, "{name}");
+        out.push_str(&wrap("    ", &text));
+        return push_advice(out, check);
+    }
     let (expected, actual) = (right(&check.expected, 12), right(&check.actual, ACTUAL));
     // A long name has a line of its own: cut, it could not be told from its neighbour.
     if name.chars().count() > NAME {
@@ -44,12 +53,16 @@ fn push(out: &mut String, check: &Check, paint: Paint) {
     } else {
         let _ = writeln!(out, "{} {expected} {actual}  {ok}", left(&name, NAME));
     }
+    push_advice(out, check);
+}
+
+fn push_advice(out: &mut String, check: &Check) {
     if !check.advice.is_empty() {
         out.push_str(&wrap("    ", &check.advice));
     }
 }
 
-fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
+fn push_tables(out: &mut String, verified: &Verified) {
     if let Some(change) = &verified.tables {
         let _ = writeln!(out);
         let (before, now) = (change.before_bytes, change.now_bytes);
@@ -69,5 +82,4 @@ fn push_tables(out: &mut String, plan: &Plan, verified: &Verified) {
         let text = format!("{then} on the whole machine when planned, {now} now");
         out.push_str(&wrap("page tables  ", &text));
     }
-    let _ = plan;
 }
