@@ -32,9 +32,15 @@ impl Cgroup {
         self.last_named(&UNIT_ENDINGS)
     }
 
-    /// The systemd service: as [`Cgroup::unit`], past scopes and slices.
+    /// The service of the system's systemd: as [`Cgroup::unit`], past scopes and slices. Services
+    /// of users (below `user.slice`) have whatever names users give them, and are none.
     #[must_use]
     pub fn service(&self) -> Option<&str> {
+        let of_user = |path: &String| path.split('/').any(|part| part == "user.slice");
+        let systemd = self.v1_paths.get("name=systemd");
+        if self.v2_path.iter().chain(systemd).any(of_user) {
+            return None;
+        }
         self.last_named(&[SERVICE])
     }
 
@@ -83,6 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn services_of_users_are_none() {
+        let path = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/sshd.service\n";
+        assert_eq!(parse(path.as_bytes()).value.service(), None);
+        let path = "0::/system.slice/sshd.service\n";
+        assert_eq!(parse(path.as_bytes()).value.service(), Some("sshd.service"));
+    }
+
+    #[test]
     fn reads_a_mixed_hierarchy() {
         let text = b"9:name=systemd:/\n4:memory:/jobs/7ef7:1\n1:cpu,cpuacct:/\n0::/\n";
         let parsed = parse(text);
@@ -100,7 +114,7 @@ mod tests {
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope/sub";
         assert_eq!(unit(session).as_deref(), Some("x.scope"));
         let service = |text: &str| parse(text.as_bytes()).value.service().map(str::to_owned);
-        assert_eq!(service(session).as_deref(), Some("user@1000.service"));
+        assert_eq!(service(session).as_deref(), None);
         assert_eq!(service("0::/user.slice/x.scope"), None);
         assert_eq!(unit("0::/system.slice/redis.service").as_deref(), Some("redis.service"));
         let gone = "0::/system.slice/redis.service (deleted)";
