@@ -14,7 +14,8 @@ pub struct User {
     pub gid: Option<u32>,
 }
 
-/// Reads the file: users by id. Of several lines for one id the first counts, as for the system. Lines that stand for another source of users (`+`, `-`) and comments are passed over.
+/// Reads the file: users by id. Of several lines for one id the first counts, as for the system.
+/// Lines that stand for another source of users (`+`, `-`) and comments are passed over.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed<BTreeMap<u32, User>> {
     let mut parsed = Parsed::<BTreeMap<u32, User>>::empty();

@@ -3,7 +3,8 @@
 //!
 //! The server's own program answers, as the user whom its data directory belongs to and in that
 //! user's group, never as root, and in a session of its own. The directory is the user's: its files
-//! are read with care, as they may be links to something, or no files at all. A running server refuses: its segment is seen in `/proc` then.
+//! are read with care, as they may be links to something, or no files at all. A running server
+//! refuses: its segment is seen in `/proc` then.
 
 use crate::process;
 use crate::root::Root;
