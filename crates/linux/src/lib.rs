@@ -10,6 +10,7 @@ pub mod content;
 pub mod foreign;
 pub mod hugetlb;
 pub mod instance;
+mod lines;
 pub mod machine;
 pub mod pages;
 pub mod probe;

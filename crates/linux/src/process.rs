@@ -2,6 +2,7 @@
 
 use crate::root::Root;
 use hugewise_core::parse::maps::{MapEntry, MapName};
+use hugewise_core::parse::passwd::User;
 use hugewise_core::parse::{self, pid_stat::PidStat};
 use hugewise_core::reason::SkipReason;
 use hugewise_core::snapshot::ProcessSample;
@@ -117,6 +118,11 @@ pub fn pids(root: &Root) -> io::Result<Vec<u32>> {
 /// Names of users by id, as far as `/etc/passwd` knows them.
 #[must_use]
 pub fn users(root: &Root) -> BTreeMap<u32, String> {
+    passwd(root).into_iter().map(|(id, user)| (id, user.name)).collect()
+}
+
+/// Users by id, as far as `/etc/passwd` knows them.
+pub(crate) fn passwd(root: &Root) -> BTreeMap<u32, User> {
     parse::passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
 }
 

@@ -2,7 +2,11 @@
 //!
 //! `trail.jsonl` in the state directory holds one line per intended change, synced before the
 //! write. Restoring compares what stands in the file now with what hugewise wrote: a setting that
-//! somebody else changed meanwhile, and entries of an earlier boot, are left alone.
+//! somebody else changed meanwhile is left alone. So are a manager's entries of an earlier boot;
+//! those of pools hold over reboots, as configuration files set pools again.
+//!
+//! A pool and its NUMA nodes' shares are views of one thing: changing one changes the other. What
+//! is ours is settled before anything is put back, and what was changed first goes back last.
 //!
 //! Writing the THP switch makes the kernel raise `vm.min_free_kbytes` (kernel.md 9); that file is
 //! noted beforehand and put back.
@@ -11,13 +15,14 @@
 //! an operator has applied.
 
 use crate::hugetlb::pool;
+use crate::lines;
 use crate::machine;
 use crate::root::Root;
 use hugewise_core::ownership::THP_DIR;
 use hugewise_core::parse::thp_choice;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -172,40 +177,44 @@ impl Trail {
     /// touched yet) is ignored.
     ///
     /// # Errors
-    /// When the directory cannot be used, or the trail is a symbolic link.
+    /// When the directory cannot be used or others may write it, the trail is a symbolic link, or
+    /// one of its lines is damaged.
     pub fn open(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
         let path = state_dir.join(scope.file_name());
         let store = |error| TrailError::Store { path: path.display().to_string(), error };
         make_dir(state_dir).map_err(store)?;
+        // What could not be read back later is not begun.
+        File::open(state_dir).and_then(|dir| trusted(state_dir, &dir)).map_err(store)?;
         let trail = Self::existing(root, state_dir, scope)?;
         // Prove now that the trail can be written, not when the first setting is due; and end a
         // line that a crash or a full disk left torn, or the next entry would be lost with it.
         let file = trail.file().map_err(store)?;
-        let text = fs::read(&trail.path).map_err(store)?;
-        if text.last().is_some_and(|byte| *byte != b'\n') {
-            (&file).write_all(b"\n").map_err(store)?;
-        }
+        lines::mend_end(&file).map_err(store)?;
         Ok(trail)
     }
 
     /// Reads the trail without creating anything, for `revert` and its dry run.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When it is there and cannot be read, or one of its lines is damaged.
     pub fn existing(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
         let path = state_dir.join(scope.file_name());
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-        let read = |file: File| trusted(state_dir, &file).and_then(|()| io::read_to_string(file));
-        let text = match options.open(&path).and_then(read) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        let read = |mut file: File| {
+            trusted(state_dir, &file)?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            lines::parse(&bytes)
+        };
+        let mut entries: Vec<Entry> = match options.open(&path).and_then(read) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
                 return Err(TrailError::Store { path: path.display().to_string(), error });
             }
         };
-        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let entries = entries.filter(|entry: &Entry| scope.may_own(&entry.file)).collect();
+        entries.retain(|entry| scope.may_own(&entry.file));
         let boot_id = machine::boot_id(&root);
         Ok(Self { root, scope, path, boot_id, entries })
     }
@@ -226,6 +235,7 @@ impl Trail {
         if old == value {
             return Ok(None);
         }
+        self.start_anew_if_foreign(file)?;
         self.note(file, &old, value)?;
         self.write_watched(file, value)?;
         Ok(Some(old))
@@ -239,6 +249,7 @@ impl Trail {
     /// Nothing was noted.
     pub fn begin(&mut self, file: &str) -> Result<(), TrailError> {
         let old = self.value(file)?;
+        self.start_anew_if_foreign(file)?;
         self.note(file, &old, WATCHED)
     }
 
@@ -266,8 +277,10 @@ impl Trail {
 
     /// Puts every setting back, the last change first, and empties the trail of what is settled.
     pub fn restore(&mut self) -> Vec<Restored> {
-        let mut done: Vec<Restored> =
-            self.plan().into_iter().map(|step| self.carry_out(step)).collect();
+        // Each is looked at once more when the one before is done: it may have changed the other.
+        let files = self.files_with_ours();
+        let steps = files.iter().map(|(file, ours)| self.carry_out(self.step(file, *ours)));
+        let mut done: Vec<Restored> = steps.collect();
         let stays = |entry: &Entry| {
             done.iter().any(|step| match step {
                 Restored::Failed { file, .. } | Restored::InUse { file, .. } => *file == entry.file,
@@ -301,47 +314,97 @@ impl Trail {
         }
     }
 
-    /// What [`Trail::restore`] would do, in its order.
+    /// What [`Trail::restore`] would do, in its order. Where several views of one pool go back,
+    /// each step starts from what stands there now.
     #[must_use]
     pub fn plan(&self) -> Vec<Restored> {
-        let mut files: Vec<&str> = Vec::new();
-        for entry in self.entries.iter().rev() {
-            if !files.contains(&entry.file.as_str()) {
-                files.push(&entry.file);
-            }
-        }
-        files.into_iter().map(|file| self.step(file)).collect()
+        self.files_with_ours().iter().map(|(file, ours)| self.step(file, *ours)).collect()
     }
 
-    fn step(&self, file: &str) -> Restored {
-        let own = || self.entries.iter().filter(|entry| entry.file == file);
-        let this_boot = |entry: &Entry| entry.boot_id == self.boot_id;
+    /// All files, the one that was changed first last, and whether their values are ours.
+    fn files_with_ours(&self) -> Vec<(String, bool)> {
+        let mut files: Vec<(String, bool)> = Vec::new();
+        for entry in &self.entries {
+            if !files.iter().any(|(file, _)| *file == entry.file) {
+                files.push((entry.file.clone(), self.is_ours(&entry.file)));
+            }
+        }
+        files.reverse();
+        files
+    }
+
+    /// Entries of a file that still count.
+    fn own<'a>(&'a self, file: &'a str) -> impl DoubleEndedIterator<Item = (usize, &'a Entry)> {
         // Over a reboot configuration files have set the pools again.
-        let counts = |entry: &&Entry| self.scope == Scope::Hugetlb || this_boot(entry);
-        let entries: Vec<&Entry> = own().filter(counts).collect();
-        let file = file.to_owned();
-        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
-            return Restored::EarlierBoot { file };
+        let counts = |entry: &Entry| self.scope == Scope::Hugetlb || entry.boot_id == self.boot_id;
+        let all = self.entries.iter().enumerate();
+        all.filter(move |(_, entry)| entry.file == file && counts(entry))
+    }
+
+    /// Whether the value of a file is its old one, one that hugewise wrote, or what became of it
+    /// when hugewise changed another view of the same pool.
+    fn is_ours(&self, file: &str) -> bool {
+        let last = self.own(file).next_back().map(|(index, _)| index);
+        let other = |(index, entry): (usize, &Entry)| {
+            last.is_some_and(|last| index > last)
+                && same_pool(file, &entry.file)
+                && self.stands(&entry.file)
         };
-        let ours = |found: &str| match self.scope {
+        self.stands(file) || self.entries.iter().enumerate().any(other)
+    }
+
+    /// Whether one of the entries of a file accounts for its value.
+    fn stands(&self, file: &str) -> bool {
+        let (first, last) = (self.own(file).next(), self.own(file).next_back());
+        let (Some((_, first)), Some((_, last))) = (first, last) else { return false };
+        // What was cut short by a crash was cut short in that boot only.
+        let cut_short = is_watch(last) && last.boot_id == self.boot_id;
+        self.value(file).is_ok_and(|found| match self.scope {
+            _ if cut_short || found == first.old => true,
             Scope::Manager => found == last.new,
-            Scope::Hugetlb => entries.iter().any(|entry| entry.new == found),
+            Scope::Hugetlb => self.own(file).any(|(_, entry)| entry.new == found),
+        })
+    }
+
+    /// A value that somebody else set since is the one to come back: what was before it is
+    /// forgotten.
+    fn start_anew_if_foreign(&mut self, file: &str) -> Result<(), TrailError> {
+        let known = self.own(file).next().is_some();
+        if self.scope != Scope::Hugetlb || !known || self.is_ours(file) {
+            return Ok(());
+        }
+        let all = self.entries.clone();
+        self.entries.retain(|entry| entry.file != file);
+        self.store().map_err(|error| {
+            self.entries = all;
+            TrailError::Store { path: self.path.display().to_string(), error }
+        })
+    }
+
+    fn step(&self, file: &str, ours: bool) -> Restored {
+        let (first, last) = (self.own(file).next(), self.own(file).next_back());
+        let own_file = file.to_owned();
+        let (Some((_, first)), Some((_, last))) = (first, last) else {
+            return Restored::EarlierBoot { file: own_file };
         };
-        let to = first.old.clone();
+        let (file, to) = (own_file, first.old.clone());
         match self.value(&file) {
             Err(error) => Restored::Failed { file, error: error.to_string() },
             Ok(found) if found == to => Restored::Unchanged { file },
-            // What was cut short by a crash was cut short in that boot only.
-            Ok(from) if ours(&from) || is_watch(last) && this_boot(last) => {
-                match pool::floor(&self.root, &file) {
-                    Some(held) if to.parse().is_ok_and(|to: u64| held > to) => {
-                        Restored::InUse { file, from, to: held.to_string(), wanted: to }
-                    }
-                    _ => Restored::PutBack { file, from, to },
-                }
-            }
+            Ok(from) if ours => match self.least(&file, &from, &to) {
+                Some(least) => Restored::InUse { file, from, to: least.to_string(), wanted: to },
+                None => Restored::PutBack { file, from, to },
+            },
             Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
         }
+    }
+
+    /// The size that a pool cannot be shrunk below, where that is more than it should get: never
+    /// more than it has, as pages in use may be surplus ones.
+    fn least(&self, file: &str, from: &str, to: &str) -> Option<u64> {
+        let held = pool::floor(&self.root, file)?;
+        let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
+        (held > to && from > to).then_some(held.min(from))
     }
 
     /// Writes an old value. Needs no disk: a full one must not keep a setting from going back.
@@ -409,21 +472,27 @@ impl Trail {
         };
         let mut line = serde_json::to_vec(&entry).map_err(|e| store(e.into()))?;
         line.push(b'\n');
-        let mut out = self.file().map_err(store)?;
-        out.write_all(&line).and_then(|()| out.sync_all()).map_err(store)?;
+        let out = self.file().map_err(store)?;
+        lines::append(&out, &line).map_err(store)?;
         self.entries.push(entry);
         Ok(())
     }
 
     fn file(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.create(true).append(true).mode(0o600);
+        options.create(true).read(true).append(true).mode(0o600);
         options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         let file = options.open(&self.path)?;
-        if let Some(dir) = self.path.parent() {
-            File::open(dir)?.sync_all()?;
-        }
+        self.sync_dir()?;
         Ok(file)
+    }
+
+    /// A new or replaced name is on disk only when its directory is.
+    fn sync_dir(&self) -> io::Result<()> {
+        match self.path.parent() {
+            Some(dir) => File::open(dir)?.sync_all(),
+            None => Ok(()),
+        }
     }
 
     /// Replaces the file by the entries that are left, in one step.
@@ -442,7 +511,8 @@ impl Trail {
             out.write_all(b"\n")?;
         }
         out.sync_all()?;
-        fs::rename(new, &self.path)
+        fs::rename(new, &self.path)?;
+        self.sync_dir()
     }
 }
 
@@ -451,6 +521,16 @@ const WATCHED: &str = "*";
 
 fn is_watch(entry: &Entry) -> bool {
     entry.new == WATCHED
+}
+
+/// Whether one of two files sizes a pool and the other a NUMA node's share of it.
+fn same_pool(one: &str, other: &str) -> bool {
+    let size = |file: &str| {
+        let size = file.rsplit('/').nth(1).map(str::to_owned);
+        size.filter(|_| pool::is_size(file))
+    };
+    let whole = |file: &str| file.starts_with("sys/kernel/");
+    whole(one) != whole(other) && size(one).is_some() && size(one) == size(other)
 }
 
 /// Whether writing this file makes the kernel change [`MIN_FREE`].

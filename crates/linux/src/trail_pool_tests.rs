@@ -161,3 +161,133 @@ fn a_trail_of_pools_names_nothing_else() {
         assert!(fixture.trail().entries().is_empty(), "{other}");
     }
 }
+
+#[test]
+fn what_an_administrator_sets_between_two_applies_comes_back() {
+    let fixture = Fixture::new("between");
+    fixture.pool(10, 10, 0);
+    assert_eq!(fixture.grown(100), Outcome::Granted);
+    fixture.put("proc/sys/kernel/random/boot_id", "boot-2\n");
+    fixture.pool(500, 500, 0);
+    assert_eq!(fixture.grown(600), Outcome::Granted);
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "500"), "{done:?}");
+    assert_eq!(fixture.pages(), "500");
+}
+
+#[test]
+fn a_limit_that_somebody_set_between_comes_back() {
+    let fixture = Fixture::new("limit");
+    let group = "proc/sys/vm/hugetlb_shm_group";
+    fixture.put(group, "0\n");
+    fixture.trail().set(group, "26").expect("sets");
+    fixture.put(group, "300\n");
+    fixture.trail().set(group, "27").expect("sets");
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "300"), "{done:?}");
+}
+
+/// A pool whose share of node 0 is all of it: both folders are one.
+fn with_node(fixture: &Fixture) -> String {
+    let node = hugewise_core::hugetlb::files::node_file(Bytes::mib(2), 0);
+    let folder = |file: &str| fixture.root.path(file.trim_end_matches("/nr_hugepages"));
+    fs::create_dir_all(folder(&node).parent().expect("has a parent")).expect("mkdir");
+    std::os::unix::fs::symlink(folder(&fixture.file), folder(&node)).expect("link");
+    node
+}
+
+fn apply(fixture: &Fixture, file: &str, pages: &str) {
+    let mut trail = fixture.trail();
+    trail.begin(file).expect("notes");
+    trail.write_step(file, pages).expect("writes");
+    trail.settle(file, pages).expect("notes");
+}
+
+#[test]
+fn views_of_one_pool_go_back_in_any_mixture() {
+    let mixtures: [&[(bool, &str)]; 5] = [
+        &[(false, "50"), (true, "100")],
+        &[(true, "50"), (false, "100")],
+        &[(false, "50"), (true, "100"), (false, "200")],
+        &[(true, "50"), (false, "100"), (true, "70")],
+        &[(false, "50"), (true, "7")],
+    ];
+    for mixture in mixtures {
+        let fixture = Fixture::new("views");
+        let node = with_node(&fixture);
+        fixture.pool(7, 7, 0);
+        // Files do not follow each other here as the kernel's do; none is in use.
+        let free = fixture.root.path(fixture.file.replace("nr_hugepages", "free_hugepages"));
+        fs::remove_file(free).expect("removes");
+        for (of_node, pages) in mixture {
+            apply(&fixture, if *of_node { &node } else { &fixture.file }, pages);
+        }
+        let foreign = |step: &Restored| matches!(step, Restored::Foreign { .. });
+        assert!(!fixture.trail().plan().iter().any(foreign), "{mixture:?}");
+        let done = fixture.trail().restore();
+        assert!(!done.iter().any(foreign), "{mixture:?}: {done:?}");
+        assert_eq!(fixture.pages(), "7", "{mixture:?}: {done:?}");
+        assert!(fixture.trail().entries().is_empty());
+    }
+}
+
+#[test]
+fn a_share_that_somebody_changed_is_left_alone_with_its_pool() {
+    let fixture = Fixture::new("share");
+    let node = with_node(&fixture);
+    apply(&fixture, &fixture.file, "50");
+    apply(&fixture, &node, "100");
+    fixture.pool(70, 70, 0);
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::Foreign { .. }, Restored::Foreign { .. }]), "{done:?}");
+    assert_eq!(fixture.pages(), "70");
+}
+
+#[test]
+fn putting_back_never_makes_a_pool_larger_than_it_is() {
+    let fixture = Fixture::new("larger");
+    fixture.grown(64);
+    // 36 more are surplus, and all are in use.
+    fixture.pool(100, 0, 0);
+    fixture.put(&fixture.file.replace("nr_hugepages", "surplus_hugepages"), "36\n");
+    let plan = fixture.trail().plan();
+    assert!(matches!(&plan[..], [Restored::InUse { to, .. }] if to == "64"), "{plan:?}");
+}
+
+#[test]
+fn numbers_that_make_no_sense_do_not_end_it() {
+    let fixture = Fixture::new("floor");
+    fixture.pool(u64::MAX, 0, u64::MAX);
+    assert_eq!(crate::hugetlb::pool::floor(&fixture.root, &fixture.file), Some(u64::MAX));
+}
+
+#[test]
+fn nothing_is_begun_in_a_directory_that_others_can_write() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new("open");
+    let state = fixture.dir.join("state");
+    fs::create_dir_all(&state).expect("mkdir");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o1777)).expect("chmod");
+    for scope in [Scope::Hugetlb, Scope::Manager] {
+        let opened = Trail::open(fixture.root.clone(), &state, scope);
+        assert!(matches!(opened, Err(TrailError::Store { .. })));
+    }
+    assert_eq!(fs::read_dir(&state).expect("lists").count(), 0);
+}
+
+#[test]
+fn a_damaged_line_is_told_and_nothing_is_overwritten() {
+    let fixture = Fixture::new("damaged");
+    fixture.grown(5);
+    let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
+    let text = fs::read_to_string(&path).expect("reads").replacen('{', "[", 1);
+    fs::write(&path, &text).expect("write");
+    let state = fixture.dir.join("state");
+    let open = Trail::open(fixture.root.clone(), &state, Scope::Hugetlb).err();
+    let existing = Trail::existing(fixture.root.clone(), &state, Scope::Hugetlb).err();
+    for error in [open, existing] {
+        let error = error.expect("an error").to_string();
+        assert!(error.contains("line 1 is damaged"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&path).expect("reads"), text);
+}

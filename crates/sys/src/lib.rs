@@ -19,6 +19,7 @@ pub mod pagemap;
 pub mod pidfd;
 pub mod prctl;
 pub mod segment;
+pub mod session;
 pub mod signal;
 
 pub use errno::{Errno, Presence};

@@ -4,12 +4,13 @@
 //! `hugetlb-files.jsonl` in the state directory holds one line per file, synced before the file is
 //! touched. A file that somebody edited meanwhile is left alone.
 
+use crate::lines;
 use crate::root::Root;
 use crate::trail::{TrailError, make_dir, trusted};
 use hugewise_core::hugetlb::files::{self, WantedFile};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
@@ -104,20 +105,26 @@ impl KeptFiles {
     /// Opens the trail; nothing is created.
     ///
     /// # Errors
-    /// When it is there and cannot be read, or others could have written it.
+    /// When it is there and cannot be read, others could have written it, or one of its lines is
+    /// damaged.
     pub fn open(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
         let path = state_dir.join(TRAIL);
-        let read = |file: File| trusted(state_dir, &file).and_then(|()| io::read_to_string(file));
-        let text = match plain(OpenOptions::new().read(true)).open(&path).and_then(read) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        let read = |mut file: File| {
+            trusted(state_dir, &file)?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            lines::parse(&bytes)
+        };
+        let opened = plain(OpenOptions::new().read(true)).open(&path);
+        let mut entries: Vec<Entry> = match opened.and_then(read) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
                 return Err(TrailError::Store { path: path.display().to_string(), error });
             }
         };
-        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let ours = |entry: &Entry| files::is_own(&entry.file);
-        Ok(Self { root, path, entries: entries.filter(ours).collect() })
+        entries.retain(|entry| files::is_own(&entry.file));
+        Ok(Self { root, path, entries })
     }
 
     /// Files that were written and not put back.
@@ -262,7 +269,6 @@ impl KeptFiles {
     }
 
     fn read(&self, file: &str) -> io::Result<Option<Old>> {
-        use std::io::Read;
         use std::os::unix::fs::MetadataExt;
         let opened = plain(OpenOptions::new().read(true)).open(self.root.path(file));
         let from = match opened {
@@ -297,10 +303,10 @@ impl KeptFiles {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         make_dir(folder).map_err(store)?;
         let mut options = OpenOptions::new();
-        let mut out =
-            plain(options.create(true).append(true).mode(0o600)).open(&self.path).map_err(store)?;
+        let options = options.create(true).read(true).append(true).mode(0o600);
+        let out = plain(options).open(&self.path).map_err(store)?;
         trusted(folder, &out).map_err(store)?;
-        out.write_all(&line).and_then(|()| out.sync_all()).map_err(store)?;
+        lines::mend_end(&out).and_then(|()| lines::append(&out, &line)).map_err(store)?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(store)?;
         self.entries.push(entry);
         Ok(())

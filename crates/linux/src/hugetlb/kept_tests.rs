@@ -113,3 +113,20 @@ fn a_trail_that_others_can_write_is_not_followed() {
     let opened = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"));
     assert!(matches!(opened, Err(TrailError::Store { .. })));
 }
+
+#[test]
+fn a_torn_line_does_not_spoil_the_next_and_a_damaged_one_is_told() {
+    let fixture = Fixture::new("lines");
+    fixture.files().write(&wanted(files::SYSCTL, "a = 1\n")).expect("writes");
+    let path = fixture.dir.join("state").join(TRAIL);
+    let whole = fs::read_to_string(&path).expect("reads");
+    fs::write(&path, format!("{whole}{{\"file\":")).expect("write");
+    fixture.files().write(&wanted(UNIT, "[Service]\n")).expect("writes");
+    assert_eq!(fixture.files().entries().len(), 2);
+    let text = format!("x{}", fs::read_to_string(&path).expect("reads"));
+    fs::write(&path, &text).expect("write");
+    let error = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"));
+    let error = error.expect_err("damaged").to_string();
+    assert!(error.contains("line 1 is damaged"), "{error}");
+    assert_eq!(fs::read_to_string(&path).expect("reads"), text);
+}

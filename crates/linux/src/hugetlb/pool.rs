@@ -61,7 +61,7 @@ pub(crate) fn floor(root: &Root, file: &str) -> Option<u64> {
     };
     let (total, free) = (read("nr_hugepages")?, read("free_hugepages")?);
     // A node's share has no count of reserved pages: the kernel keeps those where they are.
-    Some(total.saturating_sub(free) + read("resv_hugepages").unwrap_or(0))
+    Some(total.saturating_sub(free).saturating_add(read("resv_hugepages").unwrap_or(0)))
 }
 
 /// What became of a pool.

@@ -1,0 +1,91 @@
+//! Files of one JSON value a line, to which a line is added before each change.
+
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+/// Reads all lines. A torn last one (no line feed at its end: a crash while it was written, so
+/// that what it announces was not done yet) is left out.
+///
+/// # Errors
+/// When another line makes no sense: what it noted is not to be lost unseen.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
+    let mut entries = Vec::new();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let whole = line.ends_with(b"\n");
+        match serde_json::from_slice(line) {
+            Ok(entry) => entries.push(entry),
+            Err(_) if !whole || line.trim_ascii().is_empty() => {}
+            Err(error) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!(
+                        "line {} is damaged ({error}): nothing was changed; mend it, or note the \
+                         old value in it and take the line out",
+                        index.saturating_add(1)
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Takes a torn last line away, and ends one that lacks its line feed only: the next one would be
+/// lost with it. The file is open for reading and appending.
+pub(crate) fn mend_end(mut file: &File) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    let last = bytes.split_inclusive(|byte| *byte == b'\n').next_back().unwrap_or_default();
+    if last.is_empty() || last.ends_with(b"\n") {
+        return Ok(());
+    }
+    if serde_json::from_slice::<serde_json::Value>(last).is_ok() {
+        return file.write_all(b"\n");
+    }
+    let whole = bytes.len().saturating_sub(last.len());
+    file.set_len(u64::try_from(whole).map_err(io::Error::other)?)
+}
+
+/// Adds a line and syncs it; nothing of it stays when that fails.
+pub(crate) fn append(mut file: &File, line: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    let added = file.write_all(line).and_then(|()| file.sync_all());
+    if added.is_err() {
+        let _ = file.set_len(before);
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, OpenOptions};
+
+    #[test]
+    fn only_a_torn_last_line_is_left_out() {
+        assert_eq!(parse::<u32>(b"1\n2\n").expect("whole"), [1, 2]);
+        assert_eq!(parse::<u32>(b"1\n2").expect("no line feed"), [1, 2]);
+        assert_eq!(parse::<u32>(b"1\n{\"a").expect("torn"), [1]);
+        assert_eq!(parse::<u32>(b"1\n\xff\0").expect("torn"), [1]);
+        assert_eq!(parse::<u32>(b"").expect("empty"), [0; 0]);
+        for bad in [&b"1\nx\n3\n"[..], b"1\nx\n", b"x\n3"] {
+            let error = parse::<u32>(bad).expect_err("damaged").to_string();
+            assert!(error.contains("is damaged"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_line_after_a_torn_one_is_whole() {
+        let path = std::env::temp_dir().join(format!("hugewise-lines-{}", std::process::id()));
+        for (found, then) in [("1\n{\"a", "1\n5\n"), ("1\n2", "1\n2\n5\n"), ("{\"a", "5\n")] {
+            fs::write(&path, found).expect("write");
+            let file = OpenOptions::new().read(true).append(true).open(&path).expect("opens");
+            mend_end(&file).expect("mends");
+            append(&file, b"5\n").expect("appends");
+            assert_eq!(fs::read_to_string(&path).expect("reads"), then);
+        }
+        let _ = fs::remove_file(path);
+    }
+}
