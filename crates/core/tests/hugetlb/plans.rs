@@ -88,6 +88,20 @@ fn what_runs_is_found_and_the_rest_has_a_reason() {
 }
 
 #[test]
+fn postgres_on_system_v_segments_gets_none() {
+    let mut facts = machine();
+    let postgres = run(&mut facts, "postgres", 200, 3, 500);
+    share(&mut facts, ObjectKind::SysV(1), 56, &postgres, SMALL);
+    share(&mut facts, ObjectKind::SysV(2), GIB, &postgres, SMALL);
+    for pids in [Vec::new(), postgres] {
+        let plan = plan(&facts, &Inputs { pids, ..Inputs::default() });
+        assert_eq!(only(&plan).needed_pages, 0);
+        let reasons: Vec<_> = plan.left_out.iter().map(|left| left.reason).collect();
+        assert_eq!(reasons, [LeftOutReason::NotMoved, LeftOutReason::SharedMemoryType]);
+    }
+}
+
+#[test]
 fn a_named_process_is_taken_whatever_it_is() {
     let mut facts = machine();
     let own = run(&mut facts, "mine", 10, 2, 50);
@@ -145,6 +159,22 @@ fn a_jvm_on_huge_pages_is_one_demand() {
 }
 
 #[test]
+fn java_is_planned_on_the_pages_that_it_takes() {
+    let mut facts = machine();
+    facts.default_page = Some(Bytes(GIB));
+    facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
+    java(&mut facts, 400, "-Xmx64m -XX:+UseLargePages");
+    let flags = vec!["-Xmx512m".to_owned(), "-XX:+UseLargePages".to_owned()];
+    for page in [None, Some(Bytes(GIB))] {
+        let inputs = Inputs { page, ..Inputs::default() };
+        let running = plan(&facts, &inputs);
+        let described = plan(&facts, &Inputs { java: vec![flags.clone()], ..inputs });
+        let pages = |plan: &Plan| plan.pools.iter().map(|p| p.needed_pages).collect::<Vec<_>>();
+        assert_eq!((pages(&running), pages(&described)), (vec![152, 0], vec![384, 0]));
+    }
+}
+
+#[test]
 fn postgres_says_its_own_number_and_page_size() {
     let mut facts = machine();
     facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
@@ -159,10 +189,13 @@ fn postgres_says_its_own_number_and_page_size() {
         postgres: vec![answer(537, None), answer(2, Some(Bytes(GIB)))],
         ..Inputs::default()
     };
-    let plan = plan(&facts, &inputs);
-    let pages: Vec<u64> = plan.pools.iter().map(|pool| pool.target_pages).collect();
-    assert_eq!(pages, [537, 2]);
-    assert_eq!(plan.memlock, None, "mmap with MAP_HUGETLB needs no right");
+    // The answer is in pages of the server's own size, whatever the rest is planned on.
+    for page in [None, Some(Bytes(GIB))] {
+        let plan = plan(&facts, &Inputs { page, ..inputs.clone() });
+        let pages: Vec<u64> = plan.pools.iter().map(|pool| pool.target_pages).collect();
+        assert_eq!(pages, [537, 2]);
+        assert_eq!(plan.memlock, None, "mmap with MAP_HUGETLB needs no right");
+    }
 }
 
 #[test]
