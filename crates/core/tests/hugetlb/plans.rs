@@ -236,6 +236,51 @@ fn limits_are_only_raised() {
 }
 
 #[test]
+fn segments_beside_the_plan_count_for_all_of_them() {
+    let mut facts = machine();
+    let other = run(&mut facts, "other", 10, 2, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &other, SMALL);
+    facts.limits.shmall_pages = Some(5 * GIB / 4096 - 1);
+    let set = |facts: &_, inputs: &_| {
+        let settings = plan(facts, inputs).settings.into_iter();
+        settings.map(|setting| (setting.key, setting.value)).collect::<Vec<_>>()
+    };
+    let wanted = ("kernel.shmall".to_owned(), (5 * GIB / 4096).to_string());
+    assert_eq!(set(&facts, &sga(&[4 * GIB], 0)), [wanted]);
+    // One that runs is there already; and nobody else's limit is touched.
+    let oracle = run(&mut facts, "oracle", 100, 2, 50);
+    share(&mut facts, ObjectKind::SysV(2), 4 * GIB - 4096, &oracle, SMALL);
+    assert_eq!(set(&facts, &Inputs::default()), []);
+    facts.limits.shmall_pages = Some(1);
+    assert_eq!(set(&facts, &Inputs { headroom: Bytes(GIB), ..Inputs::default() }).len(), 1);
+    facts.objects.pop();
+    assert_eq!(set(&facts, &Inputs { headroom: Bytes(GIB), ..Inputs::default() }), []);
+}
+
+#[test]
+fn a_higher_memlock_limit_is_not_lowered() {
+    let mut facts = machine();
+    let pids = run(&mut facts, "oracle", 100, 2, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &pids, SMALL);
+    let mut with = |limits: [u64; 2], inputs: &Inputs| {
+        for (process, limit) in facts.processes.values_mut().zip(limits) {
+            process.memlock = Some(Bytes(limit));
+        }
+        let memlock = plan(&facts, inputs).memlock;
+        memlock.map(|memlock| (memlock.limit_kb, memlock.users, memlock.units))
+    };
+    let none = Inputs::default();
+    let (users, units) = (vec!["dba".to_owned()], vec!["oracle.service".to_owned()]);
+    assert_eq!(with([u64::MAX; 2], &none), None);
+    let both = Some((GIB / 1024, users.clone(), units));
+    assert_eq!(with([u64::MAX, MIB], &none), both);
+    // The same limit may be the one that was written before: it stays in the files.
+    assert_eq!(with([GIB; 2], &none), both);
+    let given = Inputs { user: Some("dba".into()), ..none };
+    assert_eq!(with([u64::MAX; 2], &given), Some((GIB / 1024, users, Vec::new())));
+}
+
+#[test]
 fn files_say_what_the_plan_says() {
     let inputs = Inputs {
         user: Some("oracle".into()),
