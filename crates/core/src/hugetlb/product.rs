@@ -48,8 +48,8 @@ products! {
         short: "on: does not start; try: runs on 4 KiB pages and says nothing";
     Java "Java",
         switch: "-XX:+UseLargePages",
-        short: "what does not fit runs on 4 KiB pages, with a warning at its start; not so ZGC: it does \
-            not start, or, where -Xms is below -Xmx, starts and runs out of memory later";
+        short: "what does not fit runs on 4 KiB pages, with a warning at its start; not so ZGC: it \
+            does not start, or, where -Xms is below -Xmx, starts and runs out of memory later";
     Qemu "QEMU",
         switch: "-object memory-backend-memfd,hugetlb=on (libvirt: <hugepages/>)",
         short: "the guest does not start";
