@@ -1,12 +1,15 @@
 //! Finds out what a plan has to warn of.
 
-use super::demand::Origin;
-use super::facts::{Facts, Kubelet, ObjectKind, Pool};
+use std::collections::BTreeMap;
+
+use super::demand::{Origin, pages, sum};
+use super::facts::{Facts, Kubelet, Object, ObjectKind, Pool, Process};
 use super::input::Inputs;
-use super::plan::{Plan, PoolPlan};
+use super::plan::{Memlock, Plan, PoolPlan};
 use super::product::Product;
 use super::warning::{Warning, WarningKind as W};
-use crate::parse::size::Size;
+use crate::parse::decimal;
+use crate::parse::size::{self, Size};
 use crate::units::Bytes;
 
 /// One GiB: pages of this size and above need memory that is contiguous beyond what the kernel's
@@ -72,11 +75,7 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
     if let Some(free) = facts.memory.available.filter(|free| twice.0 > 0 && *free < grows) {
         all.add(W::NeededTwice, format!("the pool grows by {grows}, and {free} are available"));
     }
-    if pool.others_pages > 0 {
-        let held = now.held();
-        let text = format!("{} of {held} held pages of {size}", pool.others_pages);
-        all.add(W::UnattributedUse, text);
-    }
+    others(facts, pool, now, all);
     let idle = now.total.saturating_sub(pool.needed_pages.max(now.held()));
     if idle > 0 && !inputs.shrink {
         all.add(W::ReservedUnused, format!("{idle} pages of {size}: {}", pool.bytes_of(idle)));
@@ -86,6 +85,36 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
     if pool.page_bytes >= GIANT && pool.target_pages > now.total {
         let text = format!("{} more pages of {size}", pool.target_pages - now.total);
         all.add(W::KernelCommandLine, text);
+    }
+}
+
+/// Who holds pages beside the plan: programs that were found, and others.
+fn others(facts: &Facts, pool: &PoolPlan, now: &Pool, all: &mut Found) {
+    let (held, size) = (now.held(), Size(pool.page_bytes.0));
+    let planned = |pid: &u32| pool.demands.iter().any(|demand| demand.pids.contains(pid));
+    let beside =
+        |object: &&Object| object.page == Some(pool.page_bytes) && !object.pids.iter().any(planned);
+    let found = || facts.objects.iter().filter(beside);
+    let pages = sum(found().map(|object| pages(object.bytes, pool.page_bytes)));
+    let theirs = pages.min(pool.others_pages);
+    if let Some(largest) = found().max_by_key(|object| object.bytes).filter(|_| theirs > 0) {
+        let (name, bytes) = (name_of(facts, largest), largest.bytes);
+        let text =
+            format!("{theirs} of {held} held pages of {size}; the largest is {name}: {bytes}");
+        all.add(W::UsedByOthers, text);
+    }
+    if pool.others_pages > theirs {
+        let text = format!("{} of {held} held pages of {size}", pool.others_pages - theirs);
+        all.add(W::UnattributedUse, text);
+    }
+}
+
+fn name_of(facts: &Facts, object: &Object) -> String {
+    let what = object.kind.name(&object.name);
+    let first = object.pids.iter().find_map(|pid| Some((pid, facts.processes.get(pid)?)));
+    match first {
+        Some((pid, process)) => format!("{what} of {} (pid {pid})", process.name),
+        None => what,
     }
 }
 
@@ -114,38 +143,72 @@ fn nodes(pool: &PoolPlan, now: &Pool, all: &mut Found) {
 }
 
 fn rights(facts: &Facts, inputs: &Inputs, plan: &Plan, all: &mut Found) {
-    let Some(memlock) = &plan.memlock else { return };
-    if memlock.users.is_empty() {
-        all.add(W::UserUnknown, String::new());
-    }
     let group = inputs.shm_group.or(facts.limits.shm_group);
-    let needy = plan.demands().filter(|demand| demand.needs_right);
+    let group_text = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
     let mut users: Vec<&str> = Vec::new();
-    for process in needy.flat_map(|d| &d.pids).filter_map(|pid| facts.processes.get(pid)) {
-        let user = process.user.as_deref().unwrap_or("its user");
+    for process in needy(facts, plan) {
+        let user = user_of(process);
         let member = group.is_some_and(|group| process.groups.contains(&group));
         if process.uid != Some(0) && !member && !users.contains(&user) {
             users.push(user);
-            let group = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
-            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group}"));
-        }
-        let limit = Bytes(memlock.limit_kb.saturating_mul(1024));
-        if let Some(now) = process.memlock.filter(|now| *now < limit && process.uid != Some(0)) {
-            all.add(W::MemlockTooLow, format!("{} of {user}: {now}, wanted {limit}", process.name));
+            all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group_text}"));
         }
     }
+    if let Some((now, new)) = facts.limits.shm_group.zip(inputs.shm_group)
+        && now > 0
+        && now != new
+    {
+        all.add(W::GroupReplaced, format!("{now} now, {new} planned"));
+    }
+    let Some(memlock) = &plan.memlock else { return };
+    limits(facts, plan, memlock, all);
     // Whether somebody who runs nothing yet is a member of a group is not known.
     let nobody = group.is_none_or(|group| group == 0);
     if let Some(user) = inputs.user.as_deref().filter(|user| *user != "root")
         && nobody
         && users.is_empty()
     {
-        let group = group.map_or_else(|| "unknown".to_owned(), |group| group.to_string());
-        all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group}"));
+        all.add(W::RightToUse, format!("{user}; vm.hugetlb_shm_group is {group_text}"));
     }
-    if memlock.units.is_empty() && !memlock.users.is_empty() {
+}
+
+fn limits(facts: &Facts, plan: &Plan, memlock: &Memlock, all: &mut Found) {
+    let demands = || plan.demands().filter(|demand| demand.needs_right);
+    if memlock.users.is_empty() && demands().all(|demand| demand.users.is_empty()) {
+        all.add(W::UserUnknown, String::new());
+    }
+    let limit = Bytes(memlock.limit_kb.saturating_mul(1024));
+    // A database has hundreds of processes, each with a name of its own.
+    let mut low: BTreeMap<(&str, Bytes), BTreeMap<u32, &Process>> = BTreeMap::new();
+    for (pid, process) in
+        demands().flat_map(|d| &d.pids).filter_map(|p| facts.processes.get_key_value(p))
+    {
+        if let Some(now) = process.memlock.filter(|now| *now < limit && process.uid != Some(0)) {
+            low.entry((user_of(process), now)).or_default().insert(*pid, process);
+        }
+    }
+    for ((user, now), processes) in low {
+        let Some((pid, first)) = processes.first_key_value() else { continue };
+        let count = match processes.len() {
+            1 => format!("{} (pid {pid})", first.name),
+            many => format!("{many} processes, such as {} (pid {pid}),", first.name),
+        };
+        all.add(W::MemlockTooLow, format!("{count} of {user}: {now}, wanted {limit}"));
+    }
+    let known = demands().any(|demand| !demand.units.is_empty());
+    if memlock.units.is_empty() && !memlock.users.is_empty() && !known {
         all.add(W::ServiceLimit, memlock.users.join(", "));
     }
+}
+
+/// Processes that use memory for which the kernel wants a right.
+fn needy<'a>(facts: &'a Facts, plan: &'a Plan) -> impl Iterator<Item = &'a Process> {
+    let demands = plan.demands().filter(|demand| demand.needs_right);
+    demands.flat_map(|demand| &demand.pids).filter_map(|pid| facts.processes.get(pid))
+}
+
+fn user_of(process: &Process) -> &str {
+    process.user.as_deref().unwrap_or("its user")
 }
 
 fn neighbours(facts: &Facts, plan: &Plan, all: &mut Found) {
@@ -185,16 +248,38 @@ fn neighbours(facts: &Facts, plan: &Plan, all: &mut Found) {
 
 /// Lines of other files that set what the plan sets.
 fn configuration(facts: &Facts, plan: &Plan, all: &mut Found) {
+    // `hugepages` is of the size that was named last before it, else of the default one
+    // (Documentation/admin-guide/kernel-parameters.txt).
+    let mut named = facts.default_page;
     for line in &facts.configured {
-        let pool = plan.pools.iter().find(|pool| Some(pool.page_bytes) == facts.default_page);
+        let pages = |size: Option<Bytes>| {
+            let pool = plan.pools.iter().find(|pool| Some(pool.page_bytes) == size);
+            pool.map(|pool| pool.target_pages.to_string())
+        };
         let wanted = match line.key.as_str() {
-            "vm.nr_hugepages" | "hugepages" => pool.map(|pool| pool.target_pages.to_string()),
+            "hugepagesz" | "default_hugepagesz" => {
+                named = size::parse(&line.value).ok().map(|size| Bytes(size.0));
+                None
+            }
+            "hugepages" => pages(named),
+            "vm.nr_hugepages" => pages(facts.default_page),
             key => plan.settings.iter().find(|s| s.key == key).map(|s| s.value.clone()),
         };
-        if wanted.is_some_and(|wanted| wanted != line.value) && !super::files::is_own(&line.file) {
+        let value = match line.key.as_str() {
+            "hugepages" => sum_of_nodes(&line.value).map(|pages| pages.to_string()),
+            _ => None,
+        };
+        let value = value.as_ref().unwrap_or(&line.value);
+        if wanted.is_some_and(|wanted| wanted != *value) && !super::files::is_own(&line.file) {
             let (file, number) = (&line.file, line.line);
             let text = format!("{file}, line {number}: {} = {}", line.key, line.value);
             all.add(W::ConfiguredElsewhere, text);
         }
     }
+}
+
+/// Pages in a parameter `hugepages`: a number, or one for each node (`0:512,1:512`).
+fn sum_of_nodes(value: &str) -> Option<u64> {
+    let pages = |part: &str| part.rsplit(':').next().and_then(decimal::<u64>);
+    value.split(',').map(pages).try_fold(0_u64, |sum, pages| sum.checked_add(pages?))
 }

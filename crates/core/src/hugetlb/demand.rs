@@ -59,7 +59,9 @@ pub struct Demand {
     pub users: Vec<String>,
     /// Units in which it runs.
     pub units: Vec<String>,
-    /// Whether the kernel wants a right for it (see `Product`).
+    /// Whether the kernel wants a right for it: of a SysV segment `vm.hugetlb_shm_group` or
+    /// `CAP_IPC_LOCK` (Linux 6.18 fs/hugetlbfs/inode.c `hugetlb_file_setup`; on older kernels a
+    /// locked-memory limit is enough). `mmap` with `MAP_HUGETLB` wants none.
     pub needs_right: bool,
     /// Page tables of its processes now, all that they have; `None`: not known.
     pub tables_now_bytes: Option<Bytes>,
@@ -109,6 +111,10 @@ left_out! {
         "this Java runs without -XX:+UseLargePages", "--java='-Xmx...' plans for it";
     NotMoved "not_moved"
         "its program's switch does not move this kind of memory", "--pid PID counts it";
+    SharedMemoryType "shared_memory_type"
+        "PostgreSQL never puts a System V segment on HugeTLB pages, and with huge_pages = on does \
+         not start",
+        "shared_memory_type = mmap first, then plan again";
     HeapUnknown "heap_unknown"
         "its arguments do not say how large its heap may become",
         "--java='-Xmx...' plans for it";
@@ -210,7 +216,7 @@ pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
     let mut found = Demands::default();
     // A Java heap is known by its flags and seen as private huge memory: it is one demand.
     let java = facts.java.iter().filter(|java| selected(inputs, &[java.pid]));
-    java.for_each(|java| running_java(facts, inputs, java, &mut found));
+    java.for_each(|java| running_java(facts, java, &mut found));
     let taken: BTreeSet<u32> = found.all.iter().flat_map(|demand| demand.pids.clone()).collect();
     let of_java =
         |object: &Object| java_holds(object) && object.pids.iter().all(|pid| taken.contains(pid));
@@ -268,17 +274,19 @@ fn described(facts: &Facts, inputs: &Inputs) -> Vec<Demand> {
     }
     for flags in &inputs.java {
         let need = java::need(flags);
-        let mut demand = Demand::new("Java (--java)".into(), Origin::Input, page, need.parts);
+        let (name, page) = ("Java (--java)".to_owned(), Bytes(java::PAGE));
+        let mut demand = Demand::new(name, Origin::Input, page, need.parts);
         demand.product = Some(Product::Java);
         demand.needs_right = need.sysv;
         all.push(demand.shared_by(Some(1)));
     }
-    all.extend(inputs.postgres.iter().map(|answer| of_postgres(answer, page, inputs)));
+    all.extend(inputs.postgres.iter().map(|answer| of_postgres(facts, inputs, answer)));
     all
 }
 
-fn of_postgres(answer: &PostgresAnswer, page: Bytes, inputs: &Inputs) -> Demand {
-    let page = answer.page.unwrap_or(page);
+/// Its number is of pages of its own choice: `--page-size` does not change them.
+fn of_postgres(facts: &Facts, inputs: &Inputs, answer: &PostgresAnswer) -> Demand {
+    let page = answer.page.or(facts.default_page).unwrap_or(Bytes::mib(2));
     let bytes = Bytes(page.0.saturating_mul(answer.pages));
     let parts = vec![("shared_memory_size_in_huge_pages".to_owned(), bytes)];
     let name = format!("PostgreSQL in {}", answer.directory);
@@ -297,6 +305,9 @@ fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands)
         _ if huge.is_some() => None,
         ObjectKind::Posix => Some(LeftOutReason::Tmpfs),
         _ if object.attached == 0 => Some(LeftOutReason::Unattached),
+        ObjectKind::SysV(_) if product == Some(Product::PostgreSql) => {
+            Some(sysv_of_postgres(object))
+        }
         _ if !inputs.pids.is_empty() || moves == Some(true) => None,
         _ if moves == Some(false) => Some(LeftOutReason::NotMoved),
         _ => Some(LeftOutReason::NoSwitchKnown),
@@ -317,7 +328,16 @@ fn running(facts: &Facts, inputs: &Inputs, object: &Object, found: &mut Demands)
     found.all.push(demand.shared_by(Some(object.attached)));
 }
 
-fn running_java(facts: &Facts, inputs: &Inputs, java: &Java, found: &mut Demands) {
+/// Each server has a segment of a few bytes, which only tells a second one that it runs.
+fn sysv_of_postgres(object: &Object) -> LeftOutReason {
+    if object.bytes < Bytes::mib(1) {
+        LeftOutReason::NotMoved
+    } else {
+        LeftOutReason::SharedMemoryType
+    }
+}
+
+fn running_java(facts: &Facts, java: &Java, found: &mut Demands) {
     let need = java::need(&java.flags);
     let name = format!("Java (pid {})", java.pid);
     let reason = match (need.asks, need.other_page, need.parts.is_empty()) {
@@ -331,7 +351,7 @@ fn running_java(facts: &Facts, inputs: &Inputs, java: &Java, found: &mut Demands
         found.left_out.push(LeftOut { name, bytes, attached: 1, reason });
         return;
     }
-    let page = page_size(facts, inputs);
+    let page = Bytes(java::PAGE);
     let own = |object: &&Object| java_holds(object) && object.pids.contains(&java.pid);
     let held = facts.objects.iter().filter(own).filter(|object| object.page == Some(page));
     let held = sum(held.map(|object| pages(object.bytes, page)));

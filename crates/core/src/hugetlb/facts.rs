@@ -111,8 +111,6 @@ pub struct NodePool {
     pub surplus: Option<u64>,
     /// Free memory of the node (`MemFree` of its `meminfo`).
     pub memory_free: Option<Bytes>,
-    /// Memory of the node (`MemTotal` of its `meminfo`).
-    pub memory_total: Option<Bytes>,
 }
 
 /// What kind of memory an [`Object`] is.

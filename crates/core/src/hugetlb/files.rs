@@ -46,7 +46,8 @@ fn is_unit_folder(name: &str) -> bool {
 #[must_use]
 pub fn is_unit(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
-    name.ends_with(".service") && name.len() < 256 && name.chars().all(allowed)
+    let own = name.strip_suffix(".service").is_some_and(|own| !own.is_empty());
+    own && name.len() < 256 && name.chars().all(allowed)
 }
 
 /// Whether a name can be that of a user in limits.d: no wildcard, group or range, and nothing
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn names_cannot_lead_elsewhere() {
         assert!(is_unit("postgresql@15-main.service"));
-        for bad in ["../x.service", "a/b.service", "a.service\nX=1", "a.socket", ".."] {
+        for bad in ["../x.service", "a/b.service", "a.service\nX=1", "a.socket", "..", ".service"] {
             assert!(!is_unit(bad), "{bad}");
         }
         assert!(is_user("oracle") && is_user("svc_db.1"));

@@ -16,7 +16,7 @@ const ATTEMPTS: u32 = 2;
 /// What is seen between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Pages of the pool, as the kernel says.
+    /// Pages of the pool without surplus ones.
     pub pages: u64,
     /// Free memory in blocks of at least the page size, in pages; `None`: not known.
     pub free_blocks: Option<u64>,
@@ -45,8 +45,8 @@ pub enum Outcome {
     NoMoreBlocks,
     /// Another step would leave others less memory than must remain.
     MemoryLow,
-    /// Pages in use keep the pool larger than asked for.
-    InUse,
+    /// The pool has more pages than were written: somebody else sized it, too.
+    Changed,
 }
 
 impl Outcome {
@@ -63,7 +63,9 @@ impl Outcome {
                 "another step would have left too little memory for everybody else",
                 "stop what can be stopped and apply again, or lower --leave",
             ),
-            Self::InUse => ("pages in use or reserved keep the pool larger", ""),
+            Self::Changed => {
+                ("somebody else sized the pool at the same time", "find out who, then apply again")
+            }
         }
     }
 }
@@ -102,10 +104,10 @@ impl Grow {
             return Step::Done(Outcome::Granted);
         }
         if seen.pages > self.target {
-            // One write gives back all that can be given back.
+            // One write is enough: pages in use become surplus ones, which are not counted here.
             return match self.last {
                 Last::Nothing => self.write(seen, self.target),
-                _ => Step::Done(Outcome::InUse),
+                _ => Step::Done(Outcome::Changed),
             };
         }
         let page = self.page.0.max(1);
@@ -153,7 +155,8 @@ mod tests {
         pages: u64,
         blocks: u64,
         by_compaction: u64,
-        held: u64,
+        /// What somebody else makes of the pool after a write.
+        changed: Option<u64>,
         available: Bytes,
         done: Vec<Step>,
     }
@@ -161,7 +164,7 @@ mod tests {
     impl Kernel {
         fn new(blocks: u64, by_compaction: u64) -> Self {
             let available = Bytes(100 << 30);
-            Self { pages: 0, blocks, by_compaction, held: 0, available, done: Vec::new() }
+            Self { pages: 0, blocks, by_compaction, changed: None, available, done: Vec::new() }
         }
 
         fn run(&mut self, target: u64, leave: Bytes) -> Outcome {
@@ -179,7 +182,7 @@ mod tests {
                         self.blocks -= more;
                         self.available = self.available.saturating_sub(Bytes::mib(2 * more));
                     }
-                    Step::Write(wanted) => self.pages = wanted.max(self.held),
+                    Step::Write(wanted) => self.pages = self.changed.unwrap_or(wanted),
                 }
             }
             panic!("no end: {:?}", &self.done[..20]);
@@ -222,11 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn shrinks_to_what_is_in_use() {
+    fn shrinks_at_once_and_does_not_fight_with_others() {
         let mut kernel = Kernel::new(1000, 0);
-        (kernel.pages, kernel.held) = (500, 80);
-        assert_eq!(kernel.run(10, Bytes(0)), Outcome::InUse);
-        assert_eq!(kernel.pages, 80);
+        kernel.pages = 500;
         assert_eq!(kernel.run(80, Bytes(0)), Outcome::Granted);
+        assert_eq!(kernel.done, [Step::Write(80), Step::Done(Outcome::Granted)]);
+        (kernel.pages, kernel.changed) = (500, Some(200));
+        assert_eq!(kernel.run(80, Bytes(0)), Outcome::Changed);
+        assert_eq!(kernel.pages, 200);
     }
 }

@@ -10,8 +10,17 @@ use crate::units::Bytes;
 
 /// Name of the part that is the heap.
 pub const HEAP: &str = "heap";
-/// Size of the pages that the formulas are for.
-const PAGE: u64 = 2 << 20;
+/// Size of the pages that the formulas are for, in bytes. The JVM takes no other ones unless
+/// `-XX:LargePageSizeInBytes` says so.
+pub const PAGE: u64 = 2 << 20;
+/// Regions that G1 aims at (OpenJDK 17 and 25, as they print `G1HeapRegionSize`).
+const G1_REGIONS: u64 = 2048;
+/// Smallest region of G1 (the same).
+const G1_REGION_MIN: u64 = 1 << 20;
+/// Largest region that G1 chooses itself (the same).
+const G1_REGION_CHOSEN_MAX: u64 = 32 << 20;
+/// Largest region that it can be told (OpenJDK 25; 32 MiB in 17).
+const G1_REGION_MAX: u64 = 512 << 20;
 /// Default of `-XX:ReservedCodeCacheSize` (OpenJDK 17, with tiered compilation).
 const CODE_CACHE: u64 = 240 << 20;
 /// The same without tiered compilation.
@@ -51,7 +60,11 @@ struct Flags {
     young: Option<u64>,
     new_ratio: u64,
     code: Option<u64>,
+    /// `-XX:-TieredCompilation`.
     untiered: bool,
+    /// `-Xint` or `-XX:TieredStopAtLevel=1`, which `-XX:+TieredCompilation` does not undo.
+    simple: bool,
+    region: Option<u64>,
     page: Option<u64>,
     collector: Collector,
 }
@@ -64,7 +77,8 @@ pub fn need(flags: &[String]) -> Need {
     let asks = flags.large && !flags.transparent;
     let mut parts = Vec::new();
     if let Some(heap) = flags.heap.filter(|_| other_page.is_none()) {
-        let heap = heap.div_ceil(PAGE).saturating_mul(PAGE);
+        let unit = granule(&flags, heap);
+        let heap = heap.div_ceil(unit).saturating_mul(unit);
         // Code cannot be in a System V segment, which is never executable.
         let code = flags.code.filter(|code| *code >= CODE_CACHE_MIN && !flags.sysv);
         parts.extend(code.map(|code| ("code cache".to_owned(), Bytes(code))));
@@ -73,6 +87,16 @@ pub fn need(flags: &[String]) -> Need {
         parts.extend(reserves.into_iter().map(|(what, bytes)| (what.to_owned(), Bytes(bytes))));
     }
     Need { asks, parts, other_page, sysv: flags.sysv }
+}
+
+/// What the heap's size is rounded up to: G1 has whole regions, each a power of two.
+fn granule(flags: &Flags, heap: u64) -> u64 {
+    if flags.collector != Collector::G1 {
+        return PAGE;
+    }
+    let chosen = (heap / G1_REGIONS).min(G1_REGION_CHOSEN_MAX);
+    let region = flags.region.filter(|region| *region > 0).unwrap_or(chosen);
+    region.clamp(G1_REGION_MIN, G1_REGION_MAX).next_power_of_two().max(PAGE)
 }
 
 /// What the collector reserves beside the heap.
@@ -123,6 +147,8 @@ fn read(flags: &[String]) -> Flags {
         new_ratio: 2,
         code: None,
         untiered: false,
+        simple: false,
+        region: None,
         page: None,
         // The default on machines with two CPUs and 1,792 MiB, and the one that takes most.
         collector: Collector::G1,
@@ -130,7 +156,7 @@ fn read(flags: &[String]) -> Flags {
     for flag in flags {
         one(&mut all, flag.trim());
     }
-    let code = if all.untiered { CODE_CACHE_UNTIERED } else { CODE_CACHE };
+    let code = if all.untiered || all.simple { CODE_CACHE_UNTIERED } else { CODE_CACHE };
     all.code = all.code.or(Some(code));
     all
 }
@@ -147,6 +173,8 @@ fn one(all: &mut Flags, flag: &str) {
         all.code = Some(code);
     } else if let Some(page) = value(&["-XX:LargePageSizeInBytes="]) {
         all.page = Some(page);
+    } else if let Some(region) = value(&["-XX:G1HeapRegionSize="]) {
+        all.region = Some(region);
     } else if let Some(ratio) = flag.strip_prefix("-XX:NewRatio=").and_then(|r| r.parse().ok()) {
         all.new_ratio = ratio;
     }
@@ -156,7 +184,10 @@ fn one(all: &mut Flags, flag: &str) {
         "-XX:+UseTransparentHugePages" => all.transparent = true,
         "-XX:-UseTransparentHugePages" => all.transparent = false,
         "-XX:+UseSHM" => all.sysv = true,
-        "-XX:-TieredCompilation" | "-Xint" | "-XX:TieredStopAtLevel=1" => all.untiered = true,
+        "-XX:-UseSHM" => all.sysv = false,
+        "-XX:-TieredCompilation" => all.untiered = true,
+        "-XX:+TieredCompilation" => all.untiered = false,
+        "-Xint" | "-XX:TieredStopAtLevel=1" => all.simple = true,
         "-XX:+UseG1GC" => all.collector = Collector::G1,
         "-XX:+UseParallelGC" => all.collector = Collector::Parallel,
         "-XX:+UseSerialGC" => all.collector = Collector::Serial,
@@ -217,12 +248,35 @@ mod tests {
             (format!("{g1} -XX:ReservedCodeCacheSize=241m"), 385),
             (format!("{g1} -XX:-TieredCompilation"), 288),
             (format!("{g1} -XX:+UseSHM"), 264),
+            (format!("{g1} -XX:+UseSHM -XX:-UseSHM"), 384),
+            (format!("{g1} -XX:-TieredCompilation -XX:+TieredCompilation"), 384),
+            (format!("{g1} -XX:TieredStopAtLevel=1 -XX:+TieredCompilation"), 288),
+            ("-Xmx500m -XX:G1HeapRegionSize=32m".into(), 384),
+            ("-Xmx1000m -XX:G1HeapRegionSize=16m".into(), 640),
             ("-XX:+UseSerialGC -Xmx2g -XX:NewRatio=8".into(), 1145),
             ("-XX:+UseSerialGC -Xmx2148m -Xmn100m".into(), 120 + 1074 + 2),
             ("-XX:+UseSerialGC -Xmx2g -Xmn1200m".into(), 1144),
             ("-XX:+UseParallelGC -Xmx3g -Xmn100m".into(), 120 + 1536 + 48 + 2),
         ] {
             assert_eq!(pages(&flags), measured, "{flags}");
+        }
+    }
+
+    /// `MaxHeapSize` as OpenJDK 17.0.15 and 25 print it with `-XX:+PrintFlagsFinal`, in MiB.
+    #[test]
+    fn a_heap_of_g1_has_whole_regions() {
+        for (flags, measured) in [
+            ("-Xmx5001m", 5004),
+            ("-Xmx8193m", 8200),
+            ("-Xms64m -Xmx9001m", 9008),
+            ("-Xmx500m -XX:G1HeapRegionSize=512k", 500),
+            ("-Xmx500m -XX:G1HeapRegionSize=9m", 512),
+            ("-Xmx5001m -XX:+UseSerialGC", 5002),
+        ] {
+            let given: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+            let parts = need(&given).parts;
+            let heap = parts.iter().find(|(what, _)| what == HEAP).map(|(_, bytes)| *bytes);
+            assert_eq!(heap, Some(Bytes::mib(measured)), "{flags}");
         }
     }
 

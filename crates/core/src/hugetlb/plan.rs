@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::attribute;
 use super::check;
 use super::demand::{self, Demand, Demands, LeftOut, Origin};
-use super::facts::{Facts, Missing, Mount, Object, Pool};
+use super::facts::{Facts, Missing, Mount, Object, ObjectKind, Pool, Process};
 use super::input::Inputs;
+use super::product::Product;
 use super::tables::{self, Segment};
 use super::warning::Warning;
 use crate::units::Bytes;
@@ -206,7 +207,7 @@ fn make(facts: &Facts, inputs: &Inputs, demands: Demands) -> Plan {
         source: facts.source.clone(),
         memory: memory(facts, inputs, &pools),
         tables: tables_of(facts, &pools),
-        memlock: memlock(&pools, inputs),
+        memlock: memlock(facts, &pools, inputs),
         settings: settings(facts, inputs, &pools),
         warnings: Vec::new(),
         inputs: inputs.clone(),
@@ -351,25 +352,52 @@ fn segments(facts: &Facts) -> Vec<Segment> {
         .collect()
 }
 
-/// The limit covers the whole pool with its headroom: what one user can have at most.
-fn memlock(pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
+/// The limit covers the whole pool with its headroom: what one user can have at most. Whose
+/// processes all have more already is left out: the plan must not lower it.
+fn memlock(facts: &Facts, pools: &[PoolPlan], inputs: &Inputs) -> Option<Memlock> {
     let locks = |pool: &&PoolPlan| pool.demands.iter().any(|demand| demand.needs_right);
-    let bytes: Bytes = pools.iter().filter(locks).map(|p| p.bytes_of(p.target_pages)).sum();
-    let of = |names: fn(&Demand) -> &[String], given: &[String]| {
-        let found = pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);
-        let mut all: Vec<String> = found.flat_map(|d| names(d).to_vec()).collect();
+    let limit: Bytes = pools.iter().filter(locks).map(|p| p.bytes_of(p.target_pages)).sum();
+    let needy = || pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);
+    let of = |names: fn(&Demand) -> &[String],
+              own: fn(&Process) -> Option<&String>,
+              given: &[String]| {
+        let has_more = |name: &String| {
+            let all = needy().flat_map(|d| &d.pids).filter_map(|pid| facts.processes.get(pid));
+            let mut its = all.filter(|process| own(process) == Some(name)).peekable();
+            its.peek().is_some() && its.all(|p| p.memlock.is_some_and(|now| now > limit))
+        };
+        let found = needy().flat_map(names).filter(|name| !has_more(name));
+        let mut all: Vec<String> = found.cloned().collect();
         all.extend_from_slice(given);
         all.sort_unstable();
         all.dedup();
         all
     };
+    let mut users = of(|d| &d.users, |p| p.user.as_ref(), inputs.user.as_slice());
     // root may lock what it likes.
-    let users = of(|d| &d.users, inputs.user.as_slice());
-    let mortals: Vec<String> = users.iter().filter(|user| *user != "root").cloned().collect();
-    let units = of(|d| &d.units, &inputs.units);
-    let only_root = mortals.is_empty() && !users.is_empty() && units.is_empty();
-    let memlock = Memlock { limit_kb: bytes.0 / 1024, users: mortals, units };
-    (bytes.0 > 0 && !only_root).then_some(memlock)
+    users.retain(|user| user != "root");
+    let units = of(|d| &d.units, |p| p.unit.as_ref(), &inputs.units);
+    let known = inputs.user.is_some() || needy().any(|d| !d.users.is_empty());
+    let nobody = known && users.is_empty() && units.is_empty();
+    let memlock = Memlock { limit_kb: limit.0 / 1024, users, units };
+    (limit.0 > 0 && !nobody).then_some(memlock)
+}
+
+/// Base pages of all System V segments: those that are there, and what is still to come.
+fn shmall(facts: &Facts, pools: &[PoolPlan]) -> u64 {
+    let of_pool = |page: Bytes| facts.pools.iter().any(|pool| pool.page == page);
+    let small = facts.objects.iter().filter_map(|object| object.page).filter(|p| !of_pool(*p));
+    let base = small.filter(|page| page.0 >= 4096).min().unwrap_or(Bytes(4096));
+    let there = facts.objects.iter().filter(|o| matches!(o.kind, ObjectKind::SysV(_)));
+    let there = there.map(|object| demand::pages(object.bytes, base));
+    let sysv = pools.iter().flat_map(|pool| &pool.demands).filter(|d| d.needs_right);
+    // Java that runs on base pages has no segments yet.
+    let new = sysv.filter(|d| d.origin == Origin::Input || d.product == Some(Product::Java));
+    let new = new.map(|d| {
+        let held = Bytes(d.page_bytes.0.saturating_mul(d.held_pages));
+        demand::pages(d.bytes().saturating_sub(held), base)
+    });
+    demand::sum(there.chain(new))
 }
 
 /// Settings beside the pools, which a file keeps over a reboot.
@@ -394,9 +422,10 @@ fn settings(facts: &Facts, inputs: &Inputs, pools: &[PoolPlan]) -> Vec<Setting> 
         set("kernel.shmmax", largest.0.to_string(), Some(max.0.to_string()), why);
     }
     // shmall counts base pages, also of HugeTLB segments (measured on 6.18).
-    let all_pages = demand::sum(sizes.iter().map(|bytes| bytes.0.div_ceil(4096)));
-    if let Some(max) = facts.limits.shmall_pages.filter(|max| *max < all_pages) {
-        let why = format!("all segments together have {all_pages} base pages");
+    let all_pages = shmall(facts, pools);
+    let low = |max: &u64| largest.0 > 0 && *max < all_pages;
+    if let Some(max) = facts.limits.shmall_pages.filter(low) {
+        let why = format!("all segments of the machine have {all_pages} base pages");
         set("kernel.shmall", all_pages.to_string(), Some(max.to_string()), why);
     }
     // What an earlier plan persisted is still needed by the one for whom it was.

@@ -45,14 +45,14 @@ type Numbers<'a> = BTreeMap<&'a str, u64>;
 pub fn from_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Pool> {
     let mut pools: BTreeMap<Bytes, Numbers<'_>> = BTreeMap::new();
     let mut shares: BTreeMap<(Bytes, u32), Numbers<'_>> = BTreeMap::new();
-    let mut memory: BTreeMap<u32, (Option<Bytes>, Option<Bytes>)> = BTreeMap::new();
+    let mut memory: BTreeMap<u32, Option<Bytes>> = BTreeMap::new();
     for (path, text) in files {
         if let Some((page, file)) = pool_file(path, POOLS) {
             pools.entry(page).or_default().extend(number(file, text));
         } else if let Some((node, rest)) = below_node(path) {
             let folder = path.strip_suffix(rest).unwrap_or_default();
             if rest == "meminfo" {
-                memory.insert(node, (node_size(text, "MemFree"), node_size(text, "MemTotal")));
+                memory.insert(node, node_size(text, "MemFree"));
             } else if let Some((page, file)) = pool_file(path, &format!("{folder}hugepages")) {
                 shares.entry((page, node)).or_default().extend(number(file, text));
             }
@@ -61,14 +61,13 @@ pub fn from_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Po
     let node_pools = |page: Bytes| {
         let of_page = shares.range((page, 0)..=(page, u32::MAX));
         let share = |((_, node), numbers): (&(Bytes, u32), &Numbers<'_>)| {
-            let (memory_free, memory_total) = memory.get(node).copied().unwrap_or_default();
+            let memory_free = memory.get(node).copied().unwrap_or_default();
             Some(NodePool {
                 node: *node,
                 total: *numbers.get("nr_hugepages")?,
                 free: *numbers.get("free_hugepages")?,
                 surplus: numbers.get("surplus_hugepages").copied(),
                 memory_free,
-                memory_total,
             })
         };
         of_page.filter_map(share).collect()
@@ -142,7 +141,6 @@ mod tests {
             free: 30,
             surplus: None,
             memory_free: Some(Bytes(4096)),
-            memory_total: Some(Bytes(8192)),
         };
         let wanted = [
             Pool {

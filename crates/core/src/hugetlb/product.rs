@@ -14,16 +14,10 @@ pub struct About {
     pub switch: &'static str,
     /// What it does with one page fewer than it needs.
     pub short: &'static str,
-    /// Whether its memory is a SysV segment, for which the kernel wants the right to use HugeTLB
-    /// pages (`vm.hugetlb_shm_group` or `CAP_IPC_LOCK`: Linux 6.18 fs/hugetlbfs/inode.c
-    /// `hugetlb_file_setup`; on older kernels a locked-memory limit is enough). `mmap` with
-    /// `MAP_HUGETLB` needs none.
-    pub needs_right: bool,
 }
 
 macro_rules! products {
-    ($($variant:ident $name:literal, needs_right: $right:literal, switch: $switch:literal,
-        short: $short:literal;)*) => {
+    ($($variant:ident $name:literal, switch: $switch:literal, short: $short:literal;)*) => {
         /// A program that can use HugeTLB pages.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -37,7 +31,7 @@ macro_rules! products {
             pub const fn about(self) -> About {
                 match self {
                     $(Self::$variant => About {
-                        name: $name, switch: $switch, short: $short, needs_right: $right,
+                        name: $name, switch: $switch, short: $short,
                     },)*
                 }
             }
@@ -46,17 +40,17 @@ macro_rules! products {
 }
 
 products! {
-    Oracle "Oracle Database", needs_right: true,
+    Oracle "Oracle Database",
         switch: "use_large_pages = ONLY, and no memory_target (AMM)",
         short: "ONLY: does not start; TRUE: takes what there is and mixes in 4 KiB pages";
-    PostgreSql "PostgreSQL", needs_right: false,
+    PostgreSql "PostgreSQL",
         switch: "huge_pages = on",
         short: "on: does not start; try: runs on 4 KiB pages and says nothing";
-    Java "Java", needs_right: false,
+    Java "Java",
         switch: "-XX:+UseLargePages",
-        short: "what does not fit runs on 4 KiB pages, with a warning at its start; ZGC: does not \
-            start, or runs out of memory later";
-    Qemu "QEMU", needs_right: false,
+        short: "what does not fit runs on 4 KiB pages, with a warning at its start; not so ZGC: it \
+            does not start, or, where -Xms is below -Xmx, starts and runs out of memory later";
+    Qemu "QEMU",
         switch: "-object memory-backend-memfd,hugetlb=on (libvirt: <hugepages/>)",
         short: "the guest does not start";
 }
@@ -86,7 +80,8 @@ impl Product {
     pub const fn moves(self, kind: &ObjectKind) -> bool {
         match self {
             Self::Oracle => matches!(kind, ObjectKind::SysV(_)),
-            Self::PostgreSql => matches!(kind, ObjectKind::SharedAnonymous | ObjectKind::SysV(_)),
+            // With shared_memory_type = sysv it never takes huge pages (measured).
+            Self::PostgreSql => matches!(kind, ObjectKind::SharedAnonymous),
             Self::Qemu => matches!(kind, ObjectKind::Memfd),
             // Its heap is private memory: its flags say how much (see `java`).
             Self::Java => false,
@@ -114,5 +109,8 @@ mod tests {
         assert_eq!(of("CPU 0/KVM", Some("qemu-system-x86_64")), Some(Product::Qemu));
         assert_eq!(of("redis-server", Some("redis-server")), None);
         assert!(!Product::Oracle.moves(&ObjectKind::Posix), "AMM");
+        assert!(!Product::PostgreSql.moves(&ObjectKind::SysV(1)));
+        assert!(Product::PostgreSql.moves(&ObjectKind::SharedAnonymous));
+        assert!(Product::Java.about().short.contains("not so ZGC"));
     }
 }

@@ -47,6 +47,9 @@ warnings! {
     UnattributedUse "unattributed_use"
         "pages are in use or reserved by somebody who was not found: they are added to the plan",
         "run as root, and see HugetlbPages in /proc/PID/status";
+    UsedByOthers "used_by_others"
+        "pages are in use by programs that are not part of the plan: they are added to it",
+        "";
     ReservedUnused "reserved_unused"
         "pages of the pool are neither in use nor reserved nor planned for: nobody else can have \
          that memory",
@@ -67,6 +70,10 @@ warnings! {
         "its user is in no group that may use System V segments of HugeTLB pages: on newer kernels \
          (RHEL 9, SLES 15.4, 6.1 and later) the memlock limit alone does not give that right",
         "--shm-group GID sets vm.hugetlb_shm_group";
+    GroupReplaced "group_replaced"
+        "vm.hugetlb_shm_group has room for one group only: members of the one before lose the \
+         right to use System V segments of HugeTLB pages",
+        "one group for all of them, or --shm-group with the one before";
     UserUnknown "user_unknown"
         "nobody said who will use the pool: the limit for locked memory and the right to use \
          System V segments of HugeTLB pages cannot be set",

@@ -47,14 +47,7 @@ pub(crate) fn pool(total: u64, free: u64, reserved: u64) -> Pool {
 }
 
 pub(crate) fn node(node: u32, total: u64, free: u64) -> NodePool {
-    NodePool {
-        node,
-        total,
-        free,
-        surplus: Some(0),
-        memory_free: Some(Bytes(30 * GIB)),
-        memory_total: Some(Bytes(64 * GIB)),
-    }
+    NodePool { node, total, free, surplus: Some(0), memory_free: Some(Bytes(30 * GIB)) }
 }
 
 /// Processes `first..first + count` of a program, each with so many KiB of page tables.

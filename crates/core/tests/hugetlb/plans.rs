@@ -88,6 +88,20 @@ fn what_runs_is_found_and_the_rest_has_a_reason() {
 }
 
 #[test]
+fn postgres_on_system_v_segments_gets_none() {
+    let mut facts = machine();
+    let postgres = run(&mut facts, "postgres", 200, 3, 500);
+    share(&mut facts, ObjectKind::SysV(1), 56, &postgres, SMALL);
+    share(&mut facts, ObjectKind::SysV(2), GIB, &postgres, SMALL);
+    for pids in [Vec::new(), postgres] {
+        let plan = plan(&facts, &Inputs { pids, ..Inputs::default() });
+        assert_eq!(only(&plan).needed_pages, 0);
+        let reasons: Vec<_> = plan.left_out.iter().map(|left| left.reason).collect();
+        assert_eq!(reasons, [LeftOutReason::NotMoved, LeftOutReason::SharedMemoryType]);
+    }
+}
+
+#[test]
 fn a_named_process_is_taken_whatever_it_is() {
     let mut facts = machine();
     let own = run(&mut facts, "mine", 10, 2, 50);
@@ -147,6 +161,22 @@ fn a_jvm_on_huge_pages_is_one_demand() {
 }
 
 #[test]
+fn java_is_planned_on_the_pages_that_it_takes() {
+    let mut facts = machine();
+    facts.default_page = Some(Bytes(GIB));
+    facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
+    java(&mut facts, 400, "-Xmx64m -XX:+UseLargePages");
+    let flags = vec!["-Xmx512m".to_owned(), "-XX:+UseLargePages".to_owned()];
+    for page in [None, Some(Bytes(GIB))] {
+        let inputs = Inputs { page, ..Inputs::default() };
+        let running = plan(&facts, &inputs);
+        let described = plan(&facts, &Inputs { java: vec![flags.clone()], ..inputs });
+        let pages = |plan: &Plan| plan.pools.iter().map(|p| p.needed_pages).collect::<Vec<_>>();
+        assert_eq!((pages(&running), pages(&described)), (vec![152, 0], vec![384, 0]));
+    }
+}
+
+#[test]
 fn postgres_says_its_own_number_and_page_size() {
     let mut facts = machine();
     facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
@@ -161,10 +191,13 @@ fn postgres_says_its_own_number_and_page_size() {
         postgres: vec![answer(537, None), answer(2, Some(Bytes(GIB)))],
         ..Inputs::default()
     };
-    let plan = plan(&facts, &inputs);
-    let pages: Vec<u64> = plan.pools.iter().map(|pool| pool.target_pages).collect();
-    assert_eq!(pages, [537, 2]);
-    assert_eq!(plan.memlock, None, "mmap with MAP_HUGETLB needs no right");
+    // The answer is in pages of the server's own size, whatever the rest is planned on.
+    for page in [None, Some(Bytes(GIB))] {
+        let plan = plan(&facts, &Inputs { page, ..inputs.clone() });
+        let pages: Vec<u64> = plan.pools.iter().map(|pool| pool.target_pages).collect();
+        assert_eq!(pages, [537, 2]);
+        assert_eq!(plan.memlock, None, "mmap with MAP_HUGETLB needs no right");
+    }
 }
 
 /// A second instance beside a running one of the same size, and the first one planned again.
@@ -248,6 +281,51 @@ fn limits_are_only_raised() {
             ("kernel.shmall", "1310720"),
         ]
     );
+}
+
+#[test]
+fn segments_beside_the_plan_count_for_all_of_them() {
+    let mut facts = machine();
+    let other = run(&mut facts, "other", 10, 2, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &other, SMALL);
+    facts.limits.shmall_pages = Some(5 * GIB / 4096 - 1);
+    let set = |facts: &_, inputs: &_| {
+        let settings = plan(facts, inputs).settings.into_iter();
+        settings.map(|setting| (setting.key, setting.value)).collect::<Vec<_>>()
+    };
+    let wanted = ("kernel.shmall".to_owned(), (5 * GIB / 4096).to_string());
+    assert_eq!(set(&facts, &sga(&[4 * GIB], 0)), [wanted]);
+    // One that runs is there already; and nobody else's limit is touched.
+    let oracle = run(&mut facts, "oracle", 100, 2, 50);
+    share(&mut facts, ObjectKind::SysV(2), 4 * GIB - 4096, &oracle, SMALL);
+    assert_eq!(set(&facts, &Inputs::default()), []);
+    facts.limits.shmall_pages = Some(1);
+    assert_eq!(set(&facts, &Inputs { headroom: Bytes(GIB), ..Inputs::default() }).len(), 1);
+    facts.objects.pop();
+    assert_eq!(set(&facts, &Inputs { headroom: Bytes(GIB), ..Inputs::default() }), []);
+}
+
+#[test]
+fn a_higher_memlock_limit_is_not_lowered() {
+    let mut facts = machine();
+    let pids = run(&mut facts, "oracle", 100, 2, 50);
+    share(&mut facts, ObjectKind::SysV(1), GIB, &pids, SMALL);
+    let mut with = |limits: [u64; 2], inputs: &Inputs| {
+        for (process, limit) in facts.processes.values_mut().zip(limits) {
+            process.memlock = Some(Bytes(limit));
+        }
+        let memlock = plan(&facts, inputs).memlock;
+        memlock.map(|memlock| (memlock.limit_kb, memlock.users, memlock.units))
+    };
+    let none = Inputs::default();
+    let (users, units) = (vec!["dba".to_owned()], vec!["oracle.service".to_owned()]);
+    assert_eq!(with([u64::MAX; 2], &none), None);
+    let both = Some((GIB / 1024, users.clone(), units));
+    assert_eq!(with([u64::MAX, MIB], &none), both);
+    // The same limit may be the one that was written before: it stays in the files.
+    assert_eq!(with([GIB; 2], &none), both);
+    let given = Inputs { user: Some("dba".into()), ..none };
+    assert_eq!(with([u64::MAX; 2], &given), Some((GIB / 1024, users, Vec::new())));
 }
 
 #[test]

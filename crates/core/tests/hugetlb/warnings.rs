@@ -69,7 +69,13 @@ fn pools() -> Vec<(W, Facts, Inputs)> {
         ],
         ..pool(0, 0, 0)
     };
+    let other = changed(|facts| {
+        facts.pools = vec![pool(3000, 2990, 0)];
+        let pids = run(facts, "dpdk", 5, 1, 10);
+        share(facts, ObjectKind::HugetlbFile, 20 * MIB, &pids, HUGE);
+    });
     vec![
+        (W::UsedByOthers, other, calm()),
         (W::UnattributedUse, of(pool(3000, 2990, 0)), calm()),
         (W::ReservedUnused, of(pool(3000, 3000, 0)), calm()),
         (W::PromisedPages, of(pool(3000, 3000, 5)), calm()),
@@ -91,11 +97,12 @@ fn people() -> Vec<(W, Facts, Inputs)> {
         let pids = run(facts, "oracle", 100, 1, 9000);
         facts.limits.shm_group = Some(500);
         let process = facts.processes.get_mut(&100).expect("is there");
-        (process.unit, process.memlock) = (None, Some(Bytes(u64::MAX)));
+        (process.unit, process.memlock) = (None, Some(Bytes(4 * GIB)));
         share(facts, ObjectKind::SysV(1), 4 * GIB, &pids, Bytes(4096));
     });
     vec![
         (W::RightToUse, oracle(u64::MAX, 0), Inputs::default()),
+        (W::GroupReplaced, changed(|facts| facts.limits.shm_group = Some(77)), calm()),
         (W::MemlockTooLow, oracle(8 * MIB, 501), Inputs::default()),
         (W::UserUnknown, machine(), Inputs { user: None, ..calm() }),
         (W::ServiceLimit, alone, Inputs::default()),
@@ -166,4 +173,63 @@ fn a_line_that_says_the_same_is_no_conflict() {
     });
     assert_eq!(kinds(&facts, &calm()), []);
     assert_eq!(HUGE.0 * 2048, 4 * GIB);
+}
+
+fn about(facts: &Facts, inputs: &Inputs, kind: W) -> Vec<String> {
+    let warnings = plan(facts, inputs).warnings.into_iter();
+    warnings.filter(|warning| warning.kind == kind).map(|warning| warning.about).collect()
+}
+
+#[test]
+fn who_was_found_on_huge_pages_is_named_and_the_rest_is_told_apart() {
+    let mut facts = machine();
+    facts.pools = vec![pool(3000, 2985, 0)];
+    let pids = run(&mut facts, "dpdk", 5, 1, 10);
+    share(&mut facts, ObjectKind::HugetlbFile, 20 * MIB, &pids, HUGE);
+    let found = about(&facts, &calm(), W::UsedByOthers);
+    assert!(found[0].starts_with("10 of 15 held pages of 2 MiB; "), "{found:?}");
+    assert!(found[0].contains("dpdk (pid 5)"), "{found:?}");
+    let rest = about(&facts, &calm(), W::UnattributedUse);
+    assert_eq!(rest, ["5 of 15 held pages of 2 MiB"]);
+    facts.pools = vec![pool(3000, 2990, 0)];
+    assert!(about(&facts, &calm(), W::UnattributedUse).is_empty());
+}
+
+#[test]
+fn hundreds_of_processes_are_one_line() {
+    let mut facts = machine();
+    let pids = run(&mut facts, "oracle", 100, 300, 9000);
+    for (pid, process) in &mut facts.processes {
+        process.name = format!("oracle_{pid}_orc");
+    }
+    share(&mut facts, ObjectKind::SysV(1), 4 * GIB, &pids, Bytes(4096));
+    let found = about(&facts, &Inputs::default(), W::MemlockTooLow);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("300 processes, such as oracle_100_orc (pid 100), of dba: "));
+}
+
+#[test]
+fn parameters_of_the_kernel_are_of_the_size_before_them() {
+    let mut facts = machine();
+    facts.pools.push(Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
+    let mut told = |parameters: &[(&str, &str)]| {
+        let line = |(key, value): &(&str, &str)| ConfiguredLine {
+            file: "/proc/cmdline".into(),
+            line: 1,
+            key: (*key).into(),
+            value: (*value).into(),
+        };
+        facts.configured = parameters.iter().map(line).collect();
+        about(&facts, &calm(), W::ConfiguredElsewhere).len()
+    };
+    assert_eq!(told(&[("hugepages", "2048")]), 0);
+    assert_eq!(told(&[("hugepages", "0:1024,1:1024")]), 0);
+    assert_eq!(told(&[("hugepages", "0:1024,1:1023")]), 1);
+    assert_eq!(told(&[("hugepages", "0:1024,x")]), 1);
+    let giant = ("hugepagesz", "1G");
+    assert_eq!(told(&[giant, ("hugepages", "0"), ("hugepagesz", "2M"), ("hugepages", "2048")]), 0);
+    assert_eq!(told(&[giant, ("hugepages", "2048")]), 1);
+    assert_eq!(told(&[("default_hugepagesz", "1G"), ("hugepages", "4")]), 1);
+    // A size that the plan does not know is no conflict.
+    assert_eq!(told(&[("hugepagesz", "16G"), ("hugepages", "4")]), 0);
 }

@@ -119,14 +119,8 @@ fn pools_and_memory_of_two_nodes() {
              26 20 0:24 / /dev/huge\\040pages rw - hugetlbfs none rw,pagesize=2M,size=4194304\n",
         );
     let facts = tree.facts();
-    let share = NodePool {
-        node: 0,
-        total: 64,
-        free: 60,
-        surplus: Some(0),
-        memory_free: Some(Bytes(4096)),
-        memory_total: Some(Bytes(8192)),
-    };
+    let share =
+        NodePool { node: 0, total: 64, free: 60, surplus: Some(0), memory_free: Some(Bytes(4096)) };
     let pool = Pool {
         page: Bytes::mib(2),
         total: 64,
