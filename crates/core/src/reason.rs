@@ -4,38 +4,13 @@
 //! one of these reasons; they are counted, journaled and shown. One table ([`SkipReason::text`])
 //! says what each means and what an operator can do about it.
 
+use crate::named::named;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-macro_rules! reasons {
-    ($($(#[$doc:meta])* $variant:ident = $key:literal: $means:literal, $remedy:literal;)*) => {
-        /// Why something was left alone.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[derive(Serialize, Deserialize)]
-        pub enum SkipReason {
-            $($(#[$doc])* #[doc = $means] #[serde(rename = $key)] $variant,)*
-        }
-
-        impl SkipReason {
-            /// All reasons, in the order in which views list them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The key used in journal, JSON and metrics.
-            #[must_use]
-            pub const fn key(self) -> &'static str {
-                match self { $(Self::$variant => $key,)* }
-            }
-
-            /// What it means, and what the operator can do about it (empty: nothing needed).
-            #[must_use]
-            pub const fn text(self) -> (&'static str, &'static str) {
-                match self { $(Self::$variant => ($means, $remedy),)* }
-            }
-        }
-    };
-}
-
-reasons! {
+named! {
+    /// Why something was left alone.
+    SkipReason,
     // Whole processes.
     KernelThread = "kernel_thread": "a kernel thread has no memory of its own", "";
     Itself = "itself": "hugewise does not manage itself", "";

@@ -9,6 +9,7 @@ use super::input::{Inputs, PostgresAnswer};
 use super::java;
 use super::product::Product;
 use super::tables;
+use crate::named::named;
 use crate::units::Bytes;
 
 /// Where a demand comes from.
@@ -71,54 +72,29 @@ pub struct Demand {
     pub tables_huge_bytes: Option<Bytes>,
 }
 
-macro_rules! left_out {
-    ($($variant:ident $key:literal $means:literal, $remedy:literal;)*) => {
-        /// Why a piece of shared memory is not planned for.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum LeftOutReason {
-            $(#[doc = $means] #[serde(rename = $key)] $variant,)*
-        }
-
-        impl LeftOutReason {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// Its name in JSON and documents.
-            #[must_use]
-            pub const fn key(self) -> &'static str {
-                match self { $(Self::$variant => $key,)* }
-            }
-
-            /// What it means, and what can be done about it (empty: nothing needed).
-            #[must_use]
-            pub const fn text(self) -> (&'static str, &'static str) {
-                match self { $(Self::$variant => ($means, $remedy),)* }
-            }
-        }
-    };
-}
-
-left_out! {
-    NoSwitchKnown "no_switch_known"
+named! {
+    /// Why a piece of shared memory is not planned for.
+    LeftOutReason,
+    NoSwitchKnown = "no_switch_known":
         "no program that is known to have a switch for HugeTLB pages uses it",
         "--pid PID counts it, --sga SIZE plans for one like it";
-    Tmpfs "tmpfs"
+    Tmpfs = "tmpfs":
         "POSIX shared memory lies on tmpfs, which has no HugeTLB pages",
         "Oracle: memory_target = 0 (no AMM)";
-    Unattached "unattached"
+    Unattached = "unattached":
         "no process has it attached", "";
-    NotAsked "not_asked"
+    NotAsked = "not_asked":
         "this Java runs without -XX:+UseLargePages", "--java='-Xmx...' plans for it";
-    NotMoved "not_moved"
+    NotMoved = "not_moved":
         "its program's switch does not move this kind of memory", "--pid PID counts it";
-    SharedMemoryType "shared_memory_type"
+    SharedMemoryType = "shared_memory_type":
         "PostgreSQL never puts a System V segment on HugeTLB pages, and with huge_pages = on does \
          not start",
         "shared_memory_type = mmap first, then plan again";
-    HeapUnknown "heap_unknown"
+    HeapUnknown = "heap_unknown":
         "its arguments do not say how large its heap may become",
         "--java='-Xmx...' plans for it";
-    OtherPages "other_pages"
+    OtherPages = "other_pages":
         "-XX:LargePageSizeInBytes puts its heap on other pages than the rest, for which there is \
          no formula",
         "hugepagesz=1G on the kernel command line, and see its own log";
