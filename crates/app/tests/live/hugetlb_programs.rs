@@ -205,7 +205,11 @@ fn postgres_one_page_short(_: &Turn) -> anyhow::Result<()> {
     server.start("on")?;
     hugetlb.run("verify")?.expect(0)?;
     server.stop(Signal::INT)?;
-    hugetlb.revert()
+    // What somebody had set in between is the old value now.
+    let said = hugetlb.run("revert")?.expect(0)?;
+    ensure!(said.out.contains(&format!("-> '{}'", planned - 1)), "{said:?}");
+    ensure!(Pool::now()?.total == planned - 1, "{:?}", Pool::now()?);
+    Pool::write(0)
 }
 
 fn postgres_on_base_pages_is_found(_: &Turn) -> anyhow::Result<()> {
