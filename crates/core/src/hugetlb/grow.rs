@@ -112,7 +112,9 @@ impl Grow {
         }
         let page = self.page.0.max(1);
         // The last step is as small as what must remain wants it.
-        let room = seen.available.map(|available| available.saturating_sub(self.leave).0 / page);
+        // Who leaves nothing wants what the kernel can find: "available" is an estimate.
+        let available = seen.available.filter(|_| self.leave.0 > 0);
+        let room = available.map(|available| available.saturating_sub(self.leave).0 / page);
         let step = (STEP.0 / page).max(1).min(self.target - seen.pages);
         let step = step.min(room.unwrap_or(u64::MAX));
         if step == 0 {
