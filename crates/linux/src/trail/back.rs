@@ -1,0 +1,212 @@
+//! The way back: which values are hugewise's own, and what becomes of each.
+
+use super::{Entry, MIN_FREE, Scope, Trail, TrailError, is_switch, is_watch};
+use crate::hugetlb::pool;
+use serde::Serialize;
+
+/// What became of one setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "result")]
+pub enum Restored {
+    /// The old value stands again.
+    PutBack {
+        /// Path below the root.
+        file: String,
+        /// Value found.
+        from: String,
+        /// Value written.
+        to: String,
+    },
+    /// The old value stood there already.
+    Unchanged {
+        /// Path below the root.
+        file: String,
+    },
+    /// Somebody else changed it meanwhile: left alone.
+    Foreign {
+        /// Path below the root.
+        file: String,
+        /// What stands there.
+        found: String,
+        /// What hugewise had written.
+        written: String,
+    },
+    /// Pages of this pool are in use or reserved: it was made as small as it can be, and the entry
+    /// stays in the trail for another time.
+    InUse {
+        /// Path below the root.
+        file: String,
+        /// Value found.
+        from: String,
+        /// Value that can be had now.
+        to: String,
+        /// The old value.
+        wanted: String,
+    },
+    /// The entry is of an earlier boot, whose settings are gone.
+    EarlierBoot {
+        /// Path below the root.
+        file: String,
+    },
+    /// It could not be put back; the entry stays in the trail.
+    Failed {
+        /// Path below the root.
+        file: String,
+        /// Why.
+        error: String,
+    },
+}
+
+impl Trail {
+    /// Puts every setting back, the last change first, and empties the trail of what is settled.
+    pub fn restore(&mut self) -> Vec<Restored> {
+        // Each is looked at once more when the one before is done: it may have changed the other.
+        let files = self.files_with_ours();
+        let steps = files.iter().map(|(file, ours)| self.carry_out(self.step(file, *ours)));
+        let mut done: Vec<Restored> = steps.collect();
+        let stays = |entry: &Entry| {
+            done.iter().any(|step| match step {
+                Restored::Failed { file, .. } | Restored::InUse { file, .. } => *file == entry.file,
+                _ => false,
+            })
+        };
+        self.entries.retain(stays);
+        // What a pool was shrunk to is ours, too: the next time is to recognise it.
+        for step in &done {
+            if let Restored::InUse { file, from, to, .. } = step {
+                let (file, old, new) = (file.clone(), from.clone(), to.clone());
+                self.entries.push(Entry { file, old, new, boot_id: self.boot_id.clone() });
+            }
+        }
+        if let Err(error) = self.store() {
+            done.push(Restored::Failed {
+                file: self.path.display().to_string(),
+                error: error.to_string(),
+            });
+        }
+        done
+    }
+
+    fn carry_out(&self, step: Restored) -> Restored {
+        let (Restored::PutBack { file, to, .. } | Restored::InUse { file, to, .. }) = &step else {
+            return step;
+        };
+        match self.put_back(file, to) {
+            Ok(()) => step,
+            Err(error) => Restored::Failed { file: file.clone(), error: error.to_string() },
+        }
+    }
+
+    /// What [`Trail::restore`] would do, in its order. Where several views of one pool go back,
+    /// each step starts from what stands there now.
+    #[must_use]
+    pub fn plan(&self) -> Vec<Restored> {
+        self.files_with_ours().iter().map(|(file, ours)| self.step(file, *ours)).collect()
+    }
+
+    /// All files, the one that was changed first last, and whether their values are ours.
+    fn files_with_ours(&self) -> Vec<(String, bool)> {
+        let mut files: Vec<(String, bool)> = Vec::new();
+        for entry in &self.entries {
+            if !files.iter().any(|(file, _)| *file == entry.file) {
+                files.push((entry.file.clone(), self.is_ours(&entry.file)));
+            }
+        }
+        files.reverse();
+        files
+    }
+
+    /// Entries of a file that still count.
+    fn own<'a>(&'a self, file: &'a str) -> impl DoubleEndedIterator<Item = (usize, &'a Entry)> {
+        // Over a reboot configuration files have set the pools again.
+        let counts = |entry: &Entry| self.scope == Scope::Hugetlb || entry.boot_id == self.boot_id;
+        let all = self.entries.iter().enumerate();
+        all.filter(move |(_, entry)| entry.file == file && counts(entry))
+    }
+
+    /// Whether the value of a file is its old one, one that hugewise wrote, or what became of it
+    /// when hugewise changed another view of the same pool.
+    fn is_ours(&self, file: &str) -> bool {
+        let last = self.own(file).next_back().map(|(index, _)| index);
+        let other = |(index, entry): (usize, &Entry)| {
+            last.is_some_and(|last| index > last)
+                && same_pool(file, &entry.file)
+                && self.stands(&entry.file)
+        };
+        self.stands(file) || self.entries.iter().enumerate().any(other)
+    }
+
+    /// Whether one of the entries of a file accounts for its value.
+    fn stands(&self, file: &str) -> bool {
+        let (first, last) = (self.own(file).next(), self.own(file).next_back());
+        let (Some((_, first)), Some((_, last))) = (first, last) else { return false };
+        // What was cut short by a crash was cut short in that boot only.
+        let cut_short = is_watch(last) && last.boot_id == self.boot_id;
+        self.value(file).is_ok_and(|found| match self.scope {
+            _ if cut_short || found == first.old => true,
+            Scope::Manager => found == last.new,
+            Scope::Hugetlb => self.own(file).any(|(_, entry)| entry.new == found),
+        })
+    }
+
+    /// A value that somebody else set since is the one to come back: what was before it is
+    /// forgotten.
+    pub(super) fn start_anew_if_foreign(&mut self, file: &str) -> Result<(), TrailError> {
+        let known = self.own(file).next().is_some();
+        if self.scope != Scope::Hugetlb || !known || self.is_ours(file) {
+            return Ok(());
+        }
+        let all = self.entries.clone();
+        self.entries.retain(|entry| entry.file != file);
+        self.store().map_err(|error| {
+            self.entries = all;
+            TrailError::Store { path: self.path.display().to_string(), error }
+        })
+    }
+
+    fn step(&self, file: &str, ours: bool) -> Restored {
+        let (first, last) = (self.own(file).next(), self.own(file).next_back());
+        let own_file = file.to_owned();
+        let (Some((_, first)), Some((_, last))) = (first, last) else {
+            return Restored::EarlierBoot { file: own_file };
+        };
+        let (file, to) = (own_file, first.old.clone());
+        match self.value(&file) {
+            Err(error) => Restored::Failed { file, error: error.to_string() },
+            Ok(found) if found == to => Restored::Unchanged { file },
+            Ok(from) if ours => match self.least(&file, &from, &to) {
+                Some(least) => Restored::InUse { file, from, to: least.to_string(), wanted: to },
+                None => Restored::PutBack { file, from, to },
+            },
+            Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
+        }
+    }
+
+    /// The size that a pool cannot be shrunk below, where that is more than it should get: never
+    /// more than it has, as pages in use may be surplus ones.
+    fn least(&self, file: &str, from: &str, to: &str) -> Option<u64> {
+        let held = pool::floor(&self.root, file)?;
+        let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
+        (held > to && from > to).then_some(held.min(from))
+    }
+
+    /// Writes an old value. Needs no disk: a full one must not keep a setting from going back.
+    fn put_back(&self, file: &str, value: &str) -> Result<(), TrailError> {
+        let before = self.value(MIN_FREE).ok().filter(|_| is_switch(file));
+        self.write(file, value)?;
+        match before {
+            Some(before) if self.value(MIN_FREE)? != before => self.write(MIN_FREE, &before),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether one of two files sizes a pool and the other a NUMA node's share of it.
+fn same_pool(one: &str, other: &str) -> bool {
+    let size = |file: &str| {
+        let size = file.rsplit('/').nth(1).map(str::to_owned);
+        size.filter(|_| pool::is_size(file))
+    };
+    let whole = |file: &str| file.starts_with("sys/kernel/");
+    whole(one) != whole(other) && size(one).is_some() && size(one) == size(other)
+}

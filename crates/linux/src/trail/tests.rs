@@ -1,0 +1,133 @@
+use super::*;
+
+struct Fixture {
+    dir: PathBuf,
+    root: Root,
+}
+
+impl Fixture {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        let root = Root::at(&dir.join("root"));
+        for (file, value) in [
+            ("proc/sys/kernel/random/boot_id", "boot-1\n"),
+            (MIN_FREE, "5000\n"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always\n"),
+            ("sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", "511\n"),
+        ] {
+            let path = root.path(file);
+            fs::create_dir_all(path.parent().expect("has a parent")).expect("mkdir");
+            fs::write(path, value).expect("write");
+        }
+        Self { dir, root }
+    }
+
+    fn trail(&self) -> Trail {
+        Trail::open(self.root.clone(), &self.dir.join("state"), Scope::Manager).expect("opens")
+    }
+
+    fn get(&self, file: &str) -> String {
+        self.root.read_line(file).expect("reads")
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+const NONE: &str = "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none";
+const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+
+#[test]
+fn the_old_value_is_on_disk_and_comes_back_after_a_crash() {
+    let fixture = Fixture::new("crash");
+    assert_eq!(fixture.trail().set(NONE, "51").expect("sets"), Some("511".into()));
+    assert_eq!(fixture.trail().set(NONE, "9").expect("sets"), Some("51".into()));
+    // The first trail value is forgotten with the process; the next one reads the file.
+    let done = fixture.trail().restore();
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "511"), "{done:?}");
+    assert_eq!(fixture.get(NONE), "511");
+    assert!(fixture.trail().restore().is_empty(), "the trail is empty now");
+}
+
+#[test]
+fn a_foreign_change_is_left_alone() {
+    let fixture = Fixture::new("foreign");
+    let mut trail = fixture.trail();
+    trail.set(NONE, "51").expect("sets");
+    fs::write(fixture.root.path(NONE), "300\n").expect("write");
+    let done = trail.restore();
+    assert!(matches!(&done[..], [Restored::Foreign { found, .. }] if found == "300"));
+    assert_eq!(fixture.get(NONE), "300");
+}
+
+#[test]
+fn an_earlier_boot_is_forgotten() {
+    let fixture = Fixture::new("boot");
+    fixture.trail().set(NONE, "51").expect("sets");
+    fs::write(fixture.root.path("proc/sys/kernel/random/boot_id"), "boot-2\n").expect("write");
+    assert!(matches!(&fixture.trail().restore()[..], [Restored::EarlierBoot { .. }]));
+    assert_eq!(fixture.get(NONE), "51");
+}
+
+#[test]
+fn a_crash_around_the_switch_puts_min_free_back() {
+    let fixture = Fixture::new("watch");
+    let mut trail = fixture.trail();
+    trail.set(ENABLED, "madvise").expect("sets");
+    assert_eq!(fixture.get(MIN_FREE), "5000");
+    // The kernel raised it, and we were killed before it was put back.
+    trail.note(MIN_FREE, "5000", WATCHED).expect("notes");
+    fs::write(fixture.root.path(MIN_FREE), "45056\n").expect("write");
+    fixture.trail().restore();
+    assert_eq!(fixture.get(MIN_FREE), "5000");
+    assert_eq!(fixture.get(ENABLED), "always");
+}
+
+#[test]
+fn a_torn_line_is_ignored() {
+    let fixture = Fixture::new("torn");
+    fixture.trail().set(NONE, "51").expect("sets");
+    let path = fixture.dir.join("state/trail.jsonl");
+    let mut text = fs::read_to_string(&path).expect("reads");
+    text.push_str("{\"file\":\"sys/ker");
+    fs::write(&path, text).expect("write");
+    assert_eq!(fixture.trail().restore().len(), 1);
+    assert_eq!(fixture.get(NONE), "511");
+}
+
+#[test]
+fn a_full_disk_does_not_keep_a_setting_from_going_back() {
+    let fixture = Fixture::new("restore");
+    let mut trail = fixture.trail();
+    trail.set(ENABLED, "madvise").expect("sets");
+    trail.path = PathBuf::from("/dev/full/trail.jsonl");
+    trail.restore();
+    assert_eq!(fixture.get(ENABLED), "always");
+}
+
+#[test]
+fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
+    let fixture = Fixture::new("trust");
+    fixture.trail().set(NONE, "51").expect("sets");
+    let path = fixture.dir.join("state/trail.jsonl");
+    let text = fs::read_to_string(&path).expect("reads").replace(NONE, "etc/passwd");
+    fs::write(&path, text).expect("write");
+    assert!(fixture.trail().entries().is_empty());
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("chmod");
+    let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), Scope::Manager);
+    assert!(matches!(opened, Err(TrailError::Store { .. })));
+}
+
+#[test]
+fn nothing_is_written_when_the_trail_cannot_be() {
+    let fixture = Fixture::new("full");
+    let mut trail = fixture.trail();
+    trail.path = PathBuf::from("/dev/full/trail.jsonl");
+    assert!(matches!(trail.set(NONE, "51"), Err(TrailError::Store { .. })));
+    assert_eq!(fixture.get(NONE), "511");
+}
