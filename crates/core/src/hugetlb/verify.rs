@@ -199,7 +199,7 @@ fn held(planned: u64, found: &Pool, now: &[&Demand]) -> Check {
     let own = demand::sum(now.iter().map(|demand| demand.held_pages));
     let all = own >= planned;
     Check {
-        what: "  held of (total - free) + reserved".into(),
+        what: "  held of total - free + reserved".into(),
         expected: planned.to_string(),
         actual: format!("{own} of {}", found.held()),
         ok: all.then_some(true),

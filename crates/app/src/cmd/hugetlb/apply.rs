@@ -189,22 +189,21 @@ fn wanted(pool: &PoolPlan, plan: &Plan, leave: Bytes) -> Vec<Wanted> {
 /// The last step of each action: done, or left out in a dry run.
 struct Effects<'a> {
     root: &'a Root,
-    real: Option<(Trail, KeptFiles)>,
+    /// None in a dry run.
+    trail: Option<Trail>,
+    files: KeptFiles,
 }
 
 impl<'a> Effects<'a> {
     fn new(root: &'a Root, args: &HugetlbApplyArgs) -> anyhow::Result<Self> {
-        if args.dry_run {
-            return Ok(Self { root, real: None });
-        }
-        let trail = Trail::open(root.clone(), &args.state_dir, Scope::Hugetlb);
-        let trail = trail?;
+        let open = || Trail::open(root.clone(), &args.state_dir, Scope::Hugetlb);
+        let trail = if args.dry_run { None } else { Some(open()?) };
         let files = KeptFiles::open(root.clone(), &args.state_dir)?;
-        Ok(Self { root, real: Some((trail, files)) })
+        Ok(Self { root, trail, files })
     }
 
     fn set(&mut self, setting: &Setting) -> anyhow::Result<()> {
-        if let Some((trail, _)) = &mut self.real {
+        if let Some(trail) = &mut self.trail {
             trail.set(&setting.file, &setting.value)?;
         }
         Ok(())
@@ -222,7 +221,7 @@ impl<'a> Effects<'a> {
             outcome: None,
             compactions: 0,
         };
-        if let Some((trail, _)) = &mut self.real {
+        if let Some(trail) = &mut self.trail {
             let shown = stderr().is_terminal();
             let mut progress = |pages: u64| {
                 if shown {
@@ -242,28 +241,31 @@ impl<'a> Effects<'a> {
     }
 
     fn write(&mut self, file: &WantedFile) -> anyhow::Result<bool> {
-        match &mut self.real {
-            Some((_, files)) => Ok(files.write(file)?),
-            None => Ok(true),
+        match &self.trail {
+            Some(_) => Ok(self.files.write(file)?),
+            None => Ok(self.files.text(&file.path)?.as_ref() != Some(&file.text)),
         }
     }
 
     /// Own files that say something else than `wanted`. With `persist` those that are wanted no
     /// more go back to what they were.
     fn stale(&mut self, wanted: &[WantedFile], persist: bool) -> anyhow::Result<Vec<String>> {
-        let Some((_, files)) = &mut self.real else { return Ok(Vec::new()) };
-        let mut own: Vec<String> = files.entries().iter().map(|e| e.file.clone()).collect();
+        let mut own: Vec<String> = self.files.entries().iter().map(|e| e.file.clone()).collect();
         own.sort_unstable();
         own.dedup();
         let mut stale = Vec::new();
         for file in own {
-            let text = files.text(&file)?;
+            let text = self.files.text(&file)?;
             let wanted = wanted.iter().find(|wanted| wanted.path == file);
             if text.is_none() || wanted.is_some_and(|wanted| Some(&wanted.text) == text.as_ref()) {
                 continue;
             }
-            if persist {
-                files.restore_one(&file)?;
+            // A dry run is told before its files are written: those that will be are not stale.
+            if persist && wanted.is_some() {
+                continue;
+            }
+            if persist && self.trail.is_some() {
+                self.files.restore_one(&file)?;
             }
             stale.push(file);
         }
@@ -278,7 +280,7 @@ impl<'a> Effects<'a> {
         mut new: Saved,
         old: Option<Saved>,
     ) -> anyhow::Result<()> {
-        if self.real.is_none() {
+        if self.trail.is_none() {
             return Ok(());
         }
         if let Some(old) = old {

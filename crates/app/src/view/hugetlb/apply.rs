@@ -30,6 +30,9 @@ pub(crate) fn render(done: &Done, persist: bool, paint: Paint) -> String {
     }
     for file in &done.stale_files {
         let text = match persist {
+            true if done.dry_run => {
+                format!("/{file}: would be as it was before: not wanted any more")
+            }
             true => format!("/{file}: not wanted any more, as it was before"),
             false => format!(
                 "/{file} of an earlier --persist says something else, and counts at the next \

@@ -63,8 +63,10 @@ fn push_advice(out: &mut String, check: &Check) {
 }
 
 fn push_tables(out: &mut String, verified: &Verified) {
-    if let Some(change) = &verified.tables {
+    if verified.tables.is_some() || verified.machine_tables.1.is_some() {
         let _ = writeln!(out);
+    }
+    if let Some(change) = &verified.tables {
         let (before, now) = (change.before_bytes, change.now_bytes);
         let (then, today) = (change.before_processes, change.now_processes);
         let times = change.times_smaller;
