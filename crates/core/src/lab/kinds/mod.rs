@@ -1,0 +1,38 @@
+//! All kinds of workloads.
+
+mod builtin;
+
+use super::kind::Kind;
+
+/// The kind with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Kind> {
+    all().find(|kind| kind.name == name)
+}
+
+/// All kinds, in the order in which they are listed.
+pub fn all() -> impl Iterator<Item = &'static Kind> {
+    builtin::KINDS.iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::metric;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn names_are_unique_and_metrics_and_defaults_are_known() {
+        let names: BTreeSet<_> = all().map(|kind| kind.name).collect();
+        assert_eq!(names.len(), all().count());
+        for kind in all() {
+            for key in kind.metrics {
+                assert!(metric::find(key).is_some(), "{}: {key}", kind.name);
+            }
+            let params = kind.params(&BTreeMap::new()).expect("defaults");
+            // A default must be a value that could be given, too.
+            let given = params.iter().map(|(name, value)| (name.to_owned(), value.clone()));
+            assert_eq!(kind.params(&given.collect()), Ok(params), "{}", kind.name);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is measured: each metric once, with unit, good direction and meaning.
+//!
+//! A key is the name of a metric, with the phase of the run before it where there are several:
+//! `rss_mib`, `deleted.rss_mib`.
+
+use serde::{Deserialize, Serialize};
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+    /// Neither: it explains.
+    Neither,
+}
+
+/// A metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// Name, unit last.
+    pub name: &'static str,
+    /// Unit as printed.
+    pub unit: &'static str,
+    /// Good direction.
+    pub better: Better,
+    /// Digits after the point that are worth printing.
+    pub digits: usize,
+    /// Meaning.
+    pub help: &'static str,
+}
+
+macro_rules! metrics {
+    ($($name:literal $unit:literal $better:ident $digits:literal: $help:literal;)*) => {
+        /// All metrics that workloads of hugewise measure.
+        pub const METRICS: &[Metric] = &[$(Metric {
+            name: $name,
+            unit: $unit,
+            better: Better::$better,
+            digits: $digits,
+            help: $help,
+        }),*];
+    };
+}
+
+metrics! {
+    "rss_mib" "MiB" Lower 0: "Resident memory of the workload.";
+    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what a split would free.";
+    "mem_available_less_mib" "MiB" Lower 0: "By how much the machine's MemAvailable fell.";
+    "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
+    "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
+    "ops_per_s" "1/s" Higher 0: "Operations a second.";
+    "p50_us" "us" Lower 1: "Median latency.";
+    "p99_us" "us" Lower 1: "Latency that 1 % exceed.";
+    "p999_us" "us" Lower 1: "Latency that 0.1 % exceed.";
+    "worst_us" "us" Lower 0: "Largest latency.";
+    "wall_s" "s" Lower 2: "Time from start to end.";
+    "fill_s" "s" Lower 2: "Time to write all memory for the first time.";
+    "user_cpu_s" "s" Lower 2: "CPU time of the workload in user mode.";
+    "kernel_cpu_s" "s" Lower 2: "CPU time of the workload in the kernel.";
+    "kernel_cpu_percent" "%" Lower 1: "Share of the machine's CPU time spent in the kernel.";
+    "manager_cpu_s" "s" Lower 2: "CPU time of hugewise's manager.";
+    "manager_cpu_percent" "%" Lower 2: "CPU time of hugewise's manager, of one core.";
+    "manager_rss_mib" "MiB" Lower 1: "Resident memory of hugewise's manager.";
+    "promoted" "" Neither 0: "Regions that the manager made huge.";
+    "demoted" "" Neither 0: "Regions that the manager split.";
+    "failed" "" Lower 0: "Calls of the manager that failed.";
+    "freed_mib" "MiB" Neither 0: "Memory that the manager's splits gave back.";
+    "fmfi" "" Neither 2: "Unusable free space index at the huge page's order; 0 good, 1 bad.";
+}
+
+/// What is known of a key, without its phase.
+#[must_use]
+pub fn find(key: &str) -> Option<&'static Metric> {
+    let name = key.rsplit_once('.').map_or(key, |(_, name)| name);
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_a_phase_changes_nothing() {
+        let names: BTreeSet<_> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+        assert_eq!(find("deleted.rss_mib"), find("rss_mib"));
+        assert_eq!(find("rss"), None);
+    }
+}

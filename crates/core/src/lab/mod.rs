@@ -1,0 +1,8 @@
+//! Experiments: what is compared, in which order, what each run gave, and what follows from it.
+//!
+//! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
+//! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk.
+
+pub mod kind;
+pub mod kinds;
+pub mod metric;
