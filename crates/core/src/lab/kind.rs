@@ -62,6 +62,8 @@ pub enum Value {
     Flag(bool),
     /// A whole number.
     Count(u64),
+    /// Any other number.
+    Number(f64),
     /// A word or any text.
     Text(String),
     /// Several.
@@ -73,6 +75,7 @@ impl fmt::Display for Value {
         match self {
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::Count(count) => write!(f, "{count}"),
+            Self::Number(number) => write!(f, "{number}"),
             Self::Text(text) => f.write_str(text),
             Self::Texts(texts) => f.write_str(&texts.join(" ")),
         }

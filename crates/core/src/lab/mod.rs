@@ -3,6 +3,11 @@
 //! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk.
 
+pub mod check;
 pub mod kind;
 pub mod kinds;
 pub mod metric;
+pub mod record;
+pub mod schedule;
+pub mod settings;
+pub mod spec;

@@ -1,0 +1,88 @@
+use super::*;
+use crate::lab::metric::Better;
+
+fn sample() -> Experiment {
+    let text = r#"{
+        "name": "sample",
+        "question": "Does it matter?",
+        "workload": { "kind": "gups", "mib": 64 },
+        "variant": [
+            { "name": "never", "huge_pages": "never" },
+            { "name": "409", "huge_pages": "always",
+              "settings": { "khugepaged/max_ptes_none": "409" },
+              "workload": { "mib": 128 } }
+        ],
+        "metric": [{ "key": "ops_per_s", "equal_within_percent": 3 }],
+        "quick": { "repetitions": 2, "workload": { "mib": 8 }, "without": ["409"] }
+    }"#;
+    serde_json::from_str(text).expect("well-formed")
+}
+
+fn faults(change: impl FnOnce(&mut Experiment)) -> String {
+    let mut experiment = sample();
+    change(&mut experiment);
+    check(experiment, false).expect_err("has a fault").join("\n")
+}
+
+#[test]
+fn a_variant_changes_parameters_and_settings() {
+    let checked = check(sample(), false).expect("no fault");
+    assert_eq!(checked.params[0].count("mib"), 64);
+    assert_eq!(checked.variant("409").map(|(_, params)| params.count("mib")), Some(128));
+    assert_eq!(checked.baseline, 0);
+    assert!(checked.metrics[0].decides && !checked.metrics[1].decides);
+    assert_eq!(checked.metrics.len(), checked.kind.metrics.len());
+    assert_eq!(checked.machine_wide(), vec![]);
+}
+
+#[test]
+fn quick_is_less_of_the_same() {
+    let checked = check(sample(), true).expect("no fault");
+    assert_eq!(checked.experiment.stop.repetitions, 2);
+    assert_eq!((checked.params.len(), checked.params[0].count("mib")), (1, 8));
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let said = faults(|experiment| {
+        experiment.workload.params.insert("gib".into(), Value::Count(1));
+        experiment.variants[1].name = "a b".into();
+        experiment.variants[0].settings.insert("vm.panic_on_oom".into(), "1".into());
+        experiment.baseline = Some("nobody".into());
+        experiment.stop.repetitions = 0;
+        experiment.noise.busy_percent = f64::NAN;
+        experiment.metrics[0].key = "speed".into();
+    });
+    for part in [
+        "no parameter 'gib'",
+        "the name 'a b'",
+        "'vm.panic_on_oom' is no setting",
+        "baseline = 'nobody'",
+        "[stop] repetitions",
+        "[noise] busy_percent",
+        "no metric 'speed'",
+    ] {
+        assert!(said.contains(part), "{part} in: {said}");
+    }
+}
+
+#[test]
+fn a_metric_of_the_file_needs_its_direction() {
+    let mut experiment = sample();
+    experiment.metrics[0].key = "speed".into();
+    experiment.metrics[0].better = Some(Better::Higher);
+    assert!(check(experiment, false).is_ok());
+    let unknown = faults(|experiment| experiment.workload.kind = "gupz".into());
+    assert!(unknown.contains("no workload 'gupz'; there are gups"), "{unknown}");
+}
+
+#[test]
+fn what_touches_everybody_is_known() {
+    let mut experiment = sample();
+    experiment.settings.insert("vm.swappiness".into(), "0".into());
+    experiment.variants[0].settings.insert("enabled".into(), "always".into());
+    let checked = check(experiment, false).expect("no fault");
+    let wide = checked.machine_wide();
+    let wide: Vec<_> = wide.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    assert_eq!(wide, [("enabled", "always"), ("vm.swappiness", "0")]);
+}

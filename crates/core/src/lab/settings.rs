@@ -1,0 +1,92 @@
+//! Kernel settings that an experiment may change, and which of them touch everybody's programs.
+
+use crate::ownership::THP_DIR;
+
+/// Settings below `/proc/sys/vm` that matter for huge pages.
+const VM: [&str; 8] = [
+    "compaction_proactiveness",
+    "extfrag_threshold",
+    "nr_overcommit_hugepages",
+    "overcommit_memory",
+    "swappiness",
+    "vfs_cache_pressure",
+    "watermark_boost_factor",
+    "watermark_scale_factor",
+];
+
+/// Settings below the kernel's directory for transparent huge pages.
+const THP: [&str; 10] = [
+    "enabled",
+    "defrag",
+    "shmem_enabled",
+    "use_zero_page",
+    "khugepaged/alloc_sleep_millisecs",
+    "khugepaged/defrag",
+    "khugepaged/max_ptes_none",
+    "khugepaged/max_ptes_shared",
+    "khugepaged/pages_to_scan",
+    "khugepaged/scan_sleep_millisecs",
+];
+
+/// The file of a setting, below the root; `None` where an experiment may not change it.
+///
+/// A key is a path below `/sys/kernel/mm/transparent_hugepage`, as `khugepaged/max_ptes_none` or
+/// `hugepages-64kB/enabled`, or `vm.` with the name of a sysctl.
+#[must_use]
+pub fn file(key: &str) -> Option<String> {
+    if let Some(name) = key.strip_prefix("vm.") {
+        return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
+    }
+    (THP.contains(&key) || of_size(key)).then(|| format!("{THP_DIR}/{key}"))
+}
+
+/// `hugepages-64kB/enabled` and the like.
+fn of_size(key: &str) -> bool {
+    let size = key.strip_prefix("hugepages-").and_then(|rest| rest.split_once("kB/"));
+    size.is_some_and(|(size, name)| {
+        !size.is_empty()
+            && size.bytes().all(|b| b.is_ascii_digit())
+            && ["enabled", "shmem_enabled"].contains(&name)
+    })
+}
+
+/// Whether a setting changes the memory of programs that are no part of the experiment: those that
+/// nobody advised get huge pages, or the kernel deals with memory in another way.
+#[must_use]
+pub fn is_machine_wide(key: &str) -> bool {
+    key.starts_with("vm.") || key.ends_with("enabled")
+}
+
+/// Whether the trail of experiments may own this file.
+#[must_use]
+pub fn may_own(path: &str) -> bool {
+    let thp = path.strip_prefix(THP_DIR).and_then(|rest| rest.strip_prefix('/'));
+    let vm = path.strip_prefix("proc/sys/vm/");
+    thp.is_some_and(|key| file(key).is_some()) || vm.is_some_and(|name| VM.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_settings_have_a_file_and_no_others() {
+        let none = file("khugepaged/max_ptes_none").expect("known");
+        assert_eq!(none, "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none");
+        assert_eq!(file("vm.swappiness").as_deref(), Some("proc/sys/vm/swappiness"));
+        assert!(file("hugepages-64kB/enabled").is_some_and(|path| may_own(&path)));
+        for key in ["vm.panic_on_oom", "../x", "hugepages-kB/enabled", "hugepages-6/4kB/enabled"] {
+            assert_eq!(file(key), None, "{key}");
+        }
+        assert!(!may_own("proc/sys/vm/panic_on_oom") && !may_own("etc/passwd"));
+        for key in THP {
+            assert!(file(key).is_some_and(|path| may_own(&path)), "{key}");
+        }
+    }
+
+    #[test]
+    fn switches_touch_everybody() {
+        assert!(is_machine_wide("enabled") && is_machine_wide("hugepages-64kB/enabled"));
+        assert!(is_machine_wide("vm.swappiness") && !is_machine_wide("khugepaged/pages_to_scan"));
+    }
+}

@@ -1,0 +1,272 @@
+//! An experiment as its file says it. What is wrong with one: [`super::check`].
+
+use super::kind::Value;
+use super::metric::Better;
+use crate::config::Mode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An experiment: the whole file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Short name: letters, digits and '-'.
+    pub name: String,
+    /// What is asked, in a sentence.
+    pub question: String,
+    /// More about it.
+    #[serde(default)]
+    pub about: String,
+    /// What runs.
+    pub workload: Workload,
+    /// What is compared; the first is the baseline unless `baseline` names another.
+    #[serde(rename = "variant")]
+    pub variants: Vec<Variant>,
+    /// Name of the variant that the others are compared with.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// What decides. Without any: all metrics of the workload, as information.
+    #[serde(default, rename = "metric")]
+    pub metrics: Vec<Wanted>,
+    /// Kernel settings of every variant; a variant's own come on top.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// Length of one measurement, seconds.
+    #[serde(default = "measure_s")]
+    pub measure_s: u64,
+    /// When enough has been run.
+    #[serde(default)]
+    pub stop: Stop,
+    /// What is waited for before each run.
+    #[serde(default)]
+    pub settle: Settle,
+    /// When the machine is too busy to measure.
+    #[serde(default)]
+    pub noise: Noise,
+    /// What runs beside the workload.
+    #[serde(default)]
+    pub beside: Vec<Workload>,
+    /// Memory that is broken into pieces before each run.
+    #[serde(default)]
+    pub fragment: Option<Workload>,
+    /// Limit of the workload's cgroup, MiB; none unless given.
+    #[serde(default)]
+    pub memory_limit_mib: Option<u64>,
+    /// Memory that is touched and freed before each run, MiB, so that a host that backs memory
+    /// lazily has done so; by default what the workload is expected to take.
+    #[serde(default)]
+    pub warm_mib: Option<u64>,
+    /// What `--quick` changes.
+    #[serde(default)]
+    pub quick: Quick,
+}
+
+const fn measure_s() -> u64 {
+    5
+}
+
+/// A workload, or a part of it: its kind and parameters, the latter beside the former.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name of the kind.
+    pub kind: String,
+    /// Parameters.
+    #[serde(flatten)]
+    pub params: BTreeMap<String, Value>,
+}
+
+/// One of the things compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Short name: letters, digits, '-' and '.'.
+    pub name: String,
+    /// What it is.
+    #[serde(default)]
+    pub about: String,
+    /// Huge pages of the workload alone, whatever the machine is set to.
+    #[serde(default)]
+    pub huge_pages: HugePages,
+    /// Kernel settings (see [`super::settings::file`] for the keys).
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// `HugeTLB` pages, by their size: `"2MiB" = 512`.
+    #[serde(default)]
+    pub hugetlb: BTreeMap<String, u64>,
+    /// A manager beside the workload.
+    #[serde(default)]
+    pub manage: Option<Manage>,
+    /// Parameters of the workload that differ.
+    #[serde(default)]
+    pub workload: BTreeMap<String, Value>,
+    /// Environment of the workload's programs.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// Huge pages of one program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HugePages {
+    /// What the machine's settings and the program make of it.
+    #[default]
+    Inherit,
+    /// None, by `PR_SET_THP_DISABLE`.
+    Never,
+    /// At every fault, as far as the program has a switch: its own memory is advised, jemalloc and
+    /// glibc are told, Java gets `-XX:+UseTransparentHugePages`.
+    Always,
+    /// None from faults, but a manager may promote.
+    Later,
+}
+
+impl HugePages {
+    /// The word in files and on command lines.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Inherit => "inherit",
+            Self::Never => "never",
+            Self::Always => "always",
+            Self::Later => "later",
+        }
+    }
+}
+
+/// A manager of the workload's processes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manage {
+    /// Its mode.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Keys of its configuration, as for `--set`.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// Whether it leaves all kernel settings as they are.
+    #[serde(default)]
+    pub keep_settings: bool,
+}
+
+/// A metric that is looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// Its key.
+    pub key: String,
+    /// Differences up to this count as none, percent of the baseline; a variant is called the same
+    /// when the whole interval lies within.
+    #[serde(default)]
+    pub equal_within_percent: Option<f64>,
+    /// Whether the verdict rests on it. Only these share the error rate.
+    #[serde(default = "yes")]
+    pub decides: bool,
+    /// Unit of a metric that the file defines.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Good direction of a metric that the file defines.
+    #[serde(default)]
+    pub better: Option<Better>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Wanted {
+    /// One that is shown and decides nothing.
+    #[must_use]
+    pub fn shown(key: &str) -> Self {
+        let key = key.to_owned();
+        Self { key, equal_within_percent: None, decides: false, unit: None, better: None }
+    }
+}
+
+/// When enough has been run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stop {
+    /// Repetitions of every variant.
+    pub repetitions: u32,
+    /// Go on up to this many until `interval_percent` is reached.
+    pub max_repetitions: u32,
+    /// Enough when the ratio's interval of every deciding metric is narrower than this, percent.
+    /// A width says nothing about which variant is better, so looking at it does not favour one.
+    pub interval_percent: Option<f64>,
+    /// No further repetition is begun after this many minutes.
+    pub max_minutes: Option<u64>,
+    /// Chance that any difference is claimed where there is none.
+    pub error_rate: f64,
+}
+
+impl std::default::Default for Stop {
+    fn default() -> Self {
+        Self {
+            repetitions: 5,
+            max_repetitions: 0,
+            interval_percent: None,
+            max_minutes: None,
+            error_rate: 0.05,
+        }
+    }
+}
+
+/// What is waited for before a run: memory of earlier ones to be free, khugepaged to be idle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settle {
+    /// `MemAvailable` and khugepaged's counters stood still for so long, seconds, ...
+    pub still_s: u64,
+    /// ... within this, percent of the machine's memory.
+    pub within_percent: f64,
+    /// Waited for no longer than this, seconds; the run is then marked.
+    pub max_s: u64,
+}
+
+impl std::default::Default for Settle {
+    fn default() -> Self {
+        Self { still_s: 2, within_percent: 0.5, max_s: 30 }
+    }
+}
+
+/// What others do on the machine while it settles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Noise {
+    /// CPU time of others, percent of the machine: noted above this.
+    pub busy_percent: f64,
+    /// ... and refused above this.
+    pub refuse_busy_percent: f64,
+    /// CPU time that the hypervisor took, percent: noted above this.
+    pub steal_percent: f64,
+    /// ... and refused above this.
+    pub refuse_steal_percent: f64,
+    /// A refusal waits so long for a quieter moment first, seconds.
+    pub patience_s: u64,
+}
+
+impl std::default::Default for Noise {
+    fn default() -> Self {
+        Self {
+            busy_percent: 10.0,
+            refuse_busy_percent: 50.0,
+            steal_percent: 2.0,
+            refuse_steal_percent: 20.0,
+            patience_s: 60,
+        }
+    }
+}
+
+/// What `--quick` changes: less, for a first look.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quick {
+    /// Repetitions.
+    pub repetitions: Option<u32>,
+    /// Length of one measurement.
+    pub measure_s: Option<u64>,
+    /// Parameters of the workload.
+    pub workload: BTreeMap<String, Value>,
+    /// Variants that are left out.
+    pub without: Vec<String>,
+}
