@@ -2,16 +2,21 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod child;
 mod cli;
 mod cmd;
 mod config;
 mod control;
 mod daemon;
+mod environment;
 mod exit;
+mod group;
 mod journal;
+mod lab;
 mod report;
 #[cfg(test)]
 mod scratch;
+mod session;
 mod trial;
 mod trust;
 mod view;

@@ -32,6 +32,9 @@ pub enum LockError {
     /// Somebody else has it.
     #[error("another hugewise manages this machine: stop it first, or use 'hugewise status'")]
     Taken,
+    /// An experiment is running.
+    #[error("another 'hugewise lab run' is running on this machine: wait for its end")]
+    LabTaken,
     /// The kernel has no THP.
     #[error("this kernel has no transparent huge pages ('{0}' is missing)")]
     NoThp(String),
@@ -59,12 +62,25 @@ impl InstanceLock {
         }
     }
 
+    /// Takes the lock of experiments: `flock` on a file beside the switch, so that a manager may
+    /// run within one.
+    ///
+    /// # Errors
+    /// See [`LockError`].
+    pub fn take_lab(root: &Root) -> Result<Self, LockError> {
+        Self::take_file(root, "defrag", LockError::LabTaken)
+    }
+
     /// Takes the lock: `flock` on the THP switch itself, which every container sees.
     ///
     /// # Errors
     /// See [`LockError`].
     pub fn take(root: &Root) -> Result<Self, LockError> {
-        let path = root.path(format!("{THP_DIR}/enabled"));
+        Self::take_file(root, "enabled", LockError::Taken)
+    }
+
+    fn take_file(root: &Root, name: &str, taken: LockError) -> Result<Self, LockError> {
+        let path = root.path(format!("{THP_DIR}/{name}"));
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => LockError::NoThp(name.clone()),
@@ -72,7 +88,7 @@ impl InstanceLock {
         })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Taken),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(taken),
             Err(errno) => Err(LockError::Io(name, errno.into())),
         }
     }

@@ -225,7 +225,7 @@ fn wanted_settings(
 fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
     InstanceLock::take(root).map_err(|error| match error {
         LockError::Taken => exit::coded(exit::REFUSED, error.to_string()),
-        LockError::NoThp(_) | LockError::Io(..) => error.into(),
+        LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..) => error.into(),
     })
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
                 "a manager is running: it puts its settings back when it ends; stop it first",
             ));
         }
-        Err(LockError::NoThp(_) | LockError::Io(..)) => None,
+        Err(LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..)) => None,
     };
     let mut trail = Trail::existing(root.clone(), &args.state_dir, Scope::Manager)?;
     let steps = if args.dry_run { trail.plan() } else { trail.restore() };

@@ -1,9 +1,9 @@
 //! `hugewise try`.
 
 use crate::cli::{Global, TryArgs};
-use crate::trial::environment::Environment;
+use crate::environment::Environment;
+use crate::session::Session;
 use crate::trial::protocol::layout;
-use crate::trial::session::Session;
 use crate::trial::verdict::Verdict;
 use crate::trial::{SCHEMA, Trial, schedule, simulated, table};
 use crate::{exit, report};
@@ -32,7 +32,11 @@ pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<u8> {
     let parts = layout(size, Geometry::X86_64.huge.0);
     let rows = match &simulated {
         Some(_) => simulated::run(&parts),
-        None => schedule::run(&mut Session::start()?, size, args.rounds)?,
+        None => schedule::run(
+            &mut Session::start("try", "the workload is ended, no setting was changed")?,
+            size,
+            args.rounds,
+        )?,
     };
     let rounds = if simulated.is_some() { 1 } else { args.rounds };
     let trial = Trial { schema: SCHEMA, simulated, size, parts, rounds, environment, rows };

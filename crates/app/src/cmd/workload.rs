@@ -2,6 +2,7 @@
 
 mod bloat;
 mod demo;
+mod exec;
 mod hold;
 mod kit;
 mod probe;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "probe" => probe::run(&args.args),
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
+        "exec" => exec::run(&args.args),
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
         "segment" => segment::run(&args.args),

@@ -1,17 +1,18 @@
 //! The workload's process, as its parent sees it.
 
-use super::cgroup::Group;
 use super::protocol::{Parts, Reply, Request, Variant};
-use super::session::{BEAT, Session};
 use super::{Memory, Tail};
+use crate::child::{lines, this_program};
+use crate::group::Group;
+use crate::session::{BEAT, Session};
 use anyhow::{Context, anyhow, bail};
 use hugewise_core::parse::smaps;
 use hugewise_core::units::Bytes;
 use hugewise_linux::root::Root;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::ops::Range;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// A workload that says nothing for so long hangs.
@@ -28,14 +29,6 @@ pub(crate) struct Workload {
     group: Option<Group>,
 }
 
-/// This program, ready to be started again.
-pub(crate) fn this_program() -> anyhow::Result<Command> {
-    // The link and not what it points to: it works even when the file was replaced meanwhile.
-    let exe = Root::live().path("proc/self/exe");
-    let exe = if exe.exists() { exe } else { std::env::current_exe()? };
-    Ok(Command::new(exe))
-}
-
 impl Workload {
     /// Starts it, with a cgroup of its own where possible.
     pub(crate) fn start(session: &Session, variant: Variant, size: Bytes) -> anyhow::Result<Self> {
@@ -47,7 +40,7 @@ impl Workload {
         let input = child.stdin.take().context("the workload has no input")?;
         let output = child.stdout.take().context("the workload has no output")?;
         let replies = lines(output);
-        let group = Group::around(child.id());
+        let group = Group::around("try", child.id());
         let parts = Parts::default();
         let mut workload = Self { child, input, replies, parts, group };
         match workload.reply(session)? {
@@ -174,35 +167,4 @@ impl Drop for Workload {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Lines of a stream, read by a thread, so that waiting for one can be interrupted.
-pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
-/// Touches and frees as much memory as the next run may take, in a process of its own.
-pub(crate) fn warm(session: &Session, bytes: Bytes) -> anyhow::Result<()> {
-    let mut command = this_program()?;
-    command.args(["workload", "warm", &bytes.0.to_string()]).stdin(Stdio::null());
-    let mut child = command.spawn().context("cannot start the warm-up")?;
-    let ended = loop {
-        match (session.beat(), child.try_wait()?) {
-            (Err(interrupted), _) => break Err(interrupted),
-            (Ok(()), Some(status)) => break Ok(status),
-            (Ok(()), None) => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
-    let _ = child.kill();
-    let _ = child.wait();
-    let status = ended?;
-    if status.success() { Ok(()) } else { bail!("the warm-up ended with {status}") }
 }

@@ -1,8 +1,8 @@
 //! The manager as `try` runs it: the same program, on one process, changing no setting.
 
-use super::child::this_program;
-use super::session::{BEAT, Session};
 use super::{GivenBack, Promotion, Sample, Tail};
+use crate::child::this_program;
+use crate::session::{BEAT, Session};
 use anyhow::{Context, bail};
 use hugewise_core::reason::Limit;
 use hugewise_core::stats::Histogram;

@@ -3,20 +3,18 @@
 //! [`schedule`] runs the rounds, [`simulated`] stands in for it where nothing can be promoted;
 //! both give a [`Trial`], from which [`verdict`], [`table`] and the HTML report are made.
 
-pub(crate) mod cgroup;
 pub(crate) mod child;
-pub(crate) mod environment;
 pub(crate) mod manager;
 pub(crate) mod pattern;
 pub(crate) mod protocol;
 #[cfg(test)]
 pub(crate) mod samples;
 pub(crate) mod schedule;
-pub(crate) mod session;
 pub(crate) mod simulated;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
+use crate::environment::Environment;
 use hugewise_core::reason::Limit;
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Bytes;
@@ -40,7 +38,7 @@ pub(crate) struct Trial {
     /// Rounds asked for.
     pub(crate) rounds: u32,
     /// Where it ran.
-    pub(crate) environment: environment::Environment,
+    pub(crate) environment: Environment,
     /// One row a run, in the order of time.
     pub(crate) rows: Vec<Row>,
 }

@@ -1,11 +1,11 @@
 //! Made-up trials for tests of what is printed.
 
-use super::environment::Environment;
 use super::protocol::{Parts, Variant, layout};
 use super::{
     Freeing, GivenBack, Memory, Promotion, Row, SCHEMA, Sample, Tail, Timing, Trial,
     simulated as simulation,
 };
+use crate::environment::Environment;
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::{Bytes, Geometry};
 

@@ -1,11 +1,12 @@
 //! The rounds: every variant once in each, in an order that rotates, so that neither drift of the
 //! machine nor who came first favours one of them.
 
-use super::child::{Workload, warm};
+use super::child::Workload;
 use super::manager::{Manager, Task};
 use super::protocol::{Reply, Request, Variant};
-use super::session::Session;
 use super::{Freeing, Promotion, Row, Sample, Tail, Timing};
+use crate::child::warm;
+use crate::session::Session;
 use anyhow::bail;
 use hugewise_core::units::Bytes;
 use std::time::{Duration, Instant};

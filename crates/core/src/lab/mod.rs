@@ -4,9 +4,11 @@
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk.
 
 pub mod check;
+pub mod enough;
 pub mod kind;
 pub mod kinds;
 pub mod metric;
+pub mod quiet;
 pub mod record;
 pub mod schedule;
 pub mod settings;

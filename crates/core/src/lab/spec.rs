@@ -34,6 +34,9 @@ pub struct Experiment {
     /// Length of one measurement, seconds.
     #[serde(default = "measure_s")]
     pub measure_s: u64,
+    /// How long a manager may work before something is measured, seconds.
+    #[serde(default = "manage_s")]
+    pub manage_s: u64,
     /// When enough has been run.
     #[serde(default)]
     pub stop: Stop,
@@ -49,6 +52,9 @@ pub struct Experiment {
     /// Memory that is broken into pieces before each run.
     #[serde(default)]
     pub fragment: Option<Workload>,
+    /// Seconds after the start of the workload when the broken memory is released; else after it.
+    #[serde(default)]
+    pub fragment_release_s: Option<u64>,
     /// Limit of the workload's cgroup, MiB; none unless given.
     #[serde(default)]
     pub memory_limit_mib: Option<u64>,
@@ -63,6 +69,18 @@ pub struct Experiment {
 
 const fn measure_s() -> u64 {
     5
+}
+
+const fn manage_s() -> u64 {
+    20
+}
+
+impl Experiment {
+    /// Most repetitions that may be run.
+    #[must_use]
+    pub fn repetitions_at_most(&self) -> u32 {
+        self.stop.max_repetitions.max(self.stop.repetitions)
+    }
 }
 
 /// A workload, or a part of it: its kind and parameters, the latter beside the former.

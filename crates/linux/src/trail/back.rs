@@ -144,7 +144,7 @@ impl Trail {
         let cut_short = is_watch(last) && last.boot_id == self.boot_id;
         self.value(file).is_ok_and(|found| match self.scope {
             _ if cut_short || found == first.old => true,
-            Scope::Manager => found == last.new,
+            Scope::Manager | Scope::Lab => found == last.new,
             Scope::Hugetlb => self.own(file).any(|(_, entry)| entry.new == found),
         })
     }

@@ -22,6 +22,7 @@ use crate::hugetlb::pool;
 use crate::lines;
 use crate::machine;
 use crate::root::Root;
+use hugewise_core::lab::settings;
 use hugewise_core::ownership::THP_DIR;
 use hugewise_core::parse::thp_choice;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ pub enum Scope {
     /// `hugetlb apply`: pools and limits of shared memory, until they are reverted, also over
     /// reboots: configuration files write them again.
     Hugetlb,
+    /// `lab run`: what a variant asks for, for the length of a run.
+    Lab,
 }
 
 impl Scope {
@@ -50,6 +53,7 @@ impl Scope {
         match self {
             Self::Manager => "trail.jsonl",
             Self::Hugetlb => "hugetlb.jsonl",
+            Self::Lab => "lab.jsonl",
         }
     }
 
@@ -60,6 +64,7 @@ impl Scope {
             _ if file.contains("..") => false,
             Self::Manager => file == MIN_FREE || file.starts_with(&format!("{THP_DIR}/")),
             Self::Hugetlb => pool::is_size(file) || LIMITS.contains(&file),
+            Self::Lab => file == MIN_FREE || pool::is_size(file) || settings::may_own(file),
         }
     }
 }

@@ -10,6 +10,12 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     all().find(|kind| kind.name == name)
 }
 
+/// Whether a kind is part of hugewise, and needs nothing else.
+#[must_use]
+pub fn is_builtin(name: &str) -> bool {
+    builtin::KINDS.iter().any(|kind| kind.name == name)
+}
+
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
     builtin::KINDS.iter()

@@ -86,7 +86,7 @@ impl Environment {
 }
 
 /// `2026-01-31 12:34:56 UTC`.
-fn utc(time: SystemTime) -> Option<String> {
+pub(crate) fn utc(time: SystemTime) -> Option<String> {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Years are counted from March, so that the leap day is the last day of a year: the months

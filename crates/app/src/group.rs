@@ -1,4 +1,4 @@
-//! A cgroup for the workload alone, so that memory that RSS does not show is counted too.
+//! A cgroup for a workload alone, so that memory that RSS does not show is counted too.
 
 use hugewise_core::parse::cgroup;
 use hugewise_core::units::Bytes;
@@ -9,8 +9,10 @@ use std::time::Duration;
 /// Where the memory controllers are, version 2 and 1.
 const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const LEGACY: &str = "/sys/fs/cgroup/memory";
+/// The usage of a group of version 2.
+const CURRENT: &str = "memory.current";
 
-/// A cgroup with one process in it; removed on drop, once that process is gone.
+/// A cgroup of hugewise's own; removed on drop, once its processes are gone.
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
@@ -19,29 +21,59 @@ pub(crate) struct Group {
 
 impl Group {
     /// Makes one and puts `pid` into it; `None` where that is not possible.
-    pub(crate) fn around(pid: u32) -> Option<Self> {
+    pub(crate) fn around(purpose: &str, pid: u32) -> Option<Self> {
+        let group = Self::new(&format!("hugewise-{purpose}-{pid}"))?;
+        group.add(pid).ok()?;
+        Some(group)
+    }
+
+    /// Makes an empty one; `None` where that is not possible.
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let own = cgroup::parse(&Root::live().read("proc/self/cgroup").ok()?).value;
         let legacy = own.v1_paths.get("memory").map(|path| (LEGACY, path, "memory.usage_in_bytes"));
         let unified = own.v2_path.iter();
-        let unified = unified.flat_map(|path| UNIFIED.map(|root| (root, path, "memory.current")));
+        let unified = unified.flat_map(|path| UNIFIED.map(|root| (root, path, CURRENT)));
         let places = legacy.into_iter().chain(unified);
         places.into_iter().find_map(|(root, path, usage)| {
             let own = Path::new(root).join(path.trim_start_matches('/'));
             // Version 2 allows no group with memory control below one that has processes, so
             // ours may have to stand higher up.
             let parents = own.ancestors().take_while(|parent| parent.starts_with(root));
-            parents.into_iter().find_map(|parent| Self::below(parent, usage, pid))
+            parents.into_iter().find_map(|parent| Self::below(parent, usage, name))
         })
     }
 
-    fn below(parent: &Path, usage: &'static str, pid: u32) -> Option<Self> {
-        let directory = parent.join(format!("hugewise-try-{pid}"));
+    fn below(parent: &Path, usage: &'static str, name: &str) -> Option<Self> {
+        let directory = parent.join(name);
+        // One that a killed run left behind is empty, and no other can have its name.
+        let _ = std::fs::remove_dir(&directory);
         std::fs::create_dir(&directory).ok()?;
         // From here on the drop removes it, whatever fails.
         let group = Self { directory, usage };
-        std::fs::write(group.directory.join("cgroup.procs"), pid.to_string()).ok()?;
         group.usage()?;
         Some(group)
+    }
+
+    /// Puts a process into it.
+    pub(crate) fn add(&self, pid: u32) -> std::io::Result<()> {
+        std::fs::write(self.procs(), pid.to_string())
+    }
+
+    /// The file that lists its processes, and takes further ones.
+    pub(crate) fn procs(&self) -> PathBuf {
+        self.directory.join("cgroup.procs")
+    }
+
+    /// Its processes.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let text = std::fs::read_to_string(self.procs()).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Bounds the memory that can be charged to it.
+    pub(crate) fn limit(&self, bytes: Bytes) -> std::io::Result<()> {
+        let file = if self.usage == CURRENT { "memory.max" } else { "memory.limit_in_bytes" };
+        std::fs::write(self.directory.join(file), bytes.0.to_string())
     }
 
     /// Memory charged to it.

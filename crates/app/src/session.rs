@@ -1,4 +1,4 @@
-//! What lasts as long as `try` does: the progress line, Ctrl-C, and a directory of its own.
+//! What lasts as long as `try` or an experiment does: the progress line, Ctrl-C, and a directory of its own.
 
 use anyhow::{Context, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -18,23 +18,25 @@ pub(crate) struct Session {
     begin: Instant,
     line: Option<String>,
     directory: PathBuf,
+    afterwards: &'static str,
 }
 
 impl Session {
     /// Catches Ctrl-C and makes the directory. One that is already there is another user's trap.
-    pub(crate) fn start() -> anyhow::Result<Self> {
+    /// `purpose` is part of its name, `afterwards` says what an interruption leaves behind.
+    pub(crate) fn start(purpose: &str, afterwards: &'static str) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
-        let name = format!("hugewise-try-{}", std::process::id());
+        let name = format!("hugewise-{purpose}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         let mut private = std::fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
         let made = private.create(&directory);
         made.with_context(|| format!("cannot create {}", directory.display()))?;
         let line = std::io::stderr().is_terminal().then(String::new);
-        Ok(Self { stop, begin: Instant::now(), line, directory })
+        Ok(Self { stop, begin: Instant::now(), line, directory, afterwards })
     }
 
     /// A directory that goes away with the session.
@@ -53,7 +55,7 @@ impl Session {
     /// Renews the progress line; an error after Ctrl-C.
     pub(crate) fn beat(&self) -> anyhow::Result<()> {
         if self.stop.load(Ordering::Relaxed) {
-            bail!("interrupted; the workload is ended, no setting was changed");
+            bail!("interrupted; {}", self.afterwards);
         }
         if let Some(line) = &self.line {
             let seconds = self.begin.elapsed().as_secs();

@@ -1,0 +1,77 @@
+//! Drives the workloads that are part of hugewise.
+
+use super::super::run::{Run, key};
+use super::super::talk::Talk;
+use anyhow::Context;
+use hugewise_core::lab::kind::Kind;
+use hugewise_core::stats::Histogram;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Runs one: filled, managed where the variant says so, measured, every word compared.
+pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
+    run.step("filling")?;
+    let mut talk = start(kind, run)?;
+    let ready = wait(run, &mut talk, "ready")?;
+    note(run, &ready)?;
+    let pid = talk.program.pid();
+    let mut manager = run.manage(&[pid])?;
+    let settle = Duration::from_secs(run.experiment().manage_s);
+    if manager.is_some() {
+        run.step("the manager works")?;
+        run.sleep(settle)?;
+    }
+    run.step("measuring")?;
+    let before = super::super::program::cpu_s(pid);
+    talk.send(&format!("measure {}", run.measure().as_secs_f64()))?;
+    let measured = wait(run, &mut talk, "measured")?;
+    note(run, &measured)?;
+    run.cpu_since("", pid, before);
+    run.memory("", pid);
+    if let Some(manager) = &mut manager {
+        manager.check()?;
+    }
+    run.step("comparing every word")?;
+    talk.send("verify")?;
+    wait(run, &mut talk, "verified")?;
+    run.stop(manager)?;
+    talk.finish()
+}
+
+/// Starts the child of a kind.
+pub(super) fn start(kind: &Kind, run: &Run<'_>) -> anyhow::Result<Talk> {
+    let mut command = run.own_workload()?;
+    command.args(["lab", kind.name, "--params"]).arg(serde_json::to_string(run.params())?);
+    command.args(["--seed", &run.seed().to_string(), "--huge-pages", run.huge_pages().key()]);
+    command.arg("--scratch").arg(run.directory());
+    Talk::start(kind.name, &mut command)
+}
+
+/// Waits for an event, with progress.
+pub(super) fn wait(run: &mut Run<'_>, talk: &mut Talk, event: &str) -> anyhow::Result<Value> {
+    talk.wait(event, &mut |said| match said {
+        Some(text) => run.step(text),
+        None => run.beat(),
+    })
+}
+
+/// Notes values and distributions of an event.
+pub(super) fn note(run: &mut Run<'_>, event: &Value) -> anyhow::Result<()> {
+    note_phase(run, "", event)
+}
+
+/// The same, of a phase.
+pub(super) fn note_phase(run: &mut Run<'_>, phase: &str, event: &Value) -> anyhow::Result<()> {
+    for (name, value) in event["values"].as_object().into_iter().flatten() {
+        let value = value.as_f64().with_context(|| format!("'{name}' is no number"))?;
+        run.value(&key(phase, name), value);
+    }
+    for (name, all) in event["histograms"].as_object().into_iter().flatten() {
+        run.histogram(&key(phase, name), Histogram::deserialize(all)?);
+    }
+    for note in event["notes"].as_array().into_iter().flatten() {
+        run.note(note.as_str().unwrap_or_default().to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Drivers: each runs a kind of workload and measures.
+
+mod builtin;
+
+use super::run::Run;
+use anyhow::bail;
+use hugewise_core::lab::kind::Kind;
+use std::path::PathBuf;
+
+/// Runs a workload of this kind once.
+///
+/// # Errors
+/// What went wrong; nothing that was measured counts then.
+pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
+    match kind.name {
+        _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
+        other => bail!("nobody knows how to run '{other}'"),
+    }
+}
+
+/// Programs that a kind needs and that are not there, with the packages that hold them.
+pub(crate) fn missing(kind: &Kind) -> Vec<String> {
+    let absent = kind.programs.iter().filter(|program| find(program.name).is_none());
+    let text = |program: &hugewise_core::lab::kind::Program| {
+        format!("{} is not installed (Debian: apt-get install {})", program.name, program.package)
+    };
+    absent.map(text).collect()
+}
+
+/// Where a program is: on the path, or where Debian keeps those of PostgreSQL.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
+    versions.sort_unstable();
+    folders.extend(versions.into_iter().rev());
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+}

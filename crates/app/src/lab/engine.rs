@@ -1,0 +1,128 @@
+//! The turns of an experiment: what is done is on disk before the next begins, what is on disk is
+//! not done again.
+
+use super::stage::Machine;
+use super::store::Store;
+use crate::environment::utc;
+use crate::exit;
+use hugewise_core::lab::check::Checked;
+use hugewise_core::lab::enough::{Enough, enough, given_up};
+use hugewise_core::lab::record::{Conditions, Measured, Outcome, Plan, Record, SCHEMA};
+use hugewise_core::lab::schedule::{self, Turn};
+use std::collections::BTreeSet;
+use std::time::{Instant, SystemTime};
+
+/// How an experiment ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ended {
+    /// All runs, also those of earlier starts.
+    pub(crate) records: Vec<Record>,
+    /// Why nothing more was run.
+    pub(crate) why: Enough,
+}
+
+/// Runs what is left of an experiment.
+///
+/// # Errors
+/// After Ctrl-C, when the machine refuses or the disk does; runs that fail are records.
+pub(crate) fn run(
+    checked: &Checked,
+    plan: &Plan,
+    store: &Store,
+    machine: &mut dyn Machine,
+) -> anyhow::Result<Ended> {
+    let mut records = store.records()?;
+    let began = Instant::now();
+    loop {
+        let minutes = began.elapsed().as_secs() / 60;
+        let repetitions = match enough(checked, &records, minutes) {
+            Ok(repetitions) => repetitions,
+            Err(why) => return Ok(Ended { records, why }),
+        };
+        let done = turns(checked, &records);
+        let Some(turn) = schedule::next(plan.seed, repetitions, checked.variants().len(), &done)
+        else {
+            return Ok(Ended { records, why: Enough::Repetitions });
+        };
+        machine.beat()?;
+        let label = label(checked, &records, turn, repetitions);
+        let record = one(checked, plan, machine, turn, &label)?;
+        store.add(&record)?;
+        records.push(record);
+    }
+}
+
+fn one(
+    checked: &Checked,
+    plan: &Plan,
+    machine: &mut dyn Machine,
+    turn: Turn,
+    label: &str,
+) -> anyhow::Result<Record> {
+    let (began, time) = (utc(SystemTime::now()), Instant::now());
+    let mut conditions = Conditions::default();
+    let measured = machine.prepare(turn.variant, label).and_then(|found| {
+        conditions = found;
+        // All variants of a repetition do the same work.
+        let seed = plan.seed.wrapping_add(u64::from(turn.repetition));
+        machine.run(turn.variant, seed, label)
+    });
+    // Whatever happened: the next run must not find this one's settings.
+    machine.tidy()?;
+    // An interrupted run is none, and what a machine refuses is no result.
+    machine.beat()?;
+    let (measured, outcome) = match measured {
+        Ok(measured) => (measured, Outcome::Done),
+        Err(error) if exit::of_error(&error) == exit::REFUSED => return Err(error),
+        Err(error) => (Measured::default(), Outcome::Failed { error: format!("{error:#}") }),
+    };
+    Ok(Record {
+        schema: SCHEMA,
+        repetition: turn.repetition,
+        variant: checked.variants()[turn.variant].name.clone(),
+        began,
+        seconds: time.elapsed().as_secs_f64(),
+        outcome,
+        measured,
+        conditions,
+    })
+}
+
+/// What need not be run: what has been, and what failed too often.
+fn turns(checked: &Checked, records: &[Record]) -> BTreeSet<Turn> {
+    let mut done = BTreeSet::new();
+    for (variant, spec) in checked.variants().iter().enumerate() {
+        let own = records.iter().filter(|record| record.variant == spec.name);
+        let turn = |repetition| Turn { repetition, variant };
+        done.extend(own.map(|record| turn(record.repetition)));
+        if given_up(records, &spec.name) {
+            done.extend((0..checked.experiment.repetitions_at_most()).map(turn));
+        }
+    }
+    done
+}
+
+/// `run 7 of 25, never (about 12 min left)`.
+fn label(checked: &Checked, records: &[Record], turn: Turn, repetitions: u32) -> String {
+    let name = &checked.variants()[turn.variant].name;
+    let all = usize::try_from(repetitions).unwrap_or(usize::MAX) * checked.variants().len();
+    let (number, left) = (records.len() + 1, all.saturating_sub(records.len()));
+    let text = format!("run {number} of {}, {name}", all.max(number));
+    if records.is_empty() {
+        return text;
+    }
+    let mean = records.iter().map(|record| record.seconds).sum::<f64>() / records.len() as f64;
+    format!("{text} (about {} left)", duration(mean * left as f64))
+}
+
+/// `40 s`, `12 min`, `3.5 h`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

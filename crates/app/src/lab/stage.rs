@@ -1,0 +1,230 @@
+//! The machine before, during and after a run: quiet, with a variant's settings, and as it was.
+
+use super::run::Run;
+use super::talk::Talk;
+use crate::child::{this_program, warm};
+use crate::exit;
+use crate::session::Session;
+use anyhow::{Context, bail};
+use hugewise_core::lab::check::Checked;
+use hugewise_core::lab::kinds;
+use hugewise_core::lab::quiet::{Look, Quiet, State, refusals};
+use hugewise_core::lab::record::{Conditions, Measured};
+use hugewise_core::lab::settings;
+use hugewise_core::lab::spec::{Variant, Workload};
+use hugewise_core::parse::{self, size};
+use hugewise_core::units::{Bytes, Ns};
+use hugewise_linux::hugetlb::pool;
+use hugewise_linux::root::Root;
+use hugewise_linux::trail::{Restored, Scope, Trail};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often a settling machine is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// Memory that must stay available when a pool grows.
+const LEAVE: Bytes = Bytes::mib(512);
+/// Order of a huge page of x86-64, for the index of fragmentation.
+const ORDER: usize = 9;
+
+/// What a run needs of the machine. The engine is generic over it: its order of steps is tested
+/// without a machine.
+pub(crate) trait Machine {
+    /// Waits for quiet and applies what a variant asks for.
+    fn prepare(&mut self, index: usize, label: &str) -> anyhow::Result<Conditions>;
+    /// Runs the workload.
+    fn run(&mut self, index: usize, seed: u64, label: &str) -> anyhow::Result<Measured>;
+    /// Ends what runs beside, and puts every setting back.
+    fn tidy(&mut self) -> anyhow::Result<()>;
+    /// An error after Ctrl-C.
+    fn beat(&self) -> anyhow::Result<()>;
+}
+
+/// This machine.
+#[derive(Debug)]
+pub(crate) struct Stage<'a> {
+    root: Root,
+    checked: &'a Checked,
+    session: Session,
+    trail: Trail,
+    manager_dir: PathBuf,
+    noisy: bool,
+    beside: Vec<Talk>,
+    fragmenter: Option<Talk>,
+}
+
+impl<'a> Stage<'a> {
+    /// Opens the trail, and puts back what an experiment that was killed has left. Returns what
+    /// that was.
+    pub(crate) fn open(
+        checked: &'a Checked,
+        session: Session,
+        state_dir: &Path,
+        noisy: bool,
+    ) -> anyhow::Result<(Self, Vec<Restored>)> {
+        let root = Root::live();
+        let manager_dir = manager_dir(state_dir);
+        let mut left = Trail::open(root.clone(), &manager_dir, Scope::Manager)?.restore();
+        let mut trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
+        left.extend(trail.restore());
+        let (beside, fragmenter) = (Vec::new(), None);
+        let stage = Self { root, checked, session, trail, manager_dir, noisy, beside, fragmenter };
+        Ok((stage, left))
+    }
+
+    fn variant(&self, index: usize) -> &'a Variant {
+        &self.checked.variants()[index]
+    }
+
+    /// Waits until the machine stands still, and for a quieter moment where others are too busy.
+    fn settle(&self) -> anyhow::Result<Conditions> {
+        let experiment = &self.checked.experiment;
+        let patience = Instant::now() + Duration::from_secs(experiment.noise.patience_s);
+        loop {
+            let conditions = self.wait()?;
+            let refusals = refusals(&conditions, &experiment.noise);
+            if refusals.is_empty() || self.noisy {
+                return Ok(conditions);
+            }
+            if Instant::now() >= patience {
+                let why = format!(
+                    "this machine is too busy to measure: {}. Stop what else runs, or give \
+                     --noisy and distrust the result",
+                    refusals.join("; ")
+                );
+                return Err(exit::coded(exit::REFUSED, why));
+            }
+        }
+    }
+
+    fn wait(&self) -> anyhow::Result<Conditions> {
+        let experiment = &self.checked.experiment;
+        let meminfo = self.root.read_text("proc/meminfo").unwrap_or_default();
+        let total = parse::meminfo::parse(&meminfo).value.mem_total_bytes.map(Bytes);
+        let mut quiet = Quiet::new(&experiment.settle, total);
+        let began = Instant::now();
+        let state = loop {
+            match quiet.look(self.look(began)) {
+                State::Moving => self.session.sleep(LOOK)?,
+                state => break state,
+            }
+        };
+        let mut conditions = quiet.conditions(state, &experiment.noise);
+        let zones = self.root.read_text("proc/buddyinfo").ok();
+        let zones = zones.map(|text| parse::buddyinfo::parse(&text).value);
+        conditions.fmfi = zones.and_then(|zones| parse::buddyinfo::fmfi_total(&zones, ORDER));
+        Ok(conditions)
+    }
+
+    fn look(&self, began: Instant) -> Look {
+        let text = |path| self.root.read_text(path).unwrap_or_default();
+        let memory = parse::meminfo::parse(&text("proc/meminfo")).value;
+        let vmstat = parse::vmstat::parse(&text("proc/vmstat")).value;
+        Look {
+            at: Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
+            mem_available: memory.mem_available_bytes.map(Bytes),
+            collapsed: vmstat.get("thp_collapse_alloc"),
+            cpu: parse::proc_stat::parse(&text("proc/stat")).value.all,
+        }
+    }
+
+    /// Applies a variant's settings; what then stands in their files.
+    fn set(&mut self, index: usize) -> anyhow::Result<BTreeMap<String, String>> {
+        let wanted = self.checked.settings(self.variant(index));
+        for (key, value) in &wanted {
+            let file = settings::file(key).context("an unknown setting")?;
+            self.trail.set(&file, value)?;
+        }
+        for (text, pages) in &self.variant(index).hugetlb {
+            let page = Bytes(size::parse(text)?.bytes());
+            let wanted = pool::Wanted { page, node: None, pages: *pages, leave: LEAVE };
+            let grown = pool::grow(&self.root, &mut self.trail, wanted, &mut |_| {})?;
+            if grown.pages != *pages {
+                bail!("the kernel granted {} of {pages} pages of {text}", grown.pages);
+            }
+        }
+        let read = |key: &String| {
+            let file = settings::file(key)?;
+            Some((key.clone(), self.root.read_line(file).ok()?))
+        };
+        Ok(wanted.keys().filter_map(read).collect())
+    }
+
+    /// A built-in workload beside the one that is measured, once it is ready.
+    fn start(&mut self, part: &Workload, label: &str) -> anyhow::Result<Talk> {
+        let kind = kinds::find(&part.kind).context("an unknown kind")?;
+        let params = kind.params(&part.params)?;
+        let mut command = this_program()?;
+        command.args(["workload", "lab", kind.name, "--params"]);
+        command.arg(serde_json::to_string(&params)?);
+        command.arg("--scratch").arg(self.session.directory());
+        let mut talk = Talk::start(kind.name, &mut command)?;
+        let session = &mut self.session;
+        talk.wait("ready", &mut |said| match said {
+            Some(text) => session.step(format!("{label}: {}: {text}", kind.name)),
+            None => session.beat(),
+        })?;
+        Ok(talk)
+    }
+}
+
+impl Machine for Stage<'_> {
+    fn prepare(&mut self, index: usize, label: &str) -> anyhow::Result<Conditions> {
+        self.session.step(format!("{label}: waiting for a quiet machine"))?;
+        let mut conditions = self.settle()?;
+        conditions.settings = self.set(index)?;
+        let experiment = &self.checked.experiment;
+        if let Some(mib) = experiment.warm_mib {
+            self.session.step(format!("{label}: warming free memory"))?;
+            warm(&self.session, Bytes::mib(mib))?;
+        }
+        if let Some(part) = &experiment.fragment {
+            self.fragmenter = Some(self.start(part, label)?);
+        }
+        for part in &experiment.beside {
+            let mut talk = self.start(part, label)?;
+            // For as long as the run takes: it is ended with it.
+            talk.send("measure 86400")?;
+            self.beside.push(talk);
+        }
+        Ok(conditions)
+    }
+
+    fn run(&mut self, index: usize, seed: u64, label: &str) -> anyhow::Result<Measured> {
+        let (checked, state) = (self.checked, &self.manager_dir);
+        let release_s = checked.experiment.fragment_release_s;
+        if let Some((talk, s)) = self.fragmenter.as_ref().zip(release_s) {
+            talk.send_later("release", Duration::from_secs(s))?;
+        }
+        let mut run = Run::new(&mut self.session, checked, index, seed, label.to_owned(), state)?;
+        super::driver::drive(checked.kind, &mut run)?;
+        Ok(run.finish())
+    }
+
+    fn tidy(&mut self) -> anyhow::Result<()> {
+        self.beside.clear();
+        self.fragmenter = None;
+        let failed = self.trail.restore().into_iter().find_map(|step| match step {
+            Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
+            _ => None,
+        });
+        failed.map_or(Ok(()), |what| bail!("a setting could not be put back: {what}"))
+    }
+
+    fn beat(&self) -> anyhow::Result<()> {
+        self.session.beat()
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        // After an error or Ctrl-C.
+        let _ = self.tidy();
+    }
+}
+
+/// Where a manager within an experiment keeps its trail.
+pub(crate) fn manager_dir(state_dir: &Path) -> PathBuf {
+    state_dir.join("lab-manager")
+}

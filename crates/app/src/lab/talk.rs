@@ -1,0 +1,111 @@
+//! A child that speaks: a line in, a line of JSON out.
+
+use super::program::Program;
+use crate::child::lines;
+use crate::session::BEAT;
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// A child that says nothing for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// See the module's text; the child is killed on drop.
+#[derive(Debug)]
+pub(crate) struct Talk {
+    /// The child.
+    pub(crate) program: Program,
+    name: String,
+    input: ChildStdin,
+    replies: Receiver<String>,
+}
+
+/// What is called while an answer is waited for, with what the child says of its progress; an
+/// error ends the wait.
+pub(crate) type Beat<'a> = &'a mut dyn FnMut(Option<&str>) -> anyhow::Result<()>;
+
+impl Talk {
+    /// Starts it; `name` is what errors call it.
+    pub(crate) fn start(name: &str, command: &mut Command) -> anyhow::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = Program::start(command)?;
+        let input = program.0.stdin.take().context("a child without input")?;
+        let replies = lines(program.0.stdout.take().context("a child without output")?);
+        Ok(Self { program, name: name.into(), input, replies })
+    }
+
+    /// Sends a line.
+    pub(crate) fn send(&mut self, line: &str) -> anyhow::Result<()> {
+        writeln!(self.input, "{line}").with_context(|| format!("{} is gone", self.name))
+    }
+
+    /// Sends a line after some time, whatever is said until then.
+    pub(crate) fn send_later(&self, line: &str, after: Duration) -> anyhow::Result<()> {
+        let mut to = File::from(self.input.as_fd().try_clone_to_owned()?);
+        let line = format!("{line}\n");
+        std::thread::spawn(move || {
+            std::thread::sleep(after);
+            // One that has ended meanwhile needs nothing any more.
+            let _ = to.write_all(line.as_bytes());
+        });
+        Ok(())
+    }
+
+    /// Sends a line and waits for the answer of this kind.
+    pub(crate) fn ask(&mut self, line: &str, event: &str, beat: Beat<'_>) -> anyhow::Result<Value> {
+        self.send(line)?;
+        self.wait(event, beat)
+    }
+
+    /// Waits for an event of this kind.
+    pub(crate) fn wait(&mut self, event: &str, beat: Beat<'_>) -> anyhow::Result<Value> {
+        let mut heard = Instant::now();
+        loop {
+            beat(None)?;
+            match self.replies.recv_timeout(BEAT) {
+                Ok(line) => {
+                    heard = Instant::now();
+                    let answer: Value = serde_json::from_str(&line)
+                        .with_context(|| format!("{} says what nobody understands", self.name))?;
+                    match answer["event"].as_str() {
+                        Some(kind) if kind == event => return Ok(answer),
+                        Some("progress") => beat(Some(&progress(&answer)))?,
+                        Some("mismatch") => bail!(
+                            "DATA MISMATCH in {}: {answer}. Memory, kernel or hugewise is broken: \
+                             do not use 'manage' here, and report this",
+                            self.name
+                        ),
+                        _ => bail!("{} answers {line}, where '{event}' was due", self.name),
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if heard.elapsed() < PATIENCE => {}
+                Err(RecvTimeoutError::Timeout) => bail!("{} hangs", self.name),
+                // On Ctrl-C the child ends as well: say the cause, not the symptom.
+                Err(RecvTimeoutError::Disconnected) => {
+                    beat(None)?;
+                    bail!("{} ended early: {}", self.name, self.program.0.wait()?);
+                }
+            }
+        }
+    }
+
+    /// Lets it end by itself.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.send("exit")?;
+        let status = self.program.0.wait()?;
+        if status.success() { Ok(()) } else { bail!("{} ended with {status}", self.name) }
+    }
+}
+
+fn progress(answer: &Value) -> String {
+    let text = answer["text"].as_str().unwrap_or("working");
+    match answer["percent"].as_f64() {
+        Some(percent) => format!("{text}, {percent:.0} %"),
+        None => text.to_owned(),
+    }
+}
