@@ -1,0 +1,3 @@
+//! Experiments: variants of settings compared over interleaved, randomised, repeated runs.
+
+pub mod compare;
