@@ -4,6 +4,7 @@ mod bloat;
 mod demo;
 mod hold;
 mod kit;
+mod lab;
 mod probe;
 mod segment;
 mod shadow;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "probe" => probe::run(&args.args),
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
+        "lab" => lab::run(&args.args),
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
         "segment" => segment::run(&args.args),

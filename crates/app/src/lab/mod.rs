@@ -1,0 +1,3 @@
+//! Experiments: `hugewise lab`.
+
+pub(crate) mod protocol;
