@@ -69,6 +69,16 @@ metrics! {
     "failed" "" Lower 0: "Calls of the manager that failed.";
     "freed_mib" "MiB" Neither 0: "Memory that the manager's splits gave back.";
     "fmfi" "" Neither 2: "Unusable free space index at the huge page's order; 0 good, 1 bad.";
+    "ns_per_step" "ns" Lower 1: "Time of one dependent read.";
+    "edges_per_s" "1/s" Higher 0: "Edges of the graph looked at, a second.";
+    "touch_s" "s" Lower 3: "Time to touch all memory of a round for the first time.";
+    "touched_mib" "MiB" Neither 0: "Base pages that the workload uses.";
+    "live_mib" "MiB" Neither 0: "Memory that the program asked for and has not freed.";
+    "overhead_percent" "%" Lower 1: "Resident memory beyond what the program asked for.";
+    "fork_ms" "ms" Lower 2: "Time of a fork.";
+    "extra_mib" "MiB" Lower 1: "Memory that a snapshot by fork cost, at most.";
+    "merged_mib" "MiB" Neither 1: "Memory of the workload that the kernel merged (KSM).";
+    "held_mib" "MiB" Neither 0: "Memory that a fragmenter holds.";
 }
 
 /// What is known of a key, without its phase.
