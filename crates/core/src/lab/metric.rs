@@ -47,7 +47,7 @@ macro_rules! metrics {
 
 metrics! {
     "rss_mib" "MiB" Lower 0: "Resident memory of the workload.";
-    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what a split would free.";
+    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what splits free.";
     "mem_available_less_mib" "MiB" Lower 0: "By how much the machine's MemAvailable fell.";
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
