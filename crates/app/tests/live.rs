@@ -30,6 +30,8 @@ mod init;
 mod kit;
 #[path = "live/lab.rs"]
 mod lab;
+#[path = "live/lab_run.rs"]
+mod lab_run;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -67,6 +69,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());
     all.extend(lab::trials());
+    all.extend(lab_run::trials());
     all
 }
 
