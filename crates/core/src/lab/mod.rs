@@ -4,6 +4,7 @@
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk.
 
 pub mod check;
+pub mod compare;
 pub mod kind;
 pub mod kinds;
 pub mod metric;
