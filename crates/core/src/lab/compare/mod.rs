@@ -7,6 +7,7 @@ mod judge;
 mod words;
 
 pub use judge::{Judged, Judgement, Reason, judge};
+pub(in crate::lab) use words::{decimals, two_digits_up};
 
 use crate::stats::outlier::Outliers;
 use crate::stats::permutation::{self, Permutation};
