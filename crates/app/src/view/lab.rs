@@ -10,8 +10,9 @@ const NAME_MAX: usize = 18;
 const NAME_MIN: usize = 8;
 const COLUMN_MAX: usize = 14;
 const COLUMN_MIN: usize = 8;
-/// Widest column of metrics in the table.
+/// Widest column of metrics in the table, and its heading.
 const KEY_MAX: usize = 28;
+const TABLE_HEAD: &str = "For information";
 
 /// A line of a deciding metric, before it is known how wide its columns are.
 struct Line<'a> {
@@ -108,7 +109,8 @@ fn push_table(out: &mut String, summary: &Summary, paint: Paint) {
             }
         }
     };
-    let key = rows.iter().map(|row| width(&label(row))).max().unwrap_or(0).min(KEY_MAX);
+    let key = rows.iter().map(|row| width(&label(row))).max().unwrap_or(0);
+    let key = key.clamp(width(TABLE_HEAD), KEY_MAX);
     let names = summary.variants.iter().map(|variant| width(&printable(&variant.name)));
     let column = names.max().unwrap_or(0).clamp(COLUMN_MIN, COLUMN_MAX) + 2;
     let beside = (WIDTH.saturating_sub(key + 2) / column).max(1);
@@ -118,7 +120,7 @@ fn push_table(out: &mut String, summary: &Summary, paint: Paint) {
         let names = part.iter().filter_map(|index| summary.variants.get(*index));
         let names: String =
             names.map(|one| right(&fit(&printable(&one.name), column - 2), column)).collect();
-        out.push_str(&paint.dim(&format!("{}{names}", left("For information", key + 2))));
+        out.push_str(&paint.dim(&format!("{}{names}", left(TABLE_HEAD, key + 2))));
         out.push('\n');
         for row in &rows {
             out.push_str(&left(&label(row), key + 2));
@@ -150,9 +152,11 @@ fn push_warnings(out: &mut String, all: &[Warning], loud: bool, paint: Paint) {
 /// The summary in at most 80 columns.
 pub(crate) fn render(summary: &Summary, paint: Paint) -> String {
     let mut out = String::new();
-    for line in wrap("", &printable(&summary.headline)).lines() {
-        out.push_str(&paint.bold(line));
-        out.push('\n');
+    for sentence in &summary.verdicts {
+        for line in wrap("", &printable(sentence)).lines() {
+            out.push_str(&paint.bold(line));
+            out.push('\n');
+        }
     }
     push_warnings(&mut out, &summary.warnings, true, paint);
     for row in summary.deciding() {

@@ -4,19 +4,20 @@ use super::frame::{WIDTH, class, marker};
 use crate::report::svg::{Anchor, Scale, Svg};
 use crate::view::text::fit;
 use hugewise_core::lab::compare::Estimate;
-use hugewise_core::lab::metric::Better;
 use hugewise_core::lab::summary::{Row, Summary, words};
 
 /// Ends of the axis.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 406.0;
 /// Height of a metric's heading, of a variant's line, and of the axis.
-const HEAD: f64 = 30.0;
-const LINE: f64 = 37.0;
+const HEAD: f64 = 46.0;
+const LINE: f64 = 38.0;
+/// Where the interval's lane begins below the texts.
+const LANE: f64 = 17.0;
 const FOOT: f64 = 34.0;
 /// Letters that fit into the heading and beside the figures.
-const HEAD_LETTERS: usize = 56;
-const NAME_LETTERS: usize = 24;
+const HEAD_LETTERS: usize = 54;
+const NAME_LETTERS: usize = 19;
 /// Ratios beyond these are drawn at the edge: one that is far away would hide all others.
 const FARTHEST: (f64, f64) = (0.02, 50.0);
 /// Ratios that a mark may stand at, those that matter most first.
@@ -96,6 +97,21 @@ impl Axis {
     }
 }
 
+/// What an interval is held against: the marks, and what counts as the same. Only beside the
+/// interval: behind the texts lines would be in the way.
+fn push_lane(svg: &mut Svg, row: &Row, axis: &Axis, marks: &[f64], y: f64) {
+    let (top, end) = (y + LANE, y + LINE - 2.0);
+    if let Some(percent) = row.equal_within_percent {
+        let (low, high) = (axis.at(1.0 - percent / 100.0), axis.at(1.0 + percent / 100.0));
+        let title = format!("counts as the same: within {percent} %");
+        svg.bar("margin", (low, top), (high - low, end - top), &title);
+    }
+    for mark in marks {
+        let (x, class) = (axis.at(*mark), if *mark == 1.0 { "one" } else { "grid" });
+        svg.line(class, (x, top), (x, end));
+    }
+}
+
 fn push_entry(svg: &mut Svg, summary: &Summary, axis: &Axis, entry: &Entry, y: f64) {
     let name = summary.variants.get(entry.variant).map_or("", |variant| variant.name.as_str());
     let ratio = words::ratio(&entry.ratio);
@@ -106,7 +122,7 @@ fn push_entry(svg: &mut Svg, summary: &Summary, axis: &Axis, entry: &Entry, y: f
         figures.push_str(&format!(", {}", entry.verdict));
     }
     svg.text("value", (RIGHT + 6.0, y + 13.0), Anchor::End, &figures);
-    let middle = y + 24.0;
+    let middle = y + (LANE + LINE - 2.0) / 2.0;
     let class = class(entry.variant);
     if let Some(interval) = entry.ratio.interval {
         let (low, high) = (axis.at(interval.low), axis.at(interval.high));
@@ -117,14 +133,6 @@ fn push_entry(svg: &mut Svg, summary: &Summary, axis: &Axis, entry: &Entry, y: f
     }
     let title = format!("{name}: {figures}");
     marker(svg, entry.variant, "", (axis.at(entry.ratio.value), middle), &title);
-}
-
-fn heading(row: &Row) -> String {
-    let direction = match row.better {
-        Better::Neither => String::new(),
-        better => format!(", {}", words::direction(better)),
-    };
-    format!("{}{direction}", fit(&row.title, HEAD_LETTERS - direction.len()))
 }
 
 /// The deciding metrics; where none decides, all that have ratios. `None` without any ratio.
@@ -150,34 +158,27 @@ pub(super) fn draw(summary: &Summary) -> Option<String> {
     let title = format!("Ratios to {baseline}");
     let mut svg = Svg::new("forest", (WIDTH, bottom + FOOT + 22.0), &title, &description);
     let axis = Axis::new(range(&groups));
-    let mut y = 0.0;
-    for (row, all) in &groups {
-        let end = y + HEAD + LINE * all.len() as f64;
-        if let Some(percent) = row.equal_within_percent {
-            let (low, high) = (axis.at(1.0 - percent / 100.0), axis.at(1.0 + percent / 100.0));
-            let title = format!("counts as the same: within {percent} %");
-            svg.bar("margin", (low, y + HEAD), (high - low, end - y - HEAD), &title);
-        }
-        y = end;
-    }
-    for mark in axis.marks() {
-        let (x, class) = (axis.at(mark), if mark == 1.0 { "one" } else { "grid" });
-        svg.line(class, (x, HEAD - 4.0), (x, bottom + 5.0));
-        svg.text("tick", (x, bottom + 19.0), Anchor::Middle, &format!("{mark} x"));
+    let marks = axis.marks();
+    for mark in &marks {
+        svg.text("tick", (axis.at(*mark), bottom + 19.0), Anchor::Middle, &format!("{mark} x"));
     }
     let mut y = 0.0;
     for (row, all) in &groups {
-        svg.text("heading halo", (LEFT - 6.0, y + 20.0), Anchor::Start, &heading(row));
+        let title = fit(&row.title, HEAD_LETTERS);
+        svg.text("heading", (LEFT - 6.0, y + 20.0), Anchor::Start, &title);
+        let direction = words::direction(row.better);
+        svg.text("note", (LEFT - 6.0, y + 36.0), Anchor::Start, direction);
         y += HEAD;
         for entry in all {
+            push_lane(&mut svg, row, &axis, &marks, y);
             push_entry(&mut svg, summary, &axis, entry, y);
             y += LINE;
         }
     }
     let percent = summary.error_rate * 100.0;
     let band = groups.iter().any(|(row, _)| row.equal_within_percent.is_some());
-    let band = if band { "; shaded: counts as the same" } else { "" };
-    let note = format!("times {baseline}; bars: intervals, {percent:.0} % error rate{band}");
-    svg.text("note", (LEFT - 6.0, bottom + 42.0), Anchor::Start, &fit(&note, 68));
+    let band = if band { "; shaded: the same" } else { "" };
+    let note = format!("bars: intervals, {percent:.0} % error rate over all{band}");
+    svg.text("note", (LEFT - 6.0, bottom + 42.0), Anchor::Start, &note);
     Some(svg.finish())
 }

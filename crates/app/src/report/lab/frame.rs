@@ -18,7 +18,7 @@ const LEGEND: f64 = BOTTOM + 60.0;
 /// Height of a line of the legend.
 const LEGEND_LINE: f64 = 19.0;
 /// Width of a letter of the legend, and of the key before it.
-const LETTER: f64 = 7.2;
+const LETTER: f64 = 8.0;
 const KEY: f64 = 30.0;
 /// Most columns of a variant's name in a plot.
 const NAME_MAX: usize = 30;
@@ -216,7 +216,7 @@ pub(super) fn latency_axis(svg: &mut Svg, (low, high): (f64, f64)) -> Scale {
             let x = scale.at(ns);
             svg.line("grid", (x, TOP), (x, BOTTOM + 5.0));
             let text = latency(ns);
-            let half = text.len() as f64 * 3.6;
+            let half = text.len() as f64 * 4.0;
             if x - half > next_free {
                 svg.text("tick", (x, BOTTOM + 19.0), Anchor::Middle, &text);
                 next_free = x + half + 4.0;

@@ -61,7 +61,10 @@ fn push_table(out: &mut String, summary: &Summary, head: &str, rows: &[&Row]) {
 /// The summary as Markdown: verdict, warnings, tables with a row a metric and a column a variant.
 pub(crate) fn markdown(summary: &Summary) -> String {
     let mut out = format!("## {}\n\n", safe(&summary.name));
-    let _ = writeln!(out, "{}\n\n**{}**\n", safe(&summary.question), safe(&summary.headline));
+    let _ = writeln!(out, "{}\n", safe(&summary.question));
+    for sentence in &summary.verdicts {
+        let _ = writeln!(out, "**{}**\n", safe(sentence));
+    }
     for warning in &summary.warnings {
         let word = if warning.concern.is_loud() { "**Warning:** " } else { "" };
         let _ = writeln!(out, "> {word}{}\n", safe(&warning.text));

@@ -32,6 +32,21 @@ struct Plot {
     first: bool,
 }
 
+/// Height of most pictures with their captions, in their own units.
+const USUAL_HEIGHT: f64 = 330.0;
+
+/// Width and height of a picture, as its first line says them.
+fn size(svg: &str) -> (&str, &str) {
+    let mut ends = svg.split('"').nth(1).unwrap_or_default().split(' ').skip(2);
+    (ends.next().unwrap_or("420"), ends.next().unwrap_or("300"))
+}
+
+impl Plot {
+    fn height(&self) -> f64 {
+        size(&self.svg).1.parse().unwrap_or(USUAL_HEIGHT)
+    }
+}
+
 /// A part of a file's name: keys come from files and may hold anything.
 fn file_part(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -67,9 +82,7 @@ fn drawn(summary: &Summary, records: &[Record]) -> Vec<Plot> {
 /// A picture that needs no page around it.
 fn standalone(svg: &str) -> String {
     let Some((head, rest)) = svg.split_once('\n') else { return svg.to_owned() };
-    let size = head.split('"').nth(1).unwrap_or("0 0 420 300");
-    let mut ends = size.split(' ').skip(2);
-    let (width, height) = (ends.next().unwrap_or("420"), ends.next().unwrap_or("300"));
+    let (width, height) = size(svg);
     let head = head.replacen(
         "<svg ",
         &format!(
@@ -106,22 +119,27 @@ pub(crate) fn plots(summary: &Summary, records: &[Record]) -> Vec<(String, Strin
 pub(crate) fn page(summary: &Summary, records: &[Record]) -> String {
     let mut out = String::with_capacity(256 << 10);
     let style = [include_str!("../style.css"), PLOT_STYLE, include_str!("lab.css")].concat();
-    let (name, headline) = (escape(&summary.name), escape(&summary.headline));
+    let name = escape(&summary.name);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>hugewise lab: {name}</title>\n<style>\n{style}</style>\n</head>\n\
-         <body>\n<main>\n<h1>hugewise lab: {name}</h1>\n<p class=\"verdict\">{headline}</p>\n\
-         <p class=\"question\">{}</p>\n",
+         <body>\n<main>\n<h1>hugewise lab: {name}</h1>\n<p class=\"question\">{}</p>\n",
         escape(&summary.question)
     );
-    push_warnings(&mut out, "loud", |warning| warning.concern.is_loud(), &summary.warnings);
-    if !summary.found.is_empty() {
-        push_list(&mut out, &summary.found);
+    let many = if summary.verdicts.len() > 1 { " many" } else { "" };
+    for sentence in &summary.verdicts {
+        let _ = writeln!(out, "<p class=\"verdict{many}\">{}</p>", escape(sentence));
     }
+    push_warnings(&mut out, "loud", |warning| warning.concern.is_loud(), &summary.warnings);
     push_warnings(&mut out, "calm", |warning| !warning.concern.is_loud(), &summary.warnings);
     tables::push_figures(&mut out, summary);
+    if !summary.found.is_empty() {
+        out.push_str("<details>\n<summary>The same in sentences</summary>\n");
+        push_list(&mut out, &summary.found);
+        out.push_str("</details>\n");
+    }
     push_plots(&mut out, drawn(summary, records));
     if !summary.sensitivity.is_empty() {
         out.push_str("<h2>What this experiment could have seen</h2>\n");
@@ -153,7 +171,13 @@ fn push_plots(out: &mut String, plots: Vec<Plot>) {
         out.push_str("<div class=\"plots\">\n");
         for plot in plots {
             let (caption, svg) = (escape(&plot.caption), &plot.svg);
-            let _ = write!(out, "<figure><figcaption>{caption}</figcaption>\n{svg}</figure>\n");
+            // A tall picture takes the room of several, so that none stands beside emptiness.
+            let rows = (plot.height() / USUAL_HEIGHT).ceil().clamp(1.0, 8.0);
+            let _ = write!(
+                out,
+                "<figure style=\"--rows: {rows:.0}\"><figcaption>{caption}</figcaption>\n\
+                 {svg}</figure>\n"
+            );
         }
         out.push_str("</div>\n");
     };

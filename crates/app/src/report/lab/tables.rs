@@ -68,7 +68,7 @@ fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> Strin
     }
     if !cell.outliers.is_empty() {
         let runs: Vec<_> = cell.outliers.iter().map(|at| (at + 1).to_string()).collect();
-        let _ = write!(text, "<small>far off: repetition {}</small>", runs.join(", "));
+        let _ = write!(text, "<small>outlier: repetition {}</small>", runs.join(", "));
     }
     format!("<td>{text}</td>")
 }

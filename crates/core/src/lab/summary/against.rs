@@ -2,7 +2,9 @@
 //! by itself and without a judgement.
 
 use super::{Material, Row};
-use crate::lab::compare::{self, Comparison, Estimate, Judgement, Rule, compare, judge};
+use crate::lab::compare::{
+    self, Comparison, Estimate, Judgement, Rule, compare, judge, visible_percent,
+};
 use crate::lab::metric::Better;
 use serde::Serialize;
 
@@ -19,7 +21,7 @@ pub struct Against {
     /// p of the permutation test on means, by itself: for a second look.
     pub permutation_p: Option<f64>,
     /// The smallest difference that would have been found in four of five such experiments, percent
-    /// of the baseline.
+    /// of the baseline; `None` where none would have been.
     pub smallest_visible_percent: Option<f64>,
     /// What follows; only of a deciding metric.
     pub judgement: Option<Judgement>,
@@ -82,19 +84,26 @@ pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
             let comparison = compare(&base, &values, &rule, material.plan.seed);
             row.cells[index].against = Some(Against::alone(&comparison));
             if row.decides {
-                family.push(((place, index), comparison, rule));
+                family.push(((place, index, base.clone(), values), comparison, rule));
             }
         }
     }
     let name = material.active.get(baseline).map_or("", |variant| variant.name.as_str());
     for judged in judge(family) {
-        let (place, index) = judged.key;
+        let sentence_in = |unit: &str| judged.sentence(name, unit);
+        let (place, index, base, values) = &judged.key;
+        let (place, index) = (*place, *index);
         let Some(row) = rows.get_mut(place) else { continue };
-        let sentence = judged.sentence(name, &row.unit);
+        let sentence = sentence_in(&row.unit);
         let Some(against) = row.cells.get_mut(index).and_then(|cell| cell.against.as_mut()) else {
             continue;
         };
         (against.ratio, against.shift, against.p) = (judged.ratio, judged.shift, judged.p_adjusted);
+        // What could have been seen at the level at which the decision fell, not by itself.
+        against.smallest_visible_percent = match judged.judgement {
+            Judgement::TooFew { .. } | Judgement::Unknown(_) => None,
+            _ => visible_percent(base, values, judged.level),
+        };
         against.judgement = Some(judged.judgement);
         against.sentence = Some(sentence);
     }

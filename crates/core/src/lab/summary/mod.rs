@@ -20,11 +20,11 @@ use crate::stats::{self, outlier::Outliers};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// Fewest values of which one can be an outlier.
+const OUTLIERS_FROM: usize = 5;
+
 /// Version of this structure.
 pub const SCHEMA: u32 = 1;
-
-/// Digits after the point of a metric that the experiment's file defines.
-const DIGITS: usize = 2;
 
 /// What follows from the runs so far.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,8 +39,10 @@ pub struct Summary {
     pub about: String,
     /// Name of the kind of workload.
     pub workload: String,
-    /// The answer in one sentence, with what makes it preliminary before it.
+    /// The answer in one line: all of [`Self::verdicts`].
     pub headline: String,
+    /// The answer: what makes it preliminary, then a sentence for every deciding metric.
+    pub verdicts: Vec<String>,
     /// A sentence for every deciding metric and variant.
     pub found: Vec<String>,
     /// What the experiment could have seen, a sentence for every deciding metric.
@@ -155,7 +157,20 @@ pub(crate) struct About {
     pub(crate) title: String,
     pub(crate) unit: String,
     pub(crate) better: Better,
-    pub(crate) digits: usize,
+    /// `None` where only the values can say.
+    pub(crate) digits: Option<usize>,
+}
+
+/// Digits after the point of values that no table knows: none for counts, else about four in all.
+pub(crate) fn digits(values: impl Iterator<Item = f64> + Clone) -> usize {
+    let largest = values.clone().map(f64::abs).fold(0.0, f64::max);
+    match largest {
+        _ if values.clone().all(|value| value.fract() == 0.0) => 0,
+        largest if largest >= 1000.0 => 0,
+        largest if largest >= 100.0 => 1,
+        largest if largest >= 10.0 => 2,
+        _ => 3,
+    }
 }
 
 /// What is known of a key: from the file where it says so, else from the table of metrics.
@@ -167,7 +182,7 @@ pub(crate) fn about(key: &str, wanted: Option<&Wanted>) -> About {
         title: words::title(key, known),
         unit: unit.unwrap_or_else(|| known.map_or("", |known| known.unit).into()),
         better: better.or(known.map(|known| known.better)).unwrap_or(Better::Neither),
-        digits: known.map_or(DIGITS, |known| known.digits),
+        digits: known.map(|known| known.digits),
     }
 }
 
@@ -251,10 +266,11 @@ impl<'a> Material<'a> {
         let done = self.of(name).filter(|(_, record)| record.is_done());
         let values: Vec<_> = done.filter_map(measured).collect();
         let plain: Vec<_> = values.iter().map(|one| one.value).collect();
-        // Where most values are equal, the others are no outliers in any useful sense.
+        // Where most values are equal, or there are few, no value is far from the others in any
+        // useful sense.
         let far = match Outliers::of(&plain) {
-            Some(Outliers::Found(places)) => places,
-            Some(Outliers::NoScale(_)) | None => Vec::new(),
+            Some(Outliers::Found(places)) if plain.len() >= OUTLIERS_FROM => places,
+            _ => Vec::new(),
         };
         let outliers = far.iter().filter_map(|place| values.get(*place)).map(|one| one.repetition);
         let outliers = outliers.collect();
@@ -264,15 +280,18 @@ impl<'a> Material<'a> {
     fn row(&self, wanted: &Wanted) -> Row {
         let about = about(&wanted.key, Some(wanted));
         let cell = |variant: &&'a Variant| self.cell(&variant.name, &wanted.key);
+        let cells: Vec<Cell> = self.active.iter().map(cell).collect();
+        let values = cells.iter().flat_map(|cell| &cell.values).map(|one| one.value);
+        let digits = about.digits.unwrap_or_else(|| digits(values));
         Row {
             key: wanted.key.clone(),
             title: about.title,
             unit: about.unit,
             better: about.better,
-            digits: about.digits,
+            digits,
             decides: wanted.decides,
             equal_within_percent: wanted.equal_within_percent,
-            cells: self.active.iter().map(cell).collect(),
+            cells,
         }
     }
 }
@@ -308,6 +327,7 @@ impl Summary {
             about: experiment.about.clone(),
             workload: experiment.workload.kind.clone(),
             headline: String::new(),
+            verdicts: Vec::new(),
             found: Vec::new(),
             sensitivity: Vec::new(),
             warnings,
@@ -324,7 +344,8 @@ impl Summary {
             quick: plan.quick,
             text: plan.text.clone(),
         };
-        summary.headline = words::headline(&summary);
+        summary.verdicts = words::verdicts(&summary);
+        summary.headline = summary.verdicts.join(" ");
         summary.found = words::found(&summary);
         summary.sensitivity = words::sensitivity(&summary);
         summary
@@ -340,3 +361,6 @@ impl Summary {
         self.rows.iter().filter(|row| !row.decides)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Values over time, the runs of a variant put together.
 
-use super::{Material, about};
+use super::{Material, about, digits};
 use crate::lab::metric::Better;
 use crate::lab::record::{Record, Series};
 use crate::stats;
@@ -123,12 +123,14 @@ pub(super) fn all(material: &Material<'_>) -> Vec<OverTime> {
         let wanted = material.checked.metrics.iter().find(|wanted| wanted.key == key);
         let about = about(&key, wanted);
         let (title, unit) = (about.title, about.unit);
+        let medians = curves.iter().flat_map(|curve| &curve.moments).map(|moment| moment.median);
+        let digits = about.digits.unwrap_or_else(|| digits(medians));
         (!curves.is_empty()).then_some(OverTime {
             key,
             title,
             unit,
             better: about.better,
-            digits: about.digits,
+            digits,
             curves,
         })
     };

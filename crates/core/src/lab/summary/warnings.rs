@@ -211,11 +211,13 @@ fn too_few(material: &Material<'_>, rows: &[Row]) -> Option<String> {
         needed.max()
     };
     let most = rows.iter().filter_map(needed).max()?;
-    let have = rows.iter().filter(|row| row.decides).flat_map(|row| &row.cells);
-    let have = have.map(|cell| cell.values.len()).min().unwrap_or(0);
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let short =
+        cells.filter(|cell| cell.against.as_ref().is_some_and(|one| one.needed().is_some()));
+    let have = short.map(|cell| cell.values.len()).min().unwrap_or(0);
     let rate = material.checked.experiment.stop.error_rate * 100.0;
     Some(format!(
-        "{} of each variant {} too few: whatever the values, no difference could be claimed with \
+        "{} of a variant {} too few: whatever the values, no difference could be claimed with \
          an error rate of {rate:.0} %. At least {most} are needed.",
         plural(have, "value", "values"),
         if have == 1 { "is" } else { "are" }

@@ -6,9 +6,9 @@ use crate::lab::metric::{Better, Metric};
 use crate::stats::Interval;
 
 /// From this size on figures are written in millions.
-const LARGE: f64 = 1e7;
-/// Most metrics in the headline; the sentences below it have all.
-const HEADLINE_METRICS: usize = 3;
+const LARGE: f64 = 1e6;
+/// From so many variants on their ratios are given as a range.
+const MANY: usize = 3;
 
 /// What a metric is, as a noun: its meaning in the table, or the key itself.
 pub(super) fn title(key: &str, known: Option<&Metric>) -> String {
@@ -29,7 +29,8 @@ pub fn number(value: f64, digits: usize) -> String {
         return "-".into();
     }
     if size >= LARGE {
-        return format!("{:.2} M", value / 1e6);
+        let places = if size >= 1e8 { 1 } else { 3 };
+        return format!("{:.places$} M", value / 1e6);
     }
     let mut digits = digits.min(6);
     if value != 0.0 && value.fract() != 0.0 {
@@ -111,78 +112,95 @@ fn size(against: &Against, row: &Row) -> String {
     }
 }
 
-/// What a deciding metric says, in half a sentence.
-fn clause(summary: &Summary, row: &Row, baseline: &str) -> String {
-    let named = |is: fn(&Judgement) -> bool, sizes: bool| -> String {
+/// Names with the sizes of their differences; of many variants the range of sizes.
+fn sized(row: &Row, hit: &[(&Compared, &Against)]) -> String {
+    let names: Vec<String> = hit.iter().map(|(variant, _)| variant.name.clone()).collect();
+    let ratios: Option<Vec<_>> = hit.iter().map(|(_, against)| against.ratio).collect();
+    let ends = ratios.filter(|all| all.len() >= MANY).and_then(|all| {
+        let by_value = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
+        Some((ratio(all.iter().min_by(by_value)?), ratio(all.iter().max_by(by_value)?)))
+    });
+    match ends {
+        Some((low, high)) if low == high => format!("{} {low}", listed(&names)),
+        Some((low, high)) => {
+            format!("{} {} to {high}", listed(&names), low.trim_end_matches(" x"))
+        }
+        None => {
+            let each =
+                hit.iter().map(|(one, against)| format!("{} {}", one.name, size(against, row)));
+            listed(&each.collect::<Vec<_>>())
+        }
+    }
+}
+
+/// What a deciding metric says.
+fn verdict(summary: &Summary, row: &Row, baseline: &str) -> String {
+    let hit = |is: fn(&Judgement) -> bool| -> Vec<(&Compared, &Against)> {
         let all = compared(summary, row);
-        let hit = all.filter(|(_, against)| against.judgement.as_ref().is_some_and(is));
-        let text = |(variant, against): (&Compared, &Against)| match sizes {
-            true => format!("{} {}", variant.name, size(against, row)),
-            false => variant.name.clone(),
-        };
-        listed(&hit.map(text).collect::<Vec<_>>())
+        all.filter(|(_, against)| against.judgement.as_ref().is_some_and(is)).collect()
+    };
+    let sizes = |is: fn(&Judgement) -> bool| sized(row, &hit(is));
+    let names = |is: fn(&Judgement) -> bool| {
+        listed(&hit(is).iter().map(|(one, _)| one.name.clone()).collect::<Vec<_>>())
     };
     let within = row.equal_within_percent.map_or(String::new(), |p| format!(" within {p} %"));
     let parts = [
-        ("", named(|one| *one == Judgement::Better, true), ": better".to_owned()),
-        ("", named(|one| *one == Judgement::Worse, true), ": worse".to_owned()),
-        ("", named(|one| *one == Judgement::Different, true), String::new()),
-        ("", named(|one| *one == Judgement::Same, false), format!(" the same{within}")),
-        ("no difference seen for ", named(Judgement::is_unseen, false), String::new()),
-        ("too few runs to judge ", named(Judgement::is_too_few, false), String::new()),
-        ("nothing known of ", named(Judgement::is_unknown, false), String::new()),
+        ("", sizes(|one| *one == Judgement::Better), ", better".to_owned()),
+        ("", sizes(|one| *one == Judgement::Worse), ", worse".to_owned()),
+        ("", sizes(|one| *one == Judgement::Different), String::new()),
+        ("", names(|one| *one == Judgement::Same), format!(" the same{within}")),
+        ("no difference seen for ", names(Judgement::is_unseen), String::new()),
+        ("too few runs to judge ", names(Judgement::is_too_few), String::new()),
+        ("nothing known of ", names(Judgement::is_unknown), String::new()),
     ];
     let parts = parts.into_iter().filter(|(_, names, _)| !names.is_empty());
     let parts: Vec<_> =
         parts.map(|(before, names, after)| [before, &names, &after].concat()).collect();
+    let title = &row.title;
     match parts.is_empty() {
-        true => format!("{}: nothing to compare with {baseline}", row.title),
-        false => format!("{}, against {baseline}: {}", row.title, parts.join("; ")),
+        true => format!("{title}: nothing to compare with {baseline}."),
+        false => format!("{title}, against {baseline}: {}.", parts.join("; ")),
     }
 }
 
 /// What a reader must know before the verdict itself.
-fn preliminary(summary: &Summary) -> String {
+fn preliminary(summary: &Summary) -> Option<String> {
     let runs = summary.runs;
     let mut parts = Vec::new();
     if runs.taken < runs.planned {
-        parts.push(format!("preliminary ({} of {} runs)", runs.taken, runs.planned));
+        parts.push(format!("only {} of {} runs so far", runs.taken, runs.planned));
     }
     // A single noisy run of many is a warning; from a quarter on it may be the whole result.
-    if runs.noisy * 4 >= runs.done.max(1) {
-        parts.push(format!("on a noisy machine ({} of {} runs)", runs.noisy, runs.done));
+    if runs.noisy > 0 && runs.noisy * 4 >= runs.done {
+        parts.push(format!("{} of {} runs on a noisy machine", runs.noisy, runs.done));
     }
-    let mut text = parts.join(", ");
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-        text.push_str(". ");
-    }
-    text
+    (!parts.is_empty()).then(|| format!("Preliminary: {}.", parts.join(", ")))
 }
 
-/// The answer in one sentence.
-pub(super) fn headline(summary: &Summary) -> String {
+/// The answer, sentence by sentence.
+pub(super) fn verdicts(summary: &Summary) -> Vec<String> {
     let runs = summary.runs;
     if runs.taken == 0 {
-        return "Nothing has been run yet.".into();
+        return vec!["Nothing has been run yet.".into()];
     }
     if runs.done == 0 {
-        return format!("No run went through: all {} failed.", runs.failed);
+        return vec![format!("No run went through: all {} failed.", runs.failed)];
     }
-    let before = preliminary(summary);
-    let Some(baseline) = &summary.baseline else {
-        return format!("{before}No verdict: the baseline was left out.");
-    };
+    let mut all: Vec<String> = preliminary(summary).into_iter().collect();
     let deciding: Vec<_> = summary.deciding().collect();
-    if deciding.is_empty() {
-        return format!("{before}No metric decides: the figures are for information.");
+    match &summary.baseline {
+        None => all.push("No verdict: the baseline was left out.".into()),
+        Some(_) if deciding.is_empty() => {
+            all.push("No metric decides: the figures are for information.".into());
+        }
+        Some(baseline) if summary.variants.len() == 1 => {
+            all.push(format!("Only {baseline} was run: there is nothing to compare it with."));
+        }
+        Some(baseline) => {
+            all.extend(deciding.iter().map(|row| verdict(summary, row, baseline)));
+        }
     }
-    if summary.variants.len() == 1 {
-        return format!("{before}Only {baseline} was run: there is nothing to compare it with.");
-    }
-    let clauses = deciding.iter().take(HEADLINE_METRICS);
-    let clauses: Vec<_> = clauses.map(|row| clause(summary, row, baseline)).collect();
-    format!("{before}{}.", clauses.join(". "))
+    all
 }
 
 fn finding(summary: &Summary, row: &Row, variant: &Compared, against: &Against) -> Option<String> {
@@ -214,18 +232,11 @@ pub(super) fn found(summary: &Summary) -> Vec<String> {
 /// What the experiment could have seen.
 pub(super) fn sensitivity(summary: &Summary) -> Vec<String> {
     let of_row = |row: &Row| {
-        let visible = |(variant, against): (&Compared, &Against)| {
-            let percent = against.smallest_visible_percent?;
-            Some((format!("{} {} %", variant.name, two_digits_up(percent)), percent))
-        };
-        let all: Vec<_> = compared(summary, row).filter_map(visible).collect();
-        let most = all.iter().map(|(_, percent)| *percent).reduce(f64::max)?;
-        let each: Vec<_> = all.into_iter().map(|(text, _)| text).collect();
-        let each = if each.len() > 1 { format!(": {}", each.join(", ")) } else { String::new() };
-        let (title, most) = (&row.title, two_digits_up(most));
-        Some(format!(
-            "{title}: a difference of {most} % would be seen in four of five such experiments{each}."
-        ))
+        let all = compared(summary, row);
+        let most = all.filter_map(|(_, against)| against.smallest_visible_percent);
+        let most = two_digits_up(most.reduce(f64::max)?);
+        let title = &row.title;
+        Some(format!("{title}: a difference of {most} % is seen in four of five such experiments."))
     };
     summary.deciding().filter_map(of_row).collect()
 }
