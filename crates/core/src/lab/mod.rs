@@ -15,3 +15,4 @@ pub mod record;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
+pub mod summary;

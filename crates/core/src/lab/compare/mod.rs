@@ -7,6 +7,7 @@ mod judge;
 mod words;
 
 pub use judge::{Judged, Judgement, Reason, judge};
+pub(in crate::lab) use words::{decimals, two_digits_up};
 
 use crate::stats::outlier::Outliers;
 use crate::stats::permutation::{self, Permutation};
@@ -132,7 +133,7 @@ pub fn compare(baseline: &[f64], other: &[f64], rule: &Rule, seed: u64) -> Compa
 }
 
 /// The smallest difference in percent of the baseline that these sizes and this spread show.
-fn visible_percent(baseline: &[f64], other: &[f64], alpha: f64) -> Option<f64> {
+pub(in crate::lab) fn visible_percent(baseline: &[f64], other: &[f64], alpha: f64) -> Option<f64> {
     let shift = shift_in_deviations(baseline.len(), other.len(), alpha, POWER)?;
     let percent = if baseline.iter().chain(other).all(|value| *value > 0.0) {
         let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
