@@ -13,6 +13,7 @@ pub mod config;
 pub mod diagnose;
 pub mod engine;
 pub mod hugetlb;
+pub mod lab;
 mod named;
 pub mod ownership;
 pub mod parse;

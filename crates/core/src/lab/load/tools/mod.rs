@@ -1,0 +1,1 @@
+//! Installed load generators: their command lines, and their reports.
