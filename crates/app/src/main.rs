@@ -9,6 +9,7 @@ mod control;
 mod daemon;
 mod exit;
 mod journal;
+mod lab;
 mod report;
 #[cfg(test)]
 mod scratch;

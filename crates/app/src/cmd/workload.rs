@@ -4,6 +4,7 @@ mod bloat;
 mod demo;
 mod hold;
 mod kit;
+mod load;
 mod probe;
 mod segment;
 mod shadow;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
         "segment" => segment::run(&args.args),
+        "load" => load::run(&args.args),
         "shadow" => shadow::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());

@@ -1,0 +1,3 @@
+//! Experiments: the half that acts.
+
+pub(crate) mod load;
