@@ -2,7 +2,7 @@
 //! but for the stall, which is many times what a busy machine adds.
 
 use super::{Progress, run};
-use hugewise_core::lab::load::{Failure, LoadResult, LoadSpec, ThinkTime};
+use hugewise_core::lab::load::{Failure, LoadResult, LoadSpec, ThinkTime, Tool};
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Ns;
 use std::io::{Read, Write};
@@ -206,4 +206,21 @@ fn a_run_says_where_it_is_and_can_be_ended() {
     let last = seen.last().expect("at least one");
     assert!(last.at > Ns(0) && last.intended >= 20 && last.failed == 0);
     assert!(last.time == Ns::s(3600) && seen.is_sorted_by_key(|progress| progress.at));
+}
+
+#[test]
+fn a_tool_that_is_not_installed_is_named() {
+    let mut spec = LoadSpec::new("http://127.0.0.1:1/", &["constant 1/s for 1 s"]);
+    spec.connections = 1;
+    for (tool, program) in [(Tool::Wrk2, "wrk2"), (Tool::K6, "k6"), (Tool::Gatling, "gatling.sh")] {
+        spec.tool = tool;
+        let error = run(&spec, &mut |_| Err(anyhow::anyhow!("interrupted")));
+        let error = error.expect_err("neither program nor patience").to_string();
+        let named = format!("{program} is not installed");
+        // Where it is installed, the first beat ends it.
+        assert!(error.starts_with(&named) || error == "interrupted", "{error}");
+    }
+    spec.preload = true;
+    let error = run(&spec, &mut |_| Ok(())).expect_err("refused").to_string();
+    assert!(error.contains("cannot express 'preload = true'"), "{error}");
 }

@@ -30,7 +30,7 @@ fn stages(profile: &Profile) -> Option<(u64, Vec<Value>)> {
         if from != at {
             stages.push(object!({ "target": from, "duration": "0s" }));
         }
-        // Thousandths of a millisecond are beyond what it can time.
+        // Microseconds are thousandths of its milliseconds.
         let ms = decimal(phase.time.0 / 1000);
         stages.push(object!({ "target": to, "duration": format!("{ms}ms") }));
         at = to;
