@@ -14,6 +14,8 @@ type Test = fn() -> Result<Completion, Failed>;
 const TESTS: &[(&str, Test)] = &[
     ("redis_is_loaded_over_a_unix_socket", redis_is_loaded_over_a_unix_socket),
     ("redis_is_loaded_over_tcp", redis_is_loaded_over_tcp),
+    ("a_tool_is_run_and_its_report_read", a_tool_is_run_and_its_report_read),
+    ("a_tool_that_fails_is_quoted", a_tool_that_fails_is_quoted),
     ("a_load_that_is_none_says_what_is_wrong", a_load_that_is_none_says_what_is_wrong),
 ];
 
@@ -149,6 +151,51 @@ fn redis_is_loaded_over_tcp() -> Result<Completion, Failed> {
     assert_eq!(found["failed"], serde_json::json!({}));
     let keys: u64 = redis.ask("DBSIZE")?.trim_start_matches(':').parse()?;
     assert!((1..=10).contains(&keys), "{keys} different keys");
+    Ok(Completion::Completed)
+}
+
+/// Runs a load whose tool is this script: the driving is tested, not the tool.
+fn with_stand_in(name: &str, program: &str, script: &str) -> Result<std::process::Output, Failed> {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Redis::new(name)?;
+    let path = place.directory.join(program);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}"))?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+    let file = place.directory.join("load.toml");
+    let text = "target = \"http://127.0.0.1:1/\"\nsteps = [\"constant 100/s for 60 s\"]\n";
+    std::fs::write(&file, format!("{text}connections = 10\ntool = \"{program}\"\n"))?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    let programs = format!("{}:/usr/bin:/bin", place.directory.display());
+    Ok(command.args(["workload", "load"]).arg(file).env("PATH", programs).output()?)
+}
+
+fn report(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/load-tools");
+    folder.join(name).display().to_string()
+}
+
+fn a_tool_is_run_and_its_report_read() -> Result<Completion, Failed> {
+    // One reports on its output, one in a file of the directory it is started in.
+    let wrk2 = format!("case \"$*\" in *--rate=100*) cat '{}' ;; esac\n", report("wrk2.txt"));
+    let found = result(&with_stand_in("wrk2", "wrk2", &wrk2)?)?;
+    assert_eq!((found["sent"].as_u64(), found["tool"].as_str()), (Some(119_880), Some("wrk2")));
+    assert_eq!(found["from_intended_start"].as_bool(), Some(true));
+    let k6 = format!("test -f load.js && cp '{}' report.json\n", report("k6-summary.json"));
+    let found = result(&with_stand_in("k6", "k6", &k6)?)?;
+    assert_eq!(
+        (found["sent"].as_u64(), found["offered_per_s"].as_f64()),
+        (Some(5900), Some(100.0))
+    );
+    Ok(Completion::Completed)
+}
+
+fn a_tool_that_fails_is_quoted() -> Result<Completion, Failed> {
+    let fails = with_stand_in("fails", "k6", "echo 'no such option' >&2\nexit 7\n")?;
+    let error = String::from_utf8_lossy(&fails.stderr).into_owned();
+    assert!(error.contains("exit status: 7") && error.contains("no such option"), "{error}");
+    let silent = with_stand_in("silent", "k6", "exit 0\n")?;
+    let error = String::from_utf8_lossy(&silent.stderr).into_owned();
+    assert!(error.contains("k6 left no report"), "{error}");
     Ok(Completion::Completed)
 }
 
