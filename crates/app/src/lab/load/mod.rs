@@ -36,9 +36,9 @@ pub(crate) type Beat<'a> = dyn FnMut(Progress) -> anyhow::Result<()> + 'a;
 /// Runs a load to the end of its steps. Answers are waited for until the timeout of the last
 /// request.
 pub(crate) fn run(spec: &LoadSpec, beat: &mut Beat<'_>) -> anyhow::Result<LoadResult> {
-    let (target, profile) = spec.check()?;
-    match spec.tool {
-        Tool::Own => own::run(spec, &target, &profile, beat),
-        _ => tools::run(spec, &profile, beat),
+    if spec.tool != Tool::Own {
+        return tools::run(spec, beat);
     }
+    let (target, profile) = spec.check()?;
+    own::run(spec, &target, &profile, beat)
 }

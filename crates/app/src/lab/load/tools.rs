@@ -18,18 +18,15 @@ const GRACE: Duration = Duration::from_secs(120);
 const OUTPUT: &str = "output.txt";
 const ERRORS: &str = "errors.txt";
 
-pub(super) fn run(
-    spec: &LoadSpec,
-    profile: &Profile,
-    beat: &mut Beat<'_>,
-) -> anyhow::Result<LoadResult> {
+pub(super) fn run(spec: &LoadSpec, beat: &mut Beat<'_>) -> anyhow::Result<LoadResult> {
     let plan = plan(spec)?;
+    let (_, profile) = spec.check()?;
     let directory = Directory::new()?;
     for (name, content) in &plan.files {
         let path = directory.0.join(name);
         std::fs::write(&path, content).with_context(|| format!("cannot write {name}"))?;
     }
-    let status = attend(start(&plan, &directory.0)?, spec, profile, beat)?;
+    let status = attend(start(&plan, &directory.0)?, spec, &profile, beat)?;
     let text = |name: &str| std::fs::read_to_string(directory.0.join(name)).unwrap_or_default();
     if !status.success() {
         let said = [text(ERRORS), text(OUTPUT)].join("\n");
@@ -38,7 +35,7 @@ pub(super) fn run(
         bail!("{} ended with {status}: {last}", plan.program);
     }
     let report = report(&plan, &directory.0)?;
-    Ok(read(spec, profile, &report)?)
+    Ok(read(spec, &profile, &report)?)
 }
 
 /// A directory of this run alone, gone with it.

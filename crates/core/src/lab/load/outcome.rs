@@ -209,20 +209,20 @@ impl LoadResult {
         if share > 1.0 { None } else { latency.quantile(share).map(Ns) }
     }
 
-    /// The steps of constant rate as points for [`super::knee`]. Steps that nobody was answered
-    /// in have no latency and are left out.
+    /// The steps of constant rate as points for [`super::knee`]. A step whose requests were never
+    /// answered has the longest latency there is: left out, it would hide the knee before it.
     #[must_use]
     pub fn stairs(&self) -> Vec<Point> {
         let constant = self.phases.iter().filter(|phase| phase.constant_per_s.is_some());
         let point = |phase: &PhaseResult| {
             let seconds = phase.time.as_s();
-            Some(Point {
+            Point {
                 offered_per_s: phase.offered as f64 / seconds,
                 achieved_per_s: phase.achieved as f64 / seconds,
-                p99: Ns(phase.latency.quantile(0.99)?),
-            })
+                p99: Ns(phase.latency.quantile(0.99).unwrap_or(u64::MAX)),
+            }
         };
-        constant.filter_map(point).collect()
+        constant.map(point).collect()
     }
 }
 

@@ -196,6 +196,15 @@ pub enum SpecError {
     /// Shares that are no whole.
     #[error("operations: get_percent {0} and set_percent {1} are not 100 together")]
     Percent(u8, u8),
+    /// Keys, where there are none.
+    #[error("preload = true sets keys of Redis, and the target is {0}")]
+    Preload(String),
+    /// What users do, and nobody who does it.
+    #[error(
+        "requests_per_user and think_time are of users, and no step brings users: \
+        'ramp 100 users over 200 s' does"
+    )]
+    NoUsers,
     /// A number out of its range.
     #[error("{name} = {value}: allowed are {low} to {high}")]
     Range {
@@ -252,6 +261,13 @@ impl LoadSpec {
                 return Err(SpecError::Range { name, value, low: 1, high });
             }
         }
+        if self.preload && !target.is_redis() {
+            return Err(SpecError::Preload(target.to_string()));
+        }
+        let users = self.requests_per_user > 1 || self.think_time != ThinkTime::None;
+        if users && profile.users() == 0 {
+            return Err(SpecError::NoUsers);
+        }
         Ok((target, profile))
     }
 
@@ -294,6 +310,13 @@ mod tests {
         spec.connections = 0;
         let error = spec.check().expect_err("no connection").to_string();
         assert_eq!(error, "connections = 0: allowed are 1 to 10000");
+        spec.connections = 1;
+        spec.requests_per_user = 2;
+        assert_eq!(spec.check(), Err(SpecError::NoUsers));
+        spec.steps = vec!["peak 1 users at once".into()];
+        assert!(spec.check().is_ok());
+        (spec.preload, spec.target) = (true, "http://localhost/".into());
+        assert_eq!(spec.check(), Err(SpecError::Preload("http://127.0.0.1:80/".into())));
     }
 
     #[test]

@@ -83,6 +83,22 @@ fn old_seconds_are_summed_up_and_memory_stays_bounded() {
 }
 
 #[test]
+fn a_step_that_nobody_was_answered_in_is_saturated() {
+    use super::super::knee::{Limits, by_limits};
+    let mut all = recorder(&["stairs 10/s to 20/s in 2 steps of 1 s"], Ns::s(1));
+    for index in 0..10 {
+        let at = Ns::ms(index * 100);
+        answer(&mut all, at, at, at + Ns::ms(1));
+    }
+    for index in 0..20 {
+        all.handed_over(Ns::ms(1000 + index * 50), Ns::ms(1000 + index * 50));
+        all.failed(Failure::Timeout, Ns::ms(2000 + index * 50), None);
+    }
+    let knee = by_limits(&all.finish().stairs(), Limits::default());
+    assert_eq!(knee.served_per_s(), Some(10.0));
+}
+
+#[test]
 fn stairs_become_points() {
     let mut all = recorder(&["stairs 10/s to 20/s in 2 steps of 1 s", "nothing for 1 s"], Ns::s(1));
     for index in 0..10 {

@@ -99,7 +99,6 @@ pub enum ReportError {
 
 /// How a tool is started for a load.
 pub fn plan(spec: &LoadSpec) -> Result<Plan, Refusal> {
-    let (target, profile) = spec.check()?;
     let tool = spec.tool;
     if spec.arrivals == ArrivalKind::Poisson {
         return Err(Refusal::Setting { tool, setting: "arrivals = \"poisson\"" });
@@ -107,6 +106,7 @@ pub fn plan(spec: &LoadSpec) -> Result<Plan, Refusal> {
     if spec.preload {
         return Err(Refusal::Setting { tool, setting: "preload = true" });
     }
+    let (target, profile) = spec.check()?;
     match tool {
         Tool::Own => Err(Refusal::Setting { tool, setting: "a command line" }),
         Tool::Memtier => memtier::plan(spec, &target, &profile),
