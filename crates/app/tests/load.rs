@@ -178,7 +178,7 @@ fn a_tool_is_run_and_its_report_read() -> Result<Completion, Failed> {
     // One reports on its output, one in a file of the directory it is started in.
     let wrk2 = format!("case \"$*\" in *--rate=100*) cat '{}' ;; esac\n", report("wrk2.txt"));
     let found = result(&with_stand_in("wrk2", "wrk2", &wrk2)?)?;
-    assert_eq!((found["sent"].as_u64(), found["tool"].as_str()), (Some(119_880), Some("wrk2")));
+    assert_eq!((found["sent"].as_u64(), found["tool"].as_str()), (Some(119_904), Some("wrk2")));
     assert_eq!(found["from_intended_start"].as_bool(), Some(true));
     let k6 = format!("test -f load.js && cp '{}' report.json\n", report("k6-summary.json"));
     let found = result(&with_stand_in("k6", "k6", &k6)?)?;

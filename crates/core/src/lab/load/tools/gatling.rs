@@ -75,7 +75,7 @@ pub(super) fn plan(spec: &LoadSpec, target: &Target, profile: &Profile) -> Resul
     })
 }
 
-/// A number, or text of one: `"1,101"`, and `"-"` for none.
+/// A number, or text of one: `"1,046"`, and `"-"` for none.
 fn number(value: &Value) -> Option<f64> {
     let text = || value.as_str()?.replace([',', ' '], "").parse().ok();
     value.as_f64().or_else(text)

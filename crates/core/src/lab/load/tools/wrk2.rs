@@ -29,7 +29,7 @@ pub(super) fn plan(spec: &LoadSpec, target: &Target, profile: &Profile) -> Resul
     Ok(Plan { program: "wrk2", args, files: Vec::new(), report: Report::Output })
 }
 
-/// `1.37ms`, `706.00us`, `1.10s`, `8.65m`: two decimals of the largest unit that fits.
+/// `1.42ms`, `731.00us`, `1.10s`, `2.50m`: two decimals of the largest unit that fits.
 fn time(text: &str) -> Option<Ns> {
     let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit);
