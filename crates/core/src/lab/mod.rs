@@ -9,6 +9,7 @@ pub mod compare;
 pub mod enough;
 pub mod kind;
 pub mod kinds;
+pub mod load;
 pub mod metric;
 pub mod quiet;
 pub mod record;
