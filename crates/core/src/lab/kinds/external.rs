@@ -1,6 +1,6 @@
 //! Workloads that are programs of others: servers, databases, a virtual machine, or any command.
 
-use crate::lab::kind::{Default, Kind, Param, Program};
+use crate::lab::kind::{Default, Kind, Param, Params, Program};
 
 const fn count(name: &'static str, default: [u64; 3], help: &'static str) -> Param {
     Param { name, default: Default::Count(default[0], default[1], default[2]), help }
@@ -12,6 +12,20 @@ const fn word(name: &'static str, words: &'static [&'static str], help: &'static
 
 const fn flag(name: &'static str, default: bool, help: &'static str) -> Param {
     Param { name, default: Default::Flag(default), help }
+}
+
+/// What a workload needs of its experiment and has not got.
+pub(super) fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Option<String> {
+    match kind {
+        "redis" if params.text("scenario") == "timeline" && memory_limit_mib.is_none() => Some(
+            "the scenario 'timeline' of redis fills memory: it needs memory_limit_mib".into(),
+        ),
+        // The rest of the heap is for garbage.
+        "java" if params.count("live_mib") * 4 > params.count("heap_mib") * 3 => {
+            Some("live_mib of java must be at most three quarters of heap_mib".into())
+        }
+        _ => None,
+    }
 }
 
 /// See the module's text.
@@ -220,3 +234,25 @@ const COMMAND: Kind = Kind {
     metrics: &["wall_s", "user_cpu_s", "kernel_cpu_s", "peak_rss_mib"],
     programs: &[],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::kind::Value;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn what_an_experiment_lacks_is_said() {
+        let with = |kind: &Kind, name: &str, value: Value| {
+            kind.params(&BTreeMap::from([(name.to_owned(), value)])).expect("allowed")
+        };
+        let timeline = with(&REDIS, "scenario", Value::Text("timeline".into()));
+        assert!(fault("redis", &timeline, None).is_some_and(|f| f.contains("memory_limit_mib")));
+        assert_eq!(fault("redis", &timeline, Some(640)), None);
+        let serve = with(&REDIS, "scenario", Value::Text("serve".into()));
+        assert_eq!(fault("redis", &serve, None), None);
+        let full = with(&JAVA, "live_mib", Value::Count(385));
+        assert!(fault("java", &full, None).is_some_and(|fault| fault.contains("heap_mib")));
+        assert_eq!(fault("java", &with(&JAVA, "live_mib", Value::Count(384)), None), None);
+    }
+}

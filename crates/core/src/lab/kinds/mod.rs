@@ -3,7 +3,7 @@
 mod builtin;
 mod external;
 
-use super::kind::Kind;
+use super::kind::{Kind, Params};
 
 /// The kind with this name.
 #[must_use]
@@ -15,6 +15,13 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 #[must_use]
 pub fn is_builtin(name: &str) -> bool {
     builtin::KINDS.iter().any(|kind| kind.name == name)
+}
+
+/// What a workload needs of its experiment and has not got: which has the limit of memory that is
+/// given here.
+#[must_use]
+pub fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Option<String> {
+    external::fault(kind, params, memory_limit_mib)
 }
 
 /// All kinds, in the order in which they are listed.
