@@ -47,7 +47,7 @@ macro_rules! metrics {
 
 metrics! {
     "rss_mib" "MiB" Lower 0: "Resident memory of the workload.";
-    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what a split would free.";
+    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what splits free.";
     "mem_available_less_mib" "MiB" Lower 0: "By how much the machine's MemAvailable fell.";
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
@@ -69,10 +69,19 @@ metrics! {
     "failed" "" Lower 0: "Calls of the manager that failed.";
     "freed_mib" "MiB" Neither 0: "Memory that the manager's splits gave back.";
     "fmfi" "" Neither 2: "Unusable free space index at the huge page's order; 0 good, 1 bad.";
+    "ns_per_step" "ns" Lower 1: "Time of one dependent read.";
+    "edges_per_s" "1/s" Higher 0: "Edges of the graph looked at, a second.";
+    "touch_s" "s" Lower 3: "Time to touch all memory of a round for the first time.";
+    "touched_mib" "MiB" Neither 0: "Base pages that the workload uses.";
+    "live_mib" "MiB" Neither 0: "Memory that the program asked for and has not freed.";
+    "overhead_percent" "%" Lower 1: "Resident memory beyond what the program asked for.";
+    "fork_ms" "ms" Lower 2: "Time of a fork.";
+    "extra_mib" "MiB" Lower 1: "Memory that a snapshot by fork cost, at most.";
+    "merged_mib" "MiB" Neither 1: "Memory of the workload that the kernel merged (KSM).";
+    "held_mib" "MiB" Neither 0: "Memory that a fragmenter holds.";
     "hugetlb_mib" "MiB" Neither 0: "Memory of the workload in HugeTLB pages.";
     "mean_us" "us" Lower 1: "Mean latency.";
     "save_s" "s" Lower 2: "Time to save all data in the background.";
-    "fork_us" "us" Lower 0: "Time that the server stood still to fork.";
     "copied_mib" "MiB" Lower 0: "Memory copied because parent and child wrote to shared pages.";
     "survived" "" Higher 0: "1 where the workload was not killed for want of memory, else 0.";
     "large_mib" "MiB" Higher 0: "Large values that found room.";

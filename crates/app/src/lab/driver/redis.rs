@@ -96,8 +96,9 @@ fn bgsave(run: &mut Run<'_>) -> anyhow::Result<()> {
     let copied: f64 = copied.and_then(|text| text.parse().ok()).context("no rdb_last_cow_size")?;
     run.value("copied_mib", copied / super::super::program::MIB);
     let stats = server.info("stats")?;
-    let fork = server::field(&stats, "latest_fork_usec").and_then(|text| text.parse().ok());
-    run.value("fork_us", fork.context("no latest_fork_usec")?);
+    let fork = server::field(&stats, "latest_fork_usec");
+    let fork: f64 = fork.and_then(|text| text.parse().ok()).context("no latest_fork_usec")?;
+    run.value("fork_ms", fork / 1e3);
     run.memory("", pid);
     common::check(&mut manager)?;
     run.step("comparing every value")?;

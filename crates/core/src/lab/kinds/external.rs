@@ -17,9 +17,9 @@ const fn flag(name: &'static str, default: bool, help: &'static str) -> Param {
 /// What a workload needs of its experiment and has not got.
 pub(super) fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Option<String> {
     match kind {
-        "redis" if params.text("scenario") == "timeline" && memory_limit_mib.is_none() => Some(
-            "the scenario 'timeline' of redis fills memory: it needs memory_limit_mib".into(),
-        ),
+        "redis" if params.text("scenario") == "timeline" && memory_limit_mib.is_none() => {
+            Some("the scenario 'timeline' of redis fills memory: it needs memory_limit_mib".into())
+        }
         // The rest of the heap is for garbage.
         "java" if params.count("live_mib") * 4 > params.count("heap_mib") * 3 => {
             Some("live_mib of java must be at most three quarters of heap_mib".into())
@@ -87,7 +87,7 @@ const REDIS: Kind = Kind {
         "during.p99_us",
         "during.p999_us",
         "save_s",
-        "fork_us",
+        "fork_ms",
         "copied_mib",
         "survived",
         "large_mib",
