@@ -2,7 +2,7 @@
 //!
 //! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
-//! [`compare`] says what differs.
+//! [`compare`] says what differs. [`tools`] reads what programs of others print.
 
 pub mod check;
 pub mod compare;
@@ -17,3 +17,4 @@ pub mod schedule;
 pub mod settings;
 pub mod spec;
 pub mod summary;
+pub mod tools;

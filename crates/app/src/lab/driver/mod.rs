@@ -1,6 +1,13 @@
 //! Drivers: each runs a kind of workload and measures.
 
 mod builtin;
+mod command;
+mod common;
+mod java;
+mod memcached;
+mod postgres;
+mod redis;
+mod wire;
 
 use super::run::Run;
 use anyhow::bail;
@@ -14,8 +21,19 @@ use std::path::PathBuf;
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     match kind.name {
         _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
+        "redis" => redis::drive(run),
+        "memcached" => memcached::drive(run),
+        "postgres" => postgres::drive(run),
+        "java" => java::drive(kind, run),
+        "command" => command::drive(run),
         other => bail!("nobody knows how to run '{other}'"),
     }
+}
+
+/// What a kind measures itself, whatever else its program says.
+fn own_metrics(kind: &str) -> impl Iterator<Item = &'static str> {
+    let kind = hugewise_core::lab::kinds::find(kind);
+    kind.map(|kind| kind.metrics).unwrap_or_default().iter().copied()
 }
 
 /// Programs that a kind needs and that are not there, with the packages that hold them.
