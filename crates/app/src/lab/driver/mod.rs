@@ -1,6 +1,14 @@
 //! Drivers: each runs a kind of workload and measures.
 
+mod bloat;
 mod builtin;
+mod demo;
+mod diagnose;
+mod lines;
+mod promote;
+mod recover;
+mod rest;
+mod scan;
 
 use super::run::Run;
 use anyhow::bail;
@@ -14,6 +22,13 @@ use std::path::PathBuf;
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     match kind.name {
         _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
+        "promote" => promote::drive(run),
+        "rest" => rest::drive(run),
+        "scan" => scan::drive(run),
+        "recover" => recover::drive(run),
+        "demo" => demo::drive(run),
+        "bloat" | "numpy" | "node" => bloat::drive(kind, run),
+        "diagnose" => diagnose::drive(run),
         other => bail!("nobody knows how to run '{other}'"),
     }
 }
@@ -24,7 +39,12 @@ pub(crate) fn missing(kind: &Kind) -> Vec<String> {
     let text = |program: &hugewise_core::lab::kind::Program| {
         format!("{} is not installed (Debian: apt-get install {})", program.name, program.package)
     };
-    absent.map(text).collect()
+    let mut all: Vec<String> = absent.map(text).collect();
+    // A part of a program that is a package of its own.
+    if kind.name == "numpy" && all.is_empty() {
+        all.extend(bloat::without_numpy());
+    }
+    all
 }
 
 /// Where a program is: on the path, or where Debian keeps those of PostgreSQL.

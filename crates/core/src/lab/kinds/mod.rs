@@ -1,6 +1,7 @@
 //! All kinds of workloads.
 
 mod builtin;
+mod manager;
 
 use super::kind::Kind;
 
@@ -18,7 +19,7 @@ pub fn is_builtin(name: &str) -> bool {
 
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    builtin::KINDS.iter()
+    builtin::KINDS.iter().chain(manager::KINDS)
 }
 
 #[cfg(test)]
