@@ -1,6 +1,7 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
 mod hugetlb;
+mod lab;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -8,6 +9,9 @@ use std::path::PathBuf;
 pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
+};
+pub(crate) use lab::{
+    LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
 
 /// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
@@ -74,6 +78,9 @@ pub(crate) enum Command {
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
+    /// Compare settings honestly on this machine: interleaved runs, statistics, a report
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
     /// Record what the kernel says, for a diagnosis later or elsewhere

@@ -8,6 +8,9 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, m
 
 use crate::madvise::MADV_COLLAPSE;
 
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
 /// Advice about this process's own memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalAdvice {
@@ -21,6 +24,8 @@ pub enum LocalAdvice {
     Collapse,
     /// `MADV_POPULATE_WRITE` (Linux 5.14): fault every page in, as if written.
     PopulateWrite,
+    /// `MADV_MERGEABLE`: the kernel may merge equal pages (KSM); contents stay.
+    Mergeable,
 }
 
 impl LocalAdvice {
@@ -31,6 +36,7 @@ impl LocalAdvice {
             Self::DontNeed => libc::MADV_DONTNEED,
             Self::Collapse => MADV_COLLAPSE,
             Self::PopulateWrite => libc::MADV_POPULATE_WRITE,
+            Self::Mergeable => libc::MADV_MERGEABLE,
         }
     }
 }
@@ -130,6 +136,30 @@ impl Arena {
         // this the only reference.
         // WHY UNSAFE: a mapping is not an object Rust knows.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// The memory as words, for reading.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        debug_assert!(self.start.cast::<u64>().is_aligned(), "mappings start at a page");
+        // SAFETY: as in `as_slice`: mapped, readable, initialized, no writer. The start is aligned
+        // to a page, the length is a multiple of the page size, and every bit pattern is a `u64`.
+        // WHY UNSAFE: a mapping is not an object Rust knows.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.len / WORD) }
+    }
+
+    /// The memory as words, for writing.
+    ///
+    /// # Panics
+    /// As [`Arena::as_mut_slice`].
+    #[must_use]
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        assert!(self.all_writable, "part of this arena was made read-only");
+        debug_assert!(self.start.cast::<u64>().is_aligned(), "mappings start at a page");
+        // SAFETY: as in `words`; all of it is writable (checked above), and `&mut self` makes this
+        // the only reference.
+        // WHY UNSAFE: a mapping is not an object Rust knows.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len / WORD) }
     }
 
     /// Writes one byte back to itself, so that its page is faulted in for writing. Volatile: the
@@ -243,6 +273,17 @@ mod tests {
             arena.touch(3 * MIB - 1);
             assert_eq!(arena.as_slice()[3 * MIB - 1], 9);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn words_are_the_same_memory() -> io::Result<()> {
+        let mut arena = Arena::new(8192, 4096)?;
+        arena.words_mut()[1023] = u64::from_ne_bytes([1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(arena.as_slice()[8184..], [1, 2, 3, 4, 5, 6, 7, 8]);
+        arena.as_mut_slice()[8] = 9;
+        assert_eq!(arena.words()[1].to_ne_bytes()[0], 9);
+        assert_eq!(arena.words().len(), 1024);
         Ok(())
     }
 

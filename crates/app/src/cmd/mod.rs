@@ -6,6 +6,7 @@ mod control;
 mod diagnose;
 mod doctor;
 pub(crate) mod hugetlb;
+mod lab;
 mod look;
 mod manage;
 mod map;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
+        Command::Lab(command) => lab::run(global, &command),
         Command::Rules => rules::run(),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),

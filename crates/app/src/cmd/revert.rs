@@ -49,7 +49,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
 }
 
 /// What became of a setting, in a line.
-pub(super) fn describe(step: &Restored) -> String {
+pub(in crate::cmd) fn describe(step: &Restored) -> String {
     match step {
         Restored::PutBack { file, from, to } => format!("/{file}: '{from}' -> '{to}'"),
         Restored::Unchanged { file } => format!("/{file}: has its old value already"),

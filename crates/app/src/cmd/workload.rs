@@ -5,6 +5,7 @@ mod demo;
 mod exec;
 mod hold;
 mod kit;
+mod lab;
 mod probe;
 mod segment;
 mod shadow;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "try" => demo::run(&args.args),
         "warm" => warm::run(&args.args),
         "exec" => exec::run(&args.args),
+        "lab" => lab::run(&args.args),
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
         "segment" => segment::run(&args.args),

@@ -8,6 +8,7 @@ pub(crate) mod driver;
 pub(crate) mod engine;
 pub(crate) mod manager;
 pub(crate) mod program;
+pub(crate) mod protocol;
 pub(crate) mod run;
 pub(crate) mod shipped;
 pub(crate) mod stage;

@@ -1,9 +1,11 @@
 //! Experiments: what is compared, in which order, what each run gave, and what follows from it.
 //!
 //! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
-//! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk.
+//! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
+//! [`compare`] says what differs.
 
 pub mod check;
+pub mod compare;
 pub mod enough;
 pub mod kind;
 pub mod kinds;

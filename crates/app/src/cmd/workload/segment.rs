@@ -58,8 +58,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     say(&json!({ "ready": pages }))?;
     obey(&segment, &others)?;
     for mut other in others {
-        drop(other.process.stdin.take());
-        other.process.wait()?;
+        other.end()?;
     }
     Ok(exit::OK)
 }
@@ -70,7 +69,7 @@ fn obey(segment: &Segment, others: &[Other]) -> anyhow::Result<()> {
             "exit" => break,
             "pids" => {
                 let all = std::iter::once(std::process::id());
-                let all: Vec<u32> = all.chain(others.iter().map(|o| o.process.id())).collect();
+                let all: Vec<u32> = all.chain(others.iter().map(Other::id)).collect();
                 say(&json!({ "pids": all, "id": segment.id() }))?;
             }
             other => bail!("workload segment: unknown request '{}'", other.escape_debug()),
@@ -80,7 +79,7 @@ fn obey(segment: &Segment, others: &[Other]) -> anyhow::Result<()> {
 }
 
 /// Changes a byte of each base page. Returns how many there are.
-fn touch(segment: &Segment) -> usize {
+pub(super) fn touch(segment: &Segment) -> usize {
     let mut pages = 0;
     for byte in segment.bytes().iter().step_by(rustix::param::page_size()) {
         byte.fetch_add(1, Ordering::Relaxed);
@@ -90,12 +89,13 @@ fn touch(segment: &Segment) -> usize {
 }
 
 /// A process that attached the segment, too.
-struct Other {
+#[derive(Debug)]
+pub(super) struct Other {
     process: Child,
 }
 
 impl Other {
-    fn start(id: i32) -> anyhow::Result<Self> {
+    pub(super) fn start(id: i32) -> anyhow::Result<Self> {
         let mut command = Command::new("/proc/self/exe");
         command.args(["workload", "segment", "--attach", &id.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -103,11 +103,23 @@ impl Other {
         Ok(Self { process })
     }
 
-    fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+    pub(super) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until it has touched everything.
+    pub(super) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let out = self.process.stdout.take().context("no standard output")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         ensure!(line.contains("ready"), "another process ended: '{}'", line.trim());
+        Ok(())
+    }
+
+    /// Ends it and waits for that.
+    pub(super) fn end(&mut self) -> anyhow::Result<()> {
+        drop(self.process.stdin.take());
+        self.process.wait()?;
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Drives the workloads that are part of hugewise.
 
+use super::super::protocol::Report;
 use super::super::run::{Run, key};
 use super::super::talk::Talk;
 use anyhow::Context;
 use hugewise_core::lab::kind::Kind;
-use hugewise_core::stats::Histogram;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -63,15 +63,13 @@ pub(super) fn note(run: &mut Run<'_>, event: &Value) -> anyhow::Result<()> {
 
 /// The same, of a phase.
 pub(super) fn note_phase(run: &mut Run<'_>, phase: &str, event: &Value) -> anyhow::Result<()> {
-    for (name, value) in event["values"].as_object().into_iter().flatten() {
-        let value = value.as_f64().with_context(|| format!("'{name}' is no number"))?;
-        run.value(&key(phase, name), value);
+    let report = Report::deserialize(event).context("a workload's report")?;
+    for (name, value) in report.values {
+        run.value(&key(phase, &name), value);
     }
-    for (name, all) in event["histograms"].as_object().into_iter().flatten() {
-        run.histogram(&key(phase, name), Histogram::deserialize(all)?);
+    for (name, all) in report.histograms {
+        run.histogram(&key(phase, &name), all);
     }
-    for note in event["notes"].as_array().into_iter().flatten() {
-        run.note(note.as_str().unwrap_or_default().to_owned());
-    }
+    report.notes.into_iter().for_each(|note| run.note(note));
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::rest::need;
 use anyhow::{Context, ensure};
 use std::time::{Duration, Instant};
 
-/// Memory counts as back when so little of what was held is left, percent.
+/// Memory counts as back when so little of what was kept is left, percent.
 const LEFT_PERCENT: f64 = 5.0;
 /// Bytes of a region, in MiB.
 const REGION_MIB: usize = 2;
@@ -29,15 +29,15 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
         held.ask(run, &format!("drop {offset} {drop_kib}"))?;
     }
     let full = charged(run)?;
-    let held_mib = full - run.holds(held.pid()).rss;
-    run.value("held_mib", held_mib);
+    let kept_mib = full - run.holds(held.pid()).rss;
+    run.value("kept_mib", kept_mib);
     let dropped = (mib * drop_kib / (1024 * REGION_MIB as u64)) as f64;
     ensure!(
-        held_mib >= dropped / 2.0,
-        "{held_mib:.0} of {dropped:.0} MiB are held: the kernel gave the rest back by itself"
+        kept_mib >= dropped / 2.0,
+        "{kept_mib:.0} of {dropped:.0} MiB are kept: the kernel gave the rest back by itself"
     );
     // What is charged, not what is charged and not mapped: khugepaged would fill the gaps.
-    let wanted = full - held_mib * (1.0 - LEFT_PERCENT / 100.0);
+    let wanted = full - kept_mib * (1.0 - LEFT_PERCENT / 100.0);
     let limit = Duration::from_secs(run.params().count("limit_s"));
     let (began, mut points) = (Instant::now(), Vec::new());
     let mut manager = need(run.manage(&[held.pid()])?)?;
@@ -53,7 +53,7 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
             break (now <= wanted).then_some(seconds);
         }
         manager.check()?;
-        run.step(&format!("giving back, {:.0} MiB are still held", held_mib - (full - now)))?;
+        run.step(&format!("giving back, {:.0} MiB are still kept", kept_mib - (full - now)))?;
         run.sleep(LOOK)?;
     };
     run.series("cgroup_mib", points);

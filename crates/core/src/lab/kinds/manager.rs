@@ -124,7 +124,7 @@ const RECOVER: Kind = Kind {
     metrics: &[
         "gib_per_s",
         "back_s",
-        "held_mib",
+        "kept_mib",
         "demoted",
         "failed",
         "manager_cpu_s",

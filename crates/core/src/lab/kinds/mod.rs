@@ -1,9 +1,14 @@
 //! All kinds of workloads.
 
 mod builtin;
+mod fragment;
 mod manager;
+mod stress;
 
 use super::kind::Kind;
+
+pub use builtin::{PARENT_METRICS, WITH_CHANGE};
+pub use fragment::WITH_RELEASE;
 
 /// The kind with this name.
 #[must_use]
@@ -14,12 +19,17 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 /// Whether a kind is part of hugewise, and needs nothing else.
 #[must_use]
 pub fn is_builtin(name: &str) -> bool {
-    builtin::KINDS.iter().any(|kind| kind.name == name)
+    builtin().any(|kind| kind.name == name)
 }
 
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    builtin::KINDS.iter().chain(manager::KINDS)
+    builtin().chain(manager::KINDS)
+}
+
+/// The kinds that are part of hugewise, which run as `hugewise workload lab`.
+pub fn builtin() -> impl Iterator<Item = &'static Kind> {
+    builtin::KINDS.iter().chain(stress::KINDS).chain(fragment::KINDS)
 }
 
 #[cfg(test)]
@@ -27,6 +37,16 @@ mod tests {
     use super::*;
     use crate::lab::metric;
     use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn lists_of_kinds_and_metrics_name_what_there_is() {
+        for name in WITH_CHANGE.iter().chain(WITH_RELEASE) {
+            assert!(find(name).is_some(), "{name}");
+        }
+        for key in PARENT_METRICS {
+            assert!(metric::find(key).is_some(), "{key}");
+        }
+    }
 
     #[test]
     fn names_are_unique_and_metrics_and_defaults_are_known() {

@@ -1,0 +1,102 @@
+//! Syntax of `lab`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What `lab` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// The experiments that come with hugewise, and kinds of workloads for your own
+    List(LabListArgs),
+    /// What an experiment needs and would change here, and how long it takes; changes nothing
+    Setup(LabSetupArgs),
+    /// Run an experiment, or what is left of it, and report
+    Run(LabRunArgs),
+    /// The verdict and the plots of an experiment once more
+    Report(LabReportArgs),
+    /// Two runs of one experiment side by side: before and after an upgrade, say
+    Compare(LabCompareArgs),
+}
+
+/// Arguments of `lab list`.
+#[derive(Debug, Args)]
+pub(crate) struct LabListArgs {
+    /// Explain a kind of workload: its parameters and metrics
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+}
+
+/// Which experiment.
+#[derive(Debug, Args)]
+pub(crate) struct LabExperiment {
+    /// A name of 'hugewise lab list', or a file (with a '/' or ending in .toml)
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// Less of everything, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only these variants, the baseline among them (repeat or separate by commas)
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) variant: Vec<String>,
+    /// Repetitions of every variant (default: as the file says)
+    #[arg(long, value_name = "N")]
+    pub(crate) repetitions: Option<u32>,
+}
+
+/// Arguments of `lab setup`.
+#[derive(Debug, Args)]
+pub(crate) struct LabSetupArgs {
+    #[command(flatten)]
+    pub(crate) which: LabExperiment,
+    /// Write the experiment's file here, to make it your own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+}
+
+/// Arguments of `lab run`.
+#[derive(Debug, Args)]
+pub(crate) struct LabRunArgs {
+    #[command(flatten)]
+    pub(crate) which: LabExperiment,
+    /// Directory of the results (default: hugewise-lab/NAME). An experiment that was interrupted
+    /// there is continued
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Seed of the order and of the workloads (default: another one each time)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Measure although others keep the machine busy; the result says so
+    #[arg(long)]
+    pub(crate) noisy: bool,
+    /// Allow settings that change the memory of every program of the machine, as 'enabled'
+    #[arg(long)]
+    pub(crate) machine_wide: bool,
+    /// Do everything but the runs: the same as 'setup'
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
+/// Arguments of `lab report`.
+#[derive(Debug, Args)]
+pub(crate) struct LabReportArgs {
+    /// Directory that 'lab run' wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// Arguments of `lab compare`.
+#[derive(Debug, Args)]
+pub(crate) struct LabCompareArgs {
+    /// Directory of the earlier runs
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// Directory of the later runs
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+}

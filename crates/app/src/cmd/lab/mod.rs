@@ -1,0 +1,25 @@
+//! `hugewise lab`.
+
+mod list;
+mod obstacles;
+mod prepare;
+mod run;
+mod setup;
+
+use crate::cli::{Global, LabCommand};
+use crate::exit;
+use hugewise_linux::root::Root;
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<u8> {
+    if !Root::at(&global.root).is_live() {
+        let message = "experiments run on the live machine: leave --root out";
+        return Err(exit::coded(exit::USAGE, message));
+    }
+    match command {
+        LabCommand::List(args) => list::run(global, args),
+        LabCommand::Setup(args) => setup::run(global, args),
+        LabCommand::Run(args) => run::run(global, args),
+        LabCommand::Report(_) | LabCommand::Compare(_) => anyhow::bail!("not built yet"),
+    }
+}

@@ -1,0 +1,78 @@
+//! What cannot be run on this machine, and why.
+
+use crate::environment::Environment;
+use crate::lab::driver;
+use hugewise_core::config::Mode;
+use hugewise_core::lab::check::Checked;
+use hugewise_core::lab::spec::{HugePages, Variant};
+use hugewise_core::parse::size;
+use hugewise_linux::root::Root;
+use std::collections::BTreeMap;
+
+/// Variants that cannot be run: why.
+pub(super) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
+    let root = Root::live();
+    let switch = Environment::read(&root).switch();
+    let is_root = rustix::process::geteuid().is_root();
+    let why = |variant: &Variant| {
+        of_user(checked, variant, is_root)
+            .or_else(|| of_switch(checked, variant, switch.as_deref()))
+            .or_else(|| of_files(checked, variant, &root))
+    };
+    let variants = checked.variants().iter();
+    variants.filter_map(|variant| Some((variant.name.clone(), why(variant)?))).collect()
+}
+
+fn of_user(checked: &Checked, variant: &Variant, is_root: bool) -> Option<String> {
+    let needs = [
+        (!checked.settings(variant).is_empty(), "changing kernel settings"),
+        (!variant.hugetlb.is_empty(), "sizing a HugeTLB pool"),
+        (variant.manage.is_some(), "managing a process's memory"),
+    ];
+    let need = needs.into_iter().find(|(needed, _)| *needed && !is_root)?.1;
+    Some(format!("{need} needs root"))
+}
+
+/// `never` is the operator's word: a variant that wants huge pages under it is left out, unless it
+/// sets the switch itself.
+fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Option<String> {
+    let promotes = variant.manage.as_ref().is_some_and(|manage| manage.mode != Mode::Observe);
+    let asks = matches!(variant.huge_pages, HugePages::Always | HugePages::Later);
+    if !(promotes || asks) || checked.settings(variant).contains_key("enabled") {
+        return None;
+    }
+    match switch {
+        None => Some("this kernel has no transparent huge pages".into()),
+        Some("never") => {
+            let text = "transparent huge pages are switched off on this machine ('never'), and \
+                        that is respected";
+            Some(text.into())
+        }
+        Some(_) => None,
+    }
+}
+
+fn of_files(checked: &Checked, variant: &Variant, root: &Root) -> Option<String> {
+    let settings = checked.settings(variant);
+    let files = settings.keys().filter_map(|key| hugewise_core::lab::settings::file(key));
+    let absent = files.into_iter().find(|file| !root.path(file).exists());
+    if let Some(file) = absent {
+        return Some(format!("this kernel has no /{file}"));
+    }
+    variant.hugetlb.keys().find_map(|text| {
+        let kib = size::parse(text).ok()?.bytes() / 1024;
+        let folder = format!("sys/kernel/mm/hugepages/hugepages-{kib}kB");
+        (!root.path(folder).exists()).then(|| format!("this kernel has no huge pages of {text}"))
+    })
+}
+
+/// Programs that the workload or what runs beside it needs and that are missing.
+pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
+    let mut missing = driver::missing(checked.kind);
+    let experiment = &checked.experiment;
+    for part in experiment.beside.iter().chain(&experiment.fragment) {
+        let kind = hugewise_core::lab::kinds::find(&part.kind);
+        missing.extend(kind.map(driver::missing).unwrap_or_default());
+    }
+    missing
+}

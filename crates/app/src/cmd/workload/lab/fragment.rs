@@ -1,0 +1,223 @@
+//! `fragment-holes`, `fragment-page-cache`: free memory in pieces too small for huge pages.
+//!
+//! Both take the machine's memory page by page, down to what must stay available, and then free
+//! all but random pages: what they hold is little, and hardly a free huge page is left. The less
+//! they hold, the more free memory is in pieces; they start with a share and halve it until the
+//! index is what was asked for.
+
+mod cache;
+mod holes;
+
+use super::kit::{
+    Clock, MIB, Measured, PAGE, Progress, Setup, Verdict, Workload, available, fmfi, mib, mix,
+};
+use anyhow::Context;
+use cache::Files;
+use holes::Chunks;
+use hugewise_core::lab::kind::Params;
+use hugewise_core::sim::rng::Rng;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is taken between two looks at the machine.
+const CHUNK: usize = 16 * MIB;
+/// Pages of a chunk.
+const CHUNK_PAGES: usize = CHUNK / PAGE;
+/// Shares of pages are out of this.
+const WHOLE: u64 = 1_000_000;
+/// With less than this, two pages in a huge page on average, whole huge pages come free.
+const LEAST: u64 = 2 * WHOLE / 512;
+/// Time between two looks at what is held: a holder must not be a load.
+const NAP: Duration = Duration::from_millis(5);
+/// Pages looked at in between.
+const LOOKS: usize = 32;
+
+/// `fragment-holes`.
+pub(super) fn holes(params: &Params, setup: &Setup) -> Fragmenter<Chunks> {
+    Fragmenter::new(params, setup, Chunks::default())
+}
+
+/// `fragment-page-cache`.
+pub(super) fn page_cache(params: &Params, setup: &Setup) -> anyhow::Result<Fragmenter<Files>> {
+    Ok(Fragmenter::new(params, setup, Files::create(setup)?))
+}
+
+/// Memory that is held, as pages with numbers from 0 on.
+pub(super) trait Hold: fmt::Debug {
+    /// Takes one chunk more. Returns whether there was one.
+    fn grow(&mut self) -> anyhow::Result<bool>;
+
+    /// Pages taken, also those that were given back since.
+    fn pages(&self) -> usize;
+
+    /// Gives back all pages that `keep` does not name.
+    fn thin(&mut self, keep: Keep) -> anyhow::Result<()>;
+
+    /// Whether a kept page holds what was written.
+    fn is_right(&mut self, page: usize) -> anyhow::Result<bool>;
+
+    /// Damages a kept page.
+    fn corrupt(&mut self, page: usize);
+
+    /// Gives everything back.
+    fn clear(&mut self) -> anyhow::Result<()>;
+}
+
+/// Which pages are kept: a random share; what a smaller share keeps, a larger one does, too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keep {
+    seed: u64,
+    share: u64,
+}
+
+impl Keep {
+    /// Whether this page is kept.
+    fn has(self, page: usize) -> bool {
+        mix(page as u64 ^ self.seed) % WHOLE < self.share
+    }
+
+    /// Runs of pages among the first `pages` that are not kept: first page, and end.
+    fn gaps(self, pages: usize) -> Vec<(usize, usize)> {
+        let (mut gaps, mut begin) = (Vec::new(), 0);
+        for page in 0..=pages {
+            if page == pages || self.has(page) {
+                if begin < page {
+                    gaps.push((begin, page));
+                }
+                begin = page + 1;
+            }
+        }
+        gaps
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Fragmenter<H> {
+    hold: H,
+    keep: Keep,
+    first_share: u64,
+    wanted: f64,
+    leave: u64,
+    most: u64,
+    time: Duration,
+    rng: Rng,
+    root: PathBuf,
+}
+
+impl<H: Hold> Fragmenter<H> {
+    fn new(params: &Params, setup: &Setup, hold: H) -> Self {
+        let bytes = |name| (params.size(name) * MIB) as u64;
+        Self {
+            hold,
+            keep: Keep { seed: mix(setup.seed), share: WHOLE },
+            first_share: params.count("hold_percent") * WHOLE / 100,
+            wanted: params.count("fmfi_percent") as f64 / 100.0,
+            leave: bytes("leave_mib"),
+            most: bytes("max_mib"),
+            time: Duration::from_secs(params.count("max_s")),
+            rng: Rng::new(setup.seed),
+            root: setup.root.clone(),
+        }
+    }
+
+    /// Takes memory. Returns what ended it.
+    fn grow(&mut self, clock: &Clock, progress: &mut Progress) -> anyhow::Result<&'static str> {
+        // What a file holds stays available, by the kernel's account: so the first look decides.
+        let spare = available(&self.root)?.saturating_sub(self.leave);
+        let most = spare.min(self.most);
+        loop {
+            let taken = (self.hold.pages() * PAGE) as u64;
+            let all = usize::try_from(most).unwrap_or(usize::MAX);
+            progress.step(self.hold.pages() * PAGE, all, "taking memory");
+            if taken + CHUNK as u64 > most {
+                return Ok(if spare < self.most { "leave_mib" } else { "max_mib" });
+            }
+            if available(&self.root)? < self.leave + CHUNK as u64 {
+                return Ok("leave_mib");
+            }
+            if !clock.runs() {
+                return Ok("max_s");
+            }
+            if !self.hold.grow()? {
+                return Ok("the space in its directory");
+            }
+        }
+    }
+
+    fn thin(&mut self, clock: &Clock, progress: &mut Progress) -> anyhow::Result<f64> {
+        let mut share = self.first_share;
+        loop {
+            self.keep.share = share;
+            self.hold.thin(self.keep).context("cannot give pages back")?;
+            let index = fmfi(&self.root)?;
+            if index >= self.wanted || share / 2 < LEAST || !clock.runs() {
+                return Ok(index);
+            }
+            progress.step(0, 1, "giving back more");
+            share /= 2;
+        }
+    }
+
+    fn kept(&self) -> impl Iterator<Item = usize> + use<H> {
+        let keep = self.keep;
+        (0..self.hold.pages()).filter(move |page| keep.has(*page))
+    }
+
+    fn report(&self, index: f64) -> Measured {
+        let held = (self.kept().count() * PAGE) as u64;
+        Measured::default().with("fmfi", index).with("held_mib", mib(held))
+    }
+}
+
+impl<H: Hold> Workload for Fragmenter<H> {
+    fn fill(&mut self, progress: &mut Progress) -> anyhow::Result<Measured> {
+        let clock = Clock::start(self.time);
+        let end = self.grow(&clock, progress)?;
+        let index = self.thin(&clock, progress)?;
+        let measured = self.report(index);
+        if index >= self.wanted {
+            return Ok(measured);
+        }
+        let (taken, wanted) = (mib((self.hold.pages() * PAGE) as u64), self.wanted);
+        Ok(measured.with_note(format!(
+            "The index is {index:.2}, not {wanted:.2}: {end} ended the growth at {taken:.0} MiB."
+        )))
+    }
+
+    fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
+        let (clock, kept) = (Clock::start(time), self.kept().collect::<Vec<_>>());
+        let mut wrong = 0;
+        while clock.runs_with(progress) {
+            for _ in 0..LOOKS.min(kept.len()) {
+                let page = kept[super::kit::place(self.rng.next(), kept.len())];
+                wrong += u64::from(!self.hold.is_right(page)?);
+            }
+            std::thread::sleep(clock.left().min(NAP));
+        }
+        Ok(self.report(fmfi(&self.root)?).with_wrong(wrong))
+    }
+
+    fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
+        let mut verdict = Verdict::default();
+        for page in self.kept() {
+            verdict.count(self.hold.is_right(page)?);
+        }
+        Ok(verdict)
+    }
+
+    fn release(&mut self) -> anyhow::Result<Option<Measured>> {
+        self.hold.clear()?;
+        Ok(Some(self.report(fmfi(&self.root)?)))
+    }
+
+    fn corrupt(&mut self) {
+        if let Some(page) = self.kept().nth(1) {
+            self.hold.corrupt(page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

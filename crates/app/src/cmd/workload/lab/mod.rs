@@ -1,0 +1,194 @@
+//! `hugewise workload lab`: the workloads of experiments that are part of hugewise.
+//!
+//! One process a workload. It fills its memory, says that it is ready, and then answers each line
+//! of its standard input with lines of JSON ([`crate::lab::protocol`]). It ends with its parent or
+//! its input. What it does to its data is verified, while it works and when it is asked to.
+
+mod btree;
+mod chase;
+mod churn;
+mod cow;
+mod fault;
+mod fragment;
+mod graph;
+mod gups;
+mod join;
+mod kit;
+mod mergeable;
+mod segment;
+mod stress;
+mod touch;
+
+use crate::exit;
+use crate::lab::protocol::{Event, HugePages, Request};
+use anyhow::{Context, bail};
+use clap::Parser;
+use hugewise_core::lab::kind::{Params, Value};
+use hugewise_core::lab::kinds;
+use hugewise_linux::prctl;
+use kit::{Measured, Progress, Setup, Workload};
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Arguments of `hugewise workload lab`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Args {
+    /// Name of the kind
+    kind: String,
+    /// Its parameters, a JSON object; those not given have their defaults
+    #[arg(long, default_value = "{}")]
+    params: String,
+    /// What is random is the same for the same seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[arg(long, value_enum, default_value_t)]
+    huge_pages: HugePages,
+    /// Directory for the files of kinds that write some
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+}
+
+/// `hugewise workload lab KIND`.
+pub(super) fn run(args: &[String]) -> anyhow::Result<u8> {
+    // First of all: a workload without its parent would hold its memory for good.
+    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+    let args = Args::try_parse_from(args)?;
+    let params = params(&args)?;
+    if args.kind == "allocator-churn" && args.huge_pages == HugePages::Always {
+        churn::ask_the_allocator_for_huge_pages()?;
+    }
+    if matches!(args.huge_pages, HugePages::Never | HugePages::Later) {
+        prctl::set_thp_disable(true).context("cannot switch huge pages off for the workload")?;
+    }
+    let setup = Setup {
+        seed: args.seed,
+        advise: args.huge_pages == HugePages::Always,
+        scratch: args.scratch.clone(),
+        root: "/".into(),
+    };
+    let mut progress = Progress::new(Box::new(|percent, text: &str| {
+        // A parent that no longer listens is noticed with the next answer.
+        let _ = say(&Event::Progress { percent, text: text.to_owned() });
+    }));
+    let mut workload = make(&args.kind, &params, &setup)?;
+    let begin = Instant::now();
+    let filled = workload.fill(&mut progress)?;
+    let filled = filled.with("fill_s", begin.elapsed().as_secs_f64());
+    if args.huge_pages == HugePages::Later {
+        prctl::set_thp_disable(false).context("cannot allow huge pages for the workload")?;
+    }
+    if !say_measured(filled, "fill", Event::Ready)? {
+        return Ok(exit::ERROR);
+    }
+    obey(workload.as_mut(), &args.kind, &mut progress)
+}
+
+fn params(args: &Args) -> anyhow::Result<Params> {
+    let kind = kinds::builtin().find(|kind| kind.name == args.kind);
+    let Some(kind) = kind else {
+        let known: Vec<_> = kinds::builtin().map(|kind| kind.name).collect();
+        let (name, known) = (args.kind.escape_debug(), known.join(", "));
+        let message = format!("workload lab: there is no kind '{name}'; there are {known}");
+        return Err(exit::coded(exit::USAGE, message));
+    };
+    let given: BTreeMap<String, Value> = serde_json::from_str(&args.params)
+        .map_err(|error| exit::coded(exit::USAGE, format!("--params: {error}")))?;
+    kind.params(&given).map_err(|error| exit::coded(exit::USAGE, error.to_string()))
+}
+
+/// The workload, nothing of its memory touched.
+fn make(kind: &str, params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
+    Ok(match kind {
+        "fault-latency" => Box::new(fault::FaultLatency::new(params, setup)),
+        "sparse-touch" => Box::new(touch::SparseTouch::new(params, setup)?),
+        "stride" => Box::new(touch::Stride::new(params, setup)?),
+        "gups" => Box::new(gups::Gups::new(params, setup)?),
+        "pointer-chase" => Box::new(chase::PointerChase::new(params, setup)?),
+        "hash-join" => Box::new(join::HashJoin::new(params, setup)?),
+        "btree" => Box::new(btree::Btree::new(params, setup)?),
+        "graph" => Box::new(graph::GraphWork::new(params, setup)?),
+        "allocator-churn" => Box::new(churn::Churn::new(params, setup)),
+        "shared-segment" => Box::new(segment::SharedSegment::new(params)?),
+        "fork-cow" => Box::new(cow::ForkCow::new(params, setup)?),
+        "mergeable" => Box::new(mergeable::MergeablePages::new(params, setup)?),
+        "stress-cpu" => Box::new(stress::Cpu::new(params)),
+        "stress-io" => Box::new(stress::Io::new(params, setup)?),
+        "stress-vm" => Box::new(stress::Vm::new(params, setup)),
+        "fragment-holes" => Box::new(fragment::holes(params, setup)),
+        "fragment-page-cache" => Box::new(fragment::page_cache(params, setup)?),
+        other => bail!("workload lab: the kind '{other}' is declared, and nothing does it"),
+    })
+}
+
+fn obey(workload: &mut dyn Workload, kind: &str, progress: &mut Progress) -> anyhow::Result<u8> {
+    for line in std::io::stdin().lock().lines() {
+        let line = line.context("cannot read the next request")?;
+        let Some(request) = Request::parse(&line) else {
+            bail!("workload lab: unknown request '{}'", line.escape_debug());
+        };
+        let good = match request {
+            Request::Exit => break,
+            Request::Measure(seconds) => {
+                let measured = workload.measure(Duration::from_secs_f64(seconds), progress)?;
+                say_measured(measured, "measure", Event::Measured)?
+            }
+            Request::Verify => {
+                let verdict = workload.verify(progress)?;
+                if verdict.wrong == 0 {
+                    say(&Event::Verified { checked: verdict.checked })?;
+                } else {
+                    say(&Event::Mismatch { wrong: verdict.wrong, during: "verify".into() })?;
+                }
+                verdict.wrong == 0
+            }
+            Request::Change => {
+                let Some(changed) = workload.change()? else {
+                    bail!("the workload '{kind}' has no second phase");
+                };
+                say_measured(changed, "change", Event::Changed)?
+            }
+            Request::Release => {
+                let Some(released) = workload.release()? else {
+                    bail!("the workload '{kind}' holds nothing that could be released");
+                };
+                say_measured(released, "release", Event::Released)?
+            }
+            Request::Corrupt => {
+                workload.corrupt();
+                true
+            }
+        };
+        if !good {
+            return Ok(exit::ERROR);
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// Says what was measured, or that data was wrong meanwhile. Returns whether it was right.
+fn say_measured(
+    measured: Measured,
+    during: &str,
+    event: fn(crate::lab::protocol::Report) -> Event,
+) -> anyhow::Result<bool> {
+    let wrong = measured.wrong;
+    if wrong > 0 {
+        say(&Event::Mismatch { wrong, during: during.into() })?;
+    } else {
+        say(&event(measured.report))?;
+    }
+    Ok(wrong == 0)
+}
+
+fn say(event: &Event) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, event)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests;
