@@ -17,7 +17,7 @@ endif
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
-	@echo 'make bench  measure'
+	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
 	@echo 'make soak   the long tests, on more kernels'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
@@ -43,7 +43,7 @@ test:
 
 bench:
 	@scripts/deps.sh build
-	cargo bench -p hugewise
+	@scripts/bench.sh
 
 soak:
 	@scripts/deps.sh test

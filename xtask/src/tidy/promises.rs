@@ -2,11 +2,17 @@
 
 use super::{Problem, TextFile};
 
-/// A table row of SPEC.md: the tests in its last cell, each as `file.rs::name`.
+/// Where experiments are that a promise may name.
+const EXPERIMENTS: &str = "crates/app/experiments/";
+
+/// A table row of SPEC.md: what its last cell names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub line: usize,
+    /// Tests, each as `file.rs::name`.
     pub tests: Vec<(String, String)>,
+    /// Files of experiments.
+    pub experiments: Vec<String>,
 }
 
 /// The promise rows of a document: every table row except heads and rulers.
@@ -17,7 +23,8 @@ pub fn rows(text: &str) -> Vec<Row> {
         let head = lines.get(i + 1).is_some_and(|next| is_ruler(next));
         if line.starts_with('|') && !is_ruler(line) && !head {
             let last = line.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
-            found.push(Row { line: i + 1, tests: named_tests(last) });
+            let (tests, experiments) = (named_tests(last), named_experiments(last));
+            found.push(Row { line: i + 1, tests, experiments });
         }
     }
     found
@@ -27,9 +34,17 @@ fn is_ruler(line: &str) -> bool {
     line.starts_with('|') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
 
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+fn named_experiments(cell: &str) -> Vec<String> {
+    let is_one = |q: &&str| q.starts_with(EXPERIMENTS) && q.ends_with(".toml");
+    quoted(cell).filter(is_one).map(str::to_owned).collect()
+}
+
 fn named_tests(cell: &str) -> Vec<(String, String)> {
-    let quoted = cell.split('`').skip(1).step_by(2);
-    quoted
+    quoted(cell)
         .filter_map(|q| {
             let at = q.find(".rs::")? + 3;
             Some((q[..at].to_string(), q[at + 2..].to_string()))
@@ -42,8 +57,20 @@ pub fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<P
     let mut found = Vec::new();
     for row in rows(&spec.text) {
         let mut report = |what: String| found.push(Problem::new(&spec.path, row.line, what));
-        if row.tests.is_empty() {
-            report("a promise without a test: name one in the last cell as `file.rs::name`".into());
+        if row.tests.is_empty() && row.experiments.is_empty() {
+            report(format!(
+                "a promise without a test: name one in the last cell as `file.rs::name`, or an \
+                 experiment as `{EXPERIMENTS}NAME.toml`"
+            ));
+        }
+        for file in &row.experiments {
+            match read(file) {
+                None => report(format!("no experiment '{file}': write it or correct this")),
+                Some(text) if !is_experiment(file, &text) => {
+                    report(format!("{file} does not say the name of its file as its own"));
+                }
+                Some(_) => {}
+            }
         }
         for (file, name) in &row.tests {
             match read(file) {
@@ -58,6 +85,12 @@ pub fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<P
         }
     }
     found
+}
+
+/// Whether a file says to be the experiment that its name says.
+fn is_experiment(file: &str, text: &str) -> bool {
+    let stem = file.strip_prefix(EXPERIMENTS).and_then(|name| name.strip_suffix(".toml"));
+    stem.is_some_and(|stem| text.lines().any(|line| line == format!("name = \"{stem}\"")))
 }
 
 /// A function of that name (its module path is not looked at), or a trial named by a literal.
@@ -90,8 +123,11 @@ mod tests {
     fn check(row: &str) -> Vec<String> {
         let text = format!("# S\n\n| promise | shown by |\n|---|---|\n{row}\n");
         let spec = TextFile { path: "SPEC.md".into(), text };
-        let read = |path: &str| {
-            (path == "a/t.rs").then(|| "fn one() {}\nTrial::test(\"two\", f)".to_string())
+        let read = |path: &str| match path {
+            "a/t.rs" => Some("fn one() {}\nTrial::test(\"two\", f)".to_string()),
+            "crates/app/experiments/e.toml" => Some("name = \"e\"\n[workload]\n".into()),
+            "crates/app/experiments/f.toml" => Some("name = \"e\"\n".into()),
+            _ => None,
         };
         promises(&spec, read).into_iter().map(|p| p.to_string()).collect()
     }
@@ -107,6 +143,16 @@ mod tests {
         assert!(check("| p | soon |")[0].starts_with("SPEC.md:5: a promise without a test"));
         assert!(check("| p | `a/t.rs::three` |")[0].contains("no test or trial 'three'"));
         assert!(check("| p | `b.rs::one` |")[0].contains("no file 'b.rs'"));
+    }
+
+    #[test]
+    fn an_experiment_is_a_proof_when_it_is_there() {
+        assert_eq!(check("| p | `crates/app/experiments/e.toml` |"), Vec::<String>::new());
+        let other = check("| p | `a/t.rs::one` `crates/app/experiments/f.toml` |");
+        assert!(other[0].contains("does not say the name"), "{other:?}");
+        let absent = check("| p | `crates/app/experiments/g.toml` |");
+        assert!(absent[0].contains("no experiment"), "{absent:?}");
+        assert!(check("| p | `e.toml` |")[0].contains("a promise without a test"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::program::{MIB, Memory, Program, cpu_s};
 use super::run::Run;
 use anyhow::{Context, bail};
 use hugewise_core::lab::spec::Manage;
+use hugewise_core::stats::Histogram;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -100,6 +101,7 @@ impl Drop for Manager {
 fn deeds(journal: &str) -> BTreeMap<String, f64> {
     let names = ["promoted", "demoted", "failed", "freed_mib"];
     let mut done: BTreeMap<String, f64> = names.map(|name| (name.to_owned(), 0.0)).into();
+    let mut calls = Histogram::default();
     let page = rustix::param::page_size() as f64;
     let mut add = |name: &str, by: f64| {
         done.entry(name.to_owned()).and_modify(|sum| *sum += by);
@@ -108,7 +110,11 @@ fn deeds(journal: &str) -> BTreeMap<String, f64> {
         if line["record"] == "action" {
             add(line["result"].as_str().unwrap_or(""), 1.0);
             add("freed_mib", line["freed_pages"].as_f64().unwrap_or(0.0) * page / MIB);
+            line["call_ns"].as_u64().into_iter().for_each(|ns| calls.record(ns));
         }
+    }
+    for (name, q) in [("call_p50_us", 0.5), ("call_p99_us", 0.99)] {
+        done.extend(calls.quantile(q).map(|ns| (name.to_owned(), ns as f64 / 1e3)));
     }
     done
 }
@@ -120,7 +126,7 @@ mod tests {
     #[test]
     fn deeds_are_summed_up() {
         let text = concat!(
-            r#"{"record":"action","result":"promoted"}"#,
+            r#"{"record":"action","result":"promoted","call_ns":9000}"#,
             "\nnot json\n",
             r#"{"record":"action","result":"demoted","freed_pages":256}"#,
             "\n",
@@ -130,5 +136,8 @@ mod tests {
         let done = deeds(text);
         assert_eq!((done["promoted"], done["demoted"], done["failed"]), (1.0, 1.0, 0.0));
         assert!((done["freed_mib"] - 1.0).abs() < 1e-9);
+        // A histogram keeps values to a few percent.
+        assert!((done["call_p50_us"] - 9.0).abs() < 0.5, "{}", done["call_p50_us"]);
+        assert!(!deeds("").contains_key("call_p50_us"));
     }
 }

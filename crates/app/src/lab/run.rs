@@ -1,7 +1,7 @@
 //! One run of a workload, as its driver sees it: parameters in, programs beside, values out.
 
 use super::manager::Manager;
-use super::program::{Leftovers, Memory, Program, available, cpu_s};
+use super::program::{Leftovers, MIB, Memory, Program, available, cpu_s};
 use crate::child::this_program;
 use crate::group::Group;
 use crate::session::Session;
@@ -111,6 +111,12 @@ impl<'a> Run<'a> {
     /// An empty directory, removed after the run. Only this user can enter it.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// A directory that all runs of this start share, removed after the last: for what is made
+    /// once. Only this user can enter it.
+    pub(crate) fn shared(&self) -> &Path {
+        self.session.directory()
     }
 
     /// Says what is being done; an error after Ctrl-C.
@@ -267,6 +273,11 @@ impl<'a> Run<'a> {
     /// How many processes of the workload the kernel has killed for want of memory.
     pub(crate) fn oom_kills(&self) -> u64 {
         self.group.as_ref().and_then(Group::oom_kills).unwrap_or(0)
+    }
+
+    /// What is charged to the workload's cgroup, MiB: one small file, for those who look often.
+    pub(crate) fn charged(&self) -> Option<f64> {
+        Some(self.group.as_ref()?.usage()?.0 as f64 / MIB)
     }
 
     /// Watches memory until it is steady or the limit has passed; notes it over time.

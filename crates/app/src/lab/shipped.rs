@@ -18,6 +18,20 @@ shipped! {
     "memcached-table"
     "postgres-pgbench"
     "java-allocation"
+    "promote"
+    "tail"
+    "scan-dense"
+    "scan-sparse"
+    "scan-huge"
+    "rest"
+    "recover"
+    "tail-recover"
+    "bloat-arena"
+    "bloat-table"
+    "bloat-purge"
+    "bloat-numpy"
+    "bloat-node"
+    "diagnose"
 }
 
 /// The text of one.
@@ -31,6 +45,7 @@ mod tests {
     use hugewise_core::lab::check::check;
     use hugewise_core::lab::spec::Experiment;
     use hugewise_core::stats::mann_whitney::values_needed;
+    use std::collections::BTreeSet;
 
     #[test]
     fn each_is_without_faults_in_full_and_quickly() {
@@ -64,5 +79,30 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn every_file_is_shipped() -> anyhow::Result<()> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/experiments");
+        let mut files = BTreeSet::new();
+        for entry in std::fs::read_dir(folder)? {
+            files.insert(entry?.file_name().to_string_lossy().into_owned());
+        }
+        let shipped = ALL.iter().map(|(name, _)| format!("{name}.toml"));
+        assert_eq!(files, shipped.collect());
+        Ok(())
+    }
+
+    /// What a workload notes under another name would be shown by nobody.
+    #[test]
+    fn what_decides_is_measured() -> anyhow::Result<()> {
+        for (name, text) in ALL {
+            let checked = check(toml::from_str(text)?, false).expect("no fault");
+            for wanted in &checked.experiment.metrics {
+                let known = checked.kind.metrics.contains(&wanted.key.as_str());
+                assert!(known || wanted.better.is_some(), "{name}: {}", wanted.key);
+            }
+        }
+        Ok(())
     }
 }

@@ -64,26 +64,28 @@ impl Talk {
 
     /// Waits for an event of this kind.
     pub(crate) fn wait(&mut self, event: &str, beat: Beat<'_>) -> anyhow::Result<Value> {
-        let mut heard = Instant::now();
+        loop {
+            let answer = self.hear(beat)?;
+            match answer["event"].as_str() {
+                Some(kind) if kind == event => return Ok(answer),
+                Some("progress") => beat(Some(&progress(&answer)))?,
+                Some("mismatch") => return Err(self.mismatch(&answer)),
+                _ => bail!("{} answers {answer}, where '{event}' was due", self.name),
+            }
+        }
+    }
+
+    /// Waits for the next line, whatever it says.
+    pub(crate) fn hear(&mut self, beat: Beat<'_>) -> anyhow::Result<Value> {
+        let asked = Instant::now();
         loop {
             beat(None)?;
             match self.replies.recv_timeout(BEAT) {
                 Ok(line) => {
-                    heard = Instant::now();
-                    let answer: Value = serde_json::from_str(&line)
-                        .with_context(|| format!("{} says what nobody understands", self.name))?;
-                    match answer["event"].as_str() {
-                        Some(kind) if kind == event => return Ok(answer),
-                        Some("progress") => beat(Some(&progress(&answer)))?,
-                        Some("mismatch") => bail!(
-                            "DATA MISMATCH in {}: {answer}. Memory, kernel or hugewise is broken: \
-                             do not use 'manage' here, and report this",
-                            self.name
-                        ),
-                        _ => bail!("{} answers {line}, where '{event}' was due", self.name),
-                    }
+                    return serde_json::from_str(&line)
+                        .with_context(|| format!("{} says what nobody understands", self.name));
                 }
-                Err(RecvTimeoutError::Timeout) if heard.elapsed() < PATIENCE => {}
+                Err(RecvTimeoutError::Timeout) if asked.elapsed() < PATIENCE => {}
                 Err(RecvTimeoutError::Timeout) => bail!("{} hangs", self.name),
                 // On Ctrl-C the child ends as well: say the cause, not the symptom.
                 Err(RecvTimeoutError::Disconnected) => {
@@ -92,6 +94,15 @@ impl Talk {
                 }
             }
         }
+    }
+
+    /// The error of a child whose data are not what it wrote.
+    pub(crate) fn mismatch(&self, answer: &Value) -> anyhow::Error {
+        anyhow::anyhow!(
+            "DATA MISMATCH in {}: {answer}. Memory, kernel or hugewise is broken: do not use \
+             'manage' here, and report this",
+            self.name
+        )
     }
 
     /// Lets it end by itself.

@@ -69,6 +69,17 @@ metrics! {
     "failed" "" Lower 0: "Calls of the manager that failed.";
     "freed_mib" "MiB" Neither 0: "Memory that the manager's splits gave back.";
     "fmfi" "" Neither 2: "Unusable free space index at the huge page's order; 0 good, 1 bad.";
+    "huge_mib_per_s" "MiB/s" Higher 1: "Memory that became huge a second.";
+    "all_huge_s" "s" Lower 1: "Time until 99 % were huge.";
+    "kept_mib" "MiB" Neither 0: "Memory that huge pages kept though the program dropped it.";
+    "back_s" "s" Lower 2: "Time until 95 % of the kept memory were back.";
+    "gib_per_s" "GiB/s" Higher 3: "Kept memory that came back a second.";
+    "cpu_ms_per_gib" "ms/GiB" Lower 2: "CPU time to learn how well memory is used.";
+    "access_ns" "ns" Lower 0: "Mean time of a random read.";
+    "read_s" "s" Lower 3: "Time to read a recording.";
+    "recording_mib" "MiB" Neither 1: "Size of the recording as text.";
+    "call_p50_us" "us" Lower 0: "Median time of the manager's calls that act on memory.";
+    "call_p99_us" "us" Lower 0: "Time that 1 % of these calls exceed.";
     "ns_per_step" "ns" Lower 1: "Time of one dependent read.";
     "edges_per_s" "1/s" Higher 0: "Edges of the graph looked at, a second.";
     "touch_s" "s" Lower 3: "Time to touch all memory of a round for the first time.";

@@ -39,6 +39,12 @@ struct Args {
     /// Said of all memory before the first touch; otherwise the machine's setting decides
     #[arg(long, value_enum)]
     advise: Option<Advise>,
+    /// Huge pages stay switched off for this program
+    #[arg(long, conflicts_with = "advise")]
+    thp_disable: bool,
+    /// They are until all is filled: a manager may then promote
+    #[arg(long, conflicts_with_all = ["advise", "thp_disable"])]
+    later: bool,
     /// Pages in use at the start of each arena
     #[arg(long, default_value_t = 64)]
     pages: usize,
@@ -101,6 +107,9 @@ impl Bloat {
         if args.advise == Some(Advise::Huge) {
             arena.advise(0..len, LocalAdvice::HugePage).context("cannot ask for huge pages")?;
         }
+        if args.thp_disable || args.later {
+            prctl::set_thp_disable(true).context("cannot switch huge pages off")?;
+        }
         let (kind, seed) = (args.kind, args.seed);
         let mut bloat = Self { kind, arena, page, used: Vec::new(), keys: 0, seed };
         match kind {
@@ -109,6 +118,9 @@ impl Bloat {
                 .for_each(|number| bloat.write(number)),
             Kind::Table => bloat.insert_keys(),
             Kind::Purge => bloat.purge()?,
+        }
+        if args.later {
+            prctl::set_thp_disable(false).context("cannot switch huge pages on")?;
         }
         Ok(bloat)
     }

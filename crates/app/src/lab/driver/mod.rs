@@ -1,12 +1,20 @@
 //! Drivers: each runs a kind of workload and measures.
 
+mod bloat;
 mod builtin;
 mod command;
 mod common;
+mod demo;
+mod diagnose;
 mod java;
+mod lines;
 mod memcached;
 mod postgres;
+mod promote;
+mod recover;
 mod redis;
+mod rest;
+mod scan;
 mod wire;
 
 use super::run::Run;
@@ -26,6 +34,13 @@ pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
         "postgres" => postgres::drive(run),
         "java" => java::drive(kind, run),
         "command" => command::drive(run),
+        "promote" => promote::drive(run),
+        "rest" => rest::drive(run),
+        "scan" => scan::drive(run),
+        "recover" => recover::drive(run),
+        "demo" => demo::drive(run),
+        "bloat" | "numpy" | "node" => bloat::drive(kind, run),
+        "diagnose" => diagnose::drive(run),
         other => bail!("nobody knows how to run '{other}'"),
     }
 }
@@ -42,7 +57,12 @@ pub(crate) fn missing(kind: &Kind) -> Vec<String> {
     let text = |program: &hugewise_core::lab::kind::Program| {
         format!("{} is not installed (Debian: apt-get install {})", program.name, program.package)
     };
-    absent.map(text).collect()
+    let mut all: Vec<String> = absent.map(text).collect();
+    // A part of a program that is a package of its own.
+    if kind.name == "numpy" && all.is_empty() {
+        all.extend(bloat::without_numpy());
+    }
+    all
 }
 
 /// Where a program is: on the path, or where Debian keeps those of PostgreSQL.

@@ -3,6 +3,7 @@
 mod builtin;
 mod external;
 mod fragment;
+mod manager;
 mod stress;
 
 use super::kind::{Kind, Params};
@@ -31,7 +32,7 @@ pub fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Opti
 
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    builtin().chain(external::KINDS)
+    builtin().chain(external::KINDS).chain(manager::KINDS)
 }
 
 /// The kinds that are part of hugewise, which run as `hugewise workload lab`.
