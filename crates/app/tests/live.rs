@@ -30,6 +30,8 @@ mod init;
 mod kit;
 #[path = "live/lab.rs"]
 mod lab;
+#[path = "live/lab_programs.rs"]
+mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
 #[path = "live/machine.rs"]
@@ -69,6 +71,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());
     all.extend(lab::trials());
+    all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
     all
 }
