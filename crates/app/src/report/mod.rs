@@ -4,7 +4,11 @@ pub(crate) mod diagnosis;
 mod evidence_plots;
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "the command that runs experiments is not there yet")
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "the command that runs experiments is not there yet"
+    )
 )]
 pub(crate) mod lab;
 mod plots;

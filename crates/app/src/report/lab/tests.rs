@@ -88,7 +88,7 @@ fn the_verdict_and_loud_warnings_come_first() {
     let sample = broken();
     let page = page(&sample.summary, &sample.records);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-    assert!(place("class=\"verdict\"") < place("class=\"banner loud\""));
+    assert!(place("class=\"verdict") < place("class=\"banner loud\""));
     assert!(place("class=\"banner loud\"") < place("<h2>Figures"));
     assert!(place("killed by signal 9 &lt;b&gt;") < place("<h2>Figures"));
 }
