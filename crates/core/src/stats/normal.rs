@@ -71,12 +71,16 @@ fn student_cdf(t: f64, degrees: usize) -> f64 {
     0.5 + 0.5 * within
 }
 
-/// The value below which a share `p` of Student's t with `degrees` of freedom lies; `None` unless
-/// 0 < p < 1 and there is a degree of freedom. Good to nine digits.
+/// Further out the sums behind Student's t are all rounding.
+const FARTHEST_TAIL: f64 = 1e-9;
+
+/// The value below which a share `p` of Student's t with `degrees` of freedom lies; `None` without
+/// a degree of freedom, or unless p and 1 - p are at least 1e-9. Good to nine digits for tails down
+/// to 1e-6, to six beyond.
 #[must_use]
 pub fn student_quantile(p: f64, degrees: usize) -> Option<f64> {
     let normal = quantile(p)?;
-    if degrees == 0 {
+    if degrees == 0 || p.min(1.0 - p) < FARTHEST_TAIL {
         return None;
     }
     if degrees >= MANY_DEGREES {

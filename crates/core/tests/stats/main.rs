@@ -1,0 +1,7 @@
+//! The statistics against other programs, against experiments whose truth is known, and against
+//! values that are none.
+#![forbid(unsafe_code)]
+
+mod aa;
+mod unknown;
+mod vectors;
