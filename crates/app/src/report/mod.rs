@@ -2,10 +2,6 @@
 
 pub(crate) mod diagnosis;
 mod evidence_plots;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the command that runs experiments is not there yet")
-)]
 pub(crate) mod lab;
 mod plots;
 mod question_list;

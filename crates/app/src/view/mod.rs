@@ -4,10 +4,6 @@ pub(crate) mod bloat;
 pub(crate) mod diagnosis;
 pub(crate) mod fields;
 pub(crate) mod hugetlb;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the command that runs experiments is not there yet")
-)]
 pub(crate) mod lab;
 pub(crate) mod machine;
 pub(crate) mod manager;

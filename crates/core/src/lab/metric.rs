@@ -6,14 +6,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Which direction is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better.
     Lower,
     /// More is better.
     Higher,
-    /// Neither: it explains.
+    /// Neither: it explains, and a difference is just one.
+    #[default]
     Neither,
 }
 

@@ -4,6 +4,7 @@
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
 //! [`compare`] says what differs. [`tools`] reads what programs of others print.
 
+pub mod across;
 pub mod check;
 pub mod compare;
 pub mod enough;

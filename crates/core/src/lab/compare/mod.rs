@@ -17,18 +17,7 @@ use crate::stats::visible::{POWER, shift_in_deviations};
 use crate::stats::{Interval, median};
 use serde::{Deserialize, Serialize};
 
-/// Which direction of a metric is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// Less is better: latency, memory.
-    Lower,
-    /// More is better: throughput.
-    Higher,
-    /// A difference is a difference, neither good nor bad.
-    #[default]
-    Neither,
-}
+pub use super::metric::Better;
 
 /// How a metric is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,7 @@
 //! by itself and without a judgement.
 
 use super::{Material, Row};
-use crate::lab::compare::{
-    self, Comparison, Estimate, Judgement, Rule, compare, judge, visible_percent,
-};
-use crate::lab::metric::Better;
+use crate::lab::compare::{Comparison, Estimate, Judgement, Rule, compare, judge, visible_percent};
 use serde::Serialize;
 
 /// A variant against the baseline by one metric.
@@ -52,14 +49,6 @@ impl Against {
     }
 }
 
-fn wanted(better: Better) -> compare::Better {
-    match better {
-        Better::Lower => compare::Better::Lower,
-        Better::Higher => compare::Better::Higher,
-        Better::Neither => compare::Better::Neither,
-    }
-}
-
 /// The rows with all comparisons that their values allow.
 pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
     let Some(baseline) = material.baseline else { return };
@@ -71,7 +60,7 @@ pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
     let mut family = Vec::new();
     for (place, row) in rows.iter_mut().enumerate() {
         let equal_within_percent = row.equal_within_percent;
-        let rule = Rule { alpha, equal_within_percent, better: wanted(row.better) };
+        let rule = Rule { alpha, equal_within_percent, better: row.better };
         let base = plain(row, baseline);
         if base.is_empty() {
             continue;

@@ -18,6 +18,7 @@ use hugewise_core::lab::kind::Params;
 use hugewise_core::sim::rng::Rng;
 use hugewise_linux::cpu::{self, CpuPin};
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -102,6 +103,18 @@ struct Limits {
 }
 
 impl Limits {
+    /// The index above which the kernel compacts memory unasked; `None` where it never does.
+    ///
+    /// Since Linux 5.9: its upper mark is 10 above its lower one, which is 100 less the setting,
+    /// percent (`fragmentation_score_wmark` of `mm/compaction.c`).
+    fn tolerated(&self) -> anyhow::Result<Option<f64>> {
+        let path = self.root.join("proc/sys/vm/compaction_proactiveness");
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let setting: u8 = text.trim().parse().with_context(|| format!("{path:?}: '{text}'"))?;
+        let lower = 100u8.saturating_sub(setting).max(5);
+        Ok((setting > 0).then(|| f64::from(lower + 10).min(100.0) / 100.0))
+    }
+
     /// Takes memory. Returns what ended it.
     fn grow(
         &self,
@@ -196,7 +209,13 @@ impl<H: Hold> Workload for Fragmenter<H> {
         self.pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let end = self.limits.grow(&mut self.hold, &clock, progress)?;
         let index = self.thin(&clock, progress)?;
-        let measured = self.report(index);
+        let mut measured = self.report(index);
+        if let Some(most) = self.limits.tolerated()?.filter(|most| index > *most) {
+            measured = measured.with_note(format!(
+                "The kernel compacts in the background what is above {most:.2} \
+                 (vm.compaction_proactiveness)."
+            ));
+        }
         if index >= self.wanted {
             return Ok(measured);
         }

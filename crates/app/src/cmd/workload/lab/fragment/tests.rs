@@ -43,6 +43,18 @@ fn it_never_takes_what_must_stay_available() -> anyhow::Result<()> {
 }
 
 #[test]
+fn it_says_that_the_kernel_works_against_it() -> anyhow::Result<()> {
+    let root = machine(1000)?;
+    fs::create_dir_all(root.join("proc/sys/vm"))?;
+    for (setting, notes) in [("20\n", 0), ("0\n", 0), ("30\n", 1)] {
+        fs::write(root.join("proc/sys/vm/compaction_proactiveness"), setting)?;
+        let (_, measured) = fill(&root, &[("leave_mib", 998)])?;
+        assert_eq!(measured.report.notes.len(), notes, "{setting}: {measured:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn it_holds_less_until_the_index_is_reached() -> anyhow::Result<()> {
     let root = machine(1000)?;
     let held = |percent| -> anyhow::Result<u64> {
