@@ -28,6 +28,8 @@ mod hugetlb_programs;
 mod init;
 #[path = "live/kit.rs"]
 mod kit;
+#[path = "live/lab_bench.rs"]
+mod lab_bench;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -64,6 +66,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb::trials());
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());
+    all.extend(lab_bench::trials());
     all
 }
 
