@@ -210,7 +210,7 @@ pub(crate) struct RevertArgs {
     /// Show what would be put back
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also what 'hugetlb apply' changed
+    /// Also what 'hugetlb apply' changed, and what an experiment that was killed left
     #[arg(long)]
     pub(crate) all: bool,
 }

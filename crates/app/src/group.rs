@@ -76,6 +76,14 @@ impl Group {
         std::fs::write(self.directory.join(file), bytes.0.to_string())
     }
 
+    /// How many of its processes the kernel has killed for want of memory.
+    pub(crate) fn oom_kills(&self) -> Option<u64> {
+        let file = if self.usage == CURRENT { "memory.events" } else { "memory.oom_control" };
+        let text = std::fs::read_to_string(self.directory.join(file)).ok()?;
+        let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        count?.trim().parse().ok()
+    }
+
     /// Memory charged to it.
     pub(crate) fn usage(&self) -> Option<Bytes> {
         let text = std::fs::read_to_string(self.directory.join(self.usage)).ok()?;

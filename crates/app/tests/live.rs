@@ -28,8 +28,12 @@ mod hugetlb_programs;
 mod init;
 #[path = "live/kit.rs"]
 mod kit;
+#[path = "live/lab.rs"]
+mod lab;
 #[path = "live/lab_bench.rs"]
 mod lab_bench;
+#[path = "live/lab_run.rs"]
+mod lab_run;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -67,6 +71,8 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());
     all.extend(lab_bench::trials());
+    all.extend(lab::trials());
+    all.extend(lab_run::trials());
     all
 }
 

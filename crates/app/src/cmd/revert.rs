@@ -3,6 +3,7 @@
 use crate::cli::{Global, RevertArgs};
 use crate::cmd::hugetlb;
 use crate::exit;
+use crate::lab::stage::put_back;
 use hugewise_linux::instance::{InstanceLock, LockError};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Scope, Trail};
@@ -22,7 +23,15 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
         Err(LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..)) => None,
     };
     let mut trail = Trail::existing(root.clone(), &args.state_dir, Scope::Manager)?;
-    let steps = if args.dry_run { trail.plan() } else { trail.restore() };
+    let mut steps = if args.dry_run { trail.plan() } else { trail.restore() };
+    if args.all {
+        // A running experiment puts its own values back after each run.
+        let lab = InstanceLock::take_lab(&root);
+        if let Err(error @ LockError::LabTaken) = lab {
+            return Err(exit::coded(exit::REFUSED, error.to_string()));
+        }
+        steps.extend(put_back(&root, &args.state_dir, args.dry_run)?);
+    }
     let pools = if args.all {
         Some(hugetlb::revert::restore(&root, &args.state_dir, args.dry_run)?)
     } else {

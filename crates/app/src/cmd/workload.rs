@@ -6,6 +6,7 @@ mod exec;
 mod hold;
 mod kit;
 mod lab;
+mod load;
 mod probe;
 mod segment;
 mod shadow;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &WorkloadArgs) -> anyhow::Result<u8> {
         "hold" => hold::run(&args.args),
         "bloat" => bloat::run(&args.args),
         "segment" => segment::run(&args.args),
+        "load" => load::run(&args.args),
         "shadow" => shadow::run(&args.args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());

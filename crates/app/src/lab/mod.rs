@@ -6,6 +6,7 @@
 
 pub(crate) mod driver;
 pub(crate) mod engine;
+pub(crate) mod load;
 pub(crate) mod manager;
 pub(crate) mod program;
 pub(crate) mod protocol;

@@ -5,6 +5,7 @@ use anyhow::Context;
 use hugewise_core::parse::{pid_stat, pid_status, smaps};
 use hugewise_linux::root::Root;
 use rustix::process::{Pid, Signal, kill_process};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -70,6 +71,8 @@ pub(crate) struct Memory {
     pub(crate) group: Option<f64>,
     /// In huge pages.
     pub(crate) huge: f64,
+    /// In `HugeTLB` pages; of those that processes share at least so much.
+    pub(crate) hugetlb: f64,
     /// Page tables.
     pub(crate) page_tables: f64,
 }
@@ -85,14 +88,17 @@ impl Memory {
             group: group.and_then(Group::usage).map(|usage| usage.0 as f64 / MIB),
             ..Self::default()
         };
+        let mut shared_hugetlb = 0_f64;
         for each in &pids {
             // One that has just ended holds nothing.
-            memory.add(*each, pids.len() > 1);
+            shared_hugetlb = shared_hugetlb.max(memory.add(*each, pids.len() > 1));
         }
+        memory.hugetlb += shared_hugetlb;
         memory
     }
 
-    fn add(&mut self, pid: u32, shared: bool) {
+    /// Adds a process; what it shares in `HugeTLB` pages is returned.
+    fn add(&mut self, pid: u32, shared: bool) -> f64 {
         let root = Root::live();
         if let Ok(status) = root.read(format!("proc/{pid}/status")) {
             let status = pid_status::parse(&status).value;
@@ -101,14 +107,56 @@ impl Memory {
             self.rss += if shared { 0.0 } else { rss as f64 / MIB };
             self.page_tables += status.vm_pte_bytes.unwrap_or(0) as f64 / MIB;
         }
+        let mut shared_hugetlb = 0.0;
         if let Ok(rollup) = root.read(format!("proc/{pid}/smaps_rollup")) {
             for entry in smaps::parse(&rollup).value {
                 self.huge += entry.anon_huge_pages_bytes.unwrap_or(0) as f64 / MIB;
                 let pss = entry.pss_bytes.unwrap_or(0) as f64 / MIB;
                 self.rss += if shared { pss } else { 0.0 };
+                self.hugetlb += entry.private_hugetlb_bytes.unwrap_or(0) as f64 / MIB;
+                shared_hugetlb += entry.shared_hugetlb_bytes.unwrap_or(0) as f64 / MIB;
             }
         }
+        shared_hugetlb
     }
+}
+
+/// Ends, when dropped, every process that is in a cgroup by then: what a program of a workload has
+/// started and left behind.
+#[derive(Debug)]
+pub(crate) struct Leftovers(pub(crate) Option<PathBuf>);
+
+impl Drop for Leftovers {
+    fn drop(&mut self) {
+        let Some(procs) = &self.0 else { return };
+        let until = Instant::now() + Duration::from_secs(5);
+        loop {
+            let text = std::fs::read_to_string(procs).unwrap_or_default();
+            let pids = text.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw));
+            let pids: Vec<Pid> = pids.collect();
+            if pids.is_empty() || Instant::now() >= until {
+                return;
+            }
+            for pid in pids {
+                // Whoever is in the group was started there by the workload.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// CPU time of these processes and of their children that have ended, in user mode and in the
+/// kernel, seconds.
+pub(crate) fn cpu_of_trees_s(pids: &[u32]) -> (f64, f64) {
+    let stats = pids.iter().filter_map(|pid| {
+        let text = Root::live().read(format!("proc/{pid}/stat")).ok()?;
+        pid_stat::parse(&text).ok()
+    });
+    stats.fold((0.0, 0.0), |(user, kernel), stat| {
+        let ticks = |own: u64, children: u64| own.saturating_add(children) as f64 / 100.0;
+        (user + ticks(stat.utime, stat.cutime), kernel + ticks(stat.stime, stat.cstime))
+    })
 }
 
 /// CPU time of a process in user mode and in the kernel, seconds, at 100 ticks a second.

@@ -4,21 +4,6 @@ use hugewise_core::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a workload does about huge pages for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(crate) enum HugePages {
-    /// Nothing: the machine's settings apply.
-    #[default]
-    Inherit,
-    /// It switches them off for itself.
-    Never,
-    /// It asks for them wherever it maps memory.
-    Always,
-    /// Off while it fills its memory, allowed afterwards: what a manager finds on a machine whose
-    /// faults give base pages.
-    Later,
-}
-
 /// What a workload is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Request {

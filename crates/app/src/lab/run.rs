@@ -1,7 +1,7 @@
 //! One run of a workload, as its driver sees it: parameters in, programs beside, values out.
 
 use super::manager::Manager;
-use super::program::{MIB, Memory, Program, available, cpu_s};
+use super::program::{Leftovers, MIB, Memory, Program, available, cpu_s};
 use crate::child::this_program;
 use crate::group::Group;
 use crate::session::Session;
@@ -236,7 +236,13 @@ impl<'a> Run<'a> {
 
     /// Notes what the workload holds now, and how much less is available than before the run.
     pub(crate) fn memory(&mut self, phase: &str, pid: u32) -> Memory {
-        let memory = Memory::read(self.group.as_ref(), pid);
+        let memory = self.holds(pid);
+        self.note_memory(phase, memory);
+        memory
+    }
+
+    /// The same, of an earlier look.
+    pub(crate) fn note_memory(&mut self, phase: &str, memory: Memory) {
         self.value(&key(phase, "rss_mib"), memory.rss);
         if let Some(group) = memory.group {
             self.value(&key(phase, "cgroup_mib"), group);
@@ -246,12 +252,27 @@ impl<'a> Run<'a> {
         }
         self.value(&key(phase, "huge_mib"), memory.huge);
         self.value(&key(phase, "page_tables_mib"), memory.page_tables);
-        memory
     }
 
     /// What the workload holds now, without noting it.
     pub(crate) fn holds(&self, pid: u32) -> Memory {
         Memory::read(self.group.as_ref(), pid)
+    }
+
+    /// Processes of the workload: those in its cgroup, or this one where there is no group.
+    pub(crate) fn pids(&self, pid: u32) -> Vec<u32> {
+        let pids = self.group.as_ref().map(Group::pids).unwrap_or_default();
+        if pids.is_empty() { vec![pid] } else { pids }
+    }
+
+    /// Ends, when dropped, what is left in the workload's cgroup by then.
+    pub(crate) fn leftovers(&self) -> Leftovers {
+        Leftovers(self.group.as_ref().map(Group::procs))
+    }
+
+    /// How many processes of the workload the kernel has killed for want of memory.
+    pub(crate) fn oom_kills(&self) -> u64 {
+        self.group.as_ref().and_then(Group::oom_kills).unwrap_or(0)
     }
 
     /// What is charged to the workload's cgroup, MiB: one small file, for those who look often.

@@ -3,14 +3,21 @@
 macro_rules! shipped {
     ($($name:literal)*) => {
         /// Name and text of each, in the order in which they are listed.
-        pub(crate) const ALL: &[(&str, &str)] = &[$(
-            ($name, include_str!(concat!("../../experiments/", $name, ".toml")))
-        ),*];
+        pub(crate) const ALL: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../experiments/", $name, ".toml")))),*
+        ];
     };
 }
 
 shipped! {
     "gups"
+    "redis-bloat"
+    "redis-sockets"
+    "redis-bgsave"
+    "redis-hawkeye"
+    "memcached-table"
+    "postgres-pgbench"
+    "java-allocation"
     "promote"
     "tail"
     "scan-dense"
@@ -37,19 +44,41 @@ mod tests {
     use super::*;
     use hugewise_core::lab::check::check;
     use hugewise_core::lab::spec::Experiment;
+    use hugewise_core::stats::mann_whitney::values_needed;
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_experiment_has_no_fault_full_and_quick() -> anyhow::Result<()> {
+    fn each_is_without_faults_in_full_and_quickly() {
         for (name, text) in ALL {
-            let experiment: Experiment = toml::from_str(text)?;
+            let experiment: Experiment = toml::from_str(text).expect(name);
             assert_eq!(experiment.name, *name);
             for quick in [false, true] {
                 let checked = check(experiment.clone(), quick);
-                assert!(checked.is_ok(), "{name}, quick: {quick}: {:?}", checked.err());
+                let checked = checked.unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+                assert!(checked.metrics.iter().any(|metric| metric.decides), "{name}");
+                assert!(checked.variants().len() > 1, "{name}: nothing is compared");
             }
         }
-        Ok(())
+    }
+
+    #[test]
+    fn each_can_show_a_difference_whatever_the_others_show() {
+        for (name, text) in ALL {
+            let experiment: Experiment = toml::from_str(text).expect(name);
+            for quick in [false, true] {
+                let checked = check(experiment.clone(), quick).expect(name);
+                let deciding = checked.metrics.iter().filter(|metric| metric.decides).count();
+                let comparisons = deciding * (checked.variants().len() - 1);
+                let repetitions = checked.experiment.stop.repetitions;
+                // Holm's correction asks this of the clearest of them.
+                let alpha = checked.experiment.stop.error_rate / comparisons as f64;
+                let needed = values_needed(alpha).expect("a number");
+                assert!(
+                    usize::try_from(repetitions).is_ok_and(|has| has >= needed),
+                    "{name}: {comparisons} comparisons need {needed} repetitions"
+                );
+            }
+        }
     }
 
     #[test]

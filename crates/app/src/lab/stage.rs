@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(250);
 /// Memory that must stay available when a pool grows.
 const LEAVE: Bytes = Bytes::mib(512);
+/// Where a manager within an experiment keeps its trail, below the state directory.
+const MANAGER: &str = "lab-manager";
 /// Order of a huge page of x86-64, for the index of fragmentation.
 const ORDER: usize = 9;
 
@@ -63,11 +65,9 @@ impl<'a> Stage<'a> {
         state_dir: &Path,
         noisy: bool,
     ) -> anyhow::Result<(Self, Vec<Restored>)> {
-        let root = Root::live();
-        let manager_dir = manager_dir(state_dir);
-        let mut left = Trail::open(root.clone(), &manager_dir, Scope::Manager)?.restore();
-        let mut trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
-        left.extend(trail.restore());
+        let (root, manager_dir) = (Root::live(), state_dir.join(MANAGER));
+        let left = put_back(&root, state_dir, false)?;
+        let trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
         let (beside, fragmenter) = (Vec::new(), None);
         let stage = Self { root, checked, session, trail, manager_dir, noisy, beside, fragmenter };
         Ok((stage, left))
@@ -224,7 +224,17 @@ impl Drop for Stage<'_> {
     }
 }
 
-/// Where a manager within an experiment keeps its trail.
-pub(crate) fn manager_dir(state_dir: &Path) -> PathBuf {
-    state_dir.join("lab-manager")
+/// Puts back what an experiment that was killed has left, its manager's settings first, as those
+/// were changed last; in a dry run says what that would be.
+pub(crate) fn put_back(
+    root: &Root,
+    state_dir: &Path,
+    dry_run: bool,
+) -> anyhow::Result<Vec<Restored>> {
+    let mut all = Vec::new();
+    for (folder, scope) in [(&*state_dir.join(MANAGER), Scope::Manager), (state_dir, Scope::Lab)] {
+        let mut trail = Trail::existing(root.clone(), folder, scope)?;
+        all.extend(if dry_run { trail.plan() } else { trail.restore() });
+    }
+    Ok(all)
 }

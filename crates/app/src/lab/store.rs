@@ -59,7 +59,7 @@ impl Store {
         self.write(&self.directory.join(PLAN), &serde_json::to_vec_pretty(plan)?)
     }
 
-    /// All runs so far.
+    /// All runs so far, in the order of time.
     pub(crate) fn records(&self) -> anyhow::Result<Vec<Record>> {
         let folder = self.directory.join(RUNS);
         let entries = fs::read_dir(&folder);
@@ -70,7 +70,11 @@ impl Store {
         paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
         paths.sort_unstable();
         let read = |path: &PathBuf| parse(path, &read(path)?.unwrap_or_default());
-        paths.iter().map(read).collect()
+        let all: anyhow::Result<Vec<Record>> = paths.iter().map(read).collect();
+        let mut all = all?;
+        // No two runs begin in the same second; where the clock was unknown names decide.
+        all.sort_by(|a, b| (&a.began, a.repetition).cmp(&(&b.began, b.repetition)));
+        Ok(all)
     }
 
     /// Writes a run; it is on disk when this returns.

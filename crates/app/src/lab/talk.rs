@@ -56,12 +56,6 @@ impl Talk {
         Ok(())
     }
 
-    /// Sends a line and waits for the answer of this kind.
-    pub(crate) fn ask(&mut self, line: &str, event: &str, beat: Beat<'_>) -> anyhow::Result<Value> {
-        self.send(line)?;
-        self.wait(event, beat)
-    }
-
     /// Waits for an event of this kind.
     pub(crate) fn wait(&mut self, event: &str, beat: Beat<'_>) -> anyhow::Result<Value> {
         loop {

@@ -2,6 +2,7 @@
 
 pub(crate) mod diagnosis;
 mod evidence_plots;
+pub(crate) mod lab;
 mod plots;
 mod question_list;
 mod svg;

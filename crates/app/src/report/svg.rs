@@ -106,6 +106,20 @@ impl Svg {
         ));
     }
 
+    /// A closed shape, with a text for the mouse where that is not empty; nothing without points.
+    pub(crate) fn shape(&mut self, class: &str, points: &[(f64, f64)], title: &str) {
+        let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        if points.is_empty() {
+            return;
+        }
+        let (class, points) = (escape(class), points.join(" "));
+        let title = match title {
+            "" => String::new(),
+            title => format!("<title>{}</title>", escape(title)),
+        };
+        self.push(format_args!("<polygon class=\"{class}\" points=\"{points}\">{title}</polygon>"));
+    }
+
     /// A text.
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (class, text) = (escape(class), escape(text));

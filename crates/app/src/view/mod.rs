@@ -4,6 +4,7 @@ pub(crate) mod bloat;
 pub(crate) mod diagnosis;
 pub(crate) mod fields;
 pub(crate) mod hugetlb;
+pub(crate) mod lab;
 pub(crate) mod machine;
 pub(crate) mod manager;
 pub(crate) mod map;

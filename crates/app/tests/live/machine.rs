@@ -81,20 +81,22 @@ impl Turn {
     }
 }
 
-/// Waits until the lock that every manager takes is free; a trial that finds it taken all the
-/// time is skipped.
+/// Waits until the locks that every manager and every experiment take are free; a trial that finds
+/// one taken all the time is skipped.
 fn wait_for_strangers() -> anyhow::Result<()> {
-    let Ok(file) = File::open(format!("{THP}/enabled")) else {
-        return Err(skip(format!("this kernel has no transparent huge pages ({THP})")));
-    };
-    let began = Instant::now();
-    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if began.elapsed() > COURTESY {
-            let seconds = COURTESY.as_secs();
-            let why = format!("somebody else's manager has been running for {seconds} s");
-            return Err(skip(why));
+    for (name, who) in [("enabled", "manager"), ("defrag", "experiment")] {
+        let Ok(file) = File::open(format!("{THP}/{name}")) else {
+            return Err(skip(format!("this kernel has no transparent huge pages ({THP})")));
+        };
+        let began = Instant::now();
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if began.elapsed() > COURTESY {
+                let seconds = COURTESY.as_secs();
+                let why = format!("somebody else's {who} has been running for {seconds} s");
+                return Err(skip(why));
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
-        std::thread::sleep(Duration::from_millis(100));
     }
     Ok(())
 }

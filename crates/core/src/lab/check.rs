@@ -91,6 +91,10 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
         .iter()
         .filter_map(|variant| params_of(&experiment.workload, &variant.workload, &mut faults))
         .collect();
+    for params in &params {
+        let limit = experiment.memory_limit_mib;
+        faults.extend(kind.and_then(|kind| kinds::fault(kind.name, params, limit)));
+    }
     let metrics = kind.map(|kind| metrics(&experiment, kind, &mut faults)).unwrap_or_default();
     faults.sort_unstable();
     faults.dedup();

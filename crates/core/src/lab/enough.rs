@@ -1,7 +1,8 @@
 //! When an experiment has been run often enough.
 
 use super::check::Checked;
-use super::record::Record;
+use super::compare::{Rule, compare};
+use super::record::{Record, values};
 use serde::{Deserialize, Serialize};
 
 /// Failures in a row after which a variant is left alone.
@@ -64,6 +65,79 @@ pub fn given_up(records: &[Record], variant: &str) -> bool {
 }
 
 /// Whether each deciding metric's ratio is known as closely as wanted.
-fn precise(_checked: &Checked, _records: &[Record], _percent: f64) -> bool {
-    false
+fn precise(checked: &Checked, records: &[Record], percent: f64) -> bool {
+    let rule = Rule { alpha: checked.experiment.stop.error_rate, ..Rule::default() };
+    let baseline = checked.variants()[checked.baseline].name.as_str();
+    checked.metrics.iter().filter(|metric| metric.decides).all(|metric| {
+        let values = values(records, &metric.key);
+        let Some(own) = values.get(baseline) else { return false };
+        // A seed of its own is needed by the test only, which is not looked at here.
+        let others = values.iter().filter(|(name, _)| **name != baseline);
+        others.map(|(_, other)| compare(own, other, &rule, 0).ratio).all(|ratio| {
+            let interval = ratio.and_then(|ratio| ratio.interval);
+            interval.is_some_and(|i| i.low > 0.0 && 100.0 * (i.high / i.low - 1.0) <= percent)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::check::check;
+    use crate::lab::record::tests::record;
+    use crate::lab::spec::Experiment;
+
+    fn checked(stop: &str) -> Checked {
+        let text = format!(
+            r#"{{ "name": "n", "question": "q", "workload": {{ "kind": "gups" }},
+                 "metric": [{{ "key": "ops_per_s" }}], "stop": {stop},
+                 "variant": [{{ "name": "a" }}, {{ "name": "b" }}] }}"#
+        );
+        let experiment: Experiment = serde_json::from_str(&text).expect("well-formed");
+        check(experiment, false).expect("no fault")
+    }
+
+    /// So many repetitions; values scatter by so many percent.
+    fn runs(repetitions: u32, percent: f64) -> Vec<Record> {
+        let one = |n: u32| {
+            let off = f64::from(n % 5) * percent / 500.0;
+            let value = |level: f64| level * (1.0 + off);
+            [record(n, "a", "ops_per_s", value(10.0)), record(n, "b", "ops_per_s", value(20.0))]
+        };
+        (0..repetitions).flat_map(one).collect()
+    }
+
+    #[test]
+    fn it_goes_on_until_the_interval_is_narrow_and_no_further() {
+        let stop = r#"{ "repetitions": 5, "max_repetitions": 20, "interval_percent": 4 }"#;
+        let checked = checked(stop);
+        assert_eq!(enough(&checked, &[], 0), Ok(5));
+        assert_eq!(enough(&checked, &runs(5, 1.0), 0), Err(Enough::Precise));
+        assert_eq!(enough(&checked, &runs(5, 30.0), 0), Ok(6));
+        assert_eq!(enough(&checked, &runs(20, 30.0), 0), Ok(20));
+        // Half a repetition is finished first.
+        assert_eq!(enough(&checked, &runs(6, 1.0)[..11], 0), Ok(6));
+    }
+
+    #[test]
+    fn time_ends_it_between_repetitions() {
+        let checked = checked(r#"{ "repetitions": 9, "max_minutes": 10 }"#);
+        assert_eq!(enough(&checked, &runs(3, 1.0), 9), Ok(9));
+        assert_eq!(enough(&checked, &runs(3, 1.0), 10), Err(Enough::Time));
+        assert_eq!(enough(&checked, &runs(3, 1.0)[..5], 10), Ok(9));
+        assert_eq!(enough(&checked, &[], 10), Ok(9));
+    }
+
+    #[test]
+    fn a_variant_that_only_fails_does_not_keep_the_others_waiting() {
+        let checked = checked(r#"{ "repetitions": 9, "max_minutes": 10 }"#);
+        let mut records = runs(3, 1.0);
+        let failed = |record: &mut Record| {
+            record.outcome = crate::lab::record::Outcome::Failed { error: "no".into() };
+        };
+        records.iter_mut().filter(|record| record.variant == "b").for_each(failed);
+        assert!(given_up(&records, "b") && !given_up(&records, "a"));
+        records.truncate(5);
+        assert_eq!(enough(&checked, &records, 10), Err(Enough::Time));
+    }
 }

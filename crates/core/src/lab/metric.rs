@@ -6,14 +6,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Which direction is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better.
     Lower,
     /// More is better.
     Higher,
-    /// Neither: it explains.
+    /// Neither: it explains, and a difference is just one.
+    #[default]
     Neither,
 }
 
@@ -47,7 +48,7 @@ macro_rules! metrics {
 
 metrics! {
     "rss_mib" "MiB" Lower 0: "Resident memory of the workload.";
-    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what a split would free.";
+    "cgroup_mib" "MiB" Lower 0: "Memory charged to the workload's cgroup, also what splits free.";
     "mem_available_less_mib" "MiB" Lower 0: "By how much the machine's MemAvailable fell.";
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
@@ -90,6 +91,17 @@ metrics! {
     "extra_mib" "MiB" Lower 1: "Memory that a snapshot by fork cost, at most.";
     "merged_mib" "MiB" Neither 1: "Memory of the workload that the kernel merged (KSM).";
     "held_mib" "MiB" Neither 0: "Memory that a fragmenter holds.";
+    "hugetlb_mib" "MiB" Neither 0: "Memory of the workload in HugeTLB pages.";
+    "mean_us" "us" Lower 1: "Mean latency.";
+    "save_s" "s" Lower 2: "Time to save all data in the background.";
+    "copied_mib" "MiB" Lower 0: "Memory copied because parent and child wrote to shared pages.";
+    "survived" "" Higher 0: "1 where the workload was not killed for want of memory, else 0.";
+    "large_mib" "MiB" Higher 0: "Large values that found room.";
+    "peak_cgroup_mib" "MiB" Lower 0: "Most memory seen charged to the workload's cgroup.";
+    "peak_rss_mib" "MiB" Lower 0: "Most resident memory, as last seen before the program's end.";
+    "allocated_mib_per_s" "MiB/s" Higher 0: "Memory allocated a second.";
+    "gc_count" "" Neither 0: "Garbage collections.";
+    "gc_ms" "ms" Lower 0: "Time of garbage collections in all.";
 }
 
 /// What is known of a key, without its phase.

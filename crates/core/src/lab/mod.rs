@@ -2,16 +2,20 @@
 //!
 //! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
-//! [`compare`] says what differs.
+//! [`compare`] says what differs. [`tools`] reads what programs of others print.
 
+pub mod across;
 pub mod check;
 pub mod compare;
 pub mod enough;
 pub mod kind;
 pub mod kinds;
+pub mod load;
 pub mod metric;
 pub mod quiet;
 pub mod record;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
+pub mod summary;
+pub mod tools;

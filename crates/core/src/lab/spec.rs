@@ -139,6 +139,19 @@ pub enum HugePages {
 }
 
 impl HugePages {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Inherit, Self::Never, Self::Always, Self::Later];
+
+    /// From the word in files and on command lines.
+    ///
+    /// # Errors
+    /// The words that there are.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let words = Self::ALL.map(Self::key).join(", ");
+        let found = Self::ALL.into_iter().find(|one| one.key() == word);
+        found.ok_or_else(|| format!("it is one of {words}"))
+    }
+
     /// The word in files and on command lines.
     #[must_use]
     pub const fn key(self) -> &'static str {

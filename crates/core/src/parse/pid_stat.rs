@@ -32,6 +32,10 @@ pub struct PidStat {
     pub utime: u64,
     /// CPU time in the kernel, in ticks.
     pub stime: u64,
+    /// The same of children that have ended and were waited for, and of theirs: user mode, ...
+    pub cutime: u64,
+    /// ... and kernel.
+    pub cstime: u64,
     /// Number of threads.
     pub num_threads: u64,
     /// Start time after boot, in ticks. With the pid it names a process for good.
@@ -86,6 +90,8 @@ pub fn parse(text: &[u8]) -> Result<PidStat, ParseError> {
         majflt: fields.number(12, "major faults in field 12")?,
         utime: fields.number(14, "user time in field 14")?,
         stime: fields.number(15, "system time in field 15")?,
+        cutime: fields.number(16, "user time of children in field 16")?,
+        cstime: fields.number(17, "system time of children in field 17")?,
         num_threads: fields.number(20, "threads in field 20")?,
         starttime: fields.number(22, "start time in field 22")?,
         vsize: fields.number(23, "address space in field 23")?,
@@ -142,6 +148,7 @@ mod tests {
         let stat = parse(&text(b"cat")).expect("a complete line");
         assert_eq!((stat.pid, stat.comm.as_str(), stat.state, stat.ppid), (4132, "cat", 'R', 4125));
         assert_eq!((stat.minflt, stat.majflt, stat.utime, stat.stime), (100, 7, 11, 12));
+        assert_eq!((stat.cutime, stat.cstime), (5, 6));
         assert_eq!((stat.num_threads, stat.starttime), (3, 46458));
         assert_eq!((stat.vsize, stat.rss_pages), (3_133_440, 381));
         assert_eq!((stat.processor, stat.rt_priority, stat.policy), (1, 0, 2));

@@ -108,8 +108,8 @@ impl Histogram {
         })
     }
 
-    /// The empirical distribution, a point a bucket: a value, and the share (0 to 1) of all values at
-    /// or below it. Both grow; the last point is the largest value and 1. Exact at these points.
+    /// The empirical distribution, a point a bucket: a value, and the share (0 to 1) of all values
+    /// at or below it. Both grow; the last point is the largest value and 1. Exact at these points.
     pub fn cumulative(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         let (all, high) = (self.count() as f64, self.max().unwrap_or(u64::MAX));
         let counts = self.counts.as_ref().into_iter();

@@ -44,8 +44,8 @@ fn ranks(one: &[f64], two: &[f64]) -> Option<(f64, f64)> {
     Some((u, ties))
 }
 
-/// Exact where all values differ and there are at most [`EXACT_UP_TO`], else [`normal_approximation`].
-/// `None` unless both samples have at least two values, all finite.
+/// Exact where all values differ and there are at most [`EXACT_UP_TO`], else the
+/// [`normal_approximation`]. `None` unless both samples have at least two values, all finite.
 #[must_use]
 pub fn test(one: &[f64], two: &[f64]) -> Option<Test> {
     let few = one.len() + two.len() <= EXACT_UP_TO;

@@ -38,8 +38,8 @@ pub fn mean_difference(one: &[f64], two: &[f64]) -> f64 {
     mean(two).zip(mean(one)).map_or(f64::NAN, |(two, one)| two - one)
 }
 
-/// Over all splits where there are at most [`EXACT_UP_TO`], else over [`RANDOM_SPLITS`] random ones.
-/// `None` unless both samples have at least two values, all finite, and so is the statistic.
+/// Over all splits where there are at most [`EXACT_UP_TO`], else over [`RANDOM_SPLITS`] random
+/// ones. `None` unless both samples have at least two values, all finite, and so is the statistic.
 #[must_use]
 pub fn test(
     one: &[f64],

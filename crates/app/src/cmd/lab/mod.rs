@@ -1,8 +1,11 @@
 //! `hugewise lab`.
 
+mod compare;
 mod list;
 mod obstacles;
 mod prepare;
+mod report;
+mod results;
 mod run;
 mod setup;
 
@@ -20,6 +23,7 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<u8> {
         LabCommand::List(args) => list::run(global, args),
         LabCommand::Setup(args) => setup::run(global, args),
         LabCommand::Run(args) => run::run(global, args),
-        LabCommand::Report(_) | LabCommand::Compare(_) => anyhow::bail!("not built yet"),
+        LabCommand::Report(args) => report::run(global, args),
+        LabCommand::Compare(args) => compare::run(global, args),
     }
 }

@@ -13,6 +13,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+/// Why a variant that `--variant` does not name is left out.
+pub(super) const NOT_ASKED: &str = "not asked for";
 /// A larger file is no experiment.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -107,7 +109,7 @@ fn unwanted(
         return Err(exit::coded(exit::USAGE, message));
     }
     let left = names.into_iter().filter(|name| !wanted.is_empty() && !wanted.contains(name));
-    Ok(left.map(|name| (name.clone(), "not asked for".into())).collect())
+    Ok(left.map(|name| (name.clone(), NOT_ASKED.into())).collect())
 }
 
 fn text(name: &str) -> anyhow::Result<String> {

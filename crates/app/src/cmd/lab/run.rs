@@ -1,12 +1,12 @@
 //! `hugewise lab run`.
 
 use super::prepare::{Prepared, planned, prepare};
-use super::setup;
+use super::{report, setup};
 use crate::cli::{Global, LabRunArgs};
 use crate::cmd::revert::describe;
 use crate::environment::{Environment, utc};
 use crate::exit;
-use crate::lab::engine::{self, Ended};
+use crate::lab::engine;
 use crate::lab::stage::Stage;
 use crate::lab::store::Store;
 use crate::session::Session;
@@ -45,9 +45,10 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     if resumed {
         eprintln!("hugewise: going on with the experiment in {}", directory.display());
     }
-    let ended = engine::run(&checked, &plan, &store, &mut stage)?;
+    engine::run(&checked, &plan, &store, &mut stage)?;
+    // Before the report is written every setting is as it was.
     drop(stage);
-    report(global, &checked, &plan, &store, &ended)
+    report::tell(global, &directory)
 }
 
 /// Refuses what touches programs outside the experiment, and what cannot run at all.
@@ -117,19 +118,4 @@ fn plan(args: &LabRunArgs, prepared: Prepared, store: &Store) -> anyhow::Result<
 fn seed() -> u64 {
     let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::from(time.subsec_nanos()) ^ time.as_secs().rotate_left(20)
-}
-
-fn report(
-    _global: &Global,
-    _checked: &Checked,
-    _plan: &Plan,
-    store: &Store,
-    ended: &Ended,
-) -> anyhow::Result<u8> {
-    for record in &ended.records {
-        println!("{} {:?} {:?}", record.variant, record.outcome, record.measured.values);
-    }
-    println!("Results: {}", store.directory().display());
-    let failed = ended.records.iter().any(|record| !record.is_done());
-    Ok(if failed { exit::PARTIAL } else { exit::OK })
 }

@@ -2,13 +2,20 @@
 
 mod bloat;
 mod builtin;
+mod command;
+mod common;
 mod demo;
 mod diagnose;
+mod java;
 mod lines;
+mod memcached;
+mod postgres;
 mod promote;
 mod recover;
+mod redis;
 mod rest;
 mod scan;
+mod wire;
 
 use super::run::Run;
 use anyhow::bail;
@@ -22,6 +29,11 @@ use std::path::PathBuf;
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     match kind.name {
         _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
+        "redis" => redis::drive(run),
+        "memcached" => memcached::drive(run),
+        "postgres" => postgres::drive(run),
+        "java" => java::drive(kind, run),
+        "command" => command::drive(run),
         "promote" => promote::drive(run),
         "rest" => rest::drive(run),
         "scan" => scan::drive(run),
@@ -31,6 +43,12 @@ pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
         "diagnose" => diagnose::drive(run),
         other => bail!("nobody knows how to run '{other}'"),
     }
+}
+
+/// What a kind measures itself, whatever else its program says.
+fn own_metrics(kind: &str) -> impl Iterator<Item = &'static str> {
+    let kind = hugewise_core::lab::kinds::find(kind);
+    kind.map(|kind| kind.metrics).unwrap_or_default().iter().copied()
 }
 
 /// Programs that a kind needs and that are not there, with the packages that hold them.

@@ -7,6 +7,7 @@ mod judge;
 mod words;
 
 pub use judge::{Judged, Judgement, Reason, judge};
+pub(in crate::lab) use words::{decimals, two_digits_up};
 
 use crate::stats::outlier::Outliers;
 use crate::stats::permutation::{self, Permutation};
@@ -16,18 +17,7 @@ use crate::stats::visible::{POWER, shift_in_deviations};
 use crate::stats::{Interval, median};
 use serde::{Deserialize, Serialize};
 
-/// Which direction of a metric is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// Less is better: latency, memory.
-    Lower,
-    /// More is better: throughput.
-    Higher,
-    /// A difference is a difference, neither good nor bad.
-    #[default]
-    Neither,
-}
+pub use super::metric::Better;
 
 /// How a metric is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -132,7 +122,7 @@ pub fn compare(baseline: &[f64], other: &[f64], rule: &Rule, seed: u64) -> Compa
 }
 
 /// The smallest difference in percent of the baseline that these sizes and this spread show.
-fn visible_percent(baseline: &[f64], other: &[f64], alpha: f64) -> Option<f64> {
+pub(in crate::lab) fn visible_percent(baseline: &[f64], other: &[f64], alpha: f64) -> Option<f64> {
     let shift = shift_in_deviations(baseline.len(), other.len(), alpha, POWER)?;
     let percent = if baseline.iter().chain(other).all(|value| *value > 0.0) {
         let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();

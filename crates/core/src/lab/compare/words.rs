@@ -71,7 +71,7 @@ fn unseen(could_have_seen_percent: Option<f64>) -> String {
 }
 
 /// Two significant digits, rounded up: a smaller number would promise too much.
-fn two_digits_up(value: f64) -> String {
+pub(in crate::lab) fn two_digits_up(value: f64) -> String {
     let places = if value >= 10.0 { 0 } else { small_decimals(value) + 1 };
     let places = places.min(MOST_DECIMALS);
     let scale = 10f64.powf(places as f64);
@@ -87,7 +87,7 @@ fn small_decimals(value: f64) -> usize {
 
 /// So many decimals that the ends of an interval differ from `neutral` and from each other, if they
 /// do; at least as many as give a number below 100 three digits.
-fn decimals(value: f64, interval: Option<Interval>, neutral: f64) -> usize {
+pub(in crate::lab) fn decimals(value: f64, interval: Option<Interval>, neutral: f64) -> usize {
     let size = value.abs();
     let usual = match size {
         _ if size >= 100.0 => 0,

@@ -1,11 +1,12 @@
 //! All kinds of workloads.
 
 mod builtin;
+mod external;
 mod fragment;
 mod manager;
 mod stress;
 
-use super::kind::Kind;
+use super::kind::{Kind, Params};
 
 pub use builtin::{PARENT_METRICS, WITH_CHANGE};
 pub use fragment::WITH_RELEASE;
@@ -22,9 +23,16 @@ pub fn is_builtin(name: &str) -> bool {
     builtin().any(|kind| kind.name == name)
 }
 
+/// What a workload needs of its experiment and has not got: which has the limit of memory that is
+/// given here.
+#[must_use]
+pub fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Option<String> {
+    external::fault(kind, params, memory_limit_mib)
+}
+
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    builtin().chain(manager::KINDS)
+    builtin().chain(external::KINDS).chain(manager::KINDS)
 }
 
 /// The kinds that are part of hugewise, which run as `hugewise workload lab`.

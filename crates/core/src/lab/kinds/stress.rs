@@ -30,7 +30,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "stress-vm",
-        about: "Maps memory, touches one byte each stride, verifies and unmaps it, again and again.",
+        about: "Maps memory, touches a byte each stride, verifies and unmaps it, again and again.",
         params: &[
             WORKERS,
             Param {

@@ -5,7 +5,7 @@ use super::kit::{
 };
 use hugewise_core::lab::kind::Params;
 use hugewise_core::sim::rng::Rng;
-use hugewise_core::stats::Histogram;
+use hugewise_core::stats::{self, Histogram};
 use hugewise_linux::memory::Arena;
 use std::time::{Duration, Instant};
 
@@ -34,11 +34,6 @@ impl Fresh {
             }
         }
         Self { setup: setup.clone(), bytes, step, order, arena: None, touched: 0 }
-    }
-
-    /// Steps of a whole round.
-    pub(super) fn steps(&self) -> usize {
-        self.order.len()
     }
 
     /// Steps touched in the last round.
@@ -117,8 +112,8 @@ impl FaultLatency {
         Self { parts: (0..threads).map(part).collect() }
     }
 
-    /// One round of all threads, and the time that they took together.
-    fn round(&mut self, clock: Option<Clock>, latency: &mut Histogram) -> anyhow::Result<Duration> {
+    /// One round of all threads, and the time until the last one was done.
+    fn round(&mut self, latency: &mut Histogram) -> anyhow::Result<Duration> {
         let begin = Instant::now();
         let results = std::thread::scope(|scope| {
             let threads: Vec<_> = self
@@ -127,7 +122,7 @@ impl FaultLatency {
                 .map(|part| {
                     scope.spawn(move || {
                         let mut latency = Histogram::default();
-                        let done = part.round(clock, |took| latency.record(nanoseconds(took)));
+                        let done = part.round(None, |took| latency.record(nanoseconds(took)));
                         done.map(|()| latency)
                     })
                 })
@@ -149,21 +144,22 @@ impl FaultLatency {
 
 impl Workload for FaultLatency {
     fn fill(&mut self, _: &mut Progress) -> anyhow::Result<Measured> {
-        self.round(None, &mut Histogram::default())?;
+        self.round(&mut Histogram::default())?;
         Ok(Measured::default().with_wrong(self.wrong()))
     }
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
         let (clock, mut latency) = (Clock::start(time), Histogram::default());
-        let (mut wrong, mut spent, mut touches) = (self.wrong(), 0.0, 0);
-        while clock.runs_with(progress) {
-            spent += self.round(Some(clock), &mut latency)?.as_secs_f64();
-            touches += self.parts.iter().map(Fresh::touched).sum::<usize>();
+        let (mut wrong, mut rounds) = (self.wrong(), Vec::new());
+        // Whole rounds, at least one: what is mapped in the end does not hang on the speed.
+        loop {
+            rounds.push(self.round(&mut latency)?.as_secs_f64());
             wrong += self.wrong();
+            if !clock.runs_with(progress) {
+                break;
+            }
         }
-        let steps: usize = self.parts.iter().map(Fresh::steps).sum();
-        // A round that ended with the time counts with its part.
-        let seconds = spent * steps as f64 / touches.max(1) as f64;
+        let seconds = stats::median(&rounds).unwrap_or(f64::NAN);
         let measured = Measured::default().with("touch_s", seconds).with_wrong(wrong);
         Ok(measured.with_latency(latency))
     }

@@ -16,12 +16,14 @@ use cache::Files;
 use holes::Chunks;
 use hugewise_core::lab::kind::Params;
 use hugewise_core::sim::rng::Rng;
+use hugewise_linux::cpu::{self, CpuPin};
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is taken between two looks at the machine.
-const CHUNK: usize = 16 * MIB;
+/// What is taken between two looks at the machine. Not much: what is left in the end is whole.
+const CHUNK: usize = 4 * MIB;
 /// Pages of a chunk.
 const CHUNK_PAGES: usize = CHUNK / PAGE;
 /// Shares of pages are out of this.
@@ -92,6 +94,57 @@ impl Keep {
     }
 }
 
+/// How much may be taken.
+#[derive(Debug)]
+struct Limits {
+    leave: u64,
+    most: u64,
+    root: PathBuf,
+}
+
+impl Limits {
+    /// The index above which the kernel compacts memory unasked; `None` where it never does.
+    ///
+    /// Since Linux 5.9: its upper mark is 10 above its lower one, which is 100 less the setting,
+    /// percent (`fragmentation_score_wmark` of `mm/compaction.c`).
+    fn tolerated(&self) -> anyhow::Result<Option<f64>> {
+        let path = self.root.join("proc/sys/vm/compaction_proactiveness");
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let setting: u8 = text.trim().parse().with_context(|| format!("{path:?}: '{text}'"))?;
+        let lower = 100u8.saturating_sub(setting).max(5);
+        Ok((setting > 0).then(|| f64::from(lower + 10).min(100.0) / 100.0))
+    }
+
+    /// Takes memory. Returns what ended it.
+    fn grow(
+        &self,
+        hold: &mut dyn Hold,
+        clock: &Clock,
+        progress: &mut Progress,
+    ) -> anyhow::Result<&'static str> {
+        // What a file holds stays available, by the kernel's account: so the first look decides.
+        let spare = available(&self.root)?.saturating_sub(self.leave);
+        let most = spare.min(self.most);
+        loop {
+            let taken = (hold.pages() * PAGE) as u64;
+            let all = usize::try_from(most).unwrap_or(usize::MAX);
+            progress.step(hold.pages() * PAGE, all, "taking memory");
+            if taken + CHUNK as u64 > most {
+                return Ok(if spare < self.most { "leave_mib" } else { "max_mib" });
+            }
+            if available(&self.root)? < self.leave + CHUNK as u64 {
+                return Ok("leave_mib");
+            }
+            if !clock.runs() {
+                return Ok("max_s");
+            }
+            if !hold.grow()? {
+                return Ok("the space in its directory");
+            }
+        }
+    }
+}
+
 /// See the module's text.
 #[derive(Debug)]
 pub(super) struct Fragmenter<H> {
@@ -99,11 +152,11 @@ pub(super) struct Fragmenter<H> {
     keep: Keep,
     first_share: u64,
     wanted: f64,
-    leave: u64,
-    most: u64,
+    limits: Limits,
     time: Duration,
     rng: Rng,
-    root: PathBuf,
+    /// See [`Fragmenter::release`].
+    pin: Option<CpuPin>,
 }
 
 impl<H: Hold> Fragmenter<H> {
@@ -114,35 +167,14 @@ impl<H: Hold> Fragmenter<H> {
             keep: Keep { seed: mix(setup.seed), share: WHOLE },
             first_share: params.count("hold_percent") * WHOLE / 100,
             wanted: params.count("fmfi_percent") as f64 / 100.0,
-            leave: bytes("leave_mib"),
-            most: bytes("max_mib"),
+            limits: Limits {
+                leave: bytes("leave_mib"),
+                most: bytes("max_mib"),
+                root: setup.root.clone(),
+            },
             time: Duration::from_secs(params.count("max_s")),
             rng: Rng::new(setup.seed),
-            root: setup.root.clone(),
-        }
-    }
-
-    /// Takes memory. Returns what ended it.
-    fn grow(&mut self, clock: &Clock, progress: &mut Progress) -> anyhow::Result<&'static str> {
-        // What a file holds stays available, by the kernel's account: so the first look decides.
-        let spare = available(&self.root)?.saturating_sub(self.leave);
-        let most = spare.min(self.most);
-        loop {
-            let taken = (self.hold.pages() * PAGE) as u64;
-            let all = usize::try_from(most).unwrap_or(usize::MAX);
-            progress.step(self.hold.pages() * PAGE, all, "taking memory");
-            if taken + CHUNK as u64 > most {
-                return Ok(if spare < self.most { "leave_mib" } else { "max_mib" });
-            }
-            if available(&self.root)? < self.leave + CHUNK as u64 {
-                return Ok("leave_mib");
-            }
-            if !clock.runs() {
-                return Ok("max_s");
-            }
-            if !self.hold.grow()? {
-                return Ok("the space in its directory");
-            }
+            pin: None,
         }
     }
 
@@ -151,7 +183,7 @@ impl<H: Hold> Fragmenter<H> {
         loop {
             self.keep.share = share;
             self.hold.thin(self.keep).context("cannot give pages back")?;
-            let index = fmfi(&self.root)?;
+            let index = fmfi(&self.limits.root)?;
             if index >= self.wanted || share / 2 < LEAST || !clock.runs() {
                 return Ok(index);
             }
@@ -174,9 +206,16 @@ impl<H: Hold> Fragmenter<H> {
 impl<H: Hold> Workload for Fragmenter<H> {
     fn fill(&mut self, progress: &mut Progress) -> anyhow::Result<Measured> {
         let clock = Clock::start(self.time);
-        let end = self.grow(&clock, progress)?;
+        self.pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
+        let end = self.limits.grow(&mut self.hold, &clock, progress)?;
         let index = self.thin(&clock, progress)?;
-        let measured = self.report(index);
+        let mut measured = self.report(index);
+        if let Some(most) = self.limits.tolerated()?.filter(|most| index > *most) {
+            measured = measured.with_note(format!(
+                "The kernel compacts in the background what is above {most:.2} \
+                 (vm.compaction_proactiveness)."
+            ));
+        }
         if index >= self.wanted {
             return Ok(measured);
         }
@@ -196,7 +235,7 @@ impl<H: Hold> Workload for Fragmenter<H> {
             }
             std::thread::sleep(clock.left().min(NAP));
         }
-        Ok(self.report(fmfi(&self.root)?).with_wrong(wrong))
+        Ok(self.report(fmfi(&self.limits.root)?).with_wrong(wrong))
     }
 
     fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
@@ -207,9 +246,18 @@ impl<H: Hold> Workload for Fragmenter<H> {
         Ok(verdict)
     }
 
+    /// What is freed last stays in a list of this CPU, and does not become a part of larger
+    /// blocks: random pages, in every block one. So all memory is taken and given back once more.
+    /// The kernel hands out small blocks first and large ones last; those given back last are then
+    /// pages of few blocks. It needs the same CPU as before.
     fn release(&mut self) -> anyhow::Result<Option<Measured>> {
         self.hold.clear()?;
-        Ok(Some(self.report(fmfi(&self.root)?)))
+        let mut sweep = Chunks::default();
+        let clock = Clock::start(self.time);
+        self.limits.grow(&mut sweep, &clock, &mut Progress::new(Box::new(|_, _| {})))?;
+        sweep.clear()?;
+        self.pin = None;
+        Ok(Some(self.report(fmfi(&self.limits.root)?)))
     }
 
     fn corrupt(&mut self) {

@@ -20,11 +20,12 @@ mod stress;
 mod touch;
 
 use crate::exit;
-use crate::lab::protocol::{Event, HugePages, Request};
+use crate::lab::protocol::{Event, Request};
 use anyhow::{Context, bail};
 use clap::Parser;
 use hugewise_core::lab::kind::{Params, Value};
 use hugewise_core::lab::kinds;
+use hugewise_core::lab::spec::HugePages;
 use hugewise_linux::prctl;
 use kit::{Measured, Progress, Setup, Workload};
 use std::collections::BTreeMap;
@@ -44,7 +45,8 @@ struct Args {
     /// What is random is the same for the same seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[arg(long, value_enum, default_value_t)]
+    /// What it does about huge pages for itself
+    #[arg(long, default_value = "inherit", value_parser = HugePages::parse)]
     huge_pages: HugePages,
     /// Directory for the files of kinds that write some
     #[arg(long)]

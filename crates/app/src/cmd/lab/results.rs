@@ -1,0 +1,54 @@
+//! What a directory of results holds, and the files for readers that are made from it.
+
+use super::prepare::planned;
+use crate::lab::store::Store;
+use crate::report::lab as report;
+use anyhow::Context;
+use hugewise_core::lab::check::Checked;
+use hugewise_core::lab::record::{Plan, Record};
+use hugewise_core::lab::summary::Summary;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Results {
+    store: Store,
+    /// What was to be run.
+    pub(super) checked: Checked,
+    /// What it was when it began.
+    pub(super) plan: Plan,
+    /// The runs, in the order of time.
+    pub(super) records: Vec<Record>,
+}
+
+impl Results {
+    /// Reads a directory.
+    pub(super) fn read(directory: &Path) -> anyhow::Result<Self> {
+        let store = Store::existing(directory)?;
+        let plan = store.plan()?.context("no plan")?;
+        let records = store.records()?;
+        Ok(Self { checked: planned(&plan)?, store, plan, records })
+    }
+
+    /// What follows from them.
+    pub(super) fn summary(&self) -> Summary {
+        Summary::of(&self.checked, &self.plan, &self.records)
+    }
+
+    /// Writes the report, its Markdown form, the summary and the plots; returns the report's path.
+    pub(super) fn write(&self, summary: &Summary) -> anyhow::Result<PathBuf> {
+        let directory = self.store.directory();
+        let plots = directory.join("plots");
+        fs::create_dir_all(&plots).with_context(|| format!("cannot create {}", plots.display()))?;
+        for (name, svg) in report::plots(summary, &self.records) {
+            self.store.write(&plots.join(name), svg.as_bytes())?;
+        }
+        self.store.write(&directory.join("report.md"), report::markdown(summary).as_bytes())?;
+        let json = serde_json::to_vec_pretty(summary)?;
+        self.store.write(&directory.join("summary.json"), &json)?;
+        let page = directory.join("report.html");
+        self.store.write(&page, report::page(summary, &self.records).as_bytes())?;
+        Ok(page)
+    }
+}

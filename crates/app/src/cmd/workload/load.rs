@@ -1,0 +1,16 @@
+//! Puts a server under load and prints what came of it, for tests.
+
+use anyhow::{Context, bail};
+use hugewise_core::lab::load::LoadSpec;
+use hugewise_linux::prctl;
+
+/// `hugewise workload load FILE`: a load in TOML in, a result in JSON out.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
+    prctl::set_parent_death_signal()?;
+    let [file] = args else { bail!("usage: workload load FILE") };
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+    let spec: LoadSpec = toml::from_str(&text).with_context(|| format!("{file} is no load"))?;
+    let result = crate::lab::load::run(&spec, &mut |_| Ok(()))?;
+    println!("{}", serde_json::to_string(&result)?);
+    Ok(crate::exit::OK)
+}

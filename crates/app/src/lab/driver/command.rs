@@ -1,0 +1,154 @@
+//! Drives any program: from its start to its end.
+
+use super::super::program::{MIB, Program};
+use super::super::run::Run;
+use super::common;
+use crate::session::BEAT;
+use anyhow::{Context, bail};
+use hugewise_core::lab::tools::output;
+use hugewise_core::parse::{pid_stat, pid_status};
+use hugewise_linux::root::Root;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Lines of its errors that are repeated when it fails.
+const SAID: usize = 5;
+
+/// Runs it.
+pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
+    let params = run.params();
+    let name = params.text("program");
+    if !name.contains('/') && super::find(name).is_none() {
+        bail!("there is no program '{name}' on the path");
+    }
+    run.step(name)?;
+    let scratch = run.directory().join("dir");
+    std::fs::create_dir_all(&scratch)?;
+    let (out, err) = (run.directory().join("stdout"), run.directory().join("stderr"));
+    let mut command = run.command(name)?;
+    command.args(params.texts("args").iter().map(|arg| filled_in(run, arg, &scratch)));
+    command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?);
+    common::advise(run, &mut command);
+    let _leftovers = run.leftovers();
+    let began = Instant::now();
+    let mut program = Program::start(&mut command)?;
+    let mut manager = run.manage(&[program.pid()])?;
+    let ended = wait(run, &program, began)?;
+    let status = program.0.wait()?;
+    let said = std::fs::read_to_string(&err).unwrap_or_default();
+    if !is_ok(status.code(), params.texts("ok_codes")) {
+        bail!("{name} ended with {status}{}", last(&said));
+    }
+    run.value("wall_s", ended.wall.as_secs_f64());
+    if let Some((user, kernel)) = ended.cpu {
+        run.value("user_cpu_s", user);
+        run.value("kernel_cpu_s", kernel);
+    }
+    match ended.peak {
+        Some(mib) => run.value("peak_rss_mib", mib),
+        None => run.note(format!("{name} ended before its memory was looked at")),
+    }
+    if params.text("read") == "json" {
+        let text = std::fs::read(&out).with_context(|| format!("no output of {name}"))?;
+        let values = output::last_line(&String::from_utf8_lossy(&text))?;
+        if let Some(own) = super::own_metrics("command").find(|own| values.contains_key(*own)) {
+            bail!("{name} prints '{own}', which hugewise measures itself: use another name");
+        }
+        run.values(values);
+    }
+    // One that manages a named process ends with it; otherwise it is ended here.
+    match manager.as_mut().map(|manager| manager.check()) {
+        Some(Ok(())) => run.stop(manager),
+        _ => Ok(()),
+    }
+}
+
+fn filled_in(run: &Run<'_>, arg: &str, scratch: &Path) -> String {
+    arg.replace("{seed}", &run.seed().to_string())
+        .replace("{measure_s}", &run.measure().as_secs().to_string())
+        .replace("{dir}", &scratch.to_string_lossy())
+}
+
+fn is_ok(code: Option<i32>, ok: &[String]) -> bool {
+    let Some(code) = code.map(|code| code.to_string()) else { return false };
+    if ok.is_empty() { code == "0" } else { ok.contains(&code) }
+}
+
+fn last(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let end = lines.len().saturating_sub(SAID);
+    if lines.is_empty() { String::new() } else { format!(": {}", lines[end..].join(" / ")) }
+}
+
+/// What is known of a program that has ended.
+struct Ended {
+    wall: Duration,
+    /// CPU time in user mode and in the kernel, of it and of children that it waited for, seconds;
+    /// the kernel counts it in hundredths.
+    cpu: Option<(f64, f64)>,
+    /// Largest resident memory of its own process as last seen, MiB.
+    peak: Option<f64>,
+}
+
+/// Waits for its end, and looks at what it used before it is reaped: afterwards that is gone.
+fn wait(run: &Run<'_>, program: &Program, began: Instant) -> anyhow::Result<Ended> {
+    let pid = program.pid();
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no pid")?;
+    let limit = Duration::from_secs(run.params().count("limit_s"));
+    let (sender, ended) = channel();
+    std::thread::spawn(move || {
+        let kept = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let waited = waitid(WaitId::Pid(raw), kept).map(drop);
+        let _ = sender.send((Instant::now(), waited));
+    });
+    let mut peak = None;
+    let at = loop {
+        match ended.recv_timeout(BEAT / 5) {
+            Ok((at, waited)) => {
+                waited.context("waiting for the program")?;
+                break at;
+            }
+            Err(RecvTimeoutError::Disconnected) => bail!("nobody waits for the program"),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        peak = high_water_mib(pid).or(peak);
+        run.beat()?;
+        if began.elapsed() >= limit {
+            bail!("it has not ended within {} s (limit_s)", limit.as_secs());
+        }
+    };
+    let stat = Root::live().read(format!("proc/{pid}/stat")).ok();
+    let stat = stat.and_then(|text| pid_stat::parse(&text).ok());
+    let seconds = |own: u64, children: u64| own.saturating_add(children) as f64 / 100.0;
+    let cpu = stat.map(|s| (seconds(s.utime, s.cutime), seconds(s.stime, s.cstime)));
+    Ok(Ended { wall: at - began, cpu, peak })
+}
+
+fn high_water_mib(pid: u32) -> Option<f64> {
+    let text = Root::live().read(format!("proc/{pid}/status")).ok()?;
+    Some(pid_status::parse(&text).value.vm_hwm_bytes? as f64 / MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_named_codes_are_fine() {
+        let some = ["0".to_owned(), "3".to_owned()];
+        assert!(is_ok(Some(0), &[]) && !is_ok(Some(1), &[]) && !is_ok(None, &[]));
+        assert!(is_ok(Some(3), &some) && !is_ok(Some(2), &some));
+        // A signal is never fine.
+        assert!(!is_ok(None, &some));
+    }
+
+    #[test]
+    fn the_end_of_what_it_said_is_repeated() {
+        assert_eq!(last("\n \n"), "");
+        assert_eq!(last("a\nb\nc\nd\ne\nf\n"), ": b / c / d / e / f");
+    }
+}

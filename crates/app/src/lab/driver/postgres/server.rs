@@ -1,0 +1,236 @@
+//! A PostgreSQL server of one run.
+//!
+//! It refuses to run as root, so it becomes `nobody` then. A change of user takes away the signal
+//! that ends a program with its parent, so `setpriv` asks for it again after the change.
+
+use super::super::super::program::{Leftovers, Program};
+use super::super::super::run::Run;
+use super::super::{common, find};
+use anyhow::{Context, bail};
+use hugewise_core::parse::passwd;
+use hugewise_linux::root::Root;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Its user with all rights, within the database.
+pub(super) const USER: &str = "hugewise";
+/// The database that is there from the start.
+pub(super) const DATABASE: &str = "postgres";
+/// Whom root becomes.
+const NOBODY: &str = "nobody";
+/// A server that is not ready by then never will be.
+const START: Duration = Duration::from_secs(60);
+/// How long it may take to end.
+const END: Duration = Duration::from_secs(20);
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Server {
+    // Dropped in this order: the server is asked first, then what it left is ended.
+    program: Ending,
+    _leftovers: Leftovers,
+    _way: Option<Way>,
+    programs: PathBuf,
+    data: PathBuf,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Makes its directory and starts it.
+    pub(super) fn start(run: &Run<'_>) -> anyhow::Result<Self> {
+        let initdb = find("initdb").context("no initdb")?.canonicalize()?;
+        let programs = initdb.parent().context("a directory of programs")?.to_owned();
+        let user = geteuid().is_root().then(nobody).transpose()?;
+        let data = run.directory().join("data");
+        std::fs::create_dir(&data)?;
+        std::fs::set_permissions(&data, Permissions::from_mode(0o700))?;
+        let way = match user {
+            Some((uid, gid)) => {
+                chown(&data, Some(uid), Some(gid))?;
+                Some(Way::open(run.directory(), gid)?)
+            }
+            None => None,
+        };
+        let log = run.directory().join("postgres.log");
+        let mut make = become_user(run.tool(&prefix(user, &initdb))?, user, &initdb);
+        make.arg("-D").arg(&data).args(["--no-sync", "--auth=trust", "--locale=C"]);
+        make.arg(format!("--username={USER}")).env("LC_ALL", "C").current_dir("/");
+        make.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
+        let status = Program::start(&mut make)?.0.wait()?;
+        if !status.success() {
+            bail!("initdb ended with {status}: {}", said(&log));
+        }
+        let postgres = programs.join("postgres");
+        let mut command = become_user(run.command(&prefix(user, &postgres))?, user, &postgres);
+        settings(run, &mut command, &data);
+        command.env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
+        command.stdout(File::create(&log)?).stderr(File::options().append(true).open(&log)?);
+        common::advise(run, &mut command);
+        let leftovers = run.leftovers();
+        let program = Ending(Program::start(&mut command)?);
+        let mut server = Self { program, _leftovers: leftovers, _way: way, programs, data, log };
+        server.wait(run)?;
+        Ok(server)
+    }
+
+    /// Until it takes connections.
+    fn wait(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        let status = self.data.join("postmaster.pid");
+        let until = Instant::now() + START;
+        while !std::fs::read_to_string(&status).is_ok_and(|text| text.contains("\nready")) {
+            self.check()?;
+            if Instant::now() >= until {
+                bail!("PostgreSQL is not ready after {} s: {}", START.as_secs(), said(&self.log));
+            }
+            run.sleep(Duration::from_millis(50))?;
+        }
+        Ok(())
+    }
+
+    /// An error when it has ended by itself.
+    pub(super) fn check(&mut self) -> anyhow::Result<()> {
+        let checked = self.program.0.check("PostgreSQL");
+        checked.with_context(|| said(&self.log))
+    }
+
+    /// Its first process.
+    pub(super) fn pid(&self) -> u32 {
+        self.program.0.pid()
+    }
+
+    /// Its directory, where its socket is as well.
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Where a program of the same version is, or else of any.
+    pub(super) fn program_path(&self, name: &str) -> String {
+        let own = self.programs.join(name);
+        let path = if own.is_file() { own } else { find(name).unwrap_or_else(|| name.into()) };
+        path.to_string_lossy().into_owned()
+    }
+
+    /// How many processes it has while nobody is connected.
+    pub(super) fn alone(&self, run: &Run<'_>) -> anyhow::Result<usize> {
+        // Who has just left takes a moment.
+        run.sleep(Duration::from_millis(500))?;
+        Ok(run.pids(self.pid()).len())
+    }
+
+    /// Waits until it has no more processes than that: what the others used then counts to it.
+    pub(super) fn until_alone(
+        &self,
+        run: &Run<'_>,
+        processes: usize,
+        limit: Duration,
+    ) -> anyhow::Result<()> {
+        let until = Instant::now() + limit;
+        while run.pids(self.pid()).len() > processes && Instant::now() < until {
+            run.sleep(Duration::from_millis(20))?;
+        }
+        Ok(())
+    }
+
+    /// Ends it, as an operator does.
+    pub(super) fn end(mut self) -> anyhow::Result<()> {
+        self.program.0.end(END)
+    }
+}
+
+/// A server that is told to end at once when it is dropped: killed, it would leave its interlock
+/// in shared memory behind.
+#[derive(Debug)]
+struct Ending(Program);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let until = Instant::now() + END;
+        let pid = i32::try_from(self.0.pid()).ok().and_then(Pid::from_raw);
+        if let (Some(pid), Ok(None)) = (pid, self.0.0.try_wait()) {
+            let _ = kill_process(pid, Signal::QUIT);
+            while matches!(self.0.0.try_wait(), Ok(None)) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+/// The way to a directory of the run, opened for a group: nobody else gets in, and nobody sees
+/// what is there. Closed on drop.
+#[derive(Debug)]
+struct Way(PathBuf);
+
+impl Way {
+    fn open(directory: &Path, gid: u32) -> anyhow::Result<Self> {
+        let session = directory.parent().context("a directory of the session")?.to_owned();
+        for each in [session.as_path(), directory] {
+            chown(each, None, Some(gid))?;
+            std::fs::set_permissions(each, Permissions::from_mode(0o710))?;
+        }
+        Ok(Self(session))
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _ = chown(&self.0, None, Some(0));
+        let _ = std::fs::set_permissions(&self.0, Permissions::from_mode(0o700));
+    }
+}
+
+/// User and group of `nobody`.
+fn nobody() -> anyhow::Result<(u32, u32)> {
+    let text = Root::live().read("etc/passwd").context("no /etc/passwd")?;
+    let users = passwd::parse(&text).value;
+    let found = users.iter().find(|(_, user)| user.name == NOBODY);
+    let (uid, user) = found.context("PostgreSQL does not run as root, and there is no nobody")?;
+    Ok((*uid, user.gid.context("nobody has no group")?))
+}
+
+/// The program to start: `setpriv`, or the one itself.
+fn prefix(user: Option<(u32, u32)>, program: &Path) -> String {
+    if user.is_some() { "setpriv".into() } else { program.to_string_lossy().into_owned() }
+}
+
+fn become_user(mut command: Command, user: Option<(u32, u32)>, program: &Path) -> Command {
+    if let Some((uid, gid)) = user {
+        command.args([&format!("--reuid={uid}"), &format!("--regid={gid}")]);
+        command.args(["--clear-groups", "--pdeathsig", "KILL", "--"]).arg(program);
+    }
+    command
+}
+
+fn settings(run: &Run<'_>, command: &mut Command, data: &Path) {
+    let params = run.params();
+    let (clients, mib) = (params.count("clients"), params.count("shared_buffers_mib"));
+    command.arg("-D").arg(data);
+    let own = [
+        "listen_addresses=".to_owned(),
+        format!("unix_socket_directories={}", data.display()),
+        format!("shared_buffers={mib}MB"),
+        format!("huge_pages={}", params.text("hugetlb")),
+        format!("max_connections={}", clients.saturating_add(10)),
+        // The disk is not what is measured.
+        "fsync=off".into(),
+        "synchronous_commit=off".into(),
+        "full_page_writes=off".into(),
+        "max_wal_size=4GB".into(),
+        "autovacuum=off".into(),
+        // In files of its directory, which goes away even when everything is killed.
+        "dynamic_shared_memory_type=mmap".into(),
+    ];
+    for setting in own {
+        command.arg("-c").arg(setting);
+    }
+}
+
+/// The last lines of a file, in a line.
+pub(super) fn said(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(4)..].join(" / ")
+}

@@ -1,0 +1,108 @@
+//! Drives Redis: what huge pages hold of memory that it has freed, what a saving child copies,
+//! and what its requests feel.
+
+mod server;
+mod timeline;
+
+use super::super::run::Run;
+use super::common;
+use anyhow::{Context, bail};
+use server::{SERVER, Server};
+use std::time::Duration;
+
+/// A background save that takes longer hangs.
+const SAVE: Duration = Duration::from_secs(600);
+
+/// Runs a scenario.
+pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
+    match run.params().text("scenario") {
+        "bloat" => bloat(run),
+        "serve" => serve(run),
+        "bgsave" => bgsave(run),
+        "timeline" => timeline::run(run),
+        other => bail!("redis has no scenario '{other}'"),
+    }
+}
+
+/// Starts a server, fills it and looks at all of it.
+fn filled(run: &mut Run<'_>) -> anyhow::Result<Server> {
+    run.step("starting and filling Redis")?;
+    let mut server = Server::start(run)?;
+    server.fill(run, run.params().size("keys"))?;
+    server.check_all(run)?;
+    common::check_huge(run, SERVER, &run.holds(server.pid()))?;
+    Ok(server)
+}
+
+/// Most keys are deleted: who gives back what huge pages still hold?
+fn bloat(run: &mut Run<'_>) -> anyhow::Result<()> {
+    let mut server = filled(run)?;
+    let pid = server.pid();
+    let mut manager = run.manage(&[pid])?;
+    common::settle(run, &mut manager)?;
+    run.memory("full", pid);
+    run.step("measuring")?;
+    server.load(run, run.measure(), 0)?.note(run, "full");
+    run.step("deleting")?;
+    server.delete(run, run.params().size("delete_percent"))?;
+    run.step("watching its memory")?;
+    run.watch("deleted", pid, Duration::from_secs(run.params().count("watch_s")))?;
+    run.memory("deleted", pid);
+    run.step("measuring what is left")?;
+    server.load(run, run.measure(), 0)?.note(run, "deleted");
+    common::check(&mut manager)?;
+    run.step("comparing every value")?;
+    server.check_all(run)?;
+    run.stop(manager)?;
+    server.end(run)
+}
+
+/// A mix of requests.
+fn serve(run: &mut Run<'_>) -> anyhow::Result<()> {
+    let mut server = filled(run)?;
+    let pid = server.pid();
+    let mut manager = run.manage(&[pid])?;
+    common::settle(run, &mut manager)?;
+    run.step("measuring")?;
+    let share = run.params().count("set_percent");
+    server.load(run, run.measure(), share)?.note(run, "");
+    run.memory("", pid);
+    common::check(&mut manager)?;
+    run.step("comparing every value")?;
+    server.check_all(run)?;
+    run.stop(manager)?;
+    server.end(run)
+}
+
+/// A child saves while keys are overwritten: every page written meanwhile is copied first, and a
+/// huge page as a whole or split.
+fn bgsave(run: &mut Run<'_>) -> anyhow::Result<()> {
+    let mut server = filled(run)?;
+    let pid = server.pid();
+    let mut manager = run.manage(&[pid])?;
+    common::settle(run, &mut manager)?;
+    let share = run.params().count("set_percent");
+    run.step("measuring before the save")?;
+    server.load(run, run.measure(), share)?.note(run, "before");
+    run.step("measuring during the save")?;
+    let (meter, saved) = server.load_while_saving(run, share, SAVE)?;
+    meter.note(run, "during");
+    run.value("save_s", saved.as_secs_f64());
+    let persistence = server.info("persistence")?;
+    if server::field(&persistence, "rdb_last_bgsave_status") != Some("ok") {
+        bail!("Redis could not save; its log is {}", server.log_end());
+    }
+    let copied = server::field(&persistence, "rdb_last_cow_size");
+    let copied: f64 = copied.and_then(|text| text.parse().ok()).context("no rdb_last_cow_size")?;
+    run.value("copied_mib", copied / super::super::program::MIB);
+    let stats = server.info("stats")?;
+    let fork = server::field(&stats, "latest_fork_usec");
+    let fork: f64 = fork.and_then(|text| text.parse().ok()).context("no latest_fork_usec")?;
+    run.value("fork_ms", fork / 1e3);
+    run.memory("", pid);
+    common::check(&mut manager)?;
+    run.step("comparing every value")?;
+    server.check_all(run)?;
+    run.stop(manager)?;
+    server.end(run)
+}

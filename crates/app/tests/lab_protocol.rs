@@ -1,0 +1,200 @@
+//! The built-in workloads of experiments as an experiment drives them: one process each.
+
+#![forbid(unsafe_code)]
+
+use hugewise_core::lab::kind::Kind;
+use hugewise_core::lab::kinds::{self, PARENT_METRICS, WITH_CHANGE, WITH_RELEASE};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+/// Small, so that all kinds together take a moment.
+fn tiny(kind: &str) -> &'static str {
+    match kind {
+        "graph" => r#"{"scale":8}"#,
+        "allocator-churn" => r#"{"live_mib":2}"#,
+        "shared-segment" => r#"{"mib":2,"processes":3}"#,
+        "stress-cpu" => "{}",
+        "stress-io" => r#"{"file_kib":4}"#,
+        "fragment-holes" | "fragment-page-cache" => {
+            r#"{"max_mib":16,"fmfi_percent":0,"leave_mib":64}"#
+        }
+        _ => r#"{"mib":4}"#,
+    }
+}
+
+/// A directory for one test, removed afterwards.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).expect("the directory for temporary files is writable");
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A workload that runs.
+struct Workload {
+    process: Child,
+    requests: Option<ChildStdin>,
+    events: BufReader<ChildStdout>,
+}
+
+impl Workload {
+    fn start(kind: &Kind, scratch: &Path, huge_pages: &str) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_hugewise"))
+            .args(["workload", "lab", kind.name, "--seed", "7", "--params", tiny(kind.name)])
+            .args(["--huge-pages", huge_pages, "--scratch"])
+            .arg(scratch)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let requests = process.stdin.take();
+        let events = BufReader::new(process.stdout.take().expect("a pipe"));
+        Self { process, requests, events }
+    }
+
+    /// The next event that is no progress.
+    fn event(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            self.events.read_line(&mut line).expect("a line");
+            let event: Value = serde_json::from_str(&line).expect("JSON");
+            if event["event"] != "progress" {
+                return event;
+            }
+            assert!(event["percent"].is_number() && event["text"].is_string(), "{event}");
+        }
+    }
+
+    fn ask(&mut self, request: &str) -> Value {
+        let requests = self.requests.as_mut().expect("not closed");
+        writeln!(requests, "{request}").expect("the workload listens");
+        self.event()
+    }
+
+    fn tell(&mut self, request: &str) {
+        let requests = self.requests.as_mut().expect("not closed");
+        writeln!(requests, "{request}").expect("the workload listens");
+    }
+
+    /// Closes its input and waits for its end.
+    fn end(mut self) -> ExitStatus {
+        self.requests = None;
+        self.process.wait().expect("it ends")
+    }
+}
+
+impl Drop for Workload {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn names(event: &Value) -> BTreeSet<String> {
+    let values = event["values"].as_object().expect("values");
+    assert!(values.values().all(Value::is_f64), "{event}");
+    values.keys().cloned().collect()
+}
+
+#[test]
+fn every_kind_says_ready_measured_with_all_its_metrics_and_verified() {
+    let scratch = Scratch::new("lab-protocol");
+    for kind in kinds::builtin() {
+        let mut workload = Workload::start(kind, &scratch.0, "inherit");
+        let ready = workload.event();
+        assert_eq!(ready["event"], "ready", "{}: {ready}", kind.name);
+        let measured = workload.ask("measure 0.05");
+        assert_eq!(measured["event"], "measured", "{}: {measured}", kind.name);
+        let mut said = names(&ready);
+        said.extend(names(&measured));
+        let own = kind.metrics.iter().filter(|metric| !PARENT_METRICS.contains(metric));
+        let own: BTreeSet<String> = own.map(ToString::to_string).collect();
+        assert_eq!(said, own, "{}", kind.name);
+        if WITH_CHANGE.contains(&kind.name) {
+            assert_eq!(workload.ask("change")["event"], "changed", "{}", kind.name);
+        }
+        let verified = workload.ask("verify");
+        assert_eq!(verified["event"], "verified", "{}: {verified}", kind.name);
+        assert!(verified["checked"].as_u64() > Some(0), "{}: {verified}", kind.name);
+        if WITH_RELEASE.contains(&kind.name) {
+            let released = workload.ask("release");
+            assert_eq!(released["event"], "released", "{}: {released}", kind.name);
+            assert!(names(&released).contains("fmfi"), "{}: {released}", kind.name);
+        }
+        assert!(workload.end().success(), "{}", kind.name);
+    }
+    let left: Vec<_> = fs::read_dir(&scratch.0).expect("readable").collect();
+    assert!(left.is_empty(), "files are left: {left:?}");
+}
+
+#[test]
+fn damage_ends_every_kind_with_a_mismatch() {
+    let scratch = Scratch::new("lab-damage");
+    for kind in kinds::builtin() {
+        let mut workload = Workload::start(kind, &scratch.0, "never");
+        assert_eq!(workload.event()["event"], "ready", "{}", kind.name);
+        workload.tell("corrupt");
+        let mismatch = workload.ask("verify");
+        assert_eq!(mismatch["event"], "mismatch", "{}: {mismatch}", kind.name);
+        assert_eq!(mismatch["during"], "verify", "{}", kind.name);
+        assert_eq!(workload.end().code(), Some(1), "{}", kind.name);
+    }
+}
+
+#[test]
+fn what_a_kind_does_about_huge_pages_is_what_was_asked_for() {
+    let scratch = Scratch::new("lab-huge");
+    let disabled = |huge_pages: &str, kind: &str| {
+        let kind = kinds::find(kind).expect("a kind");
+        let mut workload = Workload::start(kind, &scratch.0, huge_pages);
+        assert_eq!(workload.event()["event"], "ready");
+        let proc = format!("/proc/{}", workload.process.id());
+        let status = fs::read_to_string(format!("{proc}/status")).expect("it runs");
+        let smaps = fs::read_to_string(format!("{proc}/smaps")).expect("it runs");
+        // 'hg' among the flags of a mapping: MADV_HUGEPAGE was asked for.
+        let flags = smaps.lines().filter_map(|line| line.strip_prefix("VmFlags:"));
+        let asked = flags.into_iter().any(|flags| flags.split_whitespace().any(|f| f == "hg"));
+        let enabled = status.lines().find_map(|line| line.strip_prefix("THP_enabled:"));
+        (enabled.map(|text| text.trim() == "0"), asked)
+    };
+    // A kernel before 5.0 does not say whether a process may have huge pages.
+    let says = disabled("inherit", "gups").0.is_some();
+    assert_eq!(disabled("inherit", "gups"), (says.then_some(false), false));
+    assert_eq!(disabled("never", "gups"), (says.then_some(true), false));
+    assert_eq!(disabled("later", "gups"), (says.then_some(false), false));
+    if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+        // A kernel without huge pages: asking for them is an error.
+        let gups = kinds::find("gups").expect("a kind");
+        assert_eq!(Workload::start(gups, &scratch.0, "always").end().code(), Some(1));
+        return;
+    }
+    assert_eq!(disabled("always", "gups"), (says.then_some(false), true));
+    assert!(!disabled("inherit", "allocator-churn").1);
+    assert!(disabled("always", "allocator-churn").1);
+}
+
+#[test]
+fn what_a_kind_cannot_do_is_an_error() {
+    let scratch = Scratch::new("lab-cannot");
+    let gups = kinds::find("gups").expect("a kind");
+    for request in ["change", "release", "measure", "dance"] {
+        let mut workload = Workload::start(gups, &scratch.0, "inherit");
+        assert_eq!(workload.event()["event"], "ready");
+        workload.tell(request);
+        assert_eq!(workload.end().code(), Some(1), "{request}");
+    }
+}

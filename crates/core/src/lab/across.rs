@@ -1,0 +1,141 @@
+//! Two runs of one experiment side by side: each variant before against itself after.
+
+use super::check::Checked;
+use super::record::{Plan, Record};
+use super::summary::Summary;
+
+/// Names of the two sides.
+const SIDES: [&str; 2] = ["before", "after"];
+
+/// One run of an experiment.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// What was to be run.
+    pub checked: &'a Checked,
+    /// What it was when it began.
+    pub plan: &'a Plan,
+    /// The runs, in the order of time.
+    pub records: &'a [Record],
+}
+
+/// A variant of both, with what follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Across {
+    /// Its name.
+    pub variant: String,
+    /// Its summary, with the variants `before` and `after`.
+    pub summary: Summary,
+}
+
+/// What became of each variant that both have. The error rate holds for all of them together.
+#[must_use]
+pub fn across(before: Side<'_>, after: Side<'_>) -> Vec<Across> {
+    let (old, new) = (before.checked, after.checked);
+    let common = new.variants().iter().filter(|variant| old.variant(&variant.name).is_some());
+    let names: Vec<&str> = common.map(|variant| variant.name.as_str()).collect();
+    let one = |name: &&str| {
+        let (mut checked, sides) = (new.clone(), [before, after]);
+        checked.experiment.stop.error_rate /= names.len() as f64;
+        checked.baseline = 0;
+        checked.experiment.baseline = None;
+        let own = sides.iter().zip(SIDES).filter_map(|(side, label)| {
+            let (variant, params) = side.checked.variant(name)?;
+            let mut variant = variant.clone();
+            variant.name = label.into();
+            Some((variant, params.clone()))
+        });
+        (checked.experiment.variants, checked.params) = own.unzip();
+        let records = sides.iter().zip(SIDES).flat_map(|(side, label)| {
+            let own = side.records.iter().filter(|record| record.variant == **name);
+            own.map(move |record| Record { variant: label.into(), ..record.clone() })
+        });
+        let records: Vec<_> = records.collect();
+        let mut plan = after.plan.clone();
+        plan.without.clear();
+        let summary = Summary::of(&checked, &plan, &records);
+        Across { variant: (*name).to_owned(), summary }
+    };
+    names.iter().map(one).collect()
+}
+
+/// What differs between the machines, or one machine then and later: key, before, after.
+#[must_use]
+pub fn environments(before: &Plan, after: &Plan) -> Vec<(String, String, String)> {
+    let empty = serde_json::Map::new();
+    let of = |plan: &Plan| plan.environment.as_object().cloned().unwrap_or_else(|| empty.clone());
+    let (old, new) = (of(before), of(after));
+    // These differ in any two runs.
+    let passing = ["time", "mem_available"];
+    let keys = new.keys().filter(|key| !passing.contains(&key.as_str()));
+    let text = |value: Option<&serde_json::Value>| match value {
+        None => "unknown".to_owned(),
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let pairs = keys.map(|key| (key.clone(), text(old.get(key)), text(new.get(key))));
+    pairs.filter(|(_, before, after)| before != after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::check::check;
+    use crate::lab::compare::Judgement;
+    use crate::lab::record::SCHEMA;
+    use crate::lab::record::tests::record;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    fn checked(names: &[&str]) -> Checked {
+        let variants: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+        let text = json!({
+            "name": "n", "question": "q", "workload": { "kind": "gups" },
+            "metric": [{ "key": "ops_per_s" }], "variant": variants,
+        });
+        let experiment = serde_json::from_value(text).expect("well-formed");
+        check(experiment, false).expect("no fault")
+    }
+
+    fn plan(kernel: &str) -> Plan {
+        Plan {
+            schema: SCHEMA,
+            text: String::new(),
+            quick: false,
+            seed: 1,
+            repetitions: None,
+            without: BTreeMap::new(),
+            environment: json!({ "kernel": kernel, "time": kernel, "cpus": 2 }),
+            began: None,
+        }
+    }
+
+    fn runs(level: f64) -> Vec<Record> {
+        let one = |n: u32| record(n, "a", "ops_per_s", level + f64::from(n) / 100.0);
+        let two = |n: u32| record(n, "b", "ops_per_s", 50.0 + f64::from(n) / 100.0);
+        (0..5).flat_map(|n| [one(n), two(n)]).collect()
+    }
+
+    #[test]
+    fn a_variant_is_compared_with_itself_and_only_where_both_have_it() {
+        let (old, new) = (checked(&["a", "b"]), checked(&["b", "a", "c"]));
+        let (plan, before, after) = (plan("6.1"), runs(10.0), runs(20.0));
+        let all = across(
+            Side { checked: &old, plan: &plan, records: &before },
+            Side { checked: &new, plan: &plan, records: &after },
+        );
+        let names: Vec<_> = all.iter().map(|one| one.variant.as_str()).collect();
+        assert_eq!(names, ["b", "a"]);
+        let judgement = |index: usize| {
+            let row = all[index].summary.deciding().next().expect("a metric");
+            row.cells[1].against.as_ref().and_then(|against| against.judgement.clone())
+        };
+        assert!(matches!(judgement(0), Some(Judgement::NoDifferenceSeen { .. })));
+        assert_eq!(judgement(1), Some(Judgement::Better));
+    }
+
+    #[test]
+    fn what_differs_of_the_machine_is_told() {
+        let differing = environments(&plan("6.1"), &plan("6.12"));
+        assert_eq!(differing, [("kernel".into(), "6.1".into(), "6.12".into())]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Every variant against the baseline: the deciding metrics together as one family, the others each
+//! by itself and without a judgement.
+
+use super::{Material, Row};
+use crate::lab::compare::{Comparison, Estimate, Judgement, Rule, compare, judge, visible_percent};
+use serde::Serialize;
+
+/// A variant against the baseline by one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Against {
+    /// The variant as a multiple of the baseline; `None` unless all values are above 0.
+    pub ratio: Option<Estimate>,
+    /// The variant less the baseline, in the metric's unit.
+    pub shift: Option<Estimate>,
+    /// p of the rank test: of a deciding metric after Holm's correction for all of these, of any
+    /// other by itself.
+    pub p: Option<f64>,
+    /// p of the permutation test on means, by itself: for a second look.
+    pub permutation_p: Option<f64>,
+    /// The smallest difference that would have been found in four of five such experiments, percent
+    /// of the baseline; `None` where none would have been.
+    pub smallest_visible_percent: Option<f64>,
+    /// What follows; only of a deciding metric.
+    pub judgement: Option<Judgement>,
+    /// The same as a sentence without a full stop; only of a deciding metric.
+    pub sentence: Option<String>,
+}
+
+impl Against {
+    fn alone(comparison: &Comparison) -> Self {
+        Self {
+            ratio: comparison.ratio,
+            shift: comparison.shift,
+            p: comparison.p,
+            permutation_p: comparison.permutation.as_ref().map(|test| test.p),
+            smallest_visible_percent: comparison.smallest_visible_percent,
+            judgement: None,
+            sentence: None,
+        }
+    }
+
+    /// How many values of each side any judgement needs, where there were too few.
+    #[must_use]
+    pub const fn needed(&self) -> Option<usize> {
+        match self.judgement {
+            Some(Judgement::TooFew { needed }) => Some(needed),
+            _ => None,
+        }
+    }
+}
+
+/// The rows with all comparisons that their values allow.
+pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
+    let Some(baseline) = material.baseline else { return };
+    let alpha = material.checked.experiment.stop.error_rate;
+    let plain = |row: &Row, index: usize| -> Vec<f64> {
+        let values = row.cells.get(index).map(|cell| &cell.values);
+        values.into_iter().flatten().map(|one| one.value).collect()
+    };
+    let mut family = Vec::new();
+    for (place, row) in rows.iter_mut().enumerate() {
+        let equal_within_percent = row.equal_within_percent;
+        let rule = Rule { alpha, equal_within_percent, better: row.better };
+        let base = plain(row, baseline);
+        if base.is_empty() {
+            continue;
+        }
+        for index in (0..row.cells.len()).filter(|index| *index != baseline) {
+            let values = plain(row, index);
+            if values.is_empty() {
+                continue;
+            }
+            let comparison = compare(&base, &values, &rule, material.plan.seed);
+            row.cells[index].against = Some(Against::alone(&comparison));
+            if row.decides {
+                family.push(((place, index, base.clone(), values), comparison, rule));
+            }
+        }
+    }
+    let name = material.active.get(baseline).map_or("", |variant| variant.name.as_str());
+    for judged in judge(family) {
+        let sentence_in = |unit: &str| judged.sentence(name, unit);
+        let (place, index, base, values) = &judged.key;
+        let (place, index) = (*place, *index);
+        let Some(row) = rows.get_mut(place) else { continue };
+        let sentence = sentence_in(&row.unit);
+        let Some(against) = row.cells.get_mut(index).and_then(|cell| cell.against.as_mut()) else {
+            continue;
+        };
+        (against.ratio, against.shift, against.p) = (judged.ratio, judged.shift, judged.p_adjusted);
+        // What could have been seen at the level at which the decision fell, not by itself.
+        against.smallest_visible_percent = match judged.judgement {
+            Judgement::TooFew { .. } | Judgement::Unknown(_) => None,
+            _ => visible_percent(base, values, judged.level),
+        };
+        against.judgement = Some(judged.judgement);
+        against.sentence = Some(sentence);
+    }
+}

@@ -1,0 +1,254 @@
+//! What makes the figures doubtful, and what is missing.
+
+use super::{Material, Row, Runs};
+use crate::lab::record::{Outcome, Record};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most different reasons that a warning names.
+const REASONS_MAX: usize = 3;
+
+/// What a warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// Runs on a machine that was not quiet.
+    Noisy,
+    /// Runs that did not go through.
+    Failed,
+    /// Not all runs of the plan have been taken.
+    Incomplete,
+    /// The baseline was left out, or has no values of a deciding metric.
+    Baseline,
+    /// A deciding metric has no values in some variant.
+    Missing,
+    /// Too few repetitions to claim any difference.
+    TooFew,
+    /// Values that are no numbers.
+    NotANumber,
+    /// Runs before which the machine did not come to rest.
+    NotSettled,
+    /// Variants that were left out.
+    LeftOut,
+    /// Less was run than the experiment asks for.
+    Quick,
+    /// Records of variants that the experiment does not have, or that were left out.
+    Foreign,
+    /// Metrics that decide nothing and that no run measured.
+    Unmeasured,
+}
+
+impl Concern {
+    /// Whether no reader may overlook it: the figures themselves may be wrong.
+    #[must_use]
+    pub const fn is_loud(self) -> bool {
+        matches!(self, Self::Noisy | Self::Failed | Self::Incomplete | Self::Baseline)
+    }
+}
+
+/// Something that a reader has to know before believing a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// What it is about.
+    pub concern: Concern,
+    /// A sentence or several.
+    pub text: String,
+}
+
+fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The most frequent texts with how often each occurs.
+fn tally<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in texts {
+        *counts.entry(text).or_default() += 1;
+    }
+    let mut all: Vec<_> = counts.into_iter().collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let more = all.len().saturating_sub(REASONS_MAX);
+    let named = all.iter().take(REASONS_MAX);
+    let mut named: Vec<_> = named
+        .map(|(text, count)| match count {
+            1 => (*text).to_owned(),
+            count => format!("{text} ({count} times)"),
+        })
+        .collect();
+    named.extend((more > 0).then(|| plural(more, "more reason", "more reasons")));
+    named.join("; ")
+}
+
+/// `by variant: never 2, always 4`, so that one can see whether it hit one of them.
+fn by_variant<'a>(material: &Material<'_>, hit: impl Iterator<Item = &'a Record>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for record in hit {
+        *counts.entry(&record.variant).or_default() += 1;
+    }
+    let named = material.active.iter().map(|variant| {
+        let count = counts.get(variant.name.as_str()).copied().unwrap_or(0);
+        format!("{} {count}", variant.name)
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn noisy(material: &Material<'_>, runs: Runs) -> Option<String> {
+    let hit = || material.done().filter(|record| !record.conditions.noisy.is_empty());
+    let why = tally(hit().flat_map(|record| &record.conditions.noisy).map(String::as_str));
+    (runs.noisy > 0).then(|| {
+        format!(
+            "{} of {} on a machine that was not quiet: {why}. By variant: {}. What others did may \
+             stand in the figures; repeat the experiment on an idle machine.",
+            runs.noisy,
+            plural(runs.done, "run was", "runs were"),
+            by_variant(material, hit())
+        )
+    })
+}
+
+fn failed(material: &Material<'_>, runs: Runs) -> Option<String> {
+    let errors = material.counted().filter_map(|record| match &record.outcome {
+        Outcome::Failed { error } => Some((record, error.as_str())),
+        Outcome::Done => None,
+    });
+    let all: Vec<_> = errors.collect();
+    let why = tally(all.iter().map(|(_, error)| *error));
+    let by_variant = by_variant(material, all.iter().map(|(record, _)| *record));
+    (!all.is_empty()).then(|| {
+        let of = plural(runs.done + runs.failed, "run", "runs");
+        format!(
+            "{} of {of} failed, and their values do not count: {why}. By variant: {by_variant}.",
+            all.len()
+        )
+    })
+}
+
+fn incomplete(runs: Runs) -> Option<String> {
+    (runs.taken < runs.planned).then(|| {
+        let planned = plural(runs.planned, "planned run", "planned runs");
+        format!("Only {} of {planned} took place; start it again and it goes on.", runs.taken)
+    })
+}
+
+fn unsettled(material: &Material<'_>) -> Option<String> {
+    let hit = || material.done().filter(|record| record.conditions.settled_s.is_none());
+    let limit = material.checked.experiment.settle.max_s;
+    let count = hit().count();
+    (count > 0).then(|| {
+        format!(
+            "Before {} memory did not come to rest within {limit} s. By variant: {}.",
+            plural(count, "run", "runs"),
+            by_variant(material, hit())
+        )
+    })
+}
+
+fn foreign(material: &Material<'_>) -> Option<String> {
+    let known: BTreeSet<&str> = material.active.iter().map(|v| v.name.as_str()).collect();
+    let others = material.records.iter().filter(|r| !known.contains(r.variant.as_str()));
+    let names: Vec<&str> = others.map(|record| record.variant.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let count = plural(names.len(), "record belongs", "records belong");
+        let names = tally(names.iter().copied());
+        format!("{count} to no variant that is compared, and does not count: {names}.")
+    })
+}
+
+fn no_numbers(material: &Material<'_>) -> Option<String> {
+    let broken = |record: &Record| -> Vec<String> {
+        let values = record.measured.values.iter();
+        let broken = values.filter(|(_, value)| !value.is_finite());
+        broken.map(|(key, _)| format!("{key} of {}", record.variant)).collect()
+    };
+    let all: Vec<String> = material.done().flat_map(broken).collect();
+    let which = tally(all.iter().map(String::as_str));
+    (!all.is_empty()).then(|| {
+        let count = plural(all.len(), "value is no number", "values are no numbers");
+        format!("{count} and not counted: {which}.")
+    })
+}
+
+fn baseline(material: &Material<'_>, rows: &[Row]) -> Option<String> {
+    let name = &material.checked.variants().get(material.checked.baseline)?.name;
+    let Some(index) = material.baseline else {
+        return Some(format!("The baseline {name} was left out: nothing is compared with it."));
+    };
+    let done = material.of(name).any(|(_, record)| record.is_done());
+    let others = material.done().any(|record| record.variant != *name);
+    if !done && others {
+        return Some(format!("The baseline {name} has no run that went through."));
+    }
+    let lacks = |row: &&Row| row.decides && row.is_measured() && row.cells[index].spread.is_none();
+    let lacking: Vec<_> = rows.iter().filter(lacks).map(|row| row.key.as_str()).collect();
+    (!lacking.is_empty())
+        .then(|| format!("The baseline {name} has no values of {}.", lacking.join(", ")))
+}
+
+/// Deciding metrics without values in variants that have runs which went through.
+fn missing(material: &Material<'_>, rows: &[Row]) -> Option<String> {
+    let has_runs = |name: &str| material.done().any(|record| record.variant == name);
+    let of_row = |row: &Row| {
+        let cells = row.cells.iter().zip(&material.active);
+        let empty = cells.filter(|(cell, _)| cell.spread.is_none());
+        let names = empty.map(|(_, variant)| variant.name.as_str()).filter(|name| has_runs(name));
+        let names: Vec<_> = names.collect();
+        (!names.is_empty()).then(|| format!("{} was not measured in {}", row.key, names.join(", ")))
+    };
+    let asked = rows.iter().filter(|row| row.decides || row.is_measured());
+    let all: Vec<_> = asked.filter_map(of_row).collect();
+    (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
+}
+
+fn unmeasured(rows: &[Row], runs: Runs) -> Option<String> {
+    let empty = rows.iter().filter(|row| !row.decides && !row.is_measured());
+    let keys: Vec<_> = empty.map(|row| row.key.as_str()).collect();
+    (runs.done > 0 && !keys.is_empty()).then(|| format!("No run measured {}.", keys.join(", ")))
+}
+
+fn too_few(material: &Material<'_>, rows: &[Row]) -> Option<String> {
+    let needed = |row: &Row| {
+        let needed = row.cells.iter().filter_map(|cell| cell.against.as_ref()?.needed());
+        needed.max()
+    };
+    let most = rows.iter().filter_map(needed).max()?;
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let short =
+        cells.filter(|cell| cell.against.as_ref().is_some_and(|one| one.needed().is_some()));
+    let have = short.map(|cell| cell.values.len()).min().unwrap_or(0);
+    let rate = material.checked.experiment.stop.error_rate * 100.0;
+    Some(format!(
+        "{} of a variant {} too few: whatever the values, no difference could be claimed with \
+         an error rate of {rate:.0} %. At least {most} are needed.",
+        plural(have, "value", "values"),
+        if have == 1 { "is" } else { "are" }
+    ))
+}
+
+fn left_out(material: &Material<'_>) -> Option<String> {
+    let without = &material.plan.without;
+    let all: Vec<_> = without.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+    (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
+}
+
+/// All warnings, the loud ones first.
+pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warning> {
+    let quick = "This is the quick form of the experiment: less was run than its file asks for, \
+                 for a first look.";
+    let all = [
+        (Concern::Noisy, noisy(material, runs)),
+        (Concern::Failed, failed(material, runs)),
+        (Concern::Incomplete, incomplete(runs)),
+        (Concern::Baseline, baseline(material, rows)),
+        (Concern::Missing, missing(material, rows)),
+        (Concern::TooFew, too_few(material, rows)),
+        (Concern::NotANumber, no_numbers(material)),
+        (Concern::NotSettled, unsettled(material)),
+        (Concern::LeftOut, left_out(material)),
+        (Concern::Quick, material.plan.quick.then(|| quick.into())),
+        (Concern::Foreign, foreign(material)),
+        (Concern::Unmeasured, unmeasured(rows, runs)),
+    ];
+    let known =
+        all.into_iter().filter_map(|(concern, text)| Some(Warning { concern, text: text? }));
+    known.collect()
+}
