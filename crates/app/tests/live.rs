@@ -32,6 +32,8 @@ mod kit;
 mod lab;
 #[path = "live/lab_programs.rs"]
 mod lab_programs;
+#[path = "live/lab_bench.rs"]
+mod lab_bench;
 #[path = "live/lab_run.rs"]
 mod lab_run;
 #[path = "live/machine.rs"]
@@ -70,6 +72,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb::trials());
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());
+    all.extend(lab_bench::trials());
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
