@@ -73,7 +73,8 @@ fn a_metric_of_the_file_needs_its_direction() {
     experiment.metrics[0].better = Some(Better::Higher);
     assert!(check(experiment, false).is_ok());
     let unknown = faults(|experiment| experiment.workload.kind = "gupz".into());
-    assert!(unknown.contains("no workload 'gupz'; there are gups"), "{unknown}");
+    assert!(unknown.contains("no workload 'gupz'; there are "), "{unknown}");
+    assert!(unknown.contains("gups"), "{unknown}");
 }
 
 #[test]
@@ -85,4 +86,16 @@ fn what_touches_everybody_is_known() {
     let wide = checked.machine_wide();
     let wide: Vec<_> = wide.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     assert_eq!(wide, [("enabled", "always"), ("vm.swappiness", "0")]);
+}
+
+#[test]
+fn what_fills_memory_needs_a_limit() {
+    let said = faults(|experiment| {
+        experiment.workload.kind = "redis".into();
+        let timeline = Value::Text("timeline".into());
+        experiment.workload.params = BTreeMap::from([("scenario".to_owned(), timeline)]);
+        experiment.variants[1].workload = BTreeMap::new();
+        experiment.quick = crate::lab::spec::Quick::default();
+    });
+    assert!(said.contains("it needs memory_limit_mib"), "{said}");
 }
