@@ -76,6 +76,15 @@ impl Group {
         std::fs::write(self.directory.join(file), bytes.0.to_string())
     }
 
+    /// Takes the bound away.
+    pub(crate) fn unlimit(&self) -> std::io::Result<()> {
+        let (file, none) = match self.usage {
+            CURRENT => ("memory.max", "max"),
+            _ => ("memory.limit_in_bytes", "-1"),
+        };
+        std::fs::write(self.directory.join(file), none)
+    }
+
     /// How many of its processes the kernel has killed for want of memory.
     pub(crate) fn oom_kills(&self) -> Option<u64> {
         let file = if self.usage == CURRENT { "memory.events" } else { "memory.oom_control" };

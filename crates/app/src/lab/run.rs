@@ -5,6 +5,7 @@ use super::program::{Leftovers, MIB, Memory, Program, available, cpu_s};
 use crate::child::this_program;
 use crate::group::Group;
 use crate::session::Session;
+use anyhow::Context;
 use hugewise_core::lab::check::Checked;
 use hugewise_core::lab::kind::Params;
 use hugewise_core::lab::record::{Measured, Series};
@@ -268,6 +269,12 @@ impl<'a> Run<'a> {
     /// Ends, when dropped, what is left in the workload's cgroup by then.
     pub(crate) fn leftovers(&self) -> Leftovers {
         Leftovers(self.group.as_ref().map(Group::procs))
+    }
+
+    /// Takes the limit of memory away, for what comes after a measurement.
+    pub(crate) fn lift_limit(&self) -> anyhow::Result<()> {
+        let lifted = self.group.as_ref().map_or(Ok(()), Group::unlimit);
+        lifted.context("cannot lift the limit of memory")
     }
 
     /// How many processes of the workload the kernel has killed for want of memory.

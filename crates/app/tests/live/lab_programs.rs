@@ -191,6 +191,8 @@ fn killed_leaves_no_postgres(_: &Turn) -> anyhow::Result<()> {
     })?;
     ensure!(processes_of(&directory)?.iter().any(|args| args.contains("listen_addresses")));
     let group = group_of(running.0.id())?;
+    let session = std::env::temp_dir().join(format!("hugewise-lab-{}", running.0.id()));
+    let interlock = interlock(&session.join("run/data"))?;
     running.0.kill()?;
     running.0.wait()?;
     wait_for("the server's end", || Ok(processes_of(&directory)?.is_empty()))?;
@@ -198,8 +200,16 @@ fn killed_leaves_no_postgres(_: &Turn) -> anyhow::Result<()> {
     if let Some(group) = group {
         wait_for("an empty cgroup", || Ok(fs::remove_dir(&group).is_ok()))?;
     }
-    fs::remove_dir_all(std::env::temp_dir().join(format!("hugewise-lab-{}", running.0.id())))?;
-    Ok(())
+    fs::remove_dir_all(session)?;
+    // The only thing that outlives a killed PostgreSQL: 56 bytes of System V shared memory.
+    Said::of(&Command::new("ipcrm").args(["-m", &interlock]).output()?).expect(0).map(drop)
+}
+
+/// Id of the shared memory by which a server protects its directory (`postmaster.pid`, line 7).
+fn interlock(data: &Path) -> anyhow::Result<String> {
+    let text = fs::read_to_string(data.join("postmaster.pid"))?;
+    let id = text.lines().nth(6).and_then(|line| line.split_ascii_whitespace().nth(1));
+    Ok(id.context("no shared memory in postmaster.pid")?.to_owned())
 }
 
 /// The cgroup that an experiment has made, wherever the controllers are.
