@@ -1,4 +1,5 @@
-//! What lasts as long as `try` or an experiment does: the progress line, Ctrl-C, and a directory of its own.
+//! What lasts as long as `try` or an experiment does: the progress line, Ctrl-C, and a directory of
+//! its own.
 
 use anyhow::{Context, bail};
 use signal_hook::consts::{SIGINT, SIGTERM};

@@ -30,6 +30,8 @@ mod init;
 mod kit;
 #[path = "live/lab.rs"]
 mod lab;
+#[path = "live/lab_programs.rs"]
+mod lab_programs;
 #[path = "live/lab_bench.rs"]
 mod lab_bench;
 #[path = "live/lab_run.rs"]
@@ -72,6 +74,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb_programs::trials());
     all.extend(lab_bench::trials());
     all.extend(lab::trials());
+    all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
     all
 }

@@ -4,6 +4,7 @@
 //! back, a [`driver`] runs the workload and measures by means of a [`run`], and [`store`] keeps
 //! what came of it. What it means is `hugewise_core::lab`'s business.
 
+mod beside;
 pub(crate) mod driver;
 pub(crate) mod engine;
 pub(crate) mod load;

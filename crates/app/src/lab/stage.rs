@@ -1,20 +1,21 @@
 //! The machine before, during and after a run: quiet, with a variant's settings, and as it was.
 
+use super::beside::{self, Stressor};
 use super::run::Run;
 use super::talk::Talk;
-use crate::child::{this_program, warm};
+use crate::child::warm;
 use crate::exit;
 use crate::session::Session;
 use anyhow::{Context, bail};
 use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::kinds;
 use hugewise_core::lab::quiet::{Look, Quiet, State, refusals};
 use hugewise_core::lab::record::{Conditions, Measured};
 use hugewise_core::lab::settings;
-use hugewise_core::lab::spec::{Variant, Workload};
+use hugewise_core::lab::spec::Variant;
 use hugewise_core::parse::{self, size};
 use hugewise_core::units::{Bytes, Ns};
 use hugewise_linux::hugetlb::pool;
+use hugewise_linux::instance::InstanceLock;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Scope, Trail};
 use std::collections::BTreeMap;
@@ -52,7 +53,9 @@ pub(crate) struct Stage<'a> {
     trail: Trail,
     manager_dir: PathBuf,
     noisy: bool,
-    beside: Vec<Talk>,
+    /// Held while a variant's pools stand.
+    pools: Option<InstanceLock>,
+    beside: Vec<Stressor>,
     fragmenter: Option<Talk>,
 }
 
@@ -68,8 +71,9 @@ impl<'a> Stage<'a> {
         let (root, manager_dir) = (Root::live(), state_dir.join(MANAGER));
         let left = put_back(&root, state_dir, false)?;
         let trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
-        let (beside, fragmenter) = (Vec::new(), None);
-        let stage = Self { root, checked, session, trail, manager_dir, noisy, beside, fragmenter };
+        let (pools, beside, fragmenter) = (None, Vec::new(), None);
+        let stage =
+            Self { root, checked, session, trail, manager_dir, noisy, pools, beside, fragmenter };
         Ok((stage, left))
     }
 
@@ -136,7 +140,11 @@ impl<'a> Stage<'a> {
             let file = settings::file(key).context("an unknown setting")?;
             self.trail.set(&file, value)?;
         }
-        for (text, pages) in &self.variant(index).hugetlb {
+        let pools = &self.variant(index).hugetlb;
+        if !pools.is_empty() {
+            self.pools = Some(InstanceLock::take_pools(&self.root)?);
+        }
+        for (text, pages) in pools {
             let page = Bytes(size::parse(text)?.bytes());
             let wanted = pool::Wanted { page, node: None, pages: *pages, leave: LEAVE };
             let grown = pool::grow(&self.root, &mut self.trail, wanted, &mut |_| {})?;
@@ -149,23 +157,6 @@ impl<'a> Stage<'a> {
             Some((key.clone(), self.root.read_line(file).ok()?))
         };
         Ok(wanted.keys().filter_map(read).collect())
-    }
-
-    /// A built-in workload beside the one that is measured, once it is ready.
-    fn start(&mut self, part: &Workload, label: &str) -> anyhow::Result<Talk> {
-        let kind = kinds::find(&part.kind).context("an unknown kind")?;
-        let params = kind.params(&part.params)?;
-        let mut command = this_program()?;
-        command.args(["workload", "lab", kind.name, "--params"]);
-        command.arg(serde_json::to_string(&params)?);
-        command.arg("--scratch").arg(self.session.directory());
-        let mut talk = Talk::start(kind.name, &mut command)?;
-        let session = &mut self.session;
-        talk.wait("ready", &mut |said| match said {
-            Some(text) => session.step(format!("{label}: {}: {text}", kind.name)),
-            None => session.beat(),
-        })?;
-        Ok(talk)
     }
 }
 
@@ -180,13 +171,10 @@ impl Machine for Stage<'_> {
             warm(&self.session, Bytes::mib(mib))?;
         }
         if let Some(part) = &experiment.fragment {
-            self.fragmenter = Some(self.start(part, label)?);
+            self.fragmenter = Some(beside::start(part, &mut self.session, label)?);
         }
         for part in &experiment.beside {
-            let mut talk = self.start(part, label)?;
-            // For as long as the run takes: it is ended with it.
-            talk.send("measure 86400")?;
-            self.beside.push(talk);
+            self.beside.push(beside::stress(part, &mut self.session, label)?);
         }
         Ok(conditions)
     }
@@ -207,8 +195,12 @@ impl Machine for Stage<'_> {
         self.fragmenter = None;
         let failed = self.trail.restore().into_iter().find_map(|step| match step {
             Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
+            Restored::InUse { file, to, wanted, .. } => {
+                Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
+            }
             _ => None,
         });
+        self.pools = None;
         failed.map_or(Ok(()), |what| bail!("a setting could not be put back: {what}"))
     }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-/// Escapes text for HTML and SVG, also inside attribute values.
+/// Escapes text for HTML and SVG, also inside attribute values. Control characters have no escape
+/// in XML: a picture with one would not be shown at all, so they are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -12,6 +13,9 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            other if other.is_control() => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }
@@ -192,6 +196,7 @@ mod tests {
         assert!(!out.contains("<script>") && !out.contains("<t>"), "{out}");
         assert!(out.contains("&quot;d&quot; &amp; &#39;e&#39;"), "{out}");
         assert!(out.contains("height=\"0.0\""), "{out}");
+        assert_eq!(escape("a\x1b[1m\0\n"), "a\u{fffd}[1m\u{fffd}\n");
     }
 
     #[test]

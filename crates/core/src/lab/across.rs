@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(names, ["b", "a"]);
         let judgement = |index: usize| {
             let row = all[index].summary.deciding().next().expect("a metric");
-            row.cells[1].against.as_ref().and_then(|against| against.judgement.clone())
+            row.cells[1].against.as_ref().and_then(|against| against.judgement)
         };
         assert!(matches!(judgement(0), Some(Judgement::NoDifferenceSeen { .. })));
         assert_eq!(judgement(1), Some(Judgement::Better));

@@ -79,9 +79,7 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
         pools_of(variant, &mut faults);
     }
     settings_of(&experiment.settings, "[settings]", &mut faults);
-    for part in experiment.beside.iter().chain(&experiment.fragment) {
-        params_of(part, &BTreeMap::new(), &mut faults);
-    }
+    roles(&experiment, &mut faults);
     let kind = kinds::find(&experiment.workload.kind);
     if kind.is_none() {
         faults.push(unknown_kind(&experiment.workload.kind));
@@ -206,6 +204,32 @@ fn pools_of(variant: &Variant, faults: &mut Vec<String>) {
         if let Err(error) = size::parse(text) {
             faults.push(format!("variant '{}', hugetlb: {error}", variant.name));
         }
+    }
+}
+
+/// Whether each part is of a kind that can play it.
+fn roles(experiment: &Experiment, faults: &mut Vec<String>) {
+    for part in experiment.beside.iter().chain(&experiment.fragment) {
+        params_of(part, &BTreeMap::new(), faults);
+    }
+    for part in &experiment.beside {
+        if !kinds::is_builtin(&part.kind) && part.kind != kinds::STRESS_NG {
+            faults.push(format!(
+                "[[beside]]: '{}' cannot run beside a workload; '{}' and all built-in kinds can",
+                part.kind.escape_debug(),
+                kinds::STRESS_NG
+            ));
+        }
+    }
+    if let Some(part) = &experiment.fragment
+        && !kinds::WITH_RELEASE.contains(&part.kind.as_str())
+    {
+        let known = kinds::WITH_RELEASE.join(", ");
+        let kind = part.kind.escape_debug();
+        faults.push(format!("fragment: '{kind}' breaks no memory into pieces; {known} do"));
+    }
+    if experiment.workload.kind == kinds::STRESS_NG {
+        faults.push(format!("'{}' is no workload: it runs in [[beside]]", kinds::STRESS_NG));
     }
 }
 

@@ -30,8 +30,13 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     let pid = talk.program.pid();
     let memory = run.holds(pid);
     common::check_huge(run, "java", &memory)?;
-    if params.flag("large_pages") && memory.hugetlb <= 0.0 {
-        bail!("java was told to use HugeTLB pages and holds none: is the pool too small?");
+    // Where the pool has no room for the heap, the JVM goes on without a word.
+    if params.flag("large_pages") && memory.hugetlb < params.count("live_mib") as f64 {
+        bail!(
+            "java was told to use HugeTLB pages and holds {:.0} MiB in them, less than its live \
+             data: is the pool too small? Beside its heap it keeps 240 MiB for code there",
+            memory.hugetlb
+        );
     }
     let mut manager = run.manage(&[pid])?;
     common::settle(run, &mut manager)?;

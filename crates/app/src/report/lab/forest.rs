@@ -16,7 +16,7 @@ const LINE: f64 = 38.0;
 const LANE: f64 = 17.0;
 const FOOT: f64 = 34.0;
 /// Letters that fit into the heading and beside the figures.
-const HEAD_LETTERS: usize = 54;
+const HEAD_LETTERS: usize = 50;
 const NAME_LETTERS: usize = 19;
 /// Ratios beyond these are drawn at the edge: one that is far away would hide all others.
 const FARTHEST: (f64, f64) = (0.02, 50.0);

@@ -45,7 +45,7 @@ pub(super) fn marker(svg: &mut Svg, variant: usize, more: &str, at: (f64, f64), 
     };
     let star = |turn: f64| -> Vec<(f64, f64)> {
         let corner = |index: u32| {
-            let size = if index % 2 == 0 { 6.0 } else { 2.2 };
+            let size = if index.is_multiple_of(2) { 6.0 } else { 2.2 };
             let angle = (f64::from(index) / 8.0 + turn) * std::f64::consts::TAU;
             (at.0 + angle.sin() * size, at.1 - angle.cos() * size)
         };

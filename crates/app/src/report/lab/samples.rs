@@ -4,6 +4,7 @@ use hugewise_core::lab::check::{Checked, check};
 use hugewise_core::lab::record::{Conditions, Measured, Outcome, Plan, Record, SCHEMA, Series};
 use hugewise_core::lab::summary::Summary;
 use hugewise_core::stats::Histogram;
+use hugewise_core::units::saturating_u64;
 use std::collections::BTreeMap;
 
 /// An experiment with its results.
@@ -154,7 +155,7 @@ fn full_run(run: usize, repetition: u32, variant: usize) -> Record {
         // A body around 2 us, and a tail as long as the variant's latency says.
         let body = 1500.0 + 1100.0 * share + 40.0 * variant as f64;
         let tail = latency * 1000.0 * (0.001 / (1.0 - share)).powf(0.8);
-        all.record((body + tail).round() as u64);
+        all.record(saturating_u64((body + tail).round()));
     }
     one.measured.histograms.insert("get".into(), all);
     one
@@ -197,7 +198,7 @@ huge_pages = "always"
 pub(crate) fn small() -> Sample {
     let checked = checked(SMALL);
     let run = |index: u32| {
-        let (variant, wall) = if index % 2 == 0 { ("a", 12.0) } else { ("b", 9.5) };
+        let (variant, wall) = if index.is_multiple_of(2) { ("a", 12.0) } else { ("b", 9.5) };
         let mut one = record(variant, index / 2, index as usize);
         let value = wall * (1.0 + noise(index as usize) * 0.02);
         one.measured.values.insert("wall_s".into(), value);

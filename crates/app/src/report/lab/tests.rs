@@ -52,7 +52,7 @@ fn foreign_text_cannot_become_markup() {
         assert!(!out.contains("<img") && !out.contains("</script>"), "{out}");
         assert!(!out.contains("<b>"), "{out}");
     }
-    for out in [&text, &markdown] {
+    for out in [&text, &markdown, &page, &pictures] {
         assert!(!out.contains('\u{1b}'), "{out}");
     }
     let rows = markdown.lines().filter(|line| line.starts_with("| "));
@@ -88,7 +88,7 @@ fn the_verdict_and_loud_warnings_come_first() {
     let sample = broken();
     let page = page(&sample.summary, &sample.records);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-    assert!(place("class=\"verdict\"") < place("class=\"banner loud\""));
+    assert!(place("class=\"verdict") < place("class=\"banner loud\""));
     assert!(place("class=\"banner loud\"") < place("<h2>Figures"));
     assert!(place("killed by signal 9 &lt;b&gt;") < place("<h2>Figures"));
 }
@@ -132,21 +132,15 @@ fn nothing_run_yet_is_a_report_too() {
     assert!(crate::view::lab::render(&summary, Paint::plain()).starts_with("Nothing has been run"));
 }
 
-/// Writes the reports where `HUGEWISE_LAB_REPORTS` says, to be looked at.
 #[test]
-fn reports_are_written_to_be_looked_at() {
-    let Some(folder) = std::env::var_os("HUGEWISE_LAB_REPORTS") else { return };
-    let folder = std::path::Path::new(&folder);
-    std::fs::create_dir_all(folder).expect("a folder");
-    for (name, sample) in all() {
-        let page = page(&sample.summary, &sample.records);
-        std::fs::write(folder.join(format!("{name}.html")), page).expect("writable");
-        for (file, svg) in plots(&sample.summary, &sample.records) {
-            std::fs::write(folder.join(format!("{name}-{file}")), svg).expect("writable");
-        }
-        let text = crate::view::lab::render(&sample.summary, Paint::plain());
-        std::fs::write(folder.join(format!("{name}.txt")), text).expect("writable");
-        std::fs::write(folder.join(format!("{name}.md")), markdown(&sample.summary))
-            .expect("writable");
+fn long_names_keep_the_columns_and_many_variants_their_colours() {
+    let mut sample = full();
+    for (index, variant) in sample.summary.variants.iter_mut().enumerate() {
+        variant.name = format!("{index}-{}", "long-name-".repeat(4));
     }
+    // The verdict's sentences still have the short names.
+    let text = crate::view::lab::render(&sample.summary, Paint::plain());
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("~"), "a name that was cut says so: {text}");
+    assert_eq!([frame::class(0), frame::class(9)], ["v0", "v1 again"]);
 }

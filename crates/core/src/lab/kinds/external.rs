@@ -29,13 +29,29 @@ pub(super) fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) 
 }
 
 /// See the module's text.
-pub(super) const KINDS: &[Kind] = &[REDIS, MEMCACHED, POSTGRES, JAVA, COMMAND];
+pub(super) const KINDS: &[Kind] = &[REDIS, MEMCACHED, POSTGRES, JAVA, COMMAND, STRESS];
 
 const WATCH_S: Param = count(
     "watch_s",
     [45, 0, 3600],
     "How long memory is watched at most, until it stands still, seconds.",
 );
+
+/// Name of the kind that runs beside a workload only.
+pub const STRESS_NG: &str = "stress-ng";
+
+const STRESS: Kind = Kind {
+    name: STRESS_NG,
+    about: "Any stressor of stress-ng, beside a workload ([[beside]]); its own figures are not \
+            looked at.",
+    params: &[Param {
+        name: "args",
+        default: Default::Texts,
+        help: "Its arguments, as in [\"--vm\", \"2\", \"--vm-bytes\", \"256M\"].",
+    }],
+    metrics: &[],
+    programs: &[Program { name: STRESS_NG, package: STRESS_NG }],
+};
 
 const REDIS: Kind = Kind {
     name: "redis",

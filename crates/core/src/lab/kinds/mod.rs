@@ -9,6 +9,7 @@ mod stress;
 use super::kind::{Kind, Params};
 
 pub use builtin::{PARENT_METRICS, WITH_CHANGE};
+pub use external::STRESS_NG;
 pub use fragment::WITH_RELEASE;
 
 /// The kind with this name.

@@ -162,10 +162,10 @@ pub(crate) struct About {
 }
 
 /// Digits after the point of values that no table knows: none for counts, else about four in all.
-pub(crate) fn digits(values: impl Iterator<Item = f64> + Clone) -> usize {
-    let largest = values.clone().map(f64::abs).fold(0.0, f64::max);
+pub(crate) fn digits(values: &[f64]) -> usize {
+    let largest = values.iter().copied().map(f64::abs).fold(0.0, f64::max);
     match largest {
-        _ if values.clone().all(|value| value.fract() == 0.0) => 0,
+        _ if values.iter().all(|value| value.fract() == 0.0) => 0,
         largest if largest >= 1000.0 => 0,
         largest if largest >= 100.0 => 1,
         largest if largest >= 10.0 => 2,
@@ -282,7 +282,8 @@ impl<'a> Material<'a> {
         let cell = |variant: &&'a Variant| self.cell(&variant.name, &wanted.key);
         let cells: Vec<Cell> = self.active.iter().map(cell).collect();
         let values = cells.iter().flat_map(|cell| &cell.values).map(|one| one.value);
-        let digits = about.digits.unwrap_or_else(|| digits(values));
+        let values: Vec<f64> = values.collect();
+        let digits = about.digits.unwrap_or_else(|| digits(&values));
         Row {
             key: wanted.key.clone(),
             title: about.title,

@@ -124,7 +124,8 @@ pub(super) fn all(material: &Material<'_>) -> Vec<OverTime> {
         let about = about(&key, wanted);
         let (title, unit) = (about.title, about.unit);
         let medians = curves.iter().flat_map(|curve| &curve.moments).map(|moment| moment.median);
-        let digits = about.digits.unwrap_or_else(|| digits(medians));
+        let medians: Vec<f64> = medians.collect();
+        let digits = about.digits.unwrap_or_else(|| digits(&medians));
         (!curves.is_empty()).then_some(OverTime {
             key,
             title,

@@ -158,6 +158,12 @@ fn noise_is_said_first_and_where_it_was() {
     );
     assert!(text.contains("(5 times). By variant: never 3, always 2."), "{text}");
     assert!(noisy.rows[0].cells[0].values[0].noisy);
+    // Reasons that differ in figures alone are one, and the worst stands for it.
+    all[0].conditions.noisy[0] = "others took 4.5 % of the CPU time".into();
+    all[1].conditions.noisy[0] = "others took 45 % of the CPU time".into();
+    let varied = summary(&all);
+    let text = &varied.warnings[0].text;
+    assert!(text.contains("quiet: others took 45 % of the CPU time (the most of 5). By"), "{text}");
     // One of many is a warning, but not the headline.
     all.iter_mut().skip(1).for_each(|one| one.conditions.noisy.clear());
     let one = summary(&all);

@@ -59,22 +59,36 @@ fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// The most frequent texts with how often each occurs.
+/// The text without its figures, and the first of these.
+fn form(text: &str) -> (String, f64) {
+    let figure = |c: char| c.is_ascii_digit() || c == '.';
+    let digits = text.find(|c: char| c.is_ascii_digit()).map_or("", |at| &text[at..]);
+    let digits = digits.split(|c| !figure(c)).next().unwrap_or_default();
+    (text.replace(figure, ""), digits.parse().unwrap_or(0.0))
+}
+
+/// The most frequent texts with how often each occurs. Those that differ in figures alone count as
+/// one; the one with the largest stands for them.
 fn tally<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut groups: BTreeMap<String, (usize, BTreeMap<&str, f64>)> = BTreeMap::new();
     for text in texts {
-        *counts.entry(text).or_default() += 1;
+        let (form, figure) = form(text);
+        let (count, alike) = groups.entry(form).or_default();
+        *count += 1;
+        alike.insert(text, figure);
     }
-    let mut all: Vec<_> = counts.into_iter().collect();
-    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut all: Vec<_> = groups.into_values().collect();
+    all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let more = all.len().saturating_sub(REASONS_MAX);
-    let named = all.iter().take(REASONS_MAX);
-    let mut named: Vec<_> = named
-        .map(|(text, count)| match count {
-            1 => (*text).to_owned(),
-            count => format!("{text} ({count} times)"),
+    let named = all.iter().take(REASONS_MAX).filter_map(|(count, alike)| {
+        let (text, _) = alike.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        Some(match (count, alike.len()) {
+            (1, _) => (*text).to_owned(),
+            (count, 1) => format!("{text} ({count} times)"),
+            (count, _) => format!("{text} (the most of {count})"),
         })
-        .collect();
+    });
+    let mut named: Vec<_> = named.collect();
     named.extend((more > 0).then(|| plural(more, "more reason", "more reasons")));
     named.join("; ")
 }
