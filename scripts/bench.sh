@@ -54,8 +54,10 @@ make_room() {
 
 # Why an experiment cannot run here: a program is missing, or its baseline is impossible.
 obstacle() {
-    "$program" lab setup "$1" "${quick[@]}" 2>&1 |
-        grep -E '^(Missing: |hugewise: the baseline )'
+    local said
+    # It ends with an error code where there is an obstacle.
+    said=$("$program" lab setup "$1" "${quick[@]}" 2>&1)
+    grep -E '^(Missing: |hugewise: the baseline )' <<<"$said"
 }
 
 trap 'echo "bench: interrupted; CONTINUE=1 goes on"; exit 130' INT TERM
@@ -63,7 +65,9 @@ ran=() skipped=() failed=()
 for name in "${names[@]}"; do
     printf '\n## %s\n\n' "$name"
     if why=$(obstacle "$name"); then
-        printf 'Skipped: %s\n' "$why"
+        # The first line, without its mark.
+        why=${why%%$'\n'*} why=${why#Missing: }
+        printf 'Skipped: %s\n' "${why%;}"
         skipped+=("$name")
         continue
     fi
@@ -79,4 +83,5 @@ done
 
 printf '\n%d run, %d skipped' ${#ran[@]} ${#skipped[@]}
 printf ', %d failed%s\n' ${#failed[@]} "${failed[*]:+: ${failed[*]}}"
+[ ${#failed[@]} = 0 ] && [ ${#ran[@]} = 0 ] && echo "bench: nothing was run"
 [ ${#failed[@]} = 0 ] && [ ${#ran[@]} -gt 0 ]

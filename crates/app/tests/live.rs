@@ -30,10 +30,10 @@ mod init;
 mod kit;
 #[path = "live/lab.rs"]
 mod lab;
-#[path = "live/lab_programs.rs"]
-mod lab_programs;
 #[path = "live/lab_bench.rs"]
 mod lab_bench;
+#[path = "live/lab_programs.rs"]
+mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
 #[path = "live/machine.rs"]
