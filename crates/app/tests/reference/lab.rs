@@ -67,7 +67,7 @@ const KEYS: &[(&str, &str)] = &[
     ("noise.steal_percent", "CPU time that the hypervisor took, percent: noted above this"),
     ("noise.refuse_steal_percent", "... and refused above this, unless `--noisy`"),
     ("noise.patience_s", "a refusal waits so long for a quieter moment first, seconds"),
-    ("beside.kind", "a built-in kind that runs beside the workload; its parameters beside it"),
+    ("beside.kind", "what runs beside the workload: a built-in kind, or `stress-ng`"),
     ("fragment.kind", "a fragmenter that breaks free memory into pieces before each run"),
     (
         "fragment_release_s",
@@ -166,9 +166,9 @@ fn keys(page: &mut String) {
     page.push_str(
         "\n## The file of an experiment\n\nTOML. `variant.name` is the key `name` of a table \
          `[[variant]]`; `variant`, `metric` and `beside`\nare lists, `workload`, `load`, `stop`, \
-         `settle`, `noise`, `fragment`, `quick`, `settings` tables. A\nkey that is not in this \
-         table is a fault, and all faults are told at once.\n\n| key | default | meaning \
-         |\n|---|---|---|\n",
+         `settle`, `noise`, `fragment`, `quick`, `settings` tables. What\nis required in a table \
+         is so where the table is there. A key that is not in this list is an error.\n\n| key | \
+         default | meaning |\n|---|---|---|\n",
     );
     for (key, means) in KEYS {
         let _ = writeln!(page, "| `{key}` | {} | {means} |", default(&given, &all, key));
