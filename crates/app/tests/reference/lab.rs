@@ -162,7 +162,10 @@ fn keys(page: &mut String) {
     paths(&all, "", &mut known);
     let told: BTreeSet<&str> = KEYS.iter().map(|(key, _)| *key).collect();
     let silent: Vec<_> = known.iter().filter(|key| !told.contains(key.as_str())).collect();
-    assert!(silent.is_empty(), "keys of an experiment's file that KEYS does not explain: {silent:?}");
+    assert!(
+        silent.is_empty(),
+        "keys of an experiment's file that KEYS does not explain: {silent:?}"
+    );
     page.push_str(
         "\n## The file of an experiment\n\nTOML. `variant.name` is the key `name` of a table \
          `[[variant]]`; `variant`, `metric` and `beside`\nare lists, `workload`, `load`, `stop`, \
@@ -229,7 +232,8 @@ fn metrics(page: &mut String) {
             Better::Higher => "higher",
             Better::Neither => "",
         };
-        let _ = writeln!(page, "| `{}` | {} | {better} | {} |", metric.name, metric.unit, metric.help);
+        let _ =
+            writeln!(page, "| `{}` | {} | {better} | {} |", metric.name, metric.unit, metric.help);
     }
 }
 
