@@ -57,7 +57,7 @@ const KEYS: &[(&str, &str)] = &[
         "stop.interval_percent",
         "enough when the ratio's interval of every deciding metric is narrower than this, percent",
     ),
-    ("stop.max_minutes", "no further repetition is begun after this many minutes"),
+    ("stop.max_minutes", "no further repetition is begun so many minutes after the start"),
     ("stop.error_rate", "chance that any difference is claimed where there is none"),
     ("settle.still_s", "MemAvailable and khugepaged's counters stood still for so long, ..."),
     ("settle.within_percent", "... within this, percent of the machine's memory"),
