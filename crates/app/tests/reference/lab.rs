@@ -249,7 +249,8 @@ fn changeable(page: &mut String) {
         let _ = writeln!(page, "| `{key}` | `/{file}` | {wide} |");
     }
     page.push_str(
-        "| `hugepages-<size>kB/enabled`, `.../shmem_enabled` | of each size of the kernel | yes |\n",
+        "| `hugepages-<size>kB/enabled`, `.../shmem_enabled` | of each size of the kernel | yes \
+         |\n",
     );
 }
 
