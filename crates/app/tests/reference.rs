@@ -4,6 +4,9 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "reference/lab.rs"]
+mod lab;
+
 use hugewise_core::hugetlb::demand::LeftOutReason;
 use hugewise_core::hugetlb::warning::WarningKind;
 use hugewise_core::reason::SkipReason;
@@ -11,7 +14,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 23] = [
     "doctor",
     "try",
     "status",
@@ -26,6 +29,11 @@ const COMMANDS: [&str; 18] = [
     "hugetlb apply",
     "hugetlb verify",
     "hugetlb revert",
+    "lab list",
+    "lab setup",
+    "lab run",
+    "lab report",
+    "lab compare",
     "rules",
     "capture",
     "config show",
@@ -114,6 +122,12 @@ fn hugetlb() {
         let _ = writeln!(page, "| `{key}` | {means} | {remedy} |");
     }
     check("hugetlb.md", &page);
+}
+
+#[test]
+fn lab() {
+    let list = serde_json::from_str(&output(&["lab", "list", "--json"])).expect("JSON");
+    check("lab.md", &lab::page(&list));
 }
 
 #[test]

@@ -1,0 +1,297 @@
+//! The reference page of experiments: kinds, metrics, keys of files, settings, what is shipped.
+
+use hugewise_core::lab::kind::{Default, Kind};
+use hugewise_core::lab::load::LoadSpec;
+use hugewise_core::lab::load::profile::GRAMMAR;
+use hugewise_core::lab::metric::{Better, METRICS};
+use hugewise_core::lab::spec::Experiment;
+use hugewise_core::lab::{kinds, settings};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Keys of an experiment's file and what they mean. Defaults are those of the program.
+const KEYS: &[(&str, &str)] = &[
+    ("name", "short name: 1 to 40 letters, digits, '-', '_' and '.'"),
+    ("question", "what is asked, in a sentence"),
+    ("about", "more about it"),
+    ("baseline", "name of the variant that the others are compared with; else the first"),
+    ("measure_s", "length of one measurement, seconds"),
+    ("manage_s", "how long a manager may work before something is measured, seconds"),
+    ("memory_limit_mib", "limit of the workload's cgroup, MiB"),
+    (
+        "warm_mib",
+        "memory that is touched and freed before each run, MiB, so that a host that backs memory \
+         lazily has done so",
+    ),
+    ("settings", "kernel settings of every variant; a variant's own come on top"),
+    ("workload.kind", "what runs; its parameters stand beside it"),
+    ("load", "requests that a server gets (below), where the workload is one that takes a load"),
+    ("variant.name", "short name, as above"),
+    ("variant.about", "what it is"),
+    (
+        "variant.huge_pages",
+        "`inherit`: what the machine and the program make of it; `never`: none, by \
+         `PR_SET_THP_DISABLE`; `always`: at every fault, as far as the program has a switch; \
+         `later`: none from faults, but a manager may promote",
+    ),
+    ("variant.settings", "kernel settings, on top of the experiment's"),
+    ("variant.hugetlb", "HugeTLB pages by their size: `\"2MiB\" = 512`"),
+    ("variant.manage.mode", "a manager beside the workload: `ingens`, `guard` or `observe`"),
+    ("variant.manage.set", "keys of its configuration, as for `--set`"),
+    ("variant.manage.keep_settings", "it leaves all kernel settings as they are"),
+    ("variant.workload", "parameters of the workload that differ"),
+    ("variant.env", "environment of the workload's programs"),
+    ("metric.key", "key of a metric, with its phase: `deleted.rss_mib`"),
+    (
+        "metric.equal_within_percent",
+        "differences up to this do not matter, percent of the baseline: `the same` when the \
+         whole interval lies within",
+    ),
+    ("metric.decides", "whether the verdict rests on it; only these share the error rate"),
+    ("metric.unit", "unit of a metric that no table knows"),
+    ("metric.better", "its good direction: `lower`, `higher` or `neither`"),
+    ("stop.repetitions", "repetitions of every variant"),
+    ("stop.max_repetitions", "go on up to this many until interval_percent is reached; 0: do not"),
+    (
+        "stop.interval_percent",
+        "enough when the ratio's interval of every deciding metric is narrower than this, percent",
+    ),
+    ("stop.max_minutes", "no further repetition is begun so many minutes after the start"),
+    ("stop.error_rate", "chance that any difference is claimed where there is none"),
+    ("settle.still_s", "MemAvailable and khugepaged's counters stood still for so long, ..."),
+    ("settle.within_percent", "... within this, percent of the machine's memory"),
+    ("settle.max_s", "waited for no longer than this, seconds; the run is then marked"),
+    ("noise.busy_percent", "CPU time of others, percent of the machine: noted above this"),
+    ("noise.refuse_busy_percent", "... and refused above this, unless `--noisy`"),
+    ("noise.steal_percent", "CPU time that the hypervisor took, percent: noted above this"),
+    ("noise.refuse_steal_percent", "... and refused above this, unless `--noisy`"),
+    ("noise.patience_s", "a refusal waits so long for a quieter moment first, seconds"),
+    ("beside.kind", "what runs beside the workload: a built-in kind, or `stress-ng`"),
+    ("fragment.kind", "a fragmenter that breaks free memory into pieces before each run"),
+    (
+        "fragment_release_s",
+        "seconds after the start of the workload when it releases them; else after the run",
+    ),
+    ("quick.repetitions", "what `--quick` changes: repetitions,"),
+    ("quick.measure_s", "the length of a measurement,"),
+    ("quick.workload", "parameters of the workload,"),
+    ("quick.load_steps", "the steps of the load,"),
+    ("quick.without", "and variants that are left out"),
+];
+
+/// Keys of `[load]`.
+const LOAD: &[(&str, &str)] = &[
+    ("target", "the server; an experiment leaves it out, as it starts the server itself"),
+    ("steps", "what arrives when, one text a step"),
+    ("arrivals", "`even` gaps, or `poisson`: independent of each other, with bursts"),
+    ("connections", "connections, opened before the begin; a request needs one of its own"),
+    ("requests_per_user", "requests of each user that arrives"),
+    (
+        "think_time",
+        "time between a user's answer and the next request: `none`, `constant 100 ms` or \
+         `exponential 100 ms`",
+    ),
+    ("operations.get_percent", "share of `GET` among the requests to Redis, percent; the rest ..."),
+    ("operations.set_percent", "... is `SET`"),
+    ("keys", "keys of Redis, each as likely as the others"),
+    ("value_bytes", "length of a value, random bytes"),
+    ("preload", "whether every key is set before the begin"),
+    ("timeout_ms", "time from its intended start after which a request has failed, ms"),
+    ("max_waiting", "requests that may wait for a connection, and users that may think"),
+    ("seed", "decides arrivals, keys, values and think times; an experiment leaves it out"),
+    ("tool", "who sends: `own` (hugewise), `memtier`, `wrk2`, `k6` or `gatling`"),
+];
+
+/// The paths of all values; those of a list's items without their places.
+fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (name, inner) in map {
+                let dot = if prefix.is_empty() { "" } else { "." };
+                paths(inner, &format!("{prefix}{dot}{name}"), found);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            items.iter().for_each(|item| paths(item, prefix, found));
+        }
+        _ => {
+            found.insert(prefix.to_owned());
+        }
+    }
+}
+
+/// The least that a file can hold, with an empty one of everything that may be absent.
+fn filled() -> (Value, Value) {
+    let given = json!({
+        "name": "n",
+        "question": "q",
+        "workload": { "kind": "gups" },
+        "variant": [{ "name": "a", "manage": {} }],
+        "metric": [{ "key": "ops_per_s" }],
+        "beside": [{ "kind": "stress-cpu" }],
+        "fragment": { "kind": "fragment-holes" },
+    });
+    let experiment: Experiment = serde_json::from_value(given.clone()).expect("well-formed");
+    (given, serde_json::to_value(experiment).expect("plain data"))
+}
+
+/// The value at a path, as [`paths`] writes it.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, name| {
+        let value = value.get(0).unwrap_or(value);
+        value.get(name)
+    })
+}
+
+fn default(given: &Value, all: &Value, path: &str) -> String {
+    match at(all, path) {
+        _ if at(given, path).is_some() => "required".into(),
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Object(map)) if map.is_empty() => String::new(),
+        Some(Value::Array(list)) if list.is_empty() => String::new(),
+        Some(Value::String(text)) if text.is_empty() => String::new(),
+        Some(Value::String(text)) => format!("`\"{text}\"`"),
+        Some(value) => format!("`{value}`"),
+    }
+}
+
+fn keys(page: &mut String) {
+    let (given, all) = filled();
+    let mut known = BTreeSet::new();
+    paths(&all, "", &mut known);
+    let told: BTreeSet<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+    let silent: Vec<_> = known.iter().filter(|key| !told.contains(key.as_str())).collect();
+    assert!(
+        silent.is_empty(),
+        "keys of an experiment's file that KEYS does not explain: {silent:?}"
+    );
+    page.push_str(
+        "\n## The file of an experiment\n\nTOML. `variant.name` is the key `name` of a table \
+         `[[variant]]`; `variant`, `metric` and `beside`\nare lists, `workload`, `load`, `stop`, \
+         `settle`, `noise`, `fragment`, `quick`, `settings` tables. What\nis required in a table \
+         is so where the table is there. A key that is not in this list is an error.\n\n| key | \
+         default | meaning |\n|---|---|---|\n",
+    );
+    for (key, means) in KEYS {
+        let _ = writeln!(page, "| `{key}` | {} | {means} |", default(&given, &all, key));
+    }
+}
+
+fn load(page: &mut String) {
+    let step = "constant 100/s for 10 s";
+    let all = serde_json::to_value(LoadSpec::new("redis://127.0.0.1", &[step])).expect("plain");
+    let (mut known, given) = (BTreeSet::new(), json!({ "steps": [step] }));
+    paths(&all, "", &mut known);
+    let told: BTreeSet<String> = LOAD.iter().map(|(key, _)| (*key).to_owned()).collect();
+    assert_eq!(told, known, "LOAD explains each key of a load");
+    let _ = write!(
+        page,
+        "\n### `[load]`\n\nRequests arrive when they are due, whether or not earlier ones were \
+         answered; latency counts from\nthe intended start. Steps: {GRAMMAR}.\n\n| key | default | \
+         meaning |\n|---|---|---|\n"
+    );
+    for (key, means) in LOAD {
+        let default = if *key == "target" { String::new() } else { default(&given, &all, key) };
+        let _ = writeln!(page, "| `load.{key}` | {default} | {means} |");
+    }
+}
+
+fn kind(page: &mut String, kind: &Kind) {
+    let _ = write!(page, "\n### `{}`\n\n{}\n", kind.name, kind.about);
+    if !kind.programs.is_empty() {
+        let each = kind.programs.iter().map(|one| format!("`{}` ({})", one.name, one.package));
+        let _ = write!(page, "\nNeeds {}.\n", each.collect::<Vec<_>>().join(", "));
+    }
+    if !kind.params.is_empty() {
+        page.push_str("\n| parameter | default | allowed | meaning |\n|---|---|---|---|\n");
+    }
+    for param in kind.params {
+        let default = match param.default {
+            Default::Count(count, ..) => count.to_string(),
+            Default::Word(words) => format!("\"{}\"", words.first().copied().unwrap_or_default()),
+            Default::Text(text) => format!("\"{text}\""),
+            Default::Flag(flag) => flag.to_string(),
+            Default::Texts => "[]".into(),
+        };
+        let (name, allowed) = (param.name, param.allowed());
+        let _ = writeln!(page, "| `{name}` | `{default}` | {allowed} | {} |", param.help);
+    }
+    let metrics: Vec<_> = kind.metrics.iter().map(|key| format!("`{key}`")).collect();
+    let _ = write!(page, "\nMeasures {}.\n", metrics.join(", "));
+}
+
+fn metrics(page: &mut String) {
+    page.push_str(
+        "\n## Metrics\n\nA key is a name, with the phase of the run before it where there are \
+         several: `deleted.rss_mib`.\n\n| name | unit | better | meaning |\n|---|---|---|---|\n",
+    );
+    for metric in METRICS {
+        let better = match metric.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "",
+        };
+        let _ =
+            writeln!(page, "| `{}` | {} | {better} | {} |", metric.name, metric.unit, metric.help);
+    }
+}
+
+fn changeable(page: &mut String) {
+    page.push_str(
+        "\n## Settings\n\nWhat an experiment may change, and puts back after each run; anything \
+         else is a fault. Those that\nconcern every program of the machine need \
+         `--machine-wide`.\n\n| key | file | needs `--machine-wide` |\n|---|---|---|\n",
+    );
+    for key in settings::keys() {
+        let file = settings::file(&key).expect("a key that is listed has a file");
+        let wide = if settings::is_machine_wide(&key) { "yes" } else { "" };
+        let _ = writeln!(page, "| `{key}` | `/{file}` | {wide} |");
+    }
+    page.push_str(
+        "| `hugepages-<size>kB/enabled`, `.../shmem_enabled` | of each size of the kernel | yes \
+         |\n",
+    );
+}
+
+/// `list` is what `hugewise lab list --json` prints.
+fn shipped(page: &mut String, list: &Value) {
+    page.push_str(
+        "\n## Experiments that come with hugewise\n\n| name | question | workload | variants | \
+         deciding metrics | repetitions |\n|---|---|---|---|---|---|\n",
+    );
+    let all = list["experiments"].as_array().expect("a list");
+    for one in all {
+        let experiment: Experiment =
+            serde_json::from_value(one["experiment"].clone()).expect("an experiment");
+        let variants: Vec<_> = experiment.variants.iter().map(|one| one.name.as_str()).collect();
+        let deciding = experiment.metrics.iter().filter(|metric| metric.decides);
+        let deciding: Vec<_> = deciding.map(|metric| format!("`{}`", metric.key)).collect();
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | `{}` | {} | {} | {} |",
+            experiment.name,
+            experiment.question,
+            experiment.workload.kind,
+            variants.join(", "),
+            deciding.join(", "),
+            experiment.stop.repetitions
+        );
+    }
+}
+
+/// The whole page.
+pub(crate) fn page(list: &Value) -> String {
+    let mut page = String::from(
+        "# Experiments\n\nMade from the program; do not edit. How to use them: \
+         [how-to](../how-to/lab.md).\n",
+    );
+    shipped(&mut page, list);
+    keys(&mut page);
+    load(&mut page);
+    changeable(&mut page);
+    metrics(&mut page);
+    page.push_str("\n## Kinds of workloads\n");
+    kinds::all().for_each(|one| kind(&mut page, one));
+    page
+}
