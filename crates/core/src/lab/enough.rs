@@ -66,7 +66,7 @@ pub fn given_up(records: &[Record], variant: &str) -> bool {
 
 /// Whether each deciding metric's ratio is known as closely as wanted.
 fn precise(checked: &Checked, records: &[Record], percent: f64) -> bool {
-    let rule = Rule { alpha: checked.experiment.stop.error_rate, ..Rule::default() };
+    let rule = Rule { alpha: checked.experiment.level(), ..Rule::default() };
     let baseline = checked.variants()[checked.baseline].name.as_str();
     checked.metrics.iter().filter(|metric| metric.decides).all(|metric| {
         let values = values(records, &metric.key);

@@ -76,6 +76,20 @@ const fn manage_s() -> u64 {
 }
 
 impl Experiment {
+    /// The level at which the deciding metrics are tested, all together: the error rate, or half of
+    /// it where precision ends the experiment.
+    ///
+    /// An interval that is narrow by luck ends the experiment early and excludes the truth more
+    /// often: at the full level a simulated rule of 4 % width over 5 to 20 repetitions claimed a
+    /// difference in 6.7 % of 3,000 experiments without one, where 5 % were promised. With half of
+    /// it the promise holds (`core/tests/stats/stopping.rs`).
+    #[must_use]
+    pub fn level(&self) -> f64 {
+        let stop = &self.stop;
+        let early = stop.interval_percent.is_some() && stop.max_repetitions > stop.repetitions;
+        if early { stop.error_rate / 2.0 } else { stop.error_rate }
+    }
+
     /// Most repetitions that may be run.
     #[must_use]
     pub fn repetitions_at_most(&self) -> u32 {
@@ -222,7 +236,8 @@ pub struct Stop {
     /// Go on up to this many until `interval_percent` is reached.
     pub max_repetitions: u32,
     /// Enough when the ratio's interval of every deciding metric is narrower than this, percent.
-    /// A width says nothing about which variant is better, so looking at it does not favour one.
+    /// A width says nothing about which variant is better, and what it does to the error rate is
+    /// made up for: see [`Experiment::level`].
     pub interval_percent: Option<f64>,
     /// No further repetition is begun after this many minutes.
     pub max_minutes: Option<u64>,

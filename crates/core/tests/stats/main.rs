@@ -3,5 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod aa;
+mod stopping;
 mod unknown;
 mod vectors;

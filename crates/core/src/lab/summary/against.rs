@@ -52,7 +52,7 @@ impl Against {
 /// The rows with all comparisons that their values allow.
 pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
     let Some(baseline) = material.baseline else { return };
-    let alpha = material.checked.experiment.stop.error_rate;
+    let alpha = material.checked.experiment.level();
     let plain = |row: &Row, index: usize| -> Vec<f64> {
         let values = row.cells.get(index).map(|cell| &cell.values);
         values.into_iter().flatten().map(|one| one.value).collect()
