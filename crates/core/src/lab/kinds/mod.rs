@@ -30,6 +30,18 @@ pub fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Opti
     external::fault(kind, params, memory_limit_mib)
 }
 
+/// Whether a workload with these parameters is a server that gets the load of its experiment.
+#[must_use]
+pub fn takes_load(kind: &str, params: &Params) -> bool {
+    external::takes_load(kind, params)
+}
+
+/// Whether a workload is any program, which its parameter `program` names.
+#[must_use]
+pub fn names_program(kind: &str) -> bool {
+    matches!(kind, "command" | "http")
+}
+
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
     builtin().chain(external::KINDS).chain(manager::KINDS)
