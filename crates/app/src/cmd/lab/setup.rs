@@ -97,6 +97,9 @@ fn text(prepared: &Prepared) -> String {
         let _ = write!(out, "\n{}", wrap("", experiment.about.trim()));
     }
     let _ = writeln!(out, "\nWorkload: {}", experiment.workload.kind);
+    if let Some(load) = &experiment.load {
+        out += &wrap("Load: ", &load.steps.join(", "));
+    }
     let baseline = prepared.checked.baseline;
     for (index, variant) in prepared.checked.variants().iter().enumerate() {
         let role = if index == baseline { " (baseline)" } else { "" };

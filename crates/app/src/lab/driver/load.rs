@@ -10,6 +10,7 @@ use hugewise_core::lab::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
 use hugewise_core::parse::proc_stat::{self, CpuTimes};
 use hugewise_core::units::Ns;
 use hugewise_linux::root::Root;
+use std::fmt::Write as _;
 
 /// Values over time, by the keys of their metrics: seconds since the begin, and the value.
 type Series = [(&'static str, Vec<(f64, f64)>); 3];
@@ -51,15 +52,15 @@ fn cpu() -> Option<CpuTimes> {
 
 fn text(progress: &Progress) -> String {
     let Progress { at, time, intended, completed, failed } = *progress;
-    let (at, time) = (at.as_s(), time.as_s());
-    match (intended, failed) {
-        // Other generators say nothing before their end.
-        (0, _) => format!("under load: {at:.0} of {time:.0} s"),
-        (_, 0) => format!("under load: {at:.0} of {time:.0} s, {completed} of {intended} answered"),
-        _ => format!(
-            "under load: {at:.0} of {time:.0} s, {completed} of {intended} answered, {failed} failed"
-        ),
+    let mut text = format!("under load: {:.0} of {:.0} s", at.as_s(), time.as_s());
+    // Other generators say nothing before their end.
+    if intended > 0 {
+        let _ = write!(text, ", {completed} of {intended} answered");
     }
+    if failed > 0 {
+        let _ = write!(text, ", {failed} failed");
+    }
+    text
 }
 
 fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Result<()> {
