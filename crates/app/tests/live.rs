@@ -30,10 +30,10 @@ mod init;
 mod kit;
 #[path = "live/lab.rs"]
 mod lab;
-#[path = "live/lab_programs.rs"]
-mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
+#[path = "live/load.rs"]
+mod load;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -72,7 +72,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hugetlb_programs::trials());
     all.extend(lab::trials());
     all.extend(lab_run::trials());
-    all.extend(lab_programs::trials());
+    all.extend(load::trials());
     all
 }
 

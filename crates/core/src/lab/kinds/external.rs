@@ -1,7 +1,6 @@
 //! Workloads that are programs of others: servers, databases, a virtual machine, or any command.
 
 use crate::lab::kind::{Default, Kind, Param, Params, Program};
-use crate::lab::load::Target;
 
 const fn count(name: &'static str, default: [u64; 3], help: &'static str) -> Param {
     Param { name, default: Default::Count(default[0], default[1], default[2]), help }
@@ -25,42 +24,12 @@ pub(super) fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) 
         "java" if params.count("live_mib") * 4 > params.count("heap_mib") * 3 => {
             Some("live_mib of java must be at most three quarters of heap_mib".into())
         }
-        "http" => http_fault(params),
         _ => None,
     }
 }
 
-fn http_fault(params: &Params) -> Option<String> {
-    let (program, url) = (params.text("program"), params.text("url"));
-    let has_port = params.texts("args").iter().any(|arg| arg.contains("{port}"));
-    let slash = |name| params.text(name).is_empty() || params.text(name).starts_with('/');
-    let said = match () {
-        () if program.is_empty() == url.is_empty() => {
-            "http needs either 'program', which it starts, or 'url' of a server that runs"
-        }
-        () if !program.is_empty() && !has_port => {
-            "'args' of http must say {port}: the program learns from it where to listen"
-        }
-        () if !(slash("path") && slash("ready_path")) => "a path of http begins with '/'",
-        () if !url.is_empty() => {
-            return match url.parse() {
-                Ok(Target::Http(..)) => None,
-                Ok(_) => Some(format!("'url' of http is '{url}' and must begin with http://")),
-                Err(error) => Some(format!("'url' of http: {error}")),
-            };
-        }
-        () => return None,
-    };
-    Some(said.into())
-}
-
-/// Whether a workload is a server that gets the load of its experiment.
-pub(super) fn takes_load(kind: &str, params: &Params) -> bool {
-    kind == "http" || (kind == "redis" && params.text("scenario") == "load")
-}
-
 /// See the module's text.
-pub(super) const KINDS: &[Kind] = &[REDIS, MEMCACHED, POSTGRES, HTTP, JAVA, COMMAND];
+pub(super) const KINDS: &[Kind] = &[REDIS, MEMCACHED, POSTGRES, JAVA, COMMAND];
 
 const WATCH_S: Param = count(
     "watch_s",
@@ -214,48 +183,6 @@ const POSTGRES: Kind = Kind {
     ],
 };
 
-const fn text(name: &'static str, default: &'static str, help: &'static str) -> Param {
-    Param { name, default: Default::Text(default), help }
-}
-
-const HTTP: Kind = Kind {
-    name: "http",
-    about: "An HTTP server under the requests of [load]: a program, or one that runs already.",
-    params: &[
-        text("program", "", "The program of the server."),
-        Param {
-            name: "args",
-            default: Default::Texts,
-            help: "Its arguments. {port} and {dir} stand for a free port of the loopback address \
-                   and an empty directory.",
-        },
-        text("path", "/", "What is fetched."),
-        text("ready_path", "", "What is fetched until the server answers; as 'path' if empty."),
-        text("url", "", "Instead of a program: a server that runs on this machine."),
-    ],
-    metrics: &[
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "offered_per_s",
-        "achieved_per_s",
-        "failed_share_percent",
-        "service.p50_us",
-        "service.p99_us",
-        "knee_per_s",
-        "kernel_cpu_percent",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "manager_cpu_s",
-        "promoted",
-        "demoted",
-        "failed",
-    ],
-    programs: &[],
-};
-
 const JAVA: Kind = Kind {
     name: "java",
     about: "A JVM that allocates as fast as it can beside a live set, whose checksums it compares.",
@@ -334,13 +261,6 @@ mod tests {
         assert_eq!(fault("redis", &timeline, Some(640)), None);
         let serve = with(&REDIS, "scenario", Value::Text("serve".into()));
         assert_eq!(fault("redis", &serve, None), None);
-        let url = |url: &str| fault("http", &with(&HTTP, "url", Value::Text(url.into())), None);
-        assert_eq!(url("http://127.0.0.1:8080/"), None);
-        assert!(url("").is_some_and(|fault| fault.contains("either 'program'")));
-        assert!(url("http://example.org/").is_some_and(|fault| fault.contains("'url' of http:")));
-        assert!(url("redis://127.0.0.1").is_some_and(|fault| fault.contains("begin with http:")));
-        let program = with(&HTTP, "program", Value::Text("server".into()));
-        assert!(fault("http", &program, None).is_some_and(|fault| fault.contains("{port}")));
         let full = with(&JAVA, "live_mib", Value::Count(385));
         assert!(fault("java", &full, None).is_some_and(|fault| fault.contains("heap_mib")));
         assert_eq!(fault("java", &with(&JAVA, "live_mib", Value::Count(384)), None), None);
