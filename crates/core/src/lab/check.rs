@@ -2,6 +2,8 @@
 
 mod load;
 
+pub use load::aimed;
+
 use super::kind::{Kind, Params, Value};
 use super::spec::{Experiment, Variant, Wanted, Workload};
 use super::{kinds, metric, settings};

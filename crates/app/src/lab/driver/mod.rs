@@ -21,6 +21,7 @@ mod wire;
 
 use super::run::Run;
 use anyhow::bail;
+use hugewise_core::lab::check::aimed;
 use hugewise_core::lab::kind::{Kind, Params};
 use hugewise_core::lab::kinds;
 use hugewise_core::lab::load::{LoadSpec, Tool, tools};
@@ -90,10 +91,8 @@ pub(crate) fn missing_tool(kind: &Kind, load: &LoadSpec) -> Option<String> {
     if load.tool == Tool::Own {
         return None;
     }
-    // Which program it is does not depend on where the server listens.
-    let target = if kind.name == "redis" { "redis://127.0.0.1" } else { "http://127.0.0.1/" };
-    let spec = LoadSpec { target: target.into(), preload: false, ..load.clone() };
-    let program = tools::plan(&spec).ok()?.program;
+    // A load that the tool cannot send is a fault of the experiment, told elsewhere.
+    let program = tools::plan(&aimed(load, kind.name)).ok()?.program;
     let absent = find(program).is_none();
     absent.then(|| format!("{program} is not installed: install it, or use 'tool = \"own\"'"))
 }

@@ -44,21 +44,25 @@ pub(super) fn look(
     }
 }
 
+/// A load with a target such as this kind of workload will be, to look at before there is one.
+#[must_use]
+pub fn aimed(load: &LoadSpec, kind: &str) -> LoadSpec {
+    let target = if kind == "redis" { "redis://127.0.0.1" } else { "http://127.0.0.1/" };
+    // Every key of Redis is set before anything is measured, whatever the load says.
+    LoadSpec { target: target.into(), preload: false, ..load.clone() }
+}
+
 fn of_spec(load: &LoadSpec, kind: &str, place: &str, faults: &mut Vec<String>) {
     if !load.target.is_empty() {
         faults.push(format!("{place}: the workload knows its target: leave 'target' out"));
     }
-    let target = if kind == "redis" { "redis://127.0.0.1" } else { "http://127.0.0.1/" };
-    let spec = LoadSpec { target: target.into(), ..load.clone() };
+    let spec = aimed(load, kind);
     if spec.seed != LoadSpec::new("", &[]).seed {
         faults.push(format!("{place}: each repetition has a seed of its own: leave 'seed' out"));
     }
-    let told = match spec.check() {
+    let told = match (LoadSpec { preload: load.preload, ..spec.clone() }).check() {
         Err(error) => Some(error.to_string()),
-        // Of keys, as every one is set before anything is measured.
-        Ok(_) if spec.tool != Tool::Own => {
-            tools::plan(&LoadSpec { preload: false, ..spec }).err().map(|error| error.to_string())
-        }
+        Ok(_) if spec.tool != Tool::Own => tools::plan(&spec).err().map(|error| error.to_string()),
         Ok(_) => None,
     };
     faults.extend(told.map(|error| format!("{place}: {error}")));

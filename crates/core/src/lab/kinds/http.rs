@@ -53,25 +53,24 @@ pub(super) const HTTP: Kind = Kind {
 pub(super) fn fault(params: &Params) -> Option<String> {
     let (program, url) = (params.text("program"), params.text("url"));
     let has_port = params.texts("args").iter().any(|arg| arg.contains("{port}"));
-    let slash = |name| params.text(name).is_empty() || params.text(name).starts_with('/');
-    let said = match () {
-        () if program.is_empty() == url.is_empty() => {
-            "http needs either 'program', which it starts, or 'url' of a server that runs"
-        }
-        () if !program.is_empty() && !has_port => {
-            "'args' of http must say {port}: the program learns from it where to listen"
-        }
-        () if !(slash("path") && slash("ready_path")) => "a path of http begins with '/'",
-        () if !url.is_empty() => {
-            return match url.parse() {
-                Ok(Target::Http(..)) => None,
-                Ok(_) => Some(format!("'url' of http is '{url}' and must begin with http://")),
-                Err(error) => Some(format!("'url' of http: {error}")),
-            };
-        }
-        () => return None,
-    };
-    Some(said.into())
+    let is_path = |name| params.text(name).is_empty() || params.text(name).starts_with('/');
+    if program.is_empty() == url.is_empty() {
+        let said = "http needs either 'program', which it starts, or 'url' of a server that runs";
+        return Some(said.into());
+    }
+    if url.is_empty() && !has_port {
+        let said = "'args' of http must say {port}: the program learns from it where to listen";
+        return Some(said.into());
+    }
+    if !(is_path("path") && is_path("ready_path")) {
+        return Some("'path' and 'ready_path' of http begin with '/'".into());
+    }
+    match url.parse() {
+        _ if url.is_empty() => None,
+        Ok(Target::Http(..)) => None,
+        Ok(_) => Some(format!("'url' of http is '{url}' and must begin with http://")),
+        Err(error) => Some(format!("'url' of http: {error}")),
+    }
 }
 
 #[cfg(test)]
