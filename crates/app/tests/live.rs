@@ -36,6 +36,8 @@ mod lab_bench;
 mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
+#[path = "live/load.rs"]
+mod load;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -76,6 +78,7 @@ fn trials() -> Vec<Trial> {
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
+    all.extend(load::trials());
     all
 }
 

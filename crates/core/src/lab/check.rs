@@ -1,5 +1,9 @@
 //! What is wrong with an experiment, all of it at once; and what it asks for, resolved.
 
+mod load;
+
+pub use load::aimed;
+
 use super::kind::{Kind, Params, Value};
 use super::spec::{Experiment, Variant, Wanted, Workload};
 use super::{kinds, metric, settings};
@@ -93,6 +97,9 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
         let limit = experiment.memory_limit_mib;
         faults.extend(kind.and_then(|kind| kinds::fault(kind.name, params, limit)));
     }
+    if let Some(kind) = kind {
+        load::look(&experiment, kind.name, &params, &mut faults);
+    }
     let metrics = kind.map(|kind| metrics(&experiment, kind, &mut faults)).unwrap_or_default();
     faults.sort_unstable();
     faults.dedup();
@@ -110,6 +117,9 @@ fn hurry(experiment: &mut Experiment, faults: &mut Vec<String>) {
     }
     experiment.measure_s = quick.measure_s.unwrap_or(experiment.measure_s);
     experiment.workload.params.extend(quick.workload);
+    if let (Some(load), Some(steps)) = (&mut experiment.load, quick.load_steps) {
+        load.steps = steps;
+    }
     for name in &quick.without {
         let before = experiment.variants.len();
         experiment.variants.retain(|variant| variant.name != *name);

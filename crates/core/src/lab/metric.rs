@@ -53,6 +53,10 @@ metrics! {
     "huge_mib" "MiB" Neither 0: "Memory of the workload in huge pages.";
     "page_tables_mib" "MiB" Lower 1: "Page tables of the workload's processes.";
     "ops_per_s" "1/s" Higher 0: "Operations a second.";
+    "offered_per_s" "1/s" Neither 0: "Requests a second whose time came, whatever the server did.";
+    "achieved_per_s" "1/s" Higher 0: "Requests a second that were answered in time and well.";
+    "failed_share_percent" "%" Lower 3: "Share of the requests that failed.";
+    "knee_per_s" "1/s" Higher 0: "Highest rate of the stairs up to which all were served.";
     "p50_us" "us" Lower 1: "Median latency.";
     "p99_us" "us" Lower 1: "Latency that 1 % exceed.";
     "p999_us" "us" Lower 1: "Latency that 0.1 % exceed.";

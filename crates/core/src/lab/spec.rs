@@ -1,6 +1,7 @@
 //! An experiment as its file says it. What is wrong with one: [`super::check`].
 
 use super::kind::Value;
+use super::load::LoadSpec;
 use super::metric::Better;
 use crate::config::Mode;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,11 @@ pub struct Experiment {
     /// Kernel settings of every variant; a variant's own come on top.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Length of one measurement, seconds.
+    /// Requests that a server gets, where the workload is one and takes a load: [`super::load`].
+    /// Target and seed are those of the run.
+    #[serde(default)]
+    pub load: Option<LoadSpec>,
+    /// Length of one measurement, seconds. A load lasts as long as its steps.
     #[serde(default = "measure_s")]
     pub measure_s: u64,
     /// How long a manager may work before something is measured, seconds.
@@ -313,6 +318,8 @@ pub struct Quick {
     pub measure_s: Option<u64>,
     /// Parameters of the workload.
     pub workload: BTreeMap<String, Value>,
+    /// Steps of the load, instead of all others.
+    pub load_steps: Option<Vec<String>>,
     /// Variants that are left out.
     pub without: Vec<String>,
 }

@@ -30,6 +30,19 @@ pub struct CpuTimes {
     pub guest_nice: u64,
 }
 
+impl CpuTimes {
+    /// Share of the time since an earlier look that was spent in the kernel, interrupts included,
+    /// percent of all CPUs; `None` when no time has passed.
+    #[must_use]
+    pub fn kernel_percent_since(&self, before: &Self) -> Option<f64> {
+        let since = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before)) as f64;
+        let kernel = since(|t| t.system) + since(|t| t.irq) + since(|t| t.softirq);
+        let others = since(|t| t.user) + since(|t| t.nice) + since(|t| t.steal);
+        let all = kernel + others + since(|t| t.idle) + since(|t| t.iowait);
+        (all > 0.0).then(|| 100.0 * kernel / all)
+    }
+}
+
 /// The file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcStat {
@@ -130,6 +143,15 @@ softirq 5 1 1 1
         assert_eq!((stat.cpus[1].0, stat.cpus[1].1.softirq), (1, 2144));
         assert_eq!((stat.interrupts, stat.switches), (Some(2_711_591), Some(36_137_206)));
         assert_eq!((stat.forks, stat.running, stat.blocked), (Some(4711), Some(3), Some(1)));
+    }
+
+    #[test]
+    fn the_share_of_the_kernel_is_that_of_the_time_between() {
+        let before = CpuTimes { user: 50, system: 500, idle: 7, ..CpuTimes::default() };
+        let mut now = CpuTimes { user: 80, system: 510, idle: 57, ..before };
+        (now.irq, now.softirq) = (4, 6);
+        assert_eq!(now.kernel_percent_since(&before), Some(20.0));
+        assert_eq!(now.kernel_percent_since(&now), None);
     }
 
     #[test]

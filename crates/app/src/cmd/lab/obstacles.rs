@@ -74,5 +74,11 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
         let kind = hugewise_core::lab::kinds::find(&part.kind);
         missing.extend(kind.map(driver::missing).unwrap_or_default());
     }
+    let params = checked.params.iter();
+    missing.extend(params.filter_map(|params| driver::missing_named(checked.kind, params)));
+    let load = experiment.load.as_ref();
+    missing.extend(load.and_then(|load| driver::missing_tool(checked.kind, load)));
+    missing.sort_unstable();
+    missing.dedup();
     missing
 }

@@ -7,7 +7,9 @@ use crate::exit;
 use crate::lab::engine::duration;
 use crate::view::text::wrap;
 use anyhow::Context;
+use hugewise_core::lab::load::Profile;
 use hugewise_core::lab::settings;
+use hugewise_core::lab::spec::Experiment;
 use hugewise_linux::root::Root;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -56,6 +58,13 @@ pub(super) fn tell(global: &Global, prepared: &Prepared) -> anyhow::Result<()> {
     print(&text(prepared))
 }
 
+/// Length of a measurement, seconds.
+fn measured_s(experiment: &Experiment) -> f64 {
+    let load = experiment.load.as_ref();
+    let profile = load.and_then(|load| Profile::parse(&load.steps).ok());
+    profile.map_or(experiment.measure_s as f64, |profile| profile.time().as_s())
+}
+
 fn runs(prepared: &Prepared) -> usize {
     let repetitions = prepared.checked.experiment.stop.repetitions;
     prepared.checked.variants().len() * usize::try_from(repetitions).unwrap_or(usize::MAX)
@@ -88,6 +97,9 @@ fn text(prepared: &Prepared) -> String {
         let _ = write!(out, "\n{}", wrap("", experiment.about.trim()));
     }
     let _ = writeln!(out, "\nWorkload: {}", experiment.workload.kind);
+    if let Some(load) = &experiment.load {
+        out += &wrap("Load: ", &load.steps.join(", "));
+    }
     let baseline = prepared.checked.baseline;
     for (index, variant) in prepared.checked.variants().iter().enumerate() {
         let role = if index == baseline { " (baseline)" } else { "" };
@@ -120,7 +132,7 @@ fn text(prepared: &Prepared) -> String {
     for text in &prepared.missing {
         out += &wrap("\nMissing: ", &format!("{text}; without it nothing is run"));
     }
-    let seconds = runs(prepared) as f64 * (experiment.measure_s as f64 + OVERHEAD_S);
+    let seconds = runs(prepared) as f64 * (measured_s(experiment) + OVERHEAD_S);
     let runs = runs(prepared);
     let _ = writeln!(out, "\n{runs} runs; at a guess {} in all.", duration(seconds));
     out

@@ -6,8 +6,10 @@ mod command;
 mod common;
 mod demo;
 mod diagnose;
+mod http;
 mod java;
 mod lines;
+mod load;
 mod memcached;
 mod postgres;
 mod promote;
@@ -19,8 +21,11 @@ mod wire;
 
 use super::run::Run;
 use anyhow::bail;
-use hugewise_core::lab::kind::Kind;
-use std::path::PathBuf;
+use hugewise_core::lab::check::aimed;
+use hugewise_core::lab::kind::{Kind, Params};
+use hugewise_core::lab::kinds;
+use hugewise_core::lab::load::{LoadSpec, Tool, tools};
+use std::path::{Path, PathBuf};
 
 /// Runs a workload of this kind once.
 ///
@@ -28,10 +33,11 @@ use std::path::PathBuf;
 /// What went wrong; nothing that was measured counts then.
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     match kind.name {
-        _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
+        _ if kinds::is_builtin(kind.name) => builtin::drive(kind, run),
         "redis" => redis::drive(run),
         "memcached" => memcached::drive(run),
         "postgres" => postgres::drive(run),
+        "http" => http::drive(run),
         "java" => java::drive(kind, run),
         "command" => command::drive(run),
         "promote" => promote::drive(run),
@@ -47,7 +53,7 @@ pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
 
 /// What a kind measures itself, whatever else its program says.
 fn own_metrics(kind: &str) -> impl Iterator<Item = &'static str> {
-    let kind = hugewise_core::lab::kinds::find(kind);
+    let kind = kinds::find(kind);
     kind.map(|kind| kind.metrics).unwrap_or_default().iter().copied()
 }
 
@@ -63,6 +69,32 @@ pub(crate) fn missing(kind: &Kind) -> Vec<String> {
         all.extend(bloat::without_numpy());
     }
     all
+}
+
+/// The program that the parameters of a workload name, where it is missing.
+pub(crate) fn missing_named(kind: &Kind, params: &Params) -> Option<String> {
+    let name = params.text("program");
+    if !kinds::names_program(kind.name) || name.is_empty() {
+        return None;
+    }
+    // The shim that starts it would say so in the middle of the first run.
+    match name.contains('/') {
+        true if Path::new(name).is_file() => None,
+        true => Some(format!("there is no program {name}")),
+        false if find(name).is_some() => None,
+        false => Some(format!("{name} is not installed: install it, or name its file")),
+    }
+}
+
+/// The load generator of others that a load asks for, where it is missing.
+pub(crate) fn missing_tool(kind: &Kind, load: &LoadSpec) -> Option<String> {
+    if load.tool == Tool::Own {
+        return None;
+    }
+    // A load that the tool cannot send is a fault of the experiment, told elsewhere.
+    let program = tools::plan(&aimed(load, kind.name)).ok()?.program;
+    let absent = find(program).is_none();
+    absent.then(|| format!("{program} is not installed: install it, or use 'tool = \"own\"'"))
 }
 
 /// Where a program is: on the path, or where Debian keeps those of PostgreSQL.

@@ -1,6 +1,7 @@
 //! Drives Redis: what huge pages hold of memory that it has freed, what a saving child copies,
 //! and what its requests feel.
 
+mod loaded;
 mod server;
 mod timeline;
 
@@ -20,6 +21,7 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
         "serve" => serve(run),
         "bgsave" => bgsave(run),
         "timeline" => timeline::run(run),
+        "load" => loaded::run(run),
         other => bail!("redis has no scenario '{other}'"),
     }
 }

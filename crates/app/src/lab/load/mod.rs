@@ -16,7 +16,6 @@ pub(crate) const BEAT: Duration = Duration::from_millis(100);
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(test), expect(dead_code, reason = "read by the experiment's progress line"))]
 pub(crate) struct Progress {
     /// Since the begin of the first step; zero while connections are opened and keys are set.
     pub(crate) at: Ns,

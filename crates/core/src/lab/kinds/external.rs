@@ -55,13 +55,14 @@ const STRESS: Kind = Kind {
 
 const REDIS: Kind = Kind {
     name: "redis",
-    about: "A Redis server and one client, which compares every answer with what it wrote.",
+    about: "A Redis server and one client, which compares every answer, or under an open load.",
     params: &[
         word(
             "scenario",
-            &["bloat", "serve", "bgsave", "timeline"],
+            &["bloat", "serve", "bgsave", "timeline", "load"],
             "What is done: most keys deleted; a mix of GET and SET; saving in the background \
-             meanwhile; small values, most of them deleted, then large ones.",
+             meanwhile; small values, most of them deleted, then large ones; the requests of \
+             [load], which also says how many keys there are.",
         ),
         word("socket", &["unix", "tcp"], "How the client reaches the server."),
         count("keys", [60_000, 100, 100_000_000], "Number of keys."),
@@ -76,8 +77,17 @@ const REDIS: Kind = Kind {
         "p50_us",
         "p99_us",
         "p999_us",
+        "worst_us",
+        "offered_per_s",
+        "achieved_per_s",
+        "failed_share_percent",
+        "service.p50_us",
+        "service.p99_us",
+        "knee_per_s",
+        "kernel_cpu_percent",
         "rss_mib",
         "cgroup_mib",
+        "huge_mib",
         "full.rss_mib",
         "full.cgroup_mib",
         "full.mem_available_less_mib",

@@ -3,6 +3,7 @@
 mod builtin;
 mod external;
 mod fragment;
+mod http;
 mod manager;
 mod stress;
 
@@ -28,12 +29,27 @@ pub fn is_builtin(name: &str) -> bool {
 /// given here.
 #[must_use]
 pub fn fault(kind: &str, params: &Params, memory_limit_mib: Option<u64>) -> Option<String> {
-    external::fault(kind, params, memory_limit_mib)
+    match kind {
+        http::NAME => http::fault(params),
+        _ => external::fault(kind, params, memory_limit_mib),
+    }
+}
+
+/// Whether a workload with these parameters is a server that gets the load of its experiment.
+#[must_use]
+pub fn takes_load(kind: &str, params: &Params) -> bool {
+    kind == http::NAME || (kind == "redis" && params.text("scenario") == "load")
+}
+
+/// Whether a workload is any program, which its parameter `program` names.
+#[must_use]
+pub fn names_program(kind: &str) -> bool {
+    matches!(kind, "command" | http::NAME)
 }
 
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    builtin().chain(external::KINDS).chain(manager::KINDS)
+    builtin().chain(external::KINDS).chain(&[http::HTTP]).chain(manager::KINDS)
 }
 
 /// The kinds that are part of hugewise, which run as `hugewise workload lab`.

@@ -17,7 +17,8 @@ pub const MOST_KEYS: u64 = 999_999_999_999;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
-    /// The server: see [`Target`].
+    /// The server: see [`Target`]. An experiment leaves it out, as it starts the server itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     /// The steps in their order: see [`super::profile::GRAMMAR`].
     pub steps: Vec<String>,

@@ -31,6 +31,7 @@ pub(super) struct Server {
     /// The server; looked at when it may have been killed.
     pub(super) program: Program,
     wire: Wire,
+    address: Address,
     log: PathBuf,
     value_bytes: usize,
     /// How often each key was written.
@@ -68,6 +69,7 @@ impl Server {
         let mut server = Self {
             program,
             wire,
+            address,
             log,
             value_bytes: params.size("value_bytes"),
             versions: Vec::new(),
@@ -78,7 +80,7 @@ impl Server {
         // The port may have gone to somebody else meanwhile.
         let info = server.info("server")?;
         if field(&info, "process_id") != Some(server.pid().to_string().as_str()) {
-            bail!("another Redis answers on {address:?}");
+            bail!("another Redis answers on {:?}", server.address);
         }
         Ok(server)
     }
@@ -86,6 +88,17 @@ impl Server {
     /// Its process.
     pub(super) fn pid(&self) -> u32 {
         self.program.pid()
+    }
+
+    /// Where it listens.
+    pub(super) const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// How many keys there are.
+    pub(super) fn keys(&mut self) -> anyhow::Result<u64> {
+        self.ask(&[b"DBSIZE"])?;
+        String::from_utf8_lossy(&self.answer).parse().context("no number of keys")
     }
 
     /// Asks it to end.
