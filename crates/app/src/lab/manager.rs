@@ -35,7 +35,7 @@ impl Manager {
         let directory = run.directory().join("manager");
         std::fs::create_dir_all(&directory)?;
         let mut command = run.own_program(true)?;
-        command.args(["manage", "--mode", manage.mode.key()]);
+        command.args(["manage", "--in-experiment", "--mode", manage.mode.key()]);
         let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
         command.arg("--pid").arg(pids.join(","));
         command.arg("--journal").arg(directory.join("journal.jsonl"));
