@@ -193,14 +193,12 @@ impl Machine for Stage<'_> {
     fn tidy(&mut self) -> anyhow::Result<()> {
         self.beside.clear();
         self.fragmenter = None;
-        let failed = self.trail.restore().into_iter().find_map(|step| match step {
-            Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
-            Restored::InUse { file, to, wanted, .. } => {
-                Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
-            }
-            _ => None,
-        });
+        // Also when the first fails.
+        let managers = of_manager(&self.root, &self.manager_dir, false);
+        let own = self.trail.restore();
         self.pools = None;
+        let mut all = managers?.into_iter().chain(own);
+        let failed = all.find_map(|step| not_put_back(&step));
         failed.map_or(Ok(()), |what| bail!("a setting could not be put back: {what}"))
     }
 
@@ -223,10 +221,62 @@ pub(crate) fn put_back(
     state_dir: &Path,
     dry_run: bool,
 ) -> anyhow::Result<Vec<Restored>> {
-    let mut all = Vec::new();
-    for (folder, scope) in [(&*state_dir.join(MANAGER), Scope::Manager), (state_dir, Scope::Lab)] {
-        let mut trail = Trail::existing(root.clone(), folder, scope)?;
-        all.extend(if dry_run { trail.plan() } else { trail.restore() });
-    }
+    let mut all = of_manager(root, &state_dir.join(MANAGER), dry_run)?;
+    let mut trail = Trail::existing(root.clone(), state_dir, Scope::Lab)?;
+    all.extend(if dry_run { trail.plan() } else { trail.restore() });
     Ok(all)
+}
+
+/// Puts back what the manager of a variant has left: one that crashed, or had to be killed.
+fn of_manager(root: &Root, directory: &Path, dry_run: bool) -> anyhow::Result<Vec<Restored>> {
+    let mut trail = Trail::existing(root.clone(), directory, Scope::Manager)?;
+    Ok(if dry_run { trail.plan() } else { trail.restore() })
+}
+
+/// What the next run would find, where a setting did not go back.
+fn not_put_back(step: &Restored) -> Option<String> {
+    match step {
+        Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
+        Restored::InUse { file, to, wanted, .. } => {
+            Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
+        }
+        Restored::PutBack { .. }
+        | Restored::Unchanged { .. }
+        | Restored::Foreign { .. }
+        | Restored::EarlierBoot { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use hugewise_core::ownership::THP_DIR;
+
+    fn put(root: &Root, file: &str, text: &str) {
+        let path = root.path(file);
+        std::fs::create_dir_all(path.parent().expect("has a parent")).expect("mkdir");
+        std::fs::write(path, text).expect("write");
+    }
+
+    #[test]
+    fn what_a_killed_manager_left_goes_back_before_the_settings_below_it() {
+        let (scratch, file) = (Scratch::new(), format!("{THP_DIR}/khugepaged/max_ptes_none"));
+        let (root, state) = (Root::at(&scratch.join("root")), scratch.join("state"));
+        put(&root, &file, "511\n");
+        let mut lab = Trail::open(root.clone(), &state, Scope::Lab).expect("opens");
+        lab.set(&file, "409").expect("sets");
+        let manager_dir = state.join(MANAGER);
+        let manager = Trail::open(root.clone(), &manager_dir, Scope::Manager);
+        manager.expect("opens").set(&file, "0").expect("sets");
+        let planned = put_back(&root, &state, true).expect("reads");
+        assert_eq!(planned.len(), 2, "{planned:?}");
+        assert_eq!(root.read_line(&file).expect("reads"), "0");
+        let of_manager = of_manager(&root, &manager_dir, false).expect("reads");
+        assert!(matches!(&of_manager[..], [Restored::PutBack { to, .. }] if to == "409"));
+        let own = lab.restore();
+        assert!(matches!(&own[..], [Restored::PutBack { to, .. }] if to == "511"), "{own:?}");
+        assert!(own.iter().chain(&of_manager).all(|step| not_put_back(step).is_none()));
+        assert_eq!(put_back(&root, &state, false).expect("reads"), Vec::new());
+    }
 }
