@@ -146,11 +146,7 @@ impl<'a> Stage<'a> {
         }
         for (text, pages) in pools {
             let page = Bytes(size::parse(text)?.bytes());
-            let wanted = pool::Wanted { page, node: None, pages: *pages, leave: LEAVE };
-            let grown = pool::grow(&self.root, &mut self.trail, wanted, &mut |_| {})?;
-            if grown.pages != *pages {
-                bail!("the kernel granted {} of {pages} pages of {text}", grown.pages);
-            }
+            more_pages(&self.root, &mut self.trail, page, *pages)?;
         }
         let read = |key: &String| {
             let file = settings::file(key)?;
@@ -212,6 +208,20 @@ impl Drop for Stage<'_> {
         // After an error or Ctrl-C.
         let _ = self.tidy();
     }
+}
+
+/// Gives a pool so many pages on top of those that it has: those are somebody's.
+fn more_pages(root: &Root, trail: &mut Trail, page: Bytes, more: u64) -> anyhow::Result<()> {
+    let mut wanted = pool::Wanted { page, node: None, pages: 0, leave: LEAVE };
+    let file = wanted.file();
+    let has = pool::size(root, &file).with_context(|| format!("cannot read /{file}"))?;
+    wanted.pages = has.checked_add(more).context("no pool has so many pages")?;
+    let grown = pool::grow(root, trail, wanted, &mut |_| {})?;
+    if grown.pages != wanted.pages {
+        let granted = grown.pages.saturating_sub(has);
+        bail!("the kernel granted {granted} of {more} further pages of {} bytes", page.0);
+    }
+    Ok(())
 }
 
 /// Puts back what an experiment that was killed has left, its manager's settings first, as those
@@ -278,5 +288,26 @@ mod tests {
         assert!(matches!(&own[..], [Restored::PutBack { to, .. }] if to == "511"), "{own:?}");
         assert!(own.iter().chain(&of_manager).all(|step| not_put_back(step).is_none()));
         assert_eq!(put_back(&root, &state, false).expect("reads"), Vec::new());
+    }
+
+    #[test]
+    fn pages_come_on_top_of_those_of_others_and_go_again() {
+        let (scratch, page) = (Scratch::new(), Bytes::mib(2));
+        let (root, state) = (Root::at(&scratch.join("root")), scratch.join("state"));
+        let file = hugewise_core::hugetlb::files::pool_file(page);
+        let folder = file.trim_end_matches("nr_hugepages").to_owned();
+        put(&root, &file, "1000\n");
+        for (name, text) in [("free", "1000\n"), ("resv", "0\n"), ("surplus", "0\n")] {
+            put(&root, &format!("{folder}{name}_hugepages"), text);
+        }
+        let mut trail = Trail::open(root.clone(), &state, Scope::Lab).expect("opens");
+        more_pages(&root, &mut trail, page, 300).expect("granted");
+        assert_eq!(root.read_line(&file).expect("reads"), "1300");
+        // As many are free as the kernel would say.
+        put(&root, &format!("{folder}free_hugepages"), "1300\n");
+        trail.restore();
+        assert_eq!(root.read_line(&file).expect("reads"), "1000");
+        assert!(more_pages(&root, &mut trail, page, u64::MAX).is_err());
+        assert_eq!(root.read_line(&file).expect("reads"), "1000");
     }
 }
