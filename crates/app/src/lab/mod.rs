@@ -6,6 +6,7 @@
 
 mod beside;
 pub(crate) mod driver;
+mod during;
 pub(crate) mod engine;
 pub(crate) mod load;
 pub(crate) mod manager;
