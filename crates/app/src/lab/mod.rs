@@ -15,5 +15,6 @@ pub(crate) mod protocol;
 pub(crate) mod run;
 pub(crate) mod shipped;
 pub(crate) mod stage;
+pub(crate) mod stale;
 pub(crate) mod store;
 pub(crate) mod talk;
