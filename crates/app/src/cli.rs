@@ -197,6 +197,9 @@ pub(crate) struct ManageArgs {
     /// Directory of the settings trail and the journal
     #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
+    /// Started by an experiment, whose settings are to stand meanwhile
+    #[arg(long, hide = true)]
+    pub(crate) in_experiment: bool,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
 }

@@ -29,18 +29,12 @@ impl Group {
 
     /// Makes an empty one; `None` where that is not possible.
     pub(crate) fn new(name: &str) -> Option<Self> {
-        let own = cgroup::parse(&Root::live().read("proc/self/cgroup").ok()?).value;
-        let legacy = own.v1_paths.get("memory").map(|path| (LEGACY, path, "memory.usage_in_bytes"));
-        let unified = own.v2_path.iter();
-        let unified = unified.flat_map(|path| UNIFIED.map(|root| (root, path, CURRENT)));
-        let places = legacy.into_iter().chain(unified);
-        places.into_iter().find_map(|(root, path, usage)| {
-            let own = Path::new(root).join(path.trim_start_matches('/'));
-            // Version 2 allows no group with memory control below one that has processes, so
-            // ours may have to stand higher up.
-            let parents = own.ancestors().take_while(|parent| parent.starts_with(root));
-            parents.into_iter().find_map(|parent| Self::below(parent, usage, name))
-        })
+        places().into_iter().find_map(|(parent, usage)| Self::below(&parent, usage, name))
+    }
+
+    /// Where one may stand, also one that a killed run has left.
+    pub(crate) fn parents() -> impl Iterator<Item = PathBuf> {
+        places().into_iter().map(|(parent, _)| parent)
     }
 
     fn below(parent: &Path, usage: &'static str, name: &str) -> Option<Self> {
@@ -98,6 +92,24 @@ impl Group {
         let text = std::fs::read_to_string(self.directory.join(self.usage)).ok()?;
         text.trim().parse().ok().map(Bytes)
     }
+}
+
+/// Groups below which one may be made, the best first, and their files of usage.
+fn places() -> Vec<(PathBuf, &'static str)> {
+    let Ok(text) = Root::live().read("proc/self/cgroup") else { return Vec::new() };
+    let own = cgroup::parse(&text).value;
+    let legacy = own.v1_paths.get("memory").map(|path| (LEGACY, path, "memory.usage_in_bytes"));
+    let unified = own.v2_path.iter();
+    let unified = unified.flat_map(|path| UNIFIED.map(|root| (root, path, CURRENT)));
+    let mut all = Vec::new();
+    for (root, path, usage) in legacy.into_iter().chain(unified) {
+        let own = Path::new(root).join(path.trim_start_matches('/'));
+        // Version 2 allows no group with memory control below one that has processes, so ours may
+        // have to stand higher up.
+        let parents = own.ancestors().take_while(|parent| parent.starts_with(root));
+        all.extend(parents.map(|parent| (parent.to_owned(), usage)));
+    }
+    all
 }
 
 impl Drop for Group {

@@ -1,8 +1,9 @@
-//! What lasts as long as `try` or an experiment does: the progress line, Ctrl-C, and a directory of
-//! its own.
+//! What lasts as long as `try` or an experiment does: the progress line, Ctrl-C and other signals
+//! that end a program, and a directory of its own.
 
 use anyhow::{Context, bail};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use hugewise_linux::root::Root;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +28,10 @@ impl Session {
     /// `purpose` is part of its name, `afterwards` says what an interruption leaves behind.
     pub(crate) fn start(purpose: &str, afterwards: &'static str) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        let status = Root::live().read_text("proc/self/status").unwrap_or_default();
+        // Who is to outlive the terminal, as by nohup, goes on.
+        let others = [SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(&status, *signal));
+        for signal in [SIGINT, SIGTERM].into_iter().chain(others) {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         let name = format!("hugewise-{purpose}-{}", std::process::id());
@@ -85,5 +89,28 @@ impl Drop for Session {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Whether `/proc/PID/status` says that a process ignores a signal.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Bit 0 is signal 1 (proc_pid_status(5)).
+    let bit = u32::try_from(signal - 1).ok().and_then(|shift| 1_u64.checked_shl(shift));
+    mask.zip(bit).is_some_and(|(mask, bit)| mask & bit != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_told_from_others() {
+        let nohup = "Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\tffffffffffffffff\n";
+        assert!(is_ignored(nohup, SIGHUP));
+        assert!(!is_ignored(nohup, SIGQUIT) && !is_ignored(nohup, SIGTERM));
+        assert!(!is_ignored("", SIGHUP) && !is_ignored("SigIgn:\tx\n", SIGHUP));
+        assert!(!is_ignored(nohup, 0) && !is_ignored(nohup, 1000));
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::{Global, ManageArgs};
 use crate::daemon::{self, FileSink, OwnedSettings, Until};
 use crate::journal::Journal;
+use crate::lab::stage::put_back;
 use crate::{config, exit};
 use anyhow::Context;
 use hugewise_core::config::{Config, Mode};
@@ -18,6 +19,7 @@ use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError};
 use hugewise_linux::probe::{self, ProbeChild};
 use hugewise_linux::root::Root;
+use hugewise_linux::trail::Restored;
 use hugewise_linux::world::Live;
 use hugewise_linux::{machine, process};
 use std::collections::BTreeSet;
@@ -46,6 +48,10 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
         eprintln!("{GUARD_IS_BLIND}");
     }
     let _lock = acts.then(|| lock(&root)).transpose()?;
+    if acts && !args.in_experiment {
+        // After our own lock: an experiment takes its own first and then looks at ours.
+        no_experiment(&root, args)?;
+    }
     let record = args.record.as_deref().map(recording).transpose()?;
     // From here on signals are events: settings that were changed are always put back.
     let (send, events) = mpsc::channel();
@@ -156,9 +162,7 @@ fn finish(
     } else {
         println!("{}", summary(&status, why));
     }
-    let failed = not_restored
-        .iter()
-        .any(|step| matches!(step, hugewise_linux::trail::Restored::Failed { .. }));
+    let failed = not_restored.iter().any(|step| matches!(step, Restored::Failed { .. }));
     Ok(if failed { exit::PARTIAL } else { exit::OK })
 }
 
@@ -229,6 +233,48 @@ fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
     })
 }
 
+/// Refuses beside an experiment, and after one that was killed: the values of its variants would be
+/// taken for the operator's, and written back for good in the end.
+fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<()> {
+    match InstanceLock::take_lab(root) {
+        Ok(lock) => drop(lock),
+        Err(LockError::LabTaken) => {
+            return Err(exit::coded(
+                exit::REFUSED,
+                "refused: a 'hugewise lab run' is running, and what stands in the kernel's \
+                 settings now is part of it; wait for its end",
+            ));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if args.keep_settings {
+        return Ok(());
+    }
+    let left = put_back(root, &args.state_dir, true)?;
+    match left.iter().find_map(still_stands) {
+        Some(file) => Err(exit::coded(
+            exit::REFUSED,
+            format!(
+                "refused: an experiment that was killed has left its value in '/{file}'; put the \
+                 old one back with 'hugewise revert --all', or go on with the experiment"
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The file in which a value of an experiment still stands. Pools in use are no manager's matter,
+/// and nobody could put them back now.
+fn still_stands(step: &Restored) -> Option<&str> {
+    match step {
+        Restored::PutBack { file, .. } | Restored::Failed { file, .. } => Some(file),
+        Restored::Unchanged { .. }
+        | Restored::Foreign { .. }
+        | Restored::InUse { .. }
+        | Restored::EarlierBoot { .. } => None,
+    }
+}
+
 /// Every named pid must be a process that can be managed: a typing error should not wait silently.
 /// With their start times, so that a reused pid is not taken for the process that was meant.
 fn named_processes(root: &Root, pids: &[u32]) -> anyhow::Result<Option<BTreeSet<ProcId>>> {
@@ -292,6 +338,23 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Ns> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_can_be_put_back_keeps_a_manager_from_starting() {
+        let (file, text) = (String::from("enabled"), String::from("always"));
+        let stands = Restored::PutBack { file: file.clone(), from: text.clone(), to: text.clone() };
+        assert_eq!(still_stands(&stands), Some("enabled"));
+        let failed = Restored::Failed { file: file.clone(), error: text.clone() };
+        assert_eq!(still_stands(&failed), Some("enabled"));
+        // Settled by itself, or by somebody who knows better.
+        for step in [
+            Restored::EarlierBoot { file: file.clone() },
+            Restored::Unchanged { file: file.clone() },
+            Restored::Foreign { file, found: text.clone(), written: text },
+        ] {
+            assert_eq!(still_stands(&step), None, "{step:?}");
+        }
+    }
 
     #[test]
     fn times_are_read_and_nonsense_is_refused() {

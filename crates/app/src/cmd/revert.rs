@@ -22,14 +22,18 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
         }
         Err(LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..)) => None,
     };
+    // A running experiment puts its own values back after each run; a manager's, too, would seem to
+    // be somebody else's beside those. Asked before anything is touched.
+    let lab = if args.dry_run { None } else { Some(InstanceLock::take_lab(&root)) };
+    if let Some(Err(LockError::LabTaken)) = lab {
+        return Err(exit::coded(
+            exit::REFUSED,
+            "a 'hugewise lab run' is running: it puts its settings back itself; wait for its end",
+        ));
+    }
     let mut trail = Trail::existing(root.clone(), &args.state_dir, Scope::Manager)?;
     let mut steps = if args.dry_run { trail.plan() } else { trail.restore() };
     if args.all {
-        // A running experiment puts its own values back after each run.
-        let lab = InstanceLock::take_lab(&root);
-        if let Err(error @ LockError::LabTaken) = lab {
-            return Err(exit::coded(exit::REFUSED, error.to_string()));
-        }
         steps.extend(put_back(&root, &args.state_dir, args.dry_run)?);
     }
     let pools = if args.all {

@@ -65,7 +65,7 @@ fn one(
         conditions = found;
         // All variants of a repetition do the same work.
         let seed = plan.seed.wrapping_add(u64::from(turn.repetition));
-        machine.run(turn.variant, seed, label)
+        machine.run(turn.variant, seed, label, &mut conditions)
     });
     // Whatever happened: the next run must not find this one's settings.
     machine.tidy()?;

@@ -35,7 +35,7 @@ impl Manager {
         let directory = run.directory().join("manager");
         std::fs::create_dir_all(&directory)?;
         let mut command = run.own_program(true)?;
-        command.args(["manage", "--mode", manage.mode.key()]);
+        command.args(["manage", "--in-experiment", "--mode", manage.mode.key()]);
         let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
         command.arg("--pid").arg(pids.join(","));
         command.arg("--journal").arg(directory.join("journal.jsonl"));
@@ -57,8 +57,12 @@ impl Manager {
     /// An error when it has ended by itself, with what it said.
     pub(crate) fn check(&mut self) -> anyhow::Result<()> {
         let Some(status) = self.program.0.try_wait()? else { return Ok(()) };
+        bail!("'hugewise manage' ended by itself ({status}): {}", self.said())
+    }
+
+    fn said(&self) -> String {
         let said = std::fs::read_to_string(self.directory.join("stderr")).unwrap_or_default();
-        bail!("'hugewise manage' ended by itself ({status}): {}", said.trim())
+        said.trim().to_owned()
     }
 
     /// CPU time so far, seconds.
@@ -79,7 +83,11 @@ impl Manager {
         values.extend(cpu.map(|cpu| ("manager_cpu_s".into(), cpu)));
         values.extend(cpu.map(|cpu| ("manager_cpu_percent".into(), 100.0 * cpu / seconds)));
         values.insert("manager_rss_mib".into(), self.rss_mib());
-        self.program.end(PATIENCE)?;
+        let status = self.program.end_in_time(PATIENCE)?;
+        if !status.is_some_and(|status| status.success()) {
+            let how = status.map_or("it had to be killed".into(), |status| status.to_string());
+            bail!("'hugewise manage' did not put its settings back: {how}: {}", self.said());
+        }
         // A long journal was moved aside once.
         let old = self.directory.join("journal.jsonl.1");
         let mut text = std::fs::read_to_string(old).unwrap_or_default();
@@ -92,7 +100,7 @@ impl Manager {
 
 impl Drop for Manager {
     fn drop(&mut self) {
-        // Killing it would leave its settings to the next start.
+        // One that had to be killed leaves its settings to `Stage::tidy`.
         let _ = self.program.end(PATIENCE);
     }
 }

@@ -6,6 +6,7 @@
 
 mod beside;
 pub(crate) mod driver;
+mod during;
 pub(crate) mod engine;
 pub(crate) mod load;
 pub(crate) mod manager;
@@ -14,5 +15,6 @@ pub(crate) mod protocol;
 pub(crate) mod run;
 pub(crate) mod shipped;
 pub(crate) mod stage;
+pub(crate) mod stale;
 pub(crate) mod store;
 pub(crate) mod talk;

@@ -6,7 +6,7 @@ use hugewise_core::parse::{pid_stat, pid_status, smaps};
 use hugewise_linux::root::Root;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Bytes of a mebibyte.
@@ -39,19 +39,26 @@ impl Program {
 
     /// Asks it to end and waits for that; after `patience` it is killed.
     pub(crate) fn end(&mut self, patience: Duration) -> anyhow::Result<()> {
+        self.end_in_time(patience).map(drop)
+    }
+
+    /// The same; `None` when it had to be killed.
+    pub(crate) fn end_in_time(&mut self, patience: Duration) -> anyhow::Result<Option<ExitStatus>> {
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw).context("no pid")?;
         let until = Instant::now() + patience;
         // One that has just ended is no error: it is reaped below.
         let _ = kill_process(pid, Signal::TERM);
-        while self.0.try_wait()?.is_none() {
+        loop {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(Some(status));
+            }
             if Instant::now() >= until {
                 self.0.kill()?;
                 self.0.wait()?;
-                break;
+                return Ok(None);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(())
     }
 }
 
@@ -171,4 +178,26 @@ pub(crate) fn available() -> Option<f64> {
     let text = Root::live().read_text("proc/meminfo").ok()?;
     let bytes = hugewise_core::parse::meminfo::parse(&text).value.mem_available_bytes?;
     Some(bytes as f64 / MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_end_when_asked_is_killed_and_that_is_told() {
+        let mut shell = Command::new("sh");
+        // The shell sleeps in pieces, as it dies of the signal otherwise once its child has ended.
+        shell.args(["-c", "trap '' TERM; echo; while :; do sleep 0.1; done"]);
+        shell.stdout(std::process::Stdio::piped());
+        let mut deaf = Program::start(&mut shell).expect("a shell");
+        let mut said = [0];
+        let mut out = deaf.0.stdout.take().expect("a pipe");
+        std::io::Read::read_exact(&mut out, &mut said).expect("its trap stands");
+        let ended = deaf.end_in_time(Duration::from_millis(50)).expect("a child");
+        assert_eq!(ended, None);
+        let mut sleep = Program::start(Command::new("sleep").arg("60")).expect("sleep");
+        let ended = sleep.end_in_time(Duration::from_secs(60)).expect("a child");
+        assert!(ended.is_some_and(|status| !status.success()), "{ended:?}");
+    }
 }

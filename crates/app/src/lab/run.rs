@@ -1,5 +1,6 @@
 //! One run of a workload, as its driver sees it: parameters in, programs beside, values out.
 
+use super::during;
 use super::manager::Manager;
 use super::program::{Leftovers, MIB, Memory, Program, available, cpu_s};
 use crate::child::this_program;
@@ -12,6 +13,7 @@ use hugewise_core::lab::record::{Measured, Series};
 use hugewise_core::lab::spec::{Experiment, HugePages, Variant};
 use hugewise_core::stats::Histogram;
 use hugewise_core::units::Bytes;
+use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +34,11 @@ pub(crate) struct Run<'a> {
     label: String,
     directory: PathBuf,
     state_dir: &'a Path,
+    /// Before the group, which goes only when it is empty: a program may leave a child behind.
+    leftovers: Leftovers,
     group: Option<Group>,
+    /// Kernel settings while the manager ran, or when the measurement was over.
+    settings: Option<BTreeMap<String, String>>,
     available: Option<f64>,
     measured: Measured,
 }
@@ -59,6 +65,7 @@ impl<'a> Run<'a> {
             (None, Some(_)) => {}
         }
         let available = available();
+        let leftovers = Leftovers(group.as_ref().map(Group::procs));
         Ok(Self {
             session,
             checked,
@@ -67,16 +74,20 @@ impl<'a> Run<'a> {
             label,
             directory,
             state_dir,
+            leftovers,
             group,
+            settings: None,
             available,
             measured,
         })
     }
 
-    /// What was measured.
-    pub(super) fn finish(self) -> Measured {
+    /// What was measured, and the kernel's settings meanwhile, where they were read.
+    pub(super) fn finish(self) -> (Measured, Option<BTreeMap<String, String>>) {
+        // They may still write there.
+        drop(self.leftovers);
         let _ = std::fs::remove_dir_all(&self.directory);
-        self.measured
+        (self.measured, self.settings)
     }
 
     /// The variant.
@@ -232,6 +243,10 @@ impl<'a> Run<'a> {
 
     /// Ends a manager; what it used and did becomes values.
     pub(crate) fn stop(&mut self, manager: Option<Manager>) -> anyhow::Result<()> {
+        // With it goes what it made of the settings.
+        if manager.is_some() || self.settings.is_none() {
+            self.settings = Some(during::settings(&Root::live(), self.checked));
+        }
         manager.map_or(Ok(()), |manager| manager.stop(&mut self.measured.values))
     }
 

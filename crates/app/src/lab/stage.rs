@@ -1,24 +1,24 @@
 //! The machine before, during and after a run: quiet, with a variant's settings, and as it was.
 
-use super::beside::{self, Stressor};
+use super::beside::{self, Beside};
+use super::during;
 use super::run::Run;
-use super::talk::Talk;
 use crate::child::warm;
 use crate::exit;
 use crate::session::Session;
 use anyhow::{Context, bail};
 use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::quiet::{Look, Quiet, State, refusals};
+use hugewise_core::lab::quiet::{self, Look, Quiet, State, refusals};
 use hugewise_core::lab::record::{Conditions, Measured};
 use hugewise_core::lab::settings;
 use hugewise_core::lab::spec::Variant;
+use hugewise_core::parse::proc_stat::CpuTimes;
 use hugewise_core::parse::{self, size};
 use hugewise_core::units::{Bytes, Ns};
 use hugewise_linux::hugetlb::pool;
 use hugewise_linux::instance::InstanceLock;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Scope, Trail};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,14 @@ const ORDER: usize = 9;
 pub(crate) trait Machine {
     /// Waits for quiet and applies what a variant asks for.
     fn prepare(&mut self, index: usize, label: &str) -> anyhow::Result<Conditions>;
-    /// Runs the workload.
-    fn run(&mut self, index: usize, seed: u64, label: &str) -> anyhow::Result<Measured>;
+    /// Runs the workload; what is seen meanwhile is added to `conditions`, also when it fails.
+    fn run(
+        &mut self,
+        index: usize,
+        seed: u64,
+        label: &str,
+        conditions: &mut Conditions,
+    ) -> anyhow::Result<Measured>;
     /// Ends what runs beside, and puts every setting back.
     fn tidy(&mut self) -> anyhow::Result<()>;
     /// An error after Ctrl-C.
@@ -55,8 +61,12 @@ pub(crate) struct Stage<'a> {
     noisy: bool,
     /// Held while a variant's pools stand.
     pools: Option<InstanceLock>,
-    beside: Vec<Stressor>,
-    fragmenter: Option<Talk>,
+    beside: Vec<Beside>,
+    fragmenter: Option<Beside>,
+    /// What a fragmenter had to say.
+    notes: Vec<String>,
+    /// What runs beside writes here, each into a directory of its own.
+    scratch: PathBuf,
 }
 
 impl<'a> Stage<'a> {
@@ -71,9 +81,20 @@ impl<'a> Stage<'a> {
         let (root, manager_dir) = (Root::live(), state_dir.join(MANAGER));
         let left = put_back(&root, state_dir, false)?;
         let trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
-        let (pools, beside, fragmenter) = (None, Vec::new(), None);
-        let stage =
-            Self { root, checked, session, trail, manager_dir, noisy, pools, beside, fragmenter };
+        let scratch = session.directory().join("beside");
+        let stage = Self {
+            root,
+            checked,
+            session,
+            trail,
+            manager_dir,
+            noisy,
+            pools: None,
+            beside: Vec::new(),
+            fragmenter: None,
+            notes: Vec::new(),
+            scratch,
+        };
         Ok((stage, left))
     }
 
@@ -129,16 +150,21 @@ impl<'a> Stage<'a> {
             at: Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
             mem_available: memory.mem_available_bytes.map(Bytes),
             collapsed: vmstat.get("thp_collapse_alloc"),
-            cpu: parse::proc_stat::parse(&text("proc/stat")).value.all,
+            cpu: self.cpu(),
         }
     }
 
-    /// Applies a variant's settings; what then stands in their files.
-    fn set(&mut self, index: usize) -> anyhow::Result<BTreeMap<String, String>> {
-        let wanted = self.checked.settings(self.variant(index));
-        for (key, value) in &wanted {
-            let file = settings::file(key).context("an unknown setting")?;
-            self.trail.set(&file, value)?;
+    /// CPU time of the whole machine.
+    fn cpu(&self) -> Option<CpuTimes> {
+        let text = self.root.read_text("proc/stat").ok()?;
+        parse::proc_stat::parse(&text).value.all
+    }
+
+    /// Applies a variant's settings.
+    fn set(&mut self, index: usize) -> anyhow::Result<()> {
+        for (key, value) in self.checked.settings(self.variant(index)) {
+            let file = settings::file(&key).context("an unknown setting")?;
+            self.trail.set(&file, &value)?;
         }
         let pools = &self.variant(index).hugetlb;
         if !pools.is_empty() {
@@ -146,17 +172,52 @@ impl<'a> Stage<'a> {
         }
         for (text, pages) in pools {
             let page = Bytes(size::parse(text)?.bytes());
-            let wanted = pool::Wanted { page, node: None, pages: *pages, leave: LEAVE };
-            let grown = pool::grow(&self.root, &mut self.trail, wanted, &mut |_| {})?;
-            if grown.pages != *pages {
-                bail!("the kernel granted {} of {pages} pages of {text}", grown.pages);
+            more_pages(&self.root, &mut self.trail, page, *pages)?;
+        }
+        Ok(())
+    }
+
+    /// Drives the workload, and asks what runs beside whether it still does.
+    fn drive(
+        &mut self,
+        index: usize,
+        seed: u64,
+        label: &str,
+        conditions: &mut Conditions,
+    ) -> anyhow::Result<Measured> {
+        let (checked, state) = (self.checked, &self.manager_dir);
+        let mut run = Run::new(&mut self.session, checked, index, seed, label.to_owned(), state)?;
+        super::driver::drive(checked.kind, &mut run)?;
+        let (mut measured, settings) = run.finish();
+        conditions.settings = settings.unwrap_or_default();
+        for part in self.fragmenter.iter_mut().chain(&mut self.beside) {
+            part.check()?;
+        }
+        measured.notes.append(&mut self.notes);
+        Ok(measured)
+    }
+
+    /// Notes what happened during a run: what the hypervisor took, and what somebody else set.
+    fn look_back(&self, index: usize, began: Option<CpuTimes>, conditions: &mut Conditions) {
+        let noise = &self.checked.experiment.noise;
+        if let Some((from, to)) = began.zip(self.cpu()) {
+            quiet::during(conditions, &from, &to, noise);
+        }
+        // What a manager left that was killed is nobody else's; `tidy` says what does not go back.
+        let _ = of_manager(&self.root, &self.manager_dir, false);
+        let now = during::settings(&self.root, self.checked);
+        let wanted = self.checked.settings(self.variant(index));
+        conditions.noisy.extend(during::changed(&wanted, &now));
+        for step in self.trail.plan() {
+            if let Restored::Foreign { file, found, .. } = step
+                && pool::is_size(&file)
+            {
+                conditions.noisy.push(during::by_somebody(&format!("/{file}"), &found));
             }
         }
-        let read = |key: &String| {
-            let file = settings::file(key)?;
-            Some((key.clone(), self.root.read_line(file).ok()?))
-        };
-        Ok(wanted.keys().filter_map(read).collect())
+        if conditions.settings.is_empty() {
+            conditions.settings = now;
+        }
     }
 }
 
@@ -164,43 +225,53 @@ impl Machine for Stage<'_> {
     fn prepare(&mut self, index: usize, label: &str) -> anyhow::Result<Conditions> {
         self.session.step(format!("{label}: waiting for a quiet machine"))?;
         let mut conditions = self.settle()?;
-        conditions.settings = self.set(index)?;
+        self.set(index)?;
         let experiment = &self.checked.experiment;
         if let Some(mib) = experiment.warm_mib {
             self.session.step(format!("{label}: warming free memory"))?;
             warm(&self.session, Bytes::mib(mib))?;
         }
         if let Some(part) = &experiment.fragment {
-            self.fragmenter = Some(beside::start(part, &mut self.session, label)?);
+            let (session, scratch) = (&mut self.session, self.scratch.join("fragment"));
+            let (part, notes) = beside::fragment(part, session, label, &scratch, &mut conditions)?;
+            (self.fragmenter, self.notes) = (Some(part), notes);
         }
-        for part in &experiment.beside {
-            self.beside.push(beside::stress(part, &mut self.session, label)?);
+        for (number, part) in experiment.beside.iter().enumerate() {
+            let scratch = self.scratch.join(number.to_string());
+            self.beside.push(beside::stress(part, &mut self.session, label, &scratch)?);
         }
         Ok(conditions)
     }
 
-    fn run(&mut self, index: usize, seed: u64, label: &str) -> anyhow::Result<Measured> {
-        let (checked, state) = (self.checked, &self.manager_dir);
-        let release_s = checked.experiment.fragment_release_s;
-        if let Some((talk, s)) = self.fragmenter.as_ref().zip(release_s) {
-            talk.send_later("release", Duration::from_secs(s))?;
+    fn run(
+        &mut self,
+        index: usize,
+        seed: u64,
+        label: &str,
+        conditions: &mut Conditions,
+    ) -> anyhow::Result<Measured> {
+        let release_s = self.checked.experiment.fragment_release_s;
+        if let Some((part, s)) = self.fragmenter.as_ref().zip(release_s) {
+            part.release_later(Duration::from_secs(s))?;
         }
-        let mut run = Run::new(&mut self.session, checked, index, seed, label.to_owned(), state)?;
-        super::driver::drive(checked.kind, &mut run)?;
-        Ok(run.finish())
+        let began = self.cpu();
+        let measured = self.drive(index, seed, label, conditions);
+        self.look_back(index, began, conditions);
+        measured
     }
 
     fn tidy(&mut self) -> anyhow::Result<()> {
         self.beside.clear();
         self.fragmenter = None;
-        let failed = self.trail.restore().into_iter().find_map(|step| match step {
-            Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
-            Restored::InUse { file, to, wanted, .. } => {
-                Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
-            }
-            _ => None,
-        });
+        self.notes.clear();
+        // Nothing of a run is to fill the disk of the next.
+        let _ = std::fs::remove_dir_all(&self.scratch);
+        // Also when the first fails.
+        let managers = of_manager(&self.root, &self.manager_dir, false);
+        let own = self.trail.restore();
         self.pools = None;
+        let mut all = managers?.into_iter().chain(own);
+        let failed = all.find_map(|step| not_put_back(&step));
         failed.map_or(Ok(()), |what| bail!("a setting could not be put back: {what}"))
     }
 
@@ -216,6 +287,20 @@ impl Drop for Stage<'_> {
     }
 }
 
+/// Gives a pool so many pages on top of those that it has: those are somebody's.
+fn more_pages(root: &Root, trail: &mut Trail, page: Bytes, more: u64) -> anyhow::Result<()> {
+    let mut wanted = pool::Wanted { page, node: None, pages: 0, leave: LEAVE };
+    let file = wanted.file();
+    let has = pool::size(root, &file).with_context(|| format!("cannot read /{file}"))?;
+    wanted.pages = has.checked_add(more).context("no pool has so many pages")?;
+    let grown = pool::grow(root, trail, wanted, &mut |_| {})?;
+    if grown.pages != wanted.pages {
+        let granted = grown.pages.saturating_sub(has);
+        bail!("the kernel granted {granted} of {more} further pages of {} bytes", page.0);
+    }
+    Ok(())
+}
+
 /// Puts back what an experiment that was killed has left, its manager's settings first, as those
 /// were changed last; in a dry run says what that would be.
 pub(crate) fn put_back(
@@ -223,10 +308,83 @@ pub(crate) fn put_back(
     state_dir: &Path,
     dry_run: bool,
 ) -> anyhow::Result<Vec<Restored>> {
-    let mut all = Vec::new();
-    for (folder, scope) in [(&*state_dir.join(MANAGER), Scope::Manager), (state_dir, Scope::Lab)] {
-        let mut trail = Trail::existing(root.clone(), folder, scope)?;
-        all.extend(if dry_run { trail.plan() } else { trail.restore() });
-    }
+    let mut all = of_manager(root, &state_dir.join(MANAGER), dry_run)?;
+    let mut trail = Trail::existing(root.clone(), state_dir, Scope::Lab)?;
+    all.extend(if dry_run { trail.plan() } else { trail.restore() });
     Ok(all)
+}
+
+/// Puts back what the manager of a variant has left: one that crashed, or had to be killed.
+fn of_manager(root: &Root, directory: &Path, dry_run: bool) -> anyhow::Result<Vec<Restored>> {
+    let mut trail = Trail::existing(root.clone(), directory, Scope::Manager)?;
+    Ok(if dry_run { trail.plan() } else { trail.restore() })
+}
+
+/// What the next run would find, where a setting did not go back.
+fn not_put_back(step: &Restored) -> Option<String> {
+    match step {
+        Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
+        Restored::InUse { file, to, wanted, .. } => {
+            Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
+        }
+        Restored::PutBack { .. }
+        | Restored::Unchanged { .. }
+        | Restored::Foreign { .. }
+        | Restored::EarlierBoot { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use hugewise_core::ownership::THP_DIR;
+
+    fn put(root: &Root, file: &str, text: &str) {
+        let path = root.path(file);
+        std::fs::create_dir_all(path.parent().expect("has a parent")).expect("mkdir");
+        std::fs::write(path, text).expect("write");
+    }
+
+    #[test]
+    fn what_a_killed_manager_left_goes_back_before_the_settings_below_it() {
+        let (scratch, file) = (Scratch::new(), format!("{THP_DIR}/khugepaged/max_ptes_none"));
+        let (root, state) = (Root::at(&scratch.join("root")), scratch.join("state"));
+        put(&root, &file, "511\n");
+        let mut lab = Trail::open(root.clone(), &state, Scope::Lab).expect("opens");
+        lab.set(&file, "409").expect("sets");
+        let manager_dir = state.join(MANAGER);
+        let manager = Trail::open(root.clone(), &manager_dir, Scope::Manager);
+        manager.expect("opens").set(&file, "0").expect("sets");
+        let planned = put_back(&root, &state, true).expect("reads");
+        assert_eq!(planned.len(), 2, "{planned:?}");
+        assert_eq!(root.read_line(&file).expect("reads"), "0");
+        let of_manager = of_manager(&root, &manager_dir, false).expect("reads");
+        assert!(matches!(&of_manager[..], [Restored::PutBack { to, .. }] if to == "409"));
+        let own = lab.restore();
+        assert!(matches!(&own[..], [Restored::PutBack { to, .. }] if to == "511"), "{own:?}");
+        assert!(own.iter().chain(&of_manager).all(|step| not_put_back(step).is_none()));
+        assert_eq!(put_back(&root, &state, false).expect("reads"), Vec::new());
+    }
+
+    #[test]
+    fn pages_come_on_top_of_those_of_others_and_go_again() {
+        let (scratch, page) = (Scratch::new(), Bytes::mib(2));
+        let (root, state) = (Root::at(&scratch.join("root")), scratch.join("state"));
+        let file = hugewise_core::hugetlb::files::pool_file(page);
+        let folder = file.trim_end_matches("nr_hugepages").to_owned();
+        put(&root, &file, "1000\n");
+        for (name, text) in [("free", "1000\n"), ("resv", "0\n"), ("surplus", "0\n")] {
+            put(&root, &format!("{folder}{name}_hugepages"), text);
+        }
+        let mut trail = Trail::open(root.clone(), &state, Scope::Lab).expect("opens");
+        more_pages(&root, &mut trail, page, 300).expect("granted");
+        assert_eq!(root.read_line(&file).expect("reads"), "1300");
+        // As many are free as the kernel would say.
+        put(&root, &format!("{folder}free_hugepages"), "1300\n");
+        trail.restore();
+        assert_eq!(root.read_line(&file).expect("reads"), "1000");
+        assert!(more_pages(&root, &mut trail, page, u64::MAX).is_err());
+        assert_eq!(root.read_line(&file).expect("reads"), "1000");
+    }
 }

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// A child that says nothing for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// A child that is told to exit has only its memory to give back: that takes seconds.
+const END: Duration = Duration::from_secs(60);
+
 /// See the module's text; the child is killed on drop.
 #[derive(Debug)]
 pub(crate) struct Talk {
@@ -99,11 +102,24 @@ impl Talk {
         )
     }
 
-    /// Lets it end by itself.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    /// Lets it end by itself; one that does not within [`END`] is killed, and an error.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.finish_within(END)
+    }
+
+    fn finish_within(mut self, limit: Duration) -> anyhow::Result<()> {
         self.send("exit")?;
-        let status = self.program.0.wait()?;
-        if status.success() { Ok(()) } else { bail!("{} ended with {status}", self.name) }
+        let until = Instant::now() + limit;
+        loop {
+            match self.program.0.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => bail!("{} ended with {status}", self.name),
+                None if Instant::now() >= until => {
+                    bail!("{} did not end within {} s", self.name, limit.as_secs())
+                }
+                None => std::thread::sleep(BEAT / 10),
+            }
+        }
     }
 }
 
@@ -112,5 +128,24 @@ fn progress(answer: &Value) -> String {
     match answer["percent"].as_f64() {
         Some(percent) => format!("{text}, {percent:.0} %"),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn talk(script: &str) -> Talk {
+        Talk::start("a shell", Command::new("sh").args(["-c", script])).expect("a shell")
+    }
+
+    #[test]
+    fn a_child_ends_by_itself_or_is_an_error() {
+        assert!(talk("read line; test $line = exit").finish().is_ok());
+        let error = talk("read line; exit 3").finish().expect_err("failed").to_string();
+        assert!(error.contains("exit status: 3"), "{error}");
+        let deaf = talk("read line; exec sleep 60");
+        let error = deaf.finish_within(Duration::ZERO).expect_err("hangs").to_string();
+        assert_eq!(error, "a shell did not end within 0 s");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -95,8 +95,8 @@ fn workloads() -> Vec<u32> {
     pids.filter(is_ours).collect()
 }
 
-/// Starts the experiment and kills it in the middle of its second run.
-fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<()> {
+/// Starts the experiment and kills it in the middle of its second run. The directory that it had.
+fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
     let child = Command::new(init::hugewise())
         .args(arguments(scratch)?)
         .stdin(Stdio::null())
@@ -104,6 +104,7 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<()> {
         .stderr(File::create(scratch.join("err"))?)
         .spawn()
         .context("cannot start the experiment")?;
+    let directory = std::env::temp_dir().join(format!("hugewise-lab-{}", child.id()));
     let mut lab = Lab(child);
     wait_for("the second run", || {
         let ended = lab.0.try_wait()?;
@@ -122,7 +123,7 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<()> {
         ensure!(began.elapsed() < PATIENCE, "a workload outlives its experiment");
         std::thread::sleep(Duration::from_millis(50));
     }
-    Ok(())
+    Ok(directory)
 }
 
 fn unchanged(settings: &Settings) -> anyhow::Result<()> {
@@ -134,10 +135,12 @@ fn unchanged(settings: &Settings) -> anyhow::Result<()> {
 fn killed_and_resumed(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let (scratch, settings) = (Scratch::new()?, Settings::read()?);
-    kill_in_second_run(&scratch)?;
+    let directory = kill_in_second_run(&scratch)?;
     let first = runs(&scratch);
+    ensure!(directory.exists(), "the killed experiment had no directory");
     let said = hugewise(arguments(&scratch)?)?;
     unchanged(&settings)?;
+    ensure!(!directory.exists(), "{} was left", directory.display());
     let left = "left by an experiment that was killed";
     ensure!(said.err.contains(left), "nothing was put back: {said:#?}");
     ensure!(said.err.contains("going on with the experiment"), "not resumed: {said:#?}");
@@ -169,6 +172,12 @@ fn reverted(_: &Turn) -> anyhow::Result<()> {
     let planned = revert(&["--dry-run"])?.expect(0)?;
     ensure!(planned.out.contains("scan_sleep_millisecs"), "{planned:#?}");
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == PACE, "a dry run changed it");
+    // A manager would take the variant's value for the machine's own.
+    let (pid, run_dir) = (std::process::id().to_string(), scratch.join("state/run"));
+    let (run_dir, base) = (run_dir.display().to_string(), ["manage", "--mode", "ingens"]);
+    let more = ["--for", "1s", "--pid", &pid, "--state-dir", &state, "--run-dir", &run_dir];
+    let said = hugewise(base.into_iter().chain(more))?.expect(6)?;
+    ensure!(said.err.contains("hugewise revert --all"), "{said:#?}");
     revert(&[])?.expect(0)?;
     unchanged(&settings)
 }

@@ -36,7 +36,7 @@ const KEYS: &[(&str, &str)] = &[
          `later`: none from faults, but a manager may promote",
     ),
     ("variant.settings", "kernel settings, on top of the experiment's"),
-    ("variant.hugetlb", "HugeTLB pages by their size: `\"2MiB\" = 512`"),
+    ("variant.hugetlb", "HugeTLB pages on top of the pool's, by their size: `\"2MiB\" = 512`"),
     ("variant.manage.mode", "a manager beside the workload: `ingens`, `guard` or `observe`"),
     ("variant.manage.set", "keys of its configuration, as for `--set`"),
     ("variant.manage.keep_settings", "it leaves all kernel settings as they are"),

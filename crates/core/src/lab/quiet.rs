@@ -124,6 +124,18 @@ fn complaints(conditions: &Conditions, limits: (f64, f64)) -> Vec<String> {
     busy.into_iter().chain(steal).collect()
 }
 
+/// Notes what the hypervisor took during a run, between its first and its last look. What others
+/// used cannot be told from what the workload did.
+pub fn during(conditions: &mut Conditions, from: &CpuTimes, to: &CpuTimes, noise: &Noise) {
+    conditions.run_steal_percent = shares(from, to).1;
+    if let Some(steal) = conditions.run_steal_percent.filter(|steal| *steal > noise.steal_percent) {
+        conditions.noisy.push(format!(
+            "the hypervisor took {steal:.0} % of the CPU time during the run (limit {:.0} %)",
+            noise.steal_percent
+        ));
+    }
+}
+
 /// Why nothing should be measured now; empty when it may be.
 #[must_use]
 pub fn refusals(conditions: &Conditions, noise: &Noise) -> Vec<String> {
@@ -184,6 +196,21 @@ mod tests {
         assert!(conditions.noisy[0].starts_with("others used 60 %"), "{conditions:?}");
         assert_eq!(refusals(&conditions, &noise).len(), 1);
         assert_eq!(refusals(&Conditions::default(), &noise), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_hypervisor_takes_during_a_run_is_noted() {
+        let (noise, mut conditions) = (Noise::default(), Conditions::default());
+        let from = CpuTimes { user: 10, steal: 5, ..CpuTimes::default() };
+        let calm = CpuTimes { user: 108, steal: 7, ..CpuTimes::default() };
+        during(&mut conditions, &from, &calm, &noise);
+        assert_eq!((conditions.run_steal_percent, conditions.noisy.len()), (Some(2.0), 0));
+        let taken = CpuTimes { user: 90, steal: 25, ..CpuTimes::default() };
+        during(&mut conditions, &from, &taken, &noise);
+        assert_eq!(conditions.run_steal_percent, Some(20.0));
+        assert!(conditions.noisy[0].contains("20 % of the CPU time during"), "{conditions:?}");
+        during(&mut conditions, &from, &from, &noise);
+        assert_eq!(conditions.run_steal_percent, None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What the machine was like before a run, and the settings during it.
+/// What the machine was like before a run and during it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// How long it took until the machine stood still; `None` when it did not within the limit.
@@ -96,9 +96,12 @@ pub struct Conditions {
     pub steal_percent: Option<f64>,
     /// Memory available before.
     pub mem_available: Option<Bytes>,
-    /// Unusable free space index before.
+    /// Unusable free space index before; where a fragmenter runs, the one that it reached.
     pub fmfi: Option<f64>,
-    /// Kernel settings during the run.
+    /// CPU time taken by the hypervisor during the run, percent of the machine.
+    #[serde(default)]
+    pub run_steal_percent: Option<f64>,
+    /// Kernel settings during the run, where a manager runs with what it made of them.
     pub settings: BTreeMap<String, String>,
     /// Why this run was not on a quiet machine.
     pub noisy: Vec<String>,

@@ -127,7 +127,8 @@ pub struct Variant {
     /// Kernel settings (see [`super::settings::file`] for the keys).
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// `HugeTLB` pages, by their size: `"2MiB" = 512`.
+    /// `HugeTLB` pages on top of those that the pool has, by their size: `"2MiB" = 512`. A run that
+    /// is not granted all of them fails.
     #[serde(default)]
     pub hugetlb: BTreeMap<String, u64>,
     /// A manager beside the workload.

@@ -8,6 +8,7 @@ use crate::environment::{Environment, utc};
 use crate::exit;
 use crate::lab::engine;
 use crate::lab::stage::Stage;
+use crate::lab::stale;
 use crate::lab::store::Store;
 use crate::session::Session;
 use hugewise_core::lab::check::Checked;
@@ -33,6 +34,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     let _lock = InstanceLock::take_lab(&root).map_err(refused)?;
     // A manager of the whole machine would be part of every variant.
     drop(InstanceLock::take(&root).map_err(refused)?);
+    stale::clear(&root);
     let directory = directory(args, &prepared.checked);
     let store = Store::create(&directory)?;
     let (plan, resumed) = plan(args, prepared, &store)?;

@@ -84,7 +84,7 @@ fn changes(prepared: &Prepared) -> Vec<(String, String, String, String)> {
         }
         for (page, pages) in &variant.hugetlb {
             let what = format!("HugeTLB pool of {page} pages");
-            all.push((variant.name.clone(), what, "as it is".into(), pages.to_string()));
+            all.push((variant.name.clone(), what, "as it is".into(), format!("{pages} more")));
         }
     }
     all

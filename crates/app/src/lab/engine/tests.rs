@@ -26,7 +26,14 @@ impl Machine for Paper {
         Ok(Conditions::default())
     }
 
-    fn run(&mut self, index: usize, seed: u64, _label: &str) -> anyhow::Result<Measured> {
+    fn run(
+        &mut self,
+        index: usize,
+        seed: u64,
+        _label: &str,
+        conditions: &mut Conditions,
+    ) -> anyhow::Result<Measured> {
+        conditions.noisy.push("seen during the run".into());
         self.log.push(format!("run {index} seed {seed}"));
         if self.interrupted == Some(self.runs) {
             self.stopped = true;
@@ -119,6 +126,8 @@ fn a_failed_run_is_a_record_and_two_in_a_row_are_enough() {
     assert_eq!(ended.records.len(), 4);
     let failed = Outcome::Failed { error: "no such thing".into() };
     assert!(ended.records.iter().all(|record| record.outcome == failed));
+    // What was seen is kept whatever became of the run.
+    assert!(ended.records.iter().all(|record| record.conditions.noisy.len() == 1));
 }
 
 #[test]
