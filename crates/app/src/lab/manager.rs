@@ -61,6 +61,15 @@ impl Manager {
         bail!("'hugewise manage' ended by itself ({status}): {}", said.trim())
     }
 
+    /// Whether it has ended as it should, as it does when its processes are gone; an error when it
+    /// has ended in another way.
+    pub(crate) fn has_ended_well(&mut self) -> anyhow::Result<bool> {
+        match self.program.0.try_wait()? {
+            Some(status) if status.success() => Ok(true),
+            _ => self.check().map(|()| false),
+        }
+    }
+
     /// CPU time so far, seconds.
     pub(crate) fn cpu_s(&self) -> Option<f64> {
         cpu_s(self.program.pid()).map(|(user, kernel)| user + kernel)
@@ -80,6 +89,11 @@ impl Manager {
         values.extend(cpu.map(|cpu| ("manager_cpu_percent".into(), 100.0 * cpu / seconds)));
         values.insert("manager_rss_mib".into(), self.rss_mib());
         self.program.end(PATIENCE)?;
+        self.note_deeds(values)
+    }
+
+    /// What an ended manager did, from its journal, goes into `values`.
+    pub(crate) fn note_deeds(&self, values: &mut BTreeMap<String, f64>) -> anyhow::Result<()> {
         // A long journal was moved aside once.
         let old = self.directory.join("journal.jsonl.1");
         let mut text = std::fs::read_to_string(old).unwrap_or_default();

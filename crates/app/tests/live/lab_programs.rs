@@ -1,7 +1,7 @@
 //! Experiments with programs of others: each kind once, small, as `hugewise lab run` runs it.
 
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, skip, trial, wait_for};
+use crate::kit::{Said, Scratch, hugewise, skip, trial, unless_busy, wait_for};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -23,8 +23,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// What every experiment here begins with.
-const HEAD: &str = "name = 'trial'\nquestion = 'Does it run?'\nmeasure_s = 1\nmanage_s = 1\n\
-                    stop = { repetitions = 1 }\nsettle = { still_s = 1, max_s = 2 }\n";
+const HEAD: &str = "name = 'trial'\nquestion = 'Does it run?'\nmeasure_s = 1\nmanage_s = 0\n\
+                    stop = { repetitions = 1 }\nsettle = { still_s = 0, max_s = 1 }\n";
 
 /// An experiment in a directory of its own.
 struct Lab {
@@ -54,14 +54,7 @@ impl Lab {
 
     /// Runs it to its end.
     fn run(&self) -> anyhow::Result<Said> {
-        let said = hugewise(self.args())?;
-        if said.code == Some(5) && said.err.contains("skipped: ") {
-            return Err(skip(said.err.trim().to_owned()));
-        }
-        if said.code == Some(6) && said.err.contains("another 'hugewise") {
-            return Err(skip("somebody else runs an experiment on this machine"));
-        }
-        Ok(said)
+        unless_busy(hugewise(self.args())?)
     }
 
     /// The only run of a variant.
@@ -82,6 +75,7 @@ impl Lab {
 fn redis_deletes_and_saves(_: &Turn) -> anyhow::Result<()> {
     let lab = Lab::new(
         "[workload]\nkind = 'redis'\nkeys = 4000\nwatch_s = 1\nset_percent = 50\n\
+         save_requests = 200\n\
          [[variant]]\nname = 'never'\nhuge_pages = 'never'\n\
          [[variant]]\nname = 'saving'\nhuge_pages = 'inherit'\n\
          workload = { scenario = 'bgsave', socket = 'tcp' }\n",

@@ -27,6 +27,7 @@ use std::path::PathBuf;
 /// # Errors
 /// What went wrong; nothing that was measured counts then.
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
+    common::note_origin(run, kind.name);
     match kind.name {
         _ if hugewise_core::lab::kinds::is_builtin(kind.name) => builtin::drive(kind, run),
         "redis" => redis::drive(run),
