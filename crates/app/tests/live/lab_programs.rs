@@ -19,6 +19,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("lab_killed_leaves_no_postgres", killed_leaves_no_postgres),
         trial("lab_java_allocates", java_allocates),
         trial("lab_command_is_measured", command_is_measured),
+        trial("lab_command_ends_its_manager", command_ends_its_manager),
+        trial("lab_what_is_given_back_is_measured", what_is_given_back_is_measured),
     ]
 }
 
@@ -246,5 +248,36 @@ fn command_is_measured(_: &Turn) -> anyhow::Result<()> {
     let failed = lab.record("failed")?["outcome"].clone();
     let error = failed["error"].as_str().context("an error")?;
     ensure!(error.contains("sh ended with exit status: 3"), "{failed}");
+    Ok(())
+}
+
+fn command_ends_its_manager(_: &Turn) -> anyhow::Result<()> {
+    let lab = Lab::new(
+        "[workload]\nkind = 'command'\nprogram = 'sleep'\nargs = ['2']\n\
+         [[variant]]\nname = 'seen'\nmanage = { mode = 'observe' }\n\
+         [[variant]]\nname = 'broken'\nmanage = { mode = 'observe', set = { nothing = 1 } }\n",
+    )?;
+    lab.run()?.expect(5)?;
+    ensure!(lab.value("seen", "wall_s")? >= 2.0);
+    // From its journal: by then it had ended with the program.
+    ensure!(lab.value("seen", "promoted")? <= 0.0);
+    let broken = lab.record("broken")?["outcome"].clone();
+    let error = broken["error"].as_str().context("a manager that cannot start is no failure")?;
+    ensure!(error.contains("'hugewise manage' ended by itself"), "{broken}");
+    Ok(())
+}
+
+fn what_is_given_back_is_measured(_: &Turn) -> anyhow::Result<()> {
+    let lab = Lab::new(
+        "[workload]\nkind = 'sparse-touch'\nmib = 32\npages_per_region = 256\n\
+         [[variant]]\nname = 'never'\nhuge_pages = 'never'\n",
+    )?;
+    lab.run()?.expect(0)?;
+    let (before, after) =
+        (lab.value("never", "touched_mib")?, lab.value("never", "after.touched_mib")?);
+    ensure!(after < before * 0.75 && after > before * 0.25, "{before} MiB, then {after} MiB");
+    let less = lab.value("never", "rss_mib")? - lab.value("never", "after.rss_mib")?;
+    ensure!(less > 4.0, "about 8 MiB went back, and {less} MiB were seen to");
+    ensure!(lab.value("never", "after.ops_per_s")? > 0.0);
     Ok(())
 }

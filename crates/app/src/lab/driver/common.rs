@@ -118,6 +118,7 @@ pub(super) fn finish(run: &Run<'_>, program: &mut Program) -> anyhow::Result<Exi
 }
 
 /// The end of a program, which is noticed at once.
+#[derive(Debug)]
 pub(super) struct End(Receiver<(Instant, rustix::io::Result<()>)>);
 
 /// Begins to wait for the end of a child of this program.

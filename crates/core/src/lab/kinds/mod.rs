@@ -46,7 +46,8 @@ pub fn knows_later(kind: &str) -> bool {
     is_builtin(kind) || manager::WITH_LATER.contains(&kind)
 }
 
-/// Why a variant cannot have `huge_pages` as it says: it would silently have them otherwise.
+/// Why a variant cannot have [`HugePages::Later`] of this kind, which would otherwise run as
+/// [`HugePages::Inherit`] without a word.
 #[must_use]
 pub fn later_fault(kind: &str, variant: &Variant) -> Option<String> {
     let is_wrong = find(kind).is_some() && !knows_later(kind);

@@ -85,7 +85,7 @@ impl Server {
         common::advise(run, &mut command);
         let mut program = Program::start(command.stdin(Stdio::null()).stdout(File::create(&log)?))?;
         let wire = Wire::connect(run, &mut program, SERVER, &address)
-            .map_err(|error| error.context(format!("its log ends with {}", log_end(&log))))?;
+            .with_context(|| format!("its log ends with {}", log_end(&log)))?;
         let mut server = Self {
             program,
             wire,
