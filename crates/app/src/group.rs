@@ -11,6 +11,8 @@ const UNIFIED: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const LEGACY: &str = "/sys/fs/cgroup/memory";
 /// The usage of a group of version 2.
 const CURRENT: &str = "memory.current";
+/// The limit of memory and swap together, of version 1.
+const WITH_SWAP: &str = "memory.memsw.limit_in_bytes";
 
 /// A cgroup of hugewise's own; removed on drop, once its processes are gone.
 #[derive(Debug)]
@@ -64,18 +66,27 @@ impl Group {
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Bounds the memory that can be charged to it.
-    pub(crate) fn limit(&self, bytes: Bytes) -> std::io::Result<()> {
-        let file = if self.usage == CURRENT { "memory.max" } else { "memory.limit_in_bytes" };
-        std::fs::write(self.directory.join(file), bytes.0.to_string())
+    /// Bounds the memory that can be charged to it, and lets nothing of it be swapped out. Whether
+    /// the latter could be had: not every kernel counts swap by groups.
+    pub(crate) fn limit(&self, bytes: Bytes) -> std::io::Result<bool> {
+        let limit = bytes.0.to_string();
+        // In version 1 the second file counts memory and swap together, and comes second.
+        let (file, swap, most) = match self.usage {
+            CURRENT => ("memory.max", "memory.swap.max", "0"),
+            _ => ("memory.limit_in_bytes", WITH_SWAP, limit.as_str()),
+        };
+        std::fs::write(self.directory.join(file), &limit)?;
+        Ok(std::fs::write(self.directory.join(swap), most).is_ok())
     }
 
     /// Takes the bound away.
     pub(crate) fn unlimit(&self) -> std::io::Result<()> {
-        let (file, none) = match self.usage {
-            CURRENT => ("memory.max", "max"),
-            _ => ("memory.limit_in_bytes", "-1"),
+        let (file, swap, none) = match self.usage {
+            CURRENT => ("memory.max", "memory.swap.max", "max"),
+            _ => ("memory.limit_in_bytes", WITH_SWAP, "-1"),
         };
+        // Of version 1 first, as memory alone may not exceed both together.
+        let _ = std::fs::write(self.directory.join(swap), none);
         std::fs::write(self.directory.join(file), none)
     }
 

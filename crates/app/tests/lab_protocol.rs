@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use hugewise_core::lab::kind::Kind;
-use hugewise_core::lab::kinds::{self, PARENT_METRICS, WITH_CHANGE, WITH_RELEASE};
+use hugewise_core::lab::kinds::{self, AFTER, PARENT_METRICS, WITH_CHANGE, WITH_RELEASE};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -122,10 +122,14 @@ fn every_kind_says_ready_measured_with_all_its_metrics_and_verified() {
         let mut said = names(&ready);
         said.extend(names(&measured));
         let own = kind.metrics.iter().filter(|metric| !PARENT_METRICS.contains(metric));
-        let own: BTreeSet<String> = own.map(ToString::to_string).collect();
+        let (after, own): (BTreeSet<String>, BTreeSet<String>) =
+            own.map(ToString::to_string).partition(|metric| metric.starts_with(AFTER));
         assert_eq!(said, own, "{}", kind.name);
         if WITH_CHANGE.contains(&kind.name) {
             assert_eq!(workload.ask("change")["event"], "changed", "{}", kind.name);
+            let again = names(&workload.ask("measure 0.05")).into_iter();
+            let again = again.map(|name| format!("{AFTER}.{name}")).collect();
+            assert_eq!(after, again, "{}", kind.name);
         }
         let verified = workload.ask("verify");
         assert_eq!(verified["event"], "verified", "{}: {verified}", kind.name);

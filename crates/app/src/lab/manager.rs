@@ -65,6 +65,15 @@ impl Manager {
         said.trim().to_owned()
     }
 
+    /// Whether it has ended as it should, as it does when its processes are gone; an error when it
+    /// has ended in another way.
+    pub(crate) fn has_ended_well(&mut self) -> anyhow::Result<bool> {
+        match self.program.0.try_wait()? {
+            Some(status) if status.success() => Ok(true),
+            _ => self.check().map(|()| false),
+        }
+    }
+
     /// CPU time so far, seconds.
     pub(crate) fn cpu_s(&self) -> Option<f64> {
         cpu_s(self.program.pid()).map(|(user, kernel)| user + kernel)
@@ -88,6 +97,11 @@ impl Manager {
             let how = status.map_or("it had to be killed".into(), |status| status.to_string());
             bail!("'hugewise manage' did not put its settings back: {how}: {}", self.said());
         }
+        self.note_deeds(values)
+    }
+
+    /// What an ended manager did, from its journal, goes into `values`.
+    pub(crate) fn note_deeds(&self, values: &mut BTreeMap<String, f64>) -> anyhow::Result<()> {
         // A long journal was moved aside once.
         let old = self.directory.join("journal.jsonl.1");
         let mut text = std::fs::read_to_string(old).unwrap_or_default();

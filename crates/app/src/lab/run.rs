@@ -59,7 +59,11 @@ impl<'a> Run<'a> {
         let group = Group::new(&format!("hugewise-lab-{}", std::process::id()));
         let mut measured = Measured::default();
         match (checked.experiment.memory_limit_mib, &group) {
-            (Some(mib), Some(group)) => group.limit(Bytes::mib(mib))?,
+            (Some(mib), Some(group)) => {
+                if !group.limit(Bytes::mib(mib))? && has_swap() {
+                    measured.notes.push("beyond memory_limit_mib it could use swap".into());
+                }
+            }
             (Some(_), None) => anyhow::bail!("memory_limit_mib needs a memory cgroup"),
             (None, None) => measured.notes.push("no memory cgroup: cgroup_mib is unknown".into()),
             (None, Some(_)) => {}
@@ -250,6 +254,11 @@ impl<'a> Run<'a> {
         manager.map_or(Ok(()), |manager| manager.stop(&mut self.measured.values))
     }
 
+    /// Notes what a manager did that has ended by itself.
+    pub(crate) fn note_deeds(&mut self, manager: &Manager) -> anyhow::Result<()> {
+        manager.note_deeds(&mut self.measured.values)
+    }
+
     /// Notes what the workload holds now, and how much less is available than before the run.
     pub(crate) fn memory(&mut self, phase: &str, pid: u32) -> Memory {
         let memory = self.holds(pid);
@@ -338,6 +347,13 @@ impl<'a> Run<'a> {
     pub(crate) fn end(&self, mut program: Program) -> anyhow::Result<()> {
         program.end(Duration::from_secs(20))
     }
+}
+
+/// Whether this machine can swap anything out.
+fn has_swap() -> bool {
+    let text = Root::live().read_text("proc/meminfo").unwrap_or_default();
+    let total = hugewise_core::parse::meminfo::parse(&text).value.swap_total_bytes;
+    total.is_some_and(|bytes| bytes > 0)
 }
 
 /// `PHASE.NAME`, or the name alone.

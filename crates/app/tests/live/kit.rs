@@ -157,6 +157,18 @@ pub(crate) fn hugewise<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> an
     Ok(Said::of(&output.context("cannot run hugewise")?))
 }
 
+/// What a `lab run` said; a reason to skip where somebody else runs an experiment on this machine,
+/// or nothing of it can be run here.
+pub(crate) fn unless_busy(said: Said) -> anyhow::Result<Said> {
+    match said.code {
+        Some(5) if said.err.contains("skipped: ") => Err(skip(said.err.trim())),
+        Some(6) if said.err.contains("another 'hugewise") => {
+            Err(skip("somebody else runs an experiment or a manager on this machine"))
+        }
+        _ => Ok(said),
+    }
+}
+
 /// Values of a journal, or any file of JSON lines; a torn last line is left out.
 pub(crate) fn json_lines(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path:?}"))?;

@@ -1,7 +1,7 @@
 //! Experiments with programs of others: each kind once, small, as `hugewise lab run` runs it.
 
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, skip, trial, wait_for};
+use crate::kit::{Said, Scratch, hugewise, skip, trial, unless_busy, wait_for};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -19,12 +19,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("lab_killed_leaves_no_postgres", killed_leaves_no_postgres),
         trial("lab_java_allocates", java_allocates),
         trial("lab_command_is_measured", command_is_measured),
+        trial("lab_command_ends_its_manager", command_ends_its_manager),
+        trial("lab_what_is_given_back_is_measured", what_is_given_back_is_measured),
     ]
 }
 
 /// What every experiment here begins with.
-const HEAD: &str = "name = 'trial'\nquestion = 'Does it run?'\nmeasure_s = 1\nmanage_s = 1\n\
-                    stop = { repetitions = 1 }\nsettle = { still_s = 1, max_s = 2 }\n";
+const HEAD: &str = "name = 'trial'\nquestion = 'Does it run?'\nmeasure_s = 1\nmanage_s = 0\n\
+                    stop = { repetitions = 1 }\nsettle = { still_s = 0, max_s = 1 }\n";
 
 /// An experiment in a directory of its own.
 struct Lab {
@@ -54,14 +56,7 @@ impl Lab {
 
     /// Runs it to its end.
     fn run(&self) -> anyhow::Result<Said> {
-        let said = hugewise(self.args())?;
-        if said.code == Some(5) && said.err.contains("skipped: ") {
-            return Err(skip(said.err.trim().to_owned()));
-        }
-        if said.code == Some(6) && said.err.contains("another 'hugewise") {
-            return Err(skip("somebody else runs an experiment on this machine"));
-        }
-        Ok(said)
+        unless_busy(hugewise(self.args())?)
     }
 
     /// The only run of a variant.
@@ -82,6 +77,7 @@ impl Lab {
 fn redis_deletes_and_saves(_: &Turn) -> anyhow::Result<()> {
     let lab = Lab::new(
         "[workload]\nkind = 'redis'\nkeys = 4000\nwatch_s = 1\nset_percent = 50\n\
+         save_requests = 200\n\
          [[variant]]\nname = 'never'\nhuge_pages = 'never'\n\
          [[variant]]\nname = 'saving'\nhuge_pages = 'inherit'\n\
          workload = { scenario = 'bgsave', socket = 'tcp' }\n",
@@ -252,5 +248,36 @@ fn command_is_measured(_: &Turn) -> anyhow::Result<()> {
     let failed = lab.record("failed")?["outcome"].clone();
     let error = failed["error"].as_str().context("an error")?;
     ensure!(error.contains("sh ended with exit status: 3"), "{failed}");
+    Ok(())
+}
+
+fn command_ends_its_manager(_: &Turn) -> anyhow::Result<()> {
+    let lab = Lab::new(
+        "[workload]\nkind = 'command'\nprogram = 'sleep'\nargs = ['2']\n\
+         [[variant]]\nname = 'seen'\nmanage = { mode = 'observe' }\n\
+         [[variant]]\nname = 'broken'\nmanage = { mode = 'observe', set = { nothing = 1 } }\n",
+    )?;
+    lab.run()?.expect(5)?;
+    ensure!(lab.value("seen", "wall_s")? >= 2.0);
+    // From its journal: by then it had ended with the program.
+    ensure!(lab.value("seen", "promoted")? <= 0.0);
+    let broken = lab.record("broken")?["outcome"].clone();
+    let error = broken["error"].as_str().context("a manager that cannot start is no failure")?;
+    ensure!(error.contains("'hugewise manage' ended by itself"), "{broken}");
+    Ok(())
+}
+
+fn what_is_given_back_is_measured(_: &Turn) -> anyhow::Result<()> {
+    let lab = Lab::new(
+        "[workload]\nkind = 'sparse-touch'\nmib = 32\npages_per_region = 256\n\
+         [[variant]]\nname = 'never'\nhuge_pages = 'never'\n",
+    )?;
+    lab.run()?.expect(0)?;
+    let (before, after) =
+        (lab.value("never", "touched_mib")?, lab.value("never", "after.touched_mib")?);
+    ensure!(after < before * 0.75 && after > before * 0.25, "{before} MiB, then {after} MiB");
+    let less = lab.value("never", "rss_mib")? - lab.value("never", "after.rss_mib")?;
+    ensure!(less > 4.0, "about 8 MiB went back, and {less} MiB were seen to");
+    ensure!(lab.value("never", "after.ops_per_s")? > 0.0);
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Experiments: killed in the middle, put back, and gone on with.
 
 use crate::init;
-use crate::kit::{PATIENCE, Said, Scratch, hugewise, promotes, trial, wait_for};
+use crate::kit::{PATIENCE, Said, Scratch, hugewise, promotes, trial, unless_busy, wait_for};
 use crate::machine::{Settings, Turn, thp};
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,13 +24,14 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Two variants, of which one has a manager; two repetitions of three seconds.
+/// Two variants, of which one has a manager; two repetitions, long enough to be killed in the
+/// middle of one.
 fn experiment(scratch: &Scratch) -> anyhow::Result<String> {
     let text = format!(
         r#"
 name = "killed"
 question = "What is left?"
-measure_s = 3
+measure_s = 6
 manage_s = 1
 settle = {{ still_s = 1, max_s = 3, within_percent = 5.0 }}
 stop = {{ repetitions = 2 }}
@@ -109,11 +110,13 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
     wait_for("the second run", || {
         let ended = lab.0.try_wait()?;
         let said = || fs::read_to_string(scratch.join("err")).unwrap_or_default();
-        ensure!(ended.is_none(), "it ended: {ended:?} {}", said());
+        if let Some(status) = ended {
+            unless_busy(Said { code: status.code(), out: String::new(), err: said() })?;
+            bail!("it ended: {status} {}", said());
+        }
         let pace = thp("khugepaged/scan_sleep_millisecs")?;
         Ok(runs(scratch).len() == 1 && pace == PACE && !workloads().is_empty())
     })?;
-    std::thread::sleep(Duration::from_millis(1500));
     drop(lab);
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == PACE, "nothing was left to put back");
     ensure!(runs(scratch).len() == 1, "the second run was over already");
@@ -138,7 +141,7 @@ fn killed_and_resumed(_: &Turn) -> anyhow::Result<()> {
     let directory = kill_in_second_run(&scratch)?;
     let first = runs(&scratch);
     ensure!(directory.exists(), "the killed experiment had no directory");
-    let said = hugewise(arguments(&scratch)?)?;
+    let said = unless_busy(hugewise(arguments(&scratch)?)?)?;
     unchanged(&settings)?;
     ensure!(!directory.exists(), "{} was left", directory.display());
     let left = "left by an experiment that was killed";

@@ -81,6 +81,7 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
     for variant in &experiment.variants {
         settings_of(&variant.settings, &format!("variant '{}'", variant.name), &mut faults);
         pools_of(variant, &mut faults);
+        faults.extend(kinds::later_fault(&experiment.workload.kind, variant));
     }
     settings_of(&experiment.settings, "[settings]", &mut faults);
     roles(&experiment, &mut faults);

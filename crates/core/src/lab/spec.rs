@@ -154,7 +154,8 @@ pub enum HugePages {
     /// At every fault, as far as the program has a switch: its own memory is advised, jemalloc and
     /// glibc are told, Java gets `-XX:+UseTransparentHugePages`.
     Always,
-    /// None from faults, but a manager may promote.
+    /// None from faults, but a manager may promote; only kinds that [`super::kinds::knows_later`]
+    /// names can do that.
     Later,
 }
 

@@ -1,6 +1,7 @@
 //! Programs that bloat at once under huge pages: made-up ones, and ones of Debian.
 
 use super::super::run::Run;
+use super::common;
 use super::lines::Lines;
 use anyhow::{Context, bail};
 use hugewise_core::lab::kind::Kind;
@@ -23,14 +24,17 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
         _ => made_up(run)?,
     };
     let mut program = Lines::start(run, kind.name, &mut command)?;
-    run.memory("at_once", program.pid());
+    let memory = run.memory("at_once", program.pid());
+    // What is purged in pieces has no whole huge page left when its fill is over.
+    let is_torn = kind.name == "bloat" && run.params().text("shape") == "purge";
+    if !(is_torn && run.huge_pages() == HugePages::Always) {
+        common::check_huge(run, kind.name, &memory)?;
+    }
     let mut manager = run.manage(&[program.pid()])?;
     // It works meanwhile: khugepaged passes over what nobody has touched.
     run.step("working")?;
     program.work(run, Duration::from_secs(run.experiment().manage_s))?;
-    if let Some(manager) = &mut manager {
-        manager.check()?;
-    }
+    common::check(&mut manager)?;
     run.step("waiting until its memory is steady")?;
     let limit = Duration::from_secs(run.params().count("watch_s"));
     run.watch("", program.pid(), limit)?;

@@ -1,13 +1,15 @@
 //! Drives the workloads that are part of hugewise.
 
+use super::super::program::cpu_s;
 use super::super::protocol::Report;
 use super::super::run::{Run, key};
 use super::super::talk::Talk;
+use super::common;
 use anyhow::Context;
 use hugewise_core::lab::kind::Kind;
+use hugewise_core::lab::kinds::{AFTER, WITH_CHANGE};
 use serde::Deserialize;
 use serde_json::Value;
-use std::time::Duration;
 
 /// Runs one: filled, managed where the variant says so, measured, every word compared.
 pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
@@ -17,26 +19,43 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     note(run, &ready)?;
     let pid = talk.program.pid();
     let mut manager = run.manage(&[pid])?;
-    let settle = Duration::from_secs(run.experiment().manage_s);
-    if manager.is_some() {
-        run.step("the manager works")?;
-        run.sleep(settle)?;
-    }
-    run.step("measuring")?;
-    let before = super::super::program::cpu_s(pid);
-    talk.send(&format!("measure {}", run.measure().as_secs_f64()))?;
-    let measured = wait(run, &mut talk, "measured")?;
-    note(run, &measured)?;
-    run.cpu_since("", pid, before);
-    run.memory("", pid);
-    if let Some(manager) = &mut manager {
-        manager.check()?;
+    common::settle_alike(run, &mut manager)?;
+    measure(run, &mut talk, "")?;
+    common::check(&mut manager)?;
+    if WITH_CHANGE.contains(&kind.name) {
+        change(run, &mut talk)?;
+        common::check(&mut manager)?;
     }
     run.step("comparing every word")?;
     talk.send("verify")?;
     wait(run, &mut talk, "verified")?;
     run.stop(manager)?;
     talk.finish()
+}
+
+/// Measures for a while; what it found and holds then.
+fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()> {
+    run.step("measuring")?;
+    let pid = talk.program.pid();
+    let before = cpu_s(pid);
+    talk.send(&format!("measure {}", run.measure().as_secs_f64()))?;
+    let measured = wait(run, talk, "measured")?;
+    note_phase(run, phase, &measured)?;
+    run.cpu_since(phase, pid, before);
+    run.memory(phase, pid);
+    Ok(())
+}
+
+/// The second phase: it gives a part of its memory back. Whoever gives the rest of its huge pages
+/// back has the time that a manager has; then it is measured again.
+fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
+    run.step("giving memory back")?;
+    talk.send("change")?;
+    // What it says is said again, later, by the measuring.
+    wait(run, talk, "changed")?;
+    run.step("watching its memory")?;
+    run.watch(AFTER, talk.program.pid(), common::settling(run))?;
+    measure(run, talk, AFTER)
 }
 
 /// Starts the child of a kind.

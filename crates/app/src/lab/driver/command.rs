@@ -1,20 +1,25 @@
 //! Drives any program: from its start to its end.
 
+use super::super::manager::Manager;
 use super::super::program::{MIB, Program};
 use super::super::run::Run;
 use super::common;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
+use hugewise_core::lab::spec::HugePages;
 use hugewise_core::lab::tools::output;
 use hugewise_core::parse::{pid_stat, pid_status};
 use hugewise_linux::root::Root;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+/// A manager notices within this time that its process has ended.
+const MOMENT: Duration = Duration::from_secs(5);
+/// The first look at a program's memory; each further one after twice the time: a look takes the
+/// program's lock.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
 /// Lines of its errors that are repeated when it fails.
 const SAID: usize = 5;
 
@@ -37,7 +42,7 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut program = Program::start(&mut command)?;
     let mut manager = run.manage(&[program.pid()])?;
-    let ended = wait(run, &program, began)?;
+    let ended = wait(run, &program, &mut manager, began)?;
     let status = program.0.wait()?;
     let said = std::fs::read_to_string(&err).unwrap_or_default();
     if !is_ok(status.code(), params.texts("ok_codes")) {
@@ -47,6 +52,9 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     if let Some((user, kernel)) = ended.cpu {
         run.value("user_cpu_s", user);
         run.value("kernel_cpu_s", kernel);
+    }
+    if run.huge_pages() == HugePages::Always && !ended.huge {
+        run.note(format!("{name} was told to ask for huge pages, and none were seen"));
     }
     match ended.peak {
         Some(mib) => run.value("peak_rss_mib", mib),
@@ -60,11 +68,21 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
         }
         run.values(values);
     }
-    // One that manages a named process ends with it; otherwise it is ended here.
-    match manager.as_mut().map(|manager| manager.check()) {
-        Some(Ok(())) => run.stop(manager),
-        _ => Ok(()),
+    end(run, manager)
+}
+
+/// A manager of a named process ends with it, after a moment; otherwise it is ended here. Any end
+/// of another kind is an error.
+fn end(run: &mut Run<'_>, manager: Option<Manager>) -> anyhow::Result<()> {
+    let Some(mut manager) = manager else { return Ok(()) };
+    let until = Instant::now() + MOMENT;
+    while Instant::now() < until {
+        if manager.has_ended_well()? {
+            return run.note_deeds(&manager);
+        }
+        run.sleep(BEAT / 5)?;
     }
+    run.stop(Some(manager))
 }
 
 fn filled_in(run: &Run<'_>, arg: &str, scratch: &Path) -> String {
@@ -92,31 +110,32 @@ struct Ended {
     cpu: Option<(f64, f64)>,
     /// Largest resident memory of its own process as last seen, MiB.
     peak: Option<f64>,
+    /// Whether it was seen with huge pages.
+    huge: bool,
 }
 
 /// Waits for its end, and looks at what it used before it is reaped: afterwards that is gone.
-fn wait(run: &Run<'_>, program: &Program, began: Instant) -> anyhow::Result<Ended> {
+fn wait(
+    run: &Run<'_>,
+    program: &Program,
+    manager: &mut Option<Manager>,
+    began: Instant,
+) -> anyhow::Result<Ended> {
     let pid = program.pid();
-    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no pid")?;
     let limit = Duration::from_secs(run.params().count("limit_s"));
-    let (sender, ended) = channel();
-    std::thread::spawn(move || {
-        let kept = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let waited = waitid(WaitId::Pid(raw), kept).map(drop);
-        let _ = sender.send((Instant::now(), waited));
-    });
-    let mut peak = None;
+    let end = common::watch_end(pid)?;
+    let (mut peak, mut huge, mut look) = (None, false, FIRST_LOOK);
     let at = loop {
-        match ended.recv_timeout(BEAT / 5) {
-            Ok((at, waited)) => {
-                waited.context("waiting for the program")?;
-                break at;
-            }
-            Err(RecvTimeoutError::Disconnected) => bail!("nobody waits for the program"),
-            Err(RecvTimeoutError::Timeout) => {}
+        if let Some(at) = end.within(BEAT / 5)? {
+            break at;
         }
         peak = high_water_mib(pid).or(peak);
+        if began.elapsed() >= look {
+            look *= 2;
+            huge |= run.holds(pid).huge > 0.0;
+        }
         run.beat()?;
+        common::check(manager)?;
         if began.elapsed() >= limit {
             bail!("it has not ended within {} s (limit_s)", limit.as_secs());
         }
@@ -125,7 +144,7 @@ fn wait(run: &Run<'_>, program: &Program, began: Instant) -> anyhow::Result<Ende
     let stat = stat.and_then(|text| pid_stat::parse(&text).ok());
     let seconds = |own: u64, children: u64| own.saturating_add(children) as f64 / 100.0;
     let cpu = stat.map(|s| (seconds(s.utime, s.cutime), seconds(s.stime, s.cstime)));
-    Ok(Ended { wall: at - began, cpu, peak })
+    Ok(Ended { wall: at - began, cpu, peak, huge })
 }
 
 fn high_water_mib(pid: u32) -> Option<f64> {

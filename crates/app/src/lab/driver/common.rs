@@ -1,12 +1,18 @@
 //! What several drivers do alike.
 
 use super::super::manager::Manager;
-use super::super::program::Memory;
+use super::super::program::{Memory, Program};
 use super::super::run::Run;
-use anyhow::bail;
+use crate::environment::Environment;
+use crate::session::BEAT;
+use anyhow::{Context, bail};
+use hugewise_core::lab::kinds;
 use hugewise_core::lab::spec::HugePages;
-use std::process::Command;
-use std::time::Duration;
+use hugewise_linux::root::Root;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// jemalloc then advises all its memory (jemalloc(3), `thp:always`).
 const JEMALLOC: (&str, &str) = ("MALLOC_CONF", "thp:always");
@@ -36,10 +42,50 @@ pub(super) fn check_huge(run: &Run<'_>, name: &str, memory: &Memory) -> anyhow::
     }
 }
 
+/// The same as a note, for a program that may have no memory of a kind that can be huge.
+pub(super) fn note_huge(run: &mut Run<'_>, name: &str, memory: &Memory) {
+    if let Err(error) = check_huge(run, name, memory) {
+        run.note(error.to_string());
+    }
+}
+
+/// Notes where the huge pages of a variant come from that leaves it to the machine and has a
+/// manager: under `always` the fill has them already, and the manager finds nothing to do.
+pub(super) fn note_origin(run: &mut Run<'_>, kind: &str) {
+    let variant = run.variant();
+    let inherits = variant.huge_pages == HugePages::Inherit && variant.manage.is_some();
+    if !inherits || !kinds::takes_huge_pages(kind) {
+        return;
+    }
+    if Environment::read(&Root::live()).switch().as_deref() == Some("always") {
+        run.note(format!(
+            "filled under 'always', the machine's setting: the huge pages of {} come from faults \
+             and not from its manager",
+            variant.name
+        ));
+    }
+}
+
+/// Notes what a client hides that sends the next request when it has the answer to the last.
+pub(super) fn note_closed_loop(run: &mut Run<'_>) {
+    run.note(
+        "one client asks, each time after the last answer: a stall delays the requests that would \
+         have shown it, so latencies beyond the median are too good"
+            .into(),
+    );
+}
+
 /// How long khugepaged and a manager may work before something is measured: the same for every
 /// variant, as khugepaged works beside all of them.
 pub(super) fn settling(run: &Run<'_>) -> Duration {
     Duration::from_secs(run.experiment().manage_s)
+}
+
+/// Waits so long where any variant has a manager: those without one then get just as old before
+/// they are measured. Without any manager there is nothing to wait for.
+pub(super) fn settle_alike(run: &mut Run<'_>, manager: &mut Option<Manager>) -> anyhow::Result<()> {
+    let managed = run.experiment().variants.iter().any(|variant| variant.manage.is_some());
+    if managed { settle(run, manager) } else { Ok(()) }
 }
 
 /// Waits for that.
@@ -52,4 +98,70 @@ pub(super) fn settle(run: &mut Run<'_>, manager: &mut Option<Manager>) -> anyhow
 /// An error when the manager, if there is one, has ended by itself.
 pub(super) fn check(manager: &mut Option<Manager>) -> anyhow::Result<()> {
     manager.as_mut().map_or(Ok(()), Manager::check)
+}
+
+/// Waits for the end of a program, with beats, and without reaping it; when it came.
+pub(super) fn ended(run: &Run<'_>, program: &Program) -> anyhow::Result<Instant> {
+    let end = watch_end(program.pid())?;
+    loop {
+        if let Some(at) = end.within(BEAT)? {
+            return Ok(at);
+        }
+        run.beat()?;
+    }
+}
+
+/// The same; its exit status.
+pub(super) fn finish(run: &Run<'_>, program: &mut Program) -> anyhow::Result<ExitStatus> {
+    ended(run, program)?;
+    Ok(program.0.wait()?)
+}
+
+/// The end of a program, which is noticed at once.
+#[derive(Debug)]
+pub(super) struct End(Receiver<(Instant, rustix::io::Result<()>)>);
+
+/// Begins to wait for the end of a child of this program.
+pub(super) fn watch_end(pid: u32) -> anyhow::Result<End> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no pid")?;
+    let (sender, ended) = channel();
+    std::thread::spawn(move || {
+        let kept = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let waited = waitid(WaitId::Pid(raw), kept).map(drop);
+        let _ = sender.send((Instant::now(), waited));
+    });
+    Ok(End(ended))
+}
+
+impl End {
+    /// When it came, if it comes within so long.
+    pub(super) fn within(&self, time: Duration) -> anyhow::Result<Option<Instant>> {
+        match self.0.recv_timeout(time) {
+            Ok((at, waited)) => {
+                waited.context("waiting for the program")?;
+                Ok(Some(at))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("nobody waits for the program"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    #[test]
+    fn an_end_is_noticed_and_leaves_the_status() -> anyhow::Result<()> {
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line; exit 3"]).stdin(Stdio::piped());
+        let mut program = Program::start(&mut command)?;
+        let end = watch_end(program.pid())?;
+        assert_eq!(end.within(Duration::from_millis(20))?, None);
+        drop(program.0.stdin.take());
+        while end.within(Duration::from_millis(20))?.is_none() {}
+        assert_eq!(program.0.wait()?.code(), Some(3));
+        Ok(())
+    }
 }

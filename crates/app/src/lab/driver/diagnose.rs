@@ -2,6 +2,7 @@
 
 use super::super::program::{MIB, Program};
 use super::super::run::Run;
+use super::common;
 use anyhow::{Context, bail, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -36,8 +37,9 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("reading")?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
-    let status = Program::start(&mut command)?.0.wait()?;
-    let seconds = began.elapsed().as_secs_f64();
+    let mut program = Program::start(&mut command)?;
+    let seconds = (common::ended(run, &program)? - began).as_secs_f64();
+    let status = program.0.wait()?;
     ensure!(status.code().is_some_and(|code| good.contains(&code)), "reading ended with {status}");
     run.value("read_s", seconds);
     Ok(())
@@ -81,7 +83,7 @@ fn as_text(run: &mut Run<'_>, binary: &Path) -> anyhow::Result<PathBuf> {
     // The locale decides how sar writes times and numbers.
     command.args(["-A", "-f"]).arg(binary).env("LC_ALL", "C");
     command.stdin(Stdio::null()).stdout(File::create(&part)?);
-    let status = Program::start(&mut command)?.0.wait()?;
+    let status = common::finish(run, &mut Program::start(&mut command)?)?;
     if !status.success() {
         bail!("sar cannot read {}: {status}", binary.display());
     }

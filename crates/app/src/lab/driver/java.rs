@@ -65,7 +65,7 @@ fn compile(run: &Run<'_>) -> anyhow::Result<()> {
     command.arg("-d").arg(run.directory()).arg(&source);
     FLAGS.into_iter().fold(&mut command, Command::env_remove);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
-    let status = Program::start(&mut command)?.0.wait()?;
+    let status = common::finish(run, &mut Program::start(&mut command)?)?;
     if status.success() {
         return Ok(());
     }

@@ -29,10 +29,14 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.memory("later", pid);
     run.step("measuring")?;
     server.load(run, run.measure())?.note(run, "");
+    common::note_closed_loop(run);
     common::check(&mut manager)?;
     run.step("comparing every value")?;
     for key in 0..server.keys {
         server.get(key)?;
+        if key.is_multiple_of(1000) {
+            run.beat()?;
+        }
     }
     run.stop(manager)?;
     run.end(server.program)

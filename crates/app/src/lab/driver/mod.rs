@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What went wrong; nothing that was measured counts then.
 pub(crate) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
+    common::note_origin(run, kind.name);
     match kind.name {
         _ if kinds::is_builtin(kind.name) => builtin::drive(kind, run),
         "redis" => redis::drive(run),

@@ -126,6 +126,7 @@ fn measure(run: &mut Run<'_>, server: &mut Server) -> anyhow::Result<String> {
     if run.params().text("hugetlb") == "on" && memory.hugetlb <= 0.0 {
         bail!("PostgreSQL was told to use HugeTLB pages and holds none");
     }
+    common::note_huge(run, "PostgreSQL", &memory);
     run.note_memory("", memory);
     run.value("hugetlb_mib", memory.hugetlb);
     Ok(printed)

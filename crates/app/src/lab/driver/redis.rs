@@ -11,9 +11,6 @@ use anyhow::{Context, bail};
 use server::{SERVER, Server};
 use std::time::Duration;
 
-/// A background save that takes longer hangs.
-const SAVE: Duration = Duration::from_secs(600);
-
 /// Runs a scenario.
 pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     match run.params().text("scenario") {
@@ -52,6 +49,7 @@ fn bloat(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.memory("deleted", pid);
     run.step("measuring what is left")?;
     server.load(run, run.measure(), 0)?.note(run, "deleted");
+    common::note_closed_loop(run);
     common::check(&mut manager)?;
     run.step("comparing every value")?;
     server.check_all(run)?;
@@ -68,6 +66,7 @@ fn serve(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("measuring")?;
     let share = run.params().count("set_percent");
     server.load(run, run.measure(), share)?.note(run, "");
+    common::note_closed_loop(run);
     run.memory("", pid);
     common::check(&mut manager)?;
     run.step("comparing every value")?;
@@ -86,17 +85,26 @@ fn bgsave(run: &mut Run<'_>) -> anyhow::Result<()> {
     let share = run.params().count("set_percent");
     run.step("measuring before the save")?;
     server.load(run, run.measure(), share)?.note(run, "before");
+    common::note_closed_loop(run);
     run.step("measuring during the save")?;
-    let (meter, saved) = server.load_while_saving(run, share, SAVE)?;
-    meter.note(run, "during");
-    run.value("save_s", saved.as_secs_f64());
+    let requests = run.params().count("save_requests");
+    let saved = server.load_while_saving(run, share, requests)?;
+    saved.meter.note(run, "during");
+    run.value("save_s", saved.time.as_secs_f64());
     let persistence = server.info("persistence")?;
     if server::field(&persistence, "rdb_last_bgsave_status") != Some("ok") {
         bail!("Redis could not save; its log is {}", server.log_end());
     }
     let copied = server::field(&persistence, "rdb_last_cow_size");
     let copied: f64 = copied.and_then(|text| text.parse().ok()).context("no rdb_last_cow_size")?;
-    run.value("copied_mib", copied / super::super::program::MIB);
+    if saved.in_time {
+        run.value("copied_mib", copied / super::super::program::MIB);
+    } else {
+        run.note(
+            "the save was over before all of save_requests: what was copied cannot be compared"
+                .into(),
+        );
+    }
     let stats = server.info("stats")?;
     let fork = server::field(&stats, "latest_fork_usec");
     let fork: f64 = fork.and_then(|text| text.parse().ok()).context("no latest_fork_usec")?;

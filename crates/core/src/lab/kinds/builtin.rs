@@ -4,11 +4,24 @@ use crate::lab::kind::{Default, Kind, Param};
 
 /// Metrics that whoever starts a workload measures from outside; a workload itself never says
 /// them. Every other metric of a built-in kind is in what the workload says when it is ready or
-/// has measured.
-pub const PARENT_METRICS: &[&str] =
-    &["rss_mib", "cgroup_mib", "mem_available_less_mib", "huge_mib", "user_cpu_s", "kernel_cpu_s"];
+/// has measured; those of the phase [`AFTER`] in what it says when it is measured once more.
+pub const PARENT_METRICS: &[&str] = &[
+    "rss_mib",
+    "cgroup_mib",
+    "mem_available_less_mib",
+    "huge_mib",
+    "user_cpu_s",
+    "kernel_cpu_s",
+    "after.rss_mib",
+    "after.cgroup_mib",
+    "after.huge_mib",
+];
 
-/// Kinds that know a second phase: they give a part of their memory back.
+/// The phase of [`WITH_CHANGE`] after memory was given back.
+pub const AFTER: &str = "after";
+
+/// Kinds that know a second phase: they give a part of their memory back, and are measured again
+/// ([`AFTER`]).
 pub const WITH_CHANGE: &[&str] = &["sparse-touch", "allocator-churn"];
 
 const MIB: Param =
@@ -23,7 +36,7 @@ const ORDER: Param = Param {
 const PURGE_PERCENT: Param = Param {
     name: "purge_percent",
     default: Default::Count(50, 0, 100),
-    help: "Share that the second phase gives back, percent.",
+    help: "Share that is given back before it is measured again, percent.",
 };
 
 const fn param(name: &'static str, default: Default, help: &'static str) -> Param {
@@ -81,7 +94,19 @@ const SPARSE_TOUCH: Kind = Kind {
         ),
         PURGE_PERCENT,
     ],
-    metrics: &["touched_mib", "ops_per_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    metrics: &[
+        "touched_mib",
+        "ops_per_s",
+        "fill_s",
+        "rss_mib",
+        "cgroup_mib",
+        "huge_mib",
+        "after.touched_mib",
+        "after.ops_per_s",
+        "after.rss_mib",
+        "after.cgroup_mib",
+        "after.huge_mib",
+    ],
     programs: &[],
 };
 
@@ -170,6 +195,16 @@ const ALLOCATOR_CHURN: Kind = Kind {
         "rss_mib",
         "cgroup_mib",
         "huge_mib",
+        "after.ops_per_s",
+        "after.p50_us",
+        "after.p99_us",
+        "after.p999_us",
+        "after.worst_us",
+        "after.live_mib",
+        "after.overhead_percent",
+        "after.rss_mib",
+        "after.cgroup_mib",
+        "after.huge_mib",
     ],
     programs: &[],
 };

@@ -69,6 +69,12 @@ const REDIS: Kind = Kind {
         count("value_bytes", [8192, 8, 1 << 20], "Size of a value, random bytes."),
         count("delete_percent", [70, 1, 99], "Share of the keys that are deleted, at random."),
         count("set_percent", [10, 0, 100], "Share of SET among the requests; the rest is GET."),
+        count(
+            "save_requests",
+            [10_000, 1, 1_000_000_000],
+            "Requests while a child saves (bgsave), the same ones for every variant. Without \
+             'copied_mib' where the save is over before them.",
+        ),
         count("large_mib", [256, 2, 1 << 20], "Values of 2 MiB, in all, MiB (timeline)."),
         WATCH_S,
     ],

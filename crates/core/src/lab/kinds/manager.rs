@@ -22,6 +22,13 @@ const WATCH_S: Param = Param {
     help: "Longest wait for its memory to be steady, seconds.",
 };
 
+/// Kinds of this family whose program has no huge pages from faults where it is told so, and lets
+/// a manager promote after its fill.
+pub(super) const WITH_LATER: &[&str] = &["demo", "bloat"];
+
+/// Kinds of this family that do not ask their variant where huge pages come from.
+pub(super) const WITH_OWN_PAGES: &[&str] = &["promote", "rest", "scan", "recover", "diagnose"];
+
 /// What a program holds right after its start and in the end.
 const BLOAT_METRICS: &[&str] = &[
     "cgroup_mib",

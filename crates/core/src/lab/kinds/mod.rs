@@ -8,8 +8,9 @@ mod manager;
 mod stress;
 
 use super::kind::{Kind, Params};
+use super::spec::{HugePages, Variant};
 
-pub use builtin::{PARENT_METRICS, WITH_CHANGE};
+pub use builtin::{AFTER, PARENT_METRICS, WITH_CHANGE};
 pub use external::STRESS_NG;
 pub use fragment::WITH_RELEASE;
 
@@ -47,6 +48,35 @@ pub fn names_program(kind: &str) -> bool {
     matches!(kind, "command" | http::NAME)
 }
 
+/// Whether a workload gets its huge pages as its variant says (`huge_pages`); the others decide it
+/// by parameters of their own, or have none.
+#[must_use]
+pub fn takes_huge_pages(kind: &str) -> bool {
+    !manager::WITH_OWN_PAGES.contains(&kind) && kind != STRESS_NG
+}
+
+/// Whether a workload can have no huge pages from faults and yet from a manager
+/// ([`HugePages::Later`]): only one that switches them on itself, after its fill.
+#[must_use]
+pub fn knows_later(kind: &str) -> bool {
+    is_builtin(kind) || manager::WITH_LATER.contains(&kind)
+}
+
+/// Why a variant cannot have [`HugePages::Later`] of this kind, which would otherwise run as
+/// [`HugePages::Inherit`] without a word.
+#[must_use]
+pub fn later_fault(kind: &str, variant: &Variant) -> Option<String> {
+    let is_wrong = find(kind).is_some() && !knows_later(kind);
+    (variant.huge_pages == HugePages::Later && is_wrong).then(|| {
+        format!(
+            "variant '{}': huge_pages = 'later' cannot be had for '{kind}': nobody but a program \
+             itself can switch them on after its fill; {} and the built-in kinds do",
+            variant.name,
+            manager::WITH_LATER.join(", ")
+        )
+    })
+}
+
 /// All kinds, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Kind> {
     builtin().chain(external::KINDS).chain(&[http::HTTP]).chain(manager::KINDS)
@@ -65,12 +95,27 @@ mod tests {
 
     #[test]
     fn lists_of_kinds_and_metrics_name_what_there_is() {
-        for name in WITH_CHANGE.iter().chain(WITH_RELEASE) {
+        let lists = [WITH_CHANGE, WITH_RELEASE, manager::WITH_LATER, manager::WITH_OWN_PAGES];
+        for name in lists.into_iter().flatten() {
             assert!(find(name).is_some(), "{name}");
         }
         for key in PARENT_METRICS {
             assert!(metric::find(key).is_some(), "{key}");
         }
+    }
+
+    #[test]
+    fn later_is_refused_where_nobody_can_do_it() {
+        let variant = |huge_pages| Variant { name: "b".into(), huge_pages, ..Variant::default() };
+        for kind in ["gups", "demo", "bloat"] {
+            assert_eq!(later_fault(kind, &variant(HugePages::Later)), None, "{kind}");
+        }
+        for kind in ["redis", "java", "command", "numpy", "promote"] {
+            let said = later_fault(kind, &variant(HugePages::Later)).expect(kind);
+            assert!(said.starts_with("variant 'b': huge_pages = 'later' cannot"), "{said}");
+            assert_eq!(later_fault(kind, &variant(HugePages::Always)), None, "{kind}");
+        }
+        assert!(takes_huge_pages("redis") && !takes_huge_pages("promote"));
     }
 
     #[test]

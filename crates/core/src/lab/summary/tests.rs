@@ -300,6 +300,28 @@ fn settings_that_differ_come_first_and_runs_know_better_than_files() {
 }
 
 #[test]
+fn values_of_some_runs_only_are_warned_of() {
+    let mut all = records(1.85);
+    // The slow ones have not come to their end, and have no time of it.
+    for one in all.iter_mut().filter(|one| one.variant == "always").take(5) {
+        one.measured.values.clear();
+        one.measured.notes.push(format!("not all was back after {} s", one.repetition));
+    }
+    let one = summary(&all);
+    let text = warning(&one, Concern::Partial).expect("a warning");
+    assert!(text.ends_with("only 1 of 6 runs of always have deleted.rss_mib."), "{text}");
+    assert!(one.warnings[0].concern == Concern::Partial && Concern::Partial.is_loud());
+    let text = warning(&one, Concern::Noted).expect("a warning");
+    assert_eq!(text, "Noted by runs: not all was back after 4 s (the most of 5).");
+    let mut checked = checked(&BOTH, 6);
+    checked.metrics[0].decides = false;
+    let shown = Summary::of(&checked, &plan(), &all);
+    assert_eq!(warning(&shown, Concern::Partial), None);
+    let text = warning(&shown, Concern::Missing).expect("a warning");
+    assert!(text.contains("only 1 of 6 runs of always have deleted.rss_mib"), "{text}");
+}
+
+#[test]
 fn values_over_time_are_put_together_by_variant() {
     let mut all = records(1.85);
     for one in &mut all {

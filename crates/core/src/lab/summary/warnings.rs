@@ -2,6 +2,7 @@
 
 use super::{Material, Row, Runs};
 use crate::lab::record::{Outcome, Record};
+use crate::lab::spec::Variant;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +21,13 @@ pub enum Concern {
     Incomplete,
     /// The baseline was left out, or has no values of a deciding metric.
     Baseline,
-    /// A deciding metric has no values in some variant.
+    /// A deciding metric has values of some runs of a variant only: those that it is missing of
+    /// may be just the bad ones.
+    Partial,
+    /// A metric has no values in some variant, or one that does not decide only of some runs.
     Missing,
+    /// What runs noted beside their values.
+    Noted,
     /// Too few repetitions to claim any difference.
     TooFew,
     /// Values that are no numbers.
@@ -42,7 +48,10 @@ impl Concern {
     /// Whether no reader may overlook it: the figures themselves may be wrong.
     #[must_use]
     pub const fn is_loud(self) -> bool {
-        matches!(self, Self::Noisy | Self::Failed | Self::Incomplete | Self::Baseline)
+        matches!(
+            self,
+            Self::Noisy | Self::Failed | Self::Incomplete | Self::Baseline | Self::Partial
+        )
     }
 }
 
@@ -209,8 +218,39 @@ fn missing(material: &Material<'_>, rows: &[Row]) -> Option<String> {
         (!names.is_empty()).then(|| format!("{} was not measured in {}", row.key, names.join(", ")))
     };
     let asked = rows.iter().filter(|row| row.decides || row.is_measured());
-    let all: Vec<_> = asked.filter_map(of_row).collect();
+    let mut all: Vec<_> = asked.filter_map(of_row).collect();
+    all.extend(rows.iter().filter(|row| !row.decides).filter_map(|row| partly(material, row)));
     (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
+}
+
+/// Variants of which some runs that went through have a value, and some have none.
+fn partly(material: &Material<'_>, row: &Row) -> Option<String> {
+    let of_variant = |variant: &&Variant| {
+        let of_variant = |record: &&Record| record.variant == variant.name;
+        let runs = || material.done().filter(of_variant);
+        // A value that is no number is warned of by itself.
+        let values = runs().filter(|one| one.measured.values.contains_key(&row.key));
+        let (all, has) = (runs().count(), values.count());
+        let runs = plural(all, "run", "runs");
+        (0 < has && has < all).then(|| format!("{has} of {runs} of {}", variant.name))
+    };
+    let all: Vec<_> = material.active.iter().filter_map(of_variant).collect();
+    (!all.is_empty()).then(|| format!("only {} have {}", all.join(", "), row.key))
+}
+
+fn partial(material: &Material<'_>, rows: &[Row]) -> Option<String> {
+    let deciding = rows.iter().filter(|row| row.decides);
+    let all: Vec<_> = deciding.filter_map(|row| partly(material, row)).collect();
+    (!all.is_empty()).then(|| {
+        let all = all.join("; ");
+        format!("A deciding metric is missing of some runs, which may be just the bad ones: {all}.")
+    })
+}
+
+fn noted(material: &Material<'_>) -> Option<String> {
+    let notes = || material.done().flat_map(|record| &record.measured.notes).map(String::as_str);
+    let all = tally(notes());
+    (!all.is_empty()).then(|| format!("Noted by runs: {all}."))
 }
 
 fn unmeasured(rows: &[Row], runs: Runs) -> Option<String> {
@@ -253,10 +293,12 @@ pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warn
         (Concern::Failed, failed(material, runs)),
         (Concern::Incomplete, incomplete(runs)),
         (Concern::Baseline, baseline(material, rows)),
+        (Concern::Partial, partial(material, rows)),
         (Concern::Missing, missing(material, rows)),
         (Concern::TooFew, too_few(material, rows)),
         (Concern::NotANumber, no_numbers(material)),
         (Concern::NotSettled, unsettled(material)),
+        (Concern::Noted, noted(material)),
         (Concern::LeftOut, left_out(material)),
         (Concern::Quick, material.plan.quick.then(|| quick.into())),
         (Concern::Foreign, foreign(material)),

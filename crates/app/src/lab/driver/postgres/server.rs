@@ -60,7 +60,7 @@ impl Server {
         make.arg("-D").arg(&data).args(["--no-sync", "--auth=trust", "--locale=C"]);
         make.arg(format!("--username={USER}")).env("LC_ALL", "C").current_dir("/");
         make.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
-        let status = Program::start(&mut make)?.0.wait()?;
+        let status = common::finish(run, &mut Program::start(&mut make)?)?;
         if !status.success() {
             bail!("initdb ended with {status}: {}", said(&log));
         }

@@ -7,8 +7,9 @@ use super::super::wire::{Address, Meter, Wire};
 use anyhow::{Context, bail};
 use hugewise_core::sim::rng::Rng;
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,22 @@ pub(super) const LARGE: usize = 2 << 20;
 /// No small value is written so often, so large ones hold other bytes.
 const LARGE_VERSION: u32 = 0x00ff_ffff;
 /// How often a save is asked whether it is done.
-const ASK: Duration = Duration::from_millis(50);
+const ASK: Duration = Duration::from_millis(10);
+/// A background save that takes longer hangs.
+const SAVE: Duration = Duration::from_secs(600);
+/// Random bytes of a password.
+const PASSWORD_BYTES: usize = 16;
+
+/// How a load was while a child saved.
+#[derive(Debug)]
+pub(super) struct Saved {
+    /// Its latencies.
+    pub(super) meter: Meter,
+    /// How long the save took.
+    pub(super) time: Duration,
+    /// Whether all requests were answered before the save was over.
+    pub(super) in_time: bool,
+}
 
 /// See the module's text.
 #[derive(Debug)]
@@ -48,7 +64,11 @@ impl Server {
         let params = run.params();
         let log = run.directory().join("redis.log");
         let mut command = run.command(SERVER)?;
-        command.args(["--save", "", "--enable-debug-command", "local"]);
+        let password = password(run)?;
+        if let Some(password) = &password {
+            command.arg(configuration(run, password)?);
+        }
+        command.args(["--save", ""]);
         // It would switch huge pages off for itself.
         command.args(["--disable-thp", "no"]);
         command.arg("--dir").arg(run.directory());
@@ -65,7 +85,8 @@ impl Server {
         };
         common::advise(run, &mut command);
         let mut program = Program::start(command.stdin(Stdio::null()).stdout(File::create(&log)?))?;
-        let wire = Wire::connect(run, &mut program, SERVER, &address)?;
+        let wire = Wire::connect(run, &mut program, SERVER, &address)
+            .with_context(|| format!("its log ends with {}", log_end(&log)))?;
         let mut server = Self {
             program,
             wire,
@@ -77,6 +98,10 @@ impl Server {
             answer: Vec::new(),
             rng: Rng::new(run.seed()),
         };
+        if let Some(password) = password {
+            server.ask(&[b"AUTH", password.as_bytes()])?;
+            server.expect(b"OK", "AUTH")?;
+        }
         // The port may have gone to somebody else meanwhile.
         let info = server.info("server")?;
         if field(&info, "process_id") != Some(server.pid().to_string().as_str()) {
@@ -108,9 +133,7 @@ impl Server {
 
     /// The last lines of its log.
     pub(super) fn log_end(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().rev().take(3).collect();
-        format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
+        log_end(&self.log)
     }
 
     /// Writes `count` further keys.
@@ -234,34 +257,37 @@ impl Server {
         Ok(meter)
     }
 
-    /// Requests until a save in the background is done; how long that took.
+    /// Saves in the background and sends so many requests meanwhile, the same ones whenever the
+    /// seed is the same: a server that answers slowly would otherwise have less to copy.
     pub(super) fn load_while_saving(
         &mut self,
         run: &Run<'_>,
         set_percent: u64,
-        limit: Duration,
-    ) -> anyhow::Result<(Meter, Duration)> {
+        requests: u64,
+    ) -> anyhow::Result<Saved> {
         let mut meter = Meter::start();
+        self.rng = Rng::new(run.seed());
         // The server stands still while it forks: that is the first request's latency.
         let began = Instant::now();
         self.ask(&[b"BGSAVE"])?;
         meter.add(run, began.elapsed())?;
-        let mut asked = Instant::now();
-        loop {
+        for _ in 0..requests {
             let took = self.request(set_percent)?;
             meter.add(run, took)?;
-            if asked.elapsed() < ASK {
-                continue;
-            }
-            let info = self.info("persistence")?;
-            if field(&info, "rdb_bgsave_in_progress") == Some("0") {
-                return Ok((meter, began.elapsed()));
-            }
-            if began.elapsed() >= limit {
-                bail!("Redis has not saved within {} s", limit.as_secs());
-            }
-            asked = Instant::now();
         }
+        let in_time = self.is_saving()?;
+        while self.is_saving()? {
+            if began.elapsed() >= SAVE {
+                bail!("Redis has not saved within {} s", SAVE.as_secs());
+            }
+            run.sleep(ASK)?;
+        }
+        Ok(Saved { meter, time: began.elapsed(), in_time })
+    }
+
+    fn is_saving(&mut self) -> anyhow::Result<bool> {
+        let info = self.info("persistence")?;
+        Ok(field(&info, "rdb_bgsave_in_progress") != Some("0"))
     }
 
     /// Every key that should be there is, with its value, and no other one.
@@ -310,6 +336,32 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// A password for a server that everybody on the machine can reach, for it may run as root. A
+/// socket in a directory that only this user enters needs none, and load generators know none.
+fn password(run: &Run<'_>) -> anyhow::Result<Option<String>> {
+    let params = run.params();
+    if params.text("socket") != "tcp" || params.text("scenario") == "load" {
+        return Ok(None);
+    }
+    let mut bytes = [0; PASSWORD_BYTES];
+    let source = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    source.context("no random bytes for a password")?;
+    Ok(Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// A file with the password, as everybody sees the arguments of a program.
+fn configuration(run: &Run<'_>, password: &str) -> anyhow::Result<PathBuf> {
+    let path = run.directory().join("redis.conf");
+    std::fs::write(&path, format!("requirepass {password}\n"))?;
+    Ok(path)
+}
+
+fn log_end(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(3).collect();
+    format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
 }
 
 fn large_name(number: usize) -> String {
