@@ -33,6 +33,7 @@ fn plan() -> Plan {
         without: BTreeMap::new(),
         environment: serde_json::Value::Null,
         began: None,
+        resumed: Vec::new(),
     }
 }
 
