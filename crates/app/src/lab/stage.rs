@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const LEAVE: Bytes = Bytes::mib(512);
 /// Where a manager within an experiment keeps its trail, below the state directory.
 const MANAGER: &str = "lab-manager";
+/// Said where a variant changes something that the experiment was not known to change.
+const NO_TRAIL: &str = "no trail of settings was opened";
 /// Order of a huge page of x86-64, for the index of fragmentation.
 const ORDER: usize = 9;
 
@@ -50,7 +52,8 @@ pub(crate) struct Stage<'a> {
     root: Root,
     checked: &'a Checked,
     session: Session,
-    trail: Trail,
+    /// Only where something is changed, so that whoever may change nothing can measure, too.
+    trail: Option<Trail>,
     manager_dir: PathBuf,
     noisy: bool,
     /// Held while a variant's pools stand.
@@ -69,8 +72,18 @@ impl<'a> Stage<'a> {
         noisy: bool,
     ) -> anyhow::Result<(Self, Vec<Restored>)> {
         let (root, manager_dir) = (Root::live(), state_dir.join(MANAGER));
-        let left = put_back(&root, state_dir, false)?;
-        let trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
+        let (changes, is_root) = (checked.changes_machine(), rustix::process::geteuid().is_root());
+        let left = match put_back(&root, state_dir, false) {
+            Err(error) if !changes && !is_root => {
+                eprintln!(
+                    "hugewise: whether a killed experiment has left settings is unknown: {error:#}"
+                );
+                Vec::new()
+            }
+            left => left?,
+        };
+        let trail =
+            changes.then(|| Trail::open(root.clone(), state_dir, Scope::Lab)).transpose()?;
         let (pools, beside, fragmenter) = (None, Vec::new(), None);
         let stage =
             Self { root, checked, session, trail, manager_dir, noisy, pools, beside, fragmenter };
@@ -138,7 +151,7 @@ impl<'a> Stage<'a> {
         let wanted = self.checked.settings(self.variant(index));
         for (key, value) in &wanted {
             let file = settings::file(key).context("an unknown setting")?;
-            self.trail.set(&file, value)?;
+            self.trail.as_mut().context(NO_TRAIL)?.set(&file, value)?;
         }
         let pools = &self.variant(index).hugetlb;
         if !pools.is_empty() {
@@ -147,7 +160,8 @@ impl<'a> Stage<'a> {
         for (text, pages) in pools {
             let page = Bytes(size::parse(text)?.bytes());
             let wanted = pool::Wanted { page, node: None, pages: *pages, leave: LEAVE };
-            let grown = pool::grow(&self.root, &mut self.trail, wanted, &mut |_| {})?;
+            let trail = self.trail.as_mut().context(NO_TRAIL)?;
+            let grown = pool::grow(&self.root, trail, wanted, &mut |_| {})?;
             if grown.pages != *pages {
                 bail!("the kernel granted {} of {pages} pages of {text}", grown.pages);
             }
@@ -193,7 +207,8 @@ impl Machine for Stage<'_> {
     fn tidy(&mut self) -> anyhow::Result<()> {
         self.beside.clear();
         self.fragmenter = None;
-        let failed = self.trail.restore().into_iter().find_map(|step| match step {
+        let steps = self.trail.as_mut().map(Trail::restore).unwrap_or_default();
+        let failed = steps.into_iter().find_map(|step| match step {
             Restored::Failed { file, error } => Some(format!("/{file}: {error}")),
             Restored::InUse { file, to, wanted, .. } => {
                 Some(format!("/{file}: {to} pages are in use, where there were {wanted}"))
