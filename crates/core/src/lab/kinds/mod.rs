@@ -4,6 +4,7 @@ mod builtin;
 mod external;
 mod fragment;
 mod manager;
+mod needs;
 mod stress;
 
 use super::kind::{Kind, Params};
@@ -11,6 +12,7 @@ use super::kind::{Kind, Params};
 pub use builtin::{PARENT_METRICS, WITH_CHANGE};
 pub use external::STRESS_NG;
 pub use fragment::WITH_RELEASE;
+pub use needs::{needs_mib, run_seconds};
 
 /// The kind with this name.
 #[must_use]
