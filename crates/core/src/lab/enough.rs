@@ -31,7 +31,7 @@ impl Enough {
             Self::Time => Some("the time is over ([stop] max_minutes): no further repetition"),
             Self::BaselineFailed => Some(
                 "the baseline failed twice in a row: nothing could be compared with it, so nothing \
-                 more is run",
+                 more is run; to begin anew move the results away or give another --output",
             ),
         }
     }
