@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the experiments that show what hugewise costs and gains, one after another; each prints its
 # tables and keeps its runs in bench-results/NAME. One that cannot run here is skipped with its
-# reason; one that fails does not stop the others, and is an error in the end.
+# reason, and so is a part of one (exit code 5: partial); one that fails does not stop the others,
+# and is an error in the end.
 #   BENCH="scan promote"  only these: names, or beginnings before a '-'
 #   QUICK=1               less of everything, for a first look
 #   NOISY=1               also on a busy machine; the results say so
@@ -61,7 +62,7 @@ obstacle() {
 }
 
 trap 'echo "bench: interrupted; CONTINUE=1 goes on"; exit 130' INT TERM
-ran=() skipped=() failed=()
+ran=() partial=() skipped=() failed=()
 for name in "${names[@]}"; do
     printf '\n## %s\n\n' "$name"
     if why=$(obstacle "$name"); then
@@ -73,15 +74,18 @@ for name in "${names[@]}"; do
     fi
     output=$results/$name$ending
     make_room "$output" || exit
-    if "$program" lab run "$name" "${quick[@]}" "${noisy[@]}" --output "$output"; then
-        ran+=("$name")
-    else
-        echo "bench: $name ended with exit code $?"
-        failed+=("$name")
-    fi
+    "$program" lab run "$name" "${quick[@]}" "${noisy[@]}" --output "$output"
+    code=$?
+    case $code in
+        0) ran+=("$name") ;;
+        5) partial+=("$name") ;;
+        *) echo "bench: $name ended with exit code $code" && failed+=("$name") ;;
+    esac
 done
 
-printf '\n%d run, %d skipped' ${#ran[@]} ${#skipped[@]}
+printf '\n%d run, %d in part%s' ${#ran[@]} ${#partial[@]} "${partial[*]:+ (${partial[*]})}"
+printf ', %d skipped' ${#skipped[@]}
 printf ', %d failed%s\n' ${#failed[@]} "${failed[*]:+: ${failed[*]}}"
-[ ${#failed[@]} = 0 ] && [ ${#ran[@]} = 0 ] && echo "bench: nothing was run"
-[ ${#failed[@]} = 0 ] && [ ${#ran[@]} -gt 0 ]
+some=$((${#ran[@]} + ${#partial[@]}))
+[ ${#failed[@]} = 0 ] && [ $some = 0 ] && echo "bench: nothing was run"
+[ ${#failed[@]} = 0 ] && [ $some -gt 0 ]

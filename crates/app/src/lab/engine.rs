@@ -32,10 +32,8 @@ pub(crate) fn run(
     machine: &mut dyn Machine,
 ) -> anyhow::Result<Ended> {
     let mut records = store.records()?;
-    let began = Instant::now();
     loop {
-        let minutes = began.elapsed().as_secs() / 60;
-        let repetitions = match enough(checked, &records, minutes) {
+        let repetitions = match enough(checked, &records) {
             Ok(repetitions) => repetitions,
             Err(why) => return Ok(Ended { records, why }),
         };

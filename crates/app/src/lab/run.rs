@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         if self.huge_pages() == HugePages::Never {
             command.arg("--never");
         }
-        command.args(["--", program]);
+        command.arg("--").arg(self.file(program));
         // What this shell says of allocators is no part of the experiment.
         command.env_remove("MALLOC_CONF").env_remove("GLIBC_TUNABLES");
         command.envs(&self.variant().env);
@@ -207,8 +207,16 @@ impl<'a> Run<'a> {
     /// A program beside the workload, as a client is; ended with hugewise.
     pub(crate) fn tool(&self, program: &str) -> anyhow::Result<Command> {
         let mut command = self.shim(false)?;
-        command.args(["--", program]);
+        command.arg("--").arg(self.file(program));
         Ok(command)
+    }
+
+    /// The file that was looked for before the experiment began, so that no other is started;
+    /// unless the variant names its own path.
+    fn file(&self, program: &str) -> PathBuf {
+        let fixed = !program.contains('/') && !self.variant().env.contains_key("PATH");
+        let found = fixed.then(|| super::driver::find(program)).flatten();
+        found.unwrap_or_else(|| program.into())
     }
 
     /// This program once more, beside the workload; with `tidy` it is asked to end and not killed.

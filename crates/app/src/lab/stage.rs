@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const LEAVE: Bytes = Bytes::mib(512);
 /// Where a manager within an experiment keeps its trail, below the state directory.
 const MANAGER: &str = "lab-manager";
+/// Said where a variant changes something that the experiment was not known to change.
+const NO_TRAIL: &str = "no trail of settings was opened";
 /// Order of a huge page of x86-64, for the index of fragmentation.
 const ORDER: usize = 9;
 
@@ -56,7 +58,8 @@ pub(crate) struct Stage<'a> {
     root: Root,
     checked: &'a Checked,
     session: Session,
-    trail: Trail,
+    /// Only where something is changed, so that whoever may change nothing can measure, too.
+    trail: Option<Trail>,
     manager_dir: PathBuf,
     noisy: bool,
     /// Held while a variant's pools stand.
@@ -79,8 +82,18 @@ impl<'a> Stage<'a> {
         noisy: bool,
     ) -> anyhow::Result<(Self, Vec<Restored>)> {
         let (root, manager_dir) = (Root::live(), state_dir.join(MANAGER));
-        let left = put_back(&root, state_dir, false)?;
-        let trail = Trail::open(root.clone(), state_dir, Scope::Lab)?;
+        let (changes, is_root) = (checked.changes_machine(), rustix::process::geteuid().is_root());
+        let left = match put_back(&root, state_dir, false) {
+            Err(error) if !changes && !is_root => {
+                eprintln!(
+                    "hugewise: whether a killed experiment has left settings is unknown: {error:#}"
+                );
+                Vec::new()
+            }
+            left => left?,
+        };
+        let trail =
+            changes.then(|| Trail::open(root.clone(), state_dir, Scope::Lab)).transpose()?;
         let scratch = session.directory().join("beside");
         let stage = Self {
             root,
@@ -164,7 +177,7 @@ impl<'a> Stage<'a> {
     fn set(&mut self, index: usize) -> anyhow::Result<()> {
         for (key, value) in self.checked.settings(self.variant(index)) {
             let file = settings::file(&key).context("an unknown setting")?;
-            self.trail.set(&file, &value)?;
+            self.trail.as_mut().context(NO_TRAIL)?.set(&file, &value)?;
         }
         let pools = &self.variant(index).hugetlb;
         if !pools.is_empty() {
@@ -172,7 +185,8 @@ impl<'a> Stage<'a> {
         }
         for (text, pages) in pools {
             let page = Bytes(size::parse(text)?.bytes());
-            more_pages(&self.root, &mut self.trail, page, *pages)?;
+            let trail = self.trail.as_mut().context(NO_TRAIL)?;
+            more_pages(&self.root, trail, page, *pages)?;
         }
         Ok(())
     }
@@ -208,7 +222,7 @@ impl<'a> Stage<'a> {
         let now = during::settings(&self.root, self.checked);
         let wanted = self.checked.settings(self.variant(index));
         conditions.noisy.extend(during::changed(&wanted, &now));
-        for step in self.trail.plan() {
+        for step in self.trail.as_ref().map(Trail::plan).unwrap_or_default() {
             if let Restored::Foreign { file, found, .. } = step
                 && pool::is_size(&file)
             {
@@ -268,7 +282,7 @@ impl Machine for Stage<'_> {
         let _ = std::fs::remove_dir_all(&self.scratch);
         // Also when the first fails.
         let managers = of_manager(&self.root, &self.manager_dir, false);
-        let own = self.trail.restore();
+        let own = self.trail.as_mut().map(Trail::restore).unwrap_or_default();
         self.pools = None;
         let mut all = managers?.into_iter().chain(own);
         let failed = all.find_map(|step| not_put_back(&step));

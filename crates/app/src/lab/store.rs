@@ -1,31 +1,55 @@
 //! An experiment's directory: the plan, and a file for each run, written before the next begins.
+//!
+//! Root believes what stands there, for it says what root runs, and writes there: so nobody else
+//! may be able to change it. Everything is reached through the opened directory, so that nobody can
+//! put another in its place after it was looked at.
 
+use crate::trust;
 use anyhow::{Context, bail};
 use hugewise_core::lab::record::{Plan, Record, SCHEMA};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use std::fs::{DirBuilder, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.json";
 const RUNS: &str = "runs";
+/// What a file is called until it is whole.
+const NEW: &str = "new";
 /// A larger file was not written by hugewise.
 const MAX_BYTES: u64 = 256 << 20;
+/// Mode of directories: nobody else writes, whatever the umask says.
+const DIRECTORY: u32 = 0o755;
 
 /// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: PathBuf,
+    /// Whether what is read decides what is run.
+    believes: bool,
 }
 
 impl Store {
-    /// The directory of an experiment, made where it is missing.
-    pub(crate) fn create(directory: &Path) -> anyhow::Result<Self> {
-        let runs = directory.join(RUNS);
-        fs::create_dir_all(&runs).with_context(|| format!("cannot create {}", runs.display()))?;
-        Ok(Self { directory: directory.into() })
+    /// The directory of an experiment to run, there or not.
+    pub(crate) fn at(directory: &Path) -> Self {
+        Self { directory: directory.into(), believes: true }
     }
 
-    /// A directory that must be there already.
+    /// The same, made where it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made, or root must not believe it.
+    pub(crate) fn create(directory: &Path) -> anyhow::Result<Self> {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(DIRECTORY).create(directory);
+        made.with_context(|| format!("cannot create {}", directory.display()))?;
+        let store = Self::at(directory);
+        store.folder_for(RUNS)?;
+        Ok(store)
+    }
+
+    /// A directory that must be there already, only to be read: whoever owns it.
     pub(crate) fn existing(directory: &Path) -> anyhow::Result<Self> {
         if !directory.join(PLAN).is_file() {
             bail!(
@@ -34,7 +58,7 @@ impl Store {
                 directory.display()
             );
         }
-        Ok(Self { directory: directory.into() })
+        Ok(Self { directory: directory.into(), believes: false })
     }
 
     /// The directory.
@@ -45,7 +69,11 @@ impl Store {
     /// The plan; `None` where nothing has begun.
     pub(crate) fn plan(&self) -> anyhow::Result<Option<Plan>> {
         let path = self.directory.join(PLAN);
-        let Some(text) = read(&path)? else { return Ok(None) };
+        if !self.directory.exists() {
+            return Ok(None);
+        }
+        let folder = self.folder()?;
+        let Some(text) = self.read(&folder, PLAN, &path)? else { return Ok(None) };
         let plan: Plan = parse(&path, &text)?;
         if plan.schema != SCHEMA {
             bail!("{} is of another version of hugewise ({})", path.display(), plan.schema);
@@ -55,22 +83,30 @@ impl Store {
 
     /// Writes the plan.
     pub(crate) fn begin(&self, plan: &Plan) -> anyhow::Result<()> {
-        self.write(&self.directory.join("experiment.toml"), plan.text.as_bytes())?;
-        self.write(&self.directory.join(PLAN), &serde_json::to_vec_pretty(plan)?)
+        self.write("experiment.toml", plan.text.as_bytes())?;
+        self.write(PLAN, &serde_json::to_vec_pretty(plan)?)
     }
 
     /// All runs so far, in the order of time.
     pub(crate) fn records(&self) -> anyhow::Result<Vec<Record>> {
-        let folder = self.directory.join(RUNS);
-        let entries = fs::read_dir(&folder);
-        let entries = entries.with_context(|| format!("cannot list {}", folder.display()))?;
-        let paths: Result<Vec<_>, _> = entries.map(|entry| Ok(entry?.path())).collect();
-        let mut paths: Vec<PathBuf> = paths.map_err(|error: std::io::Error| error)?;
+        let path = self.directory.join(RUNS);
+        let folder = self.below(&self.folder()?, RUNS)?;
+        let list = || -> std::io::Result<Vec<String>> {
+            let entries = Dir::read_from(&folder)?;
+            let name = |entry: rustix::io::Result<rustix::fs::DirEntry>| {
+                Ok(entry?.file_name().to_string_lossy().into_owned())
+            };
+            entries.map(name).collect()
+        };
+        let mut names = list().with_context(|| format!("cannot list {}", path.display()))?;
         // What a crash left half written has another ending.
-        paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
-        paths.sort_unstable();
-        let read = |path: &PathBuf| parse(path, &read(path)?.unwrap_or_default());
-        let all: anyhow::Result<Vec<Record>> = paths.iter().map(read).collect();
+        names.retain(|name| name.ends_with(".json"));
+        names.sort_unstable();
+        let record = |name: &String| {
+            let path = path.join(name);
+            parse(&path, &self.read(&folder, name, &path)?.unwrap_or_default())
+        };
+        let all: anyhow::Result<Vec<Record>> = names.iter().map(record).collect();
         let mut all = all?;
         // No two runs begin in the same second; where the clock was unknown names decide.
         all.sort_by(|a, b| (&a.began, a.repetition).cmp(&(&b.began, b.repetition)));
@@ -80,34 +116,108 @@ impl Store {
     /// Writes a run; it is on disk when this returns.
     pub(crate) fn add(&self, record: &Record) -> anyhow::Result<()> {
         let name = format!("{:04}-{}.json", record.repetition + 1, record.variant);
-        self.write(&self.directory.join(RUNS).join(name), &serde_json::to_vec(record)?)
+        self.write_below(RUNS, &name, &serde_json::to_vec(record)?)
     }
 
     /// Writes another file of the experiment, as a report.
-    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-        let new = path.with_extension("new");
-        let written = (|| {
-            let mut file = File::create(&new)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&new, path)?;
-            // A new name is on disk only when its directory is.
-            path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-        })();
-        written.with_context(|| format!("cannot write {}", path.display()))
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        let folder = self.folder_to_write()?;
+        put(&folder, name, bytes).with_context(|| self.cannot("write", Path::new(name)))
+    }
+
+    /// The same, in a directory below, which is made where it is missing.
+    pub(crate) fn write_below(&self, below: &str, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        let folder = self.folder_for(below)?;
+        let path = Path::new(below).join(name);
+        put(&folder, name, bytes).with_context(|| self.cannot("write", &path))
+    }
+
+    fn cannot(&self, what: &str, path: &Path) -> String {
+        format!("cannot {what} {}", self.directory.join(path).display())
+    }
+
+    /// The directory, opened.
+    fn folder(&self) -> anyhow::Result<File> {
+        let folder = File::open(&self.directory);
+        let folder = folder.with_context(|| self.cannot("open", Path::new("")))?;
+        self.check(self.believes, &folder, &self.directory)?;
+        Ok(folder)
+    }
+
+    /// The same, and root would write there.
+    fn folder_to_write(&self) -> anyhow::Result<File> {
+        let folder = self.folder()?;
+        self.check(true, &folder, &self.directory)?;
+        Ok(folder)
+    }
+
+    /// A directory in it to write to.
+    fn folder_for(&self, below: &str) -> anyhow::Result<File> {
+        let folder = self.folder_to_write()?;
+        match mkdirat(&folder, below, Mode::from_raw_mode(DIRECTORY)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(errno) => {
+                let error = std::io::Error::from(errno);
+                return Err(error).with_context(|| self.cannot("create", Path::new(below)));
+            }
+        }
+        let inner = self.below(&folder, below)?;
+        self.check(true, &inner, &self.directory.join(below))?;
+        Ok(inner)
+    }
+
+    /// A directory in it, opened.
+    fn below(&self, folder: &File, name: &str) -> anyhow::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = openat(folder, name, flags, Mode::empty());
+        let inner = File::from(inner.with_context(|| self.cannot("open", Path::new(name)))?);
+        self.check(self.believes, &inner, &self.directory.join(name))?;
+        Ok(inner)
+    }
+
+    fn check(&self, applies: bool, file: &File, path: &Path) -> anyhow::Result<()> {
+        let what = "the experiment's results:";
+        if applies { trust::check(what, path, &file.metadata()?) } else { Ok(()) }
+    }
+
+    fn read(&self, folder: &File, name: &str, path: &Path) -> anyhow::Result<Option<String>> {
+        let context = || format!("cannot read {}", path.display());
+        // NONBLOCK: opening a FIFO must not hang.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(folder, name, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(std::io::Error::from(errno)).with_context(context),
+        };
+        let metadata = file.metadata().with_context(context)?;
+        if !metadata.is_file() {
+            bail!("{} is no file", path.display());
+        }
+        self.check(self.believes, &file, path)?;
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(context)?;
+        if text.len() as u64 > MAX_BYTES {
+            bail!("{} is larger than hugewise writes any", path.display());
+        }
+        Ok(Some(text))
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    let metadata = match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.with_context(|| format!("cannot read {}", path.display()))?,
-    };
-    if metadata.len() > MAX_BYTES {
-        bail!("{} is larger than hugewise writes any", path.display());
+/// Writes a file that is whole at any time; it is on disk when this returns.
+fn put(folder: &File, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let new = Path::new(name).with_extension(NEW);
+    // Left by a crash. Whatever else has this name is not written through.
+    match unlinkat(folder, &new, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
     }
-    let text = fs::read_to_string(path);
-    text.map(Some).with_context(|| format!("cannot read {}", path.display()))
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, &new, flags, Mode::from_raw_mode(0o644))?);
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    renameat(folder, &new, folder, name)?;
+    // A new name is on disk only when its directory is.
+    folder.sync_all()
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> anyhow::Result<T> {
@@ -119,8 +229,11 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> anyhow::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit;
     use crate::scratch::Scratch;
     use hugewise_core::lab::record::{Conditions, Measured, Outcome};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn record(repetition: u32, variant: &str) -> Record {
         Record {
@@ -149,6 +262,43 @@ mod tests {
         fs::write(scratch.join("runs/0002-never.json"), "{")?;
         let error = store.records().expect_err("damaged").to_string();
         assert!(error.contains("0002-never.json is damaged: remove it"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn root_believes_only_what_nobody_else_can_change() -> anyhow::Result<()> {
+        let scratch = Scratch::new();
+        let path = scratch.join("results");
+        assert_eq!(Store::at(&path).plan()?, None);
+        let store = Store::create(&path)?;
+        assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, DIRECTORY);
+        fs::write(path.join(PLAN), "{}")?;
+        fs::set_permissions(path.join(PLAN), fs::Permissions::from_mode(0o666))?;
+        // Only root must not believe it; to everybody it is no plan.
+        let is_root = rustix::process::geteuid().is_root();
+        let code = if is_root { exit::REFUSED } else { exit::ERROR };
+        assert_eq!(exit::of_error(&store.plan().expect_err("no plan")), code);
+        assert_eq!(exit::of_error(&Store::existing(&path)?.plan().expect_err("no plan")), 1);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
+        assert_eq!(store.add(&record(0, "never")).is_err(), is_root);
+        assert_eq!(Store::existing(&path)?.write("report.md", b"x").is_err(), is_root);
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() -> anyhow::Result<()> {
+        let scratch = Scratch::new();
+        let (path, other) = (scratch.join("results"), scratch.join("other"));
+        let store = Store::create(&path)?;
+        fs::write(&other, "as it was")?;
+        symlink(&other, path.join("report.new"))?;
+        symlink(&other, path.join("report.md"))?;
+        store.write("report.md", b"new")?;
+        assert_eq!(fs::read_to_string(&other)?, "as it was");
+        assert_eq!(fs::read_to_string(path.join("report.md"))?, "new");
+        fs::create_dir(scratch.join("elsewhere"))?;
+        symlink(scratch.join("elsewhere"), path.join("plots"))?;
+        assert!(store.write_below("plots", "a.svg", b"x").is_err());
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ const KEYS: &[(&str, &str)] = &[
     (
         "warm_mib",
         "memory that is touched and freed before each run, MiB, so that a host that backs memory \
-         lazily has done so",
+         lazily has done so; without it nothing is touched",
     ),
     ("settings", "kernel settings of every variant; a variant's own come on top"),
     ("workload.kind", "what runs; its parameters stand beside it"),
@@ -57,7 +57,10 @@ const KEYS: &[(&str, &str)] = &[
         "stop.interval_percent",
         "enough when the ratio's interval of every deciding metric is narrower than this, percent",
     ),
-    ("stop.max_minutes", "no further repetition is begun so many minutes after the start"),
+    (
+        "stop.max_minutes",
+        "no further repetition is begun once all runs together took so many minutes",
+    ),
     ("stop.error_rate", "chance that any difference is claimed where there is none"),
     ("settle.still_s", "MemAvailable and khugepaged's counters stood still for so long, ..."),
     ("settle.within_percent", "... within this, percent of the machine's memory"),

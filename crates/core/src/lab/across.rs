@@ -3,6 +3,7 @@
 use super::check::Checked;
 use super::record::{Plan, Record};
 use super::summary::Summary;
+use serde_json::Value;
 
 /// Names of the two sides.
 const SIDES: [&str; 2] = ["before", "after"];
@@ -58,18 +59,18 @@ pub fn across(before: Side<'_>, after: Side<'_>) -> Vec<Across> {
     names.iter().map(one).collect()
 }
 
-/// What differs between the machines, or one machine then and later: key, before, after.
+/// What differs between the machines of two plans, or one machine then and later: key, before,
+/// after.
 #[must_use]
-pub fn environments(before: &Plan, after: &Plan) -> Vec<(String, String, String)> {
-    let empty = serde_json::Map::new();
-    let of = |plan: &Plan| plan.environment.as_object().cloned().unwrap_or_else(|| empty.clone());
+pub fn environments(before: &Value, after: &Value) -> Vec<(String, String, String)> {
+    let of = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let (old, new) = (of(before), of(after));
     // These differ in any two runs.
     let passing = ["time", "mem_available"];
     let keys = new.keys().filter(|key| !passing.contains(&key.as_str()));
-    let text = |value: Option<&serde_json::Value>| match value {
+    let text = |value: Option<&Value>| match value {
         None => "unknown".to_owned(),
-        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
     let pairs = keys.map(|key| (key.clone(), text(old.get(key)), text(new.get(key))));
@@ -106,6 +107,7 @@ mod tests {
             without: BTreeMap::new(),
             environment: json!({ "kernel": kernel, "time": kernel, "cpus": 2 }),
             began: None,
+            resumed: Vec::new(),
         }
     }
 
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_differs_of_the_machine_is_told() {
-        let differing = environments(&plan("6.1"), &plan("6.12"));
+        let differing = environments(&plan("6.1").environment, &plan("6.12").environment);
         assert_eq!(differing, [("kernel".into(), "6.1".into(), "6.12".into())]);
     }
 }

@@ -14,8 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const VARIANTS_MAX: usize = 32;
 /// Most repetitions.
 const REPETITIONS_MAX: u32 = 1000;
-/// Longest measurement, seconds.
+/// Longest measurement, and longest wait, seconds: a day.
 const MEASURE_MAX_S: u64 = 86_400;
+/// Longest wait for a machine to come to rest, seconds.
+const SETTLE_MAX_S: u64 = 3600;
+/// Least limit of a cgroup, MiB: less does not even start a program.
+const LIMIT_MIN_MIB: u64 = 8;
+/// Most memory of anything, MiB: 1 TiB.
+const MIB_MAX: u64 = 1 << 20;
 
 /// An experiment without faults.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +60,15 @@ impl Checked {
         all
     }
 
+    /// Whether any variant changes the machine: settings, pools, or what a manager changes.
+    #[must_use]
+    pub fn changes_machine(&self) -> bool {
+        self.variants().iter().any(|variant| {
+            let manages = variant.manage.is_some();
+            manages || !self.settings(variant).is_empty() || !variant.hugetlb.is_empty()
+        })
+    }
+
     /// Settings that touch programs outside the experiment, with the variant that wants them.
     #[must_use]
     pub fn machine_wide(&self) -> Vec<(String, String)> {
@@ -77,6 +92,7 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
     }
     names(&experiment, &mut faults);
     numbers(&experiment, &mut faults);
+    ranges(&experiment, &mut faults);
     let baseline = baseline(&experiment, &mut faults);
     for variant in &experiment.variants {
         settings_of(&variant.settings, &format!("variant '{}'", variant.name), &mut faults);
@@ -183,6 +199,27 @@ fn numbers(experiment: &Experiment, faults: &mut Vec<String>) {
         if !(value > 0.0 && value <= 100.0) {
             faults.push(format!("{name} must be above 0 and at most 100"));
         }
+    }
+}
+
+/// Waits and sizes that an experiment may ask for.
+fn ranges(experiment: &Experiment, faults: &mut Vec<String>) {
+    let settle = &experiment.settle;
+    let all = [
+        ("manage_s", Some(experiment.manage_s), 0, MEASURE_MAX_S),
+        ("[noise] patience_s", Some(experiment.noise.patience_s), 0, MEASURE_MAX_S),
+        ("[settle] max_s", Some(settle.max_s), 0, SETTLE_MAX_S),
+        ("fragment_release_s", experiment.fragment_release_s, 0, MEASURE_MAX_S),
+        ("warm_mib", experiment.warm_mib, 0, MIB_MAX),
+        ("memory_limit_mib", experiment.memory_limit_mib, LIMIT_MIN_MIB, MIB_MAX),
+    ];
+    for (name, value, least, most) in all {
+        if value.is_some_and(|value| !(least..=most).contains(&value)) {
+            faults.push(format!("{name} must be from {least} to {most}"));
+        }
+    }
+    if settle.still_s > settle.max_s {
+        faults.push("[settle] still_s must be at most max_s".into());
     }
 }
 

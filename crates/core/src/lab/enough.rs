@@ -18,6 +18,23 @@ pub enum Enough {
     Precise,
     /// The time is over.
     Time,
+    /// The baseline failed so often that nothing could be compared.
+    BaselineFailed,
+}
+
+impl Enough {
+    /// Why nothing more is run, in words; `None` where all was run that was asked for.
+    #[must_use]
+    pub const fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Repetitions | Self::Precise => None,
+            Self::Time => Some("the time is over ([stop] max_minutes): no further repetition"),
+            Self::BaselineFailed => Some(
+                "the baseline failed twice in a row: nothing could be compared with it, so nothing \
+                 more is run; to begin anew move the results away or give another --output",
+            ),
+        }
+    }
 }
 
 /// How many repetitions to run with what is known now, or why none is begun any more.
@@ -27,15 +44,20 @@ pub enum Enough {
 ///
 /// # Errors
 /// The reason, where it is enough.
-pub fn enough(checked: &Checked, records: &[Record], minutes: u64) -> Result<u32, Enough> {
+pub fn enough(checked: &Checked, records: &[Record]) -> Result<u32, Enough> {
     let stop = &checked.experiment.stop;
+    if given_up(records, &checked.variants()[checked.baseline].name) {
+        return Err(Enough::BaselineFailed);
+    }
     let names = checked.variants().iter().map(|variant| variant.name.as_str());
     let tried = names.filter(|name| !given_up(records, name));
     let counts: Vec<u32> = tried.map(|name| runs(records, name)).collect();
     let run = counts.iter().copied().max().unwrap_or(0);
     // A repetition that has begun is finished: half of one favours those that ran first.
     let whole = counts.iter().all(|count| *count == run);
-    if whole && !records.is_empty() && stop.max_minutes.is_some_and(|most| minutes >= most) {
+    // Of all starts together: who starts again does not get the time once more.
+    let minutes = records.iter().map(|record| record.seconds).sum::<f64>() / 60.0;
+    if whole && !records.is_empty() && stop.max_minutes.is_some_and(|most| minutes >= most as f64) {
         return Err(Enough::Time);
     }
     let last = checked.experiment.repetitions_at_most();
@@ -111,33 +133,54 @@ mod tests {
     fn it_goes_on_until_the_interval_is_narrow_and_no_further() {
         let stop = r#"{ "repetitions": 5, "max_repetitions": 20, "interval_percent": 4 }"#;
         let checked = checked(stop);
-        assert_eq!(enough(&checked, &[], 0), Ok(5));
-        assert_eq!(enough(&checked, &runs(5, 1.0), 0), Err(Enough::Precise));
-        assert_eq!(enough(&checked, &runs(5, 30.0), 0), Ok(6));
-        assert_eq!(enough(&checked, &runs(20, 30.0), 0), Ok(20));
+        assert_eq!(enough(&checked, &[]), Ok(5));
+        assert_eq!(enough(&checked, &runs(5, 1.0)), Err(Enough::Precise));
+        assert_eq!(enough(&checked, &runs(5, 30.0)), Ok(6));
+        assert_eq!(enough(&checked, &runs(20, 30.0)), Ok(20));
         // Half a repetition is finished first.
-        assert_eq!(enough(&checked, &runs(6, 1.0)[..11], 0), Ok(6));
+        assert_eq!(enough(&checked, &runs(6, 1.0)[..11]), Ok(6));
+    }
+
+    /// The same runs, of which all together took so many minutes.
+    fn within(mut records: Vec<Record>, minutes: f64) -> Vec<Record> {
+        let each = 60.0 * minutes / records.len() as f64;
+        records.iter_mut().for_each(|record| record.seconds = each);
+        records
+    }
+
+    fn fail(records: &mut [Record], variant: &str) {
+        let failed = crate::lab::record::Outcome::Failed { error: "no".into() };
+        let own = records.iter_mut().filter(|record| record.variant == variant);
+        own.for_each(|record| record.outcome = failed.clone());
     }
 
     #[test]
     fn time_ends_it_between_repetitions() {
         let checked = checked(r#"{ "repetitions": 9, "max_minutes": 10 }"#);
-        assert_eq!(enough(&checked, &runs(3, 1.0), 9), Ok(9));
-        assert_eq!(enough(&checked, &runs(3, 1.0), 10), Err(Enough::Time));
-        assert_eq!(enough(&checked, &runs(3, 1.0)[..5], 10), Ok(9));
-        assert_eq!(enough(&checked, &[], 10), Ok(9));
+        assert_eq!(enough(&checked, &within(runs(3, 1.0), 9.9)), Ok(9));
+        assert_eq!(enough(&checked, &within(runs(3, 1.0), 10.1)), Err(Enough::Time));
+        assert_eq!(enough(&checked, &within(runs(3, 1.0)[..5].to_vec(), 10.1)), Ok(9));
+        assert_eq!(enough(&checked, &[]), Ok(9));
     }
 
     #[test]
     fn a_variant_that_only_fails_does_not_keep_the_others_waiting() {
         let checked = checked(r#"{ "repetitions": 9, "max_minutes": 10 }"#);
-        let mut records = runs(3, 1.0);
-        let failed = |record: &mut Record| {
-            record.outcome = crate::lab::record::Outcome::Failed { error: "no".into() };
-        };
-        records.iter_mut().filter(|record| record.variant == "b").for_each(failed);
+        let mut records = within(runs(3, 1.0), 13.0);
+        fail(&mut records, "b");
         assert!(given_up(&records, "b") && !given_up(&records, "a"));
         records.truncate(5);
-        assert_eq!(enough(&checked, &records, 10), Err(Enough::Time));
+        assert_eq!(enough(&checked, &records), Err(Enough::Time));
+    }
+
+    #[test]
+    fn without_a_baseline_nothing_more_is_run() {
+        let checked = checked(r#"{ "repetitions": 9 }"#);
+        let mut records = runs(2, 1.0);
+        fail(&mut records[..2], "a");
+        assert_eq!(enough(&checked, &records), Ok(9));
+        fail(&mut records, "a");
+        assert_eq!(enough(&checked, &records), Err(Enough::BaselineFailed));
+        assert!(Enough::BaselineFailed.text().is_some() && Enough::Precise.text().is_none());
     }
 }

@@ -27,6 +27,23 @@ pub struct Plan {
     pub environment: serde_json::Value,
     /// When it began, in UTC.
     pub began: Option<String>,
+    /// Later starts that went on with it, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
+}
+
+/// A start that went on with an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// When, in UTC.
+    pub began: Option<String>,
+    /// How many runs there were by then.
+    pub runs: usize,
+    /// The repetitions that were asked for from then on, where they are others than before. Who
+    /// adds some because of what was seen finds a difference by chance more often.
+    pub repetitions: Option<u32>,
+    /// What of the machine or of hugewise had changed since the begin: `KEY: BEFORE -> NOW`.
+    pub environment_changed: Vec<String>,
 }
 
 /// One run.

@@ -56,11 +56,16 @@ fn of_size(key: &str) -> bool {
     })
 }
 
-/// Whether a setting changes the memory of programs that are no part of the experiment: those that
-/// nobody advised get huge pages, or the kernel deals with memory in another way.
+/// Whether a setting changes what faults of programs do that are no part of the experiment, or how
+/// the kernel deals with all memory: those need leave.
+///
+/// khugepaged's do not: they change how soon and where programs get huge pages that want them
+/// anyway (or all, where the machine says `always`), not what a fault does. Neither do `HugeTLB`
+/// pools, whose memory is taken from what is free.
 #[must_use]
 pub fn is_machine_wide(key: &str) -> bool {
-    key.starts_with("vm.") || key.ends_with("enabled")
+    let everywhere = ["defrag", "use_zero_page"].contains(&key);
+    everywhere || key.starts_with("vm.") || key.ends_with("enabled")
 }
 
 /// Whether the trail of experiments may own this file.
@@ -93,6 +98,8 @@ mod tests {
     #[test]
     fn switches_touch_everybody() {
         assert!(is_machine_wide("enabled") && is_machine_wide("hugepages-64kB/enabled"));
+        assert!(is_machine_wide("defrag") && is_machine_wide("use_zero_page"));
+        assert!(!is_machine_wide("khugepaged/defrag"));
         assert!(is_machine_wide("vm.swappiness") && !is_machine_wide("khugepaged/pages_to_scan"));
     }
 }

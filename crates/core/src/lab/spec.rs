@@ -64,7 +64,7 @@ pub struct Experiment {
     #[serde(default)]
     pub memory_limit_mib: Option<u64>,
     /// Memory that is touched and freed before each run, MiB, so that a host that backs memory
-    /// lazily has done so; by default what the workload is expected to take.
+    /// lazily has done so; without it nothing is touched.
     #[serde(default)]
     pub warm_mib: Option<u64>,
     /// What `--quick` changes.
@@ -246,7 +246,8 @@ pub struct Stop {
     /// A width says nothing about which variant is better, and what it does to the error rate is
     /// made up for: see [`Experiment::level`].
     pub interval_percent: Option<f64>,
-    /// No further repetition is begun after this many minutes.
+    /// No further repetition is begun once all runs, those of earlier starts too, have taken this
+    /// many minutes.
     pub max_minutes: Option<u64>,
     /// Chance that any difference is claimed where there is none.
     pub error_rate: f64,

@@ -1,5 +1,6 @@
 //! `hugewise lab compare`.
 
+use super::report;
 use super::results::Results;
 use crate::cli::{Global, LabCompareArgs};
 use crate::cmd::print;
@@ -27,11 +28,13 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> 
             after.checked.experiment.workload.kind
         );
     }
+    let codes = [&before, &after].map(|results| report::code(results, &results.summary()));
+    let code = if codes == [exit::OK; 2] { exit::OK } else { exit::PARTIAL };
     let all = across(side(&before), side(&after));
     if all.is_empty() {
         anyhow::bail!("the two have no variant in common");
     }
-    let machine = environments(&before.plan, &after.plan);
+    let machine = environments(&before.plan.environment, &after.plan.environment);
     let other = before.plan.text != after.plan.text || before.plan.quick != after.plan.quick;
     if global.json {
         let variants = all.iter().map(|one| Ok((one.variant.clone(), as_json(one)?)));
@@ -41,7 +44,7 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> 
             "variants": variants,
         });
         print(&format!("{json}\n"))?;
-        return Ok(exit::OK);
+        return Ok(code);
     }
     let paint = Paint::new(global.color, std::io::stdout().is_terminal());
     let mut out: String =
@@ -56,7 +59,7 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> 
         out += &format!("\n{}\n{}", paint.bold(&one.variant), render(&one.summary, paint));
     }
     print(&out)?;
-    Ok(exit::OK)
+    Ok(code)
 }
 
 fn side(results: &Results) -> Side<'_> {

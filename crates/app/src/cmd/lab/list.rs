@@ -5,7 +5,7 @@ use crate::cmd::print;
 use crate::exit;
 use crate::lab::{driver, shipped};
 use crate::view::text::wrap;
-use hugewise_core::lab::kind::{Default, Kind};
+use hugewise_core::lab::kind::{Default, Kind, Param};
 use hugewise_core::lab::spec::Experiment;
 use hugewise_core::lab::{kinds, metric};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(super) fn run(global: &Global, args: &LabListArgs) -> anyhow::Result<u8> {
                 let message = format!("there is no kind '{}': {known}", name.escape_debug());
                 exit::coded(exit::USAGE, message)
             })?;
-            if global.json { format!("{}\n", as_json(kind)) } else { explain(kind) }
+            if global.json { format!("{}\n", alone(kind)) } else { explain(kind) }
         }
     };
     print(&text)?;
@@ -91,11 +91,34 @@ fn everything() -> anyhow::Result<Value> {
     Ok(json!({ "schema": 1, "experiments": experiments, "kinds": kinds }))
 }
 
+/// One kind, as the whole of an output.
+fn alone(kind: &Kind) -> Value {
+    let mut all = as_json(kind);
+    all["schema"] = json!(1);
+    all
+}
+
+/// A default as JSON has it.
+fn default(param: &Param) -> Value {
+    match param.default {
+        Default::Count(count, ..) => json!(count),
+        Default::Word(words) => json!(words.first()),
+        Default::Text(text) => json!(text),
+        Default::Flag(flag) => json!(flag),
+        Default::Texts => json!([]),
+    }
+}
+
 fn as_json(kind: &Kind) -> Value {
     let params: Vec<Value> = kind
         .params
         .iter()
-        .map(|param| json!({ "name": param.name, "allowed": param.allowed(), "help": param.help }))
+        .map(|param| {
+            json!({
+                "name": param.name, "default": default(param), "allowed": param.allowed(),
+                "help": param.help,
+            })
+        })
         .collect();
     json!({
         "name": kind.name,

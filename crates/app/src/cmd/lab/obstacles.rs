@@ -4,23 +4,52 @@ use crate::environment::Environment;
 use crate::lab::driver;
 use hugewise_core::config::Mode;
 use hugewise_core::lab::check::Checked;
+use hugewise_core::lab::kind::Params;
+use hugewise_core::lab::kinds;
 use hugewise_core::lab::spec::{HugePages, Variant};
-use hugewise_core::parse::size;
+use hugewise_core::parse::{meminfo, size};
+use hugewise_core::units::Bytes;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
+
+/// Most of the available memory that an experiment takes, percent.
+const AVAILABLE_PERCENT: u128 = 80;
 
 /// Variants that cannot be run: why.
 pub(super) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
     let root = Root::live();
     let switch = Environment::read(&root).switch();
     let is_root = rustix::process::geteuid().is_root();
-    let why = |variant: &Variant| {
+    let memory = root.read_text("proc/meminfo").ok();
+    let memory = memory.and_then(|text| meminfo::parse(&text).value.mem_available_bytes);
+    let why = |variant: &Variant, params: &Params| {
         of_user(checked, variant, is_root)
             .or_else(|| of_switch(checked, variant, switch.as_deref()))
             .or_else(|| of_files(checked, variant, &root))
+            .or_else(|| of_memory(checked, params, Bytes(memory?)))
     };
-    let variants = checked.variants().iter();
-    variants.filter_map(|variant| Some((variant.name.clone(), why(variant)?))).collect()
+    let variants = checked.variants().iter().zip(&checked.params);
+    let obstacle = |(variant, params): (&Variant, &Params)| {
+        Some((variant.name.clone(), why(variant, params)?))
+    };
+    variants.filter_map(obstacle).collect()
+}
+
+/// A workload that leaves nothing to the rest of the machine would measure how it swaps, or be
+/// killed.
+fn of_memory(checked: &Checked, params: &Params, available: Bytes) -> Option<String> {
+    let experiment = &checked.experiment;
+    let needs = kinds::needs_mib(checked.kind.name, params);
+    let limit = experiment.memory_limit_mib.unwrap_or(u64::MAX);
+    let needs = needs.map(|mib| mib.min(limit)).max(experiment.warm_mib)?;
+    let has = available.0 / Bytes::mib(1).0;
+    (u128::from(needs) * 100 > u128::from(has) * AVAILABLE_PERCENT).then(|| {
+        format!(
+            "it needs {needs} MiB, {has} MiB are available, of which an experiment takes at most \
+             {AVAILABLE_PERCENT} %: copy it ('hugewise lab setup NAME --write FILE') and make it \
+             smaller, or try --quick"
+        )
+    })
 }
 
 fn of_user(checked: &Checked, variant: &Variant, is_root: bool) -> Option<String> {
@@ -71,7 +100,7 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
     let mut missing = driver::missing(checked.kind);
     let experiment = &checked.experiment;
     for part in experiment.beside.iter().chain(&experiment.fragment) {
-        let kind = hugewise_core::lab::kinds::find(&part.kind);
+        let kind = kinds::find(&part.kind);
         missing.extend(kind.map(driver::missing).unwrap_or_default());
     }
     let params = checked.params.iter();
@@ -81,4 +110,30 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
     missing.sort_unstable();
     missing.dedup();
     missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::lab::check::check;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_with_its_size() {
+        let checked = |more: &str| {
+            let text = format!(
+                "name = 'n'\nquestion = 'q'\n{more}\n[workload]\nkind = 'gups'\nmib = 800\n\
+                 [[variant]]\nname = 'a'\n"
+            );
+            check(toml::from_str(&text).expect("an experiment"), false).expect("no faults")
+        };
+        let of = |more: &str, mib| {
+            let checked = checked(more);
+            of_memory(&checked, &checked.params[0], Bytes::mib(mib))
+        };
+        assert_eq!(of("", 1000), None);
+        let why = of("", 999).expect("too large");
+        assert!(why.contains("needs 800 MiB, 999 MiB are available"), "{why}");
+        assert!(of("warm_mib = 2000", 1000).is_some_and(|why| why.contains("2000 MiB")));
+        assert_eq!(of("memory_limit_mib = 400", 500), None);
+    }
 }

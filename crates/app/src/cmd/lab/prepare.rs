@@ -23,6 +23,8 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) struct Prepared {
     /// The file, word for word.
     pub(super) text: String,
+    /// Whether the quick form of it is meant.
+    pub(super) quick: bool,
     /// The experiment without the variants that are left out.
     pub(super) checked: Checked,
     /// Variants that are left out: why.
@@ -36,7 +38,7 @@ pub(super) struct Prepared {
 /// # Errors
 /// When there is none, when it has faults, or when nothing is left to compare.
 pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
-    let text = text(&which.experiment)?;
+    let text = text_of(&which.experiment)?;
     let experiment = parse(&which.experiment, &text)?;
     let mut without = unwanted(&experiment, &which.variant)?;
     // With all variants first: a fault in one that is left out is a fault.
@@ -44,7 +46,7 @@ pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
     without.extend(obstacles::of_variants(&all));
     let missing = obstacles::missing_programs(&all);
     let checked = reduced(&which.experiment, experiment, which, &without)?;
-    Ok(Prepared { text, checked, without, missing })
+    Ok(Prepared { text, quick: which.quick, checked, without, missing })
 }
 
 /// The experiment that a plan was made for.
@@ -112,7 +114,11 @@ fn unwanted(
     Ok(left.map(|name| (name.clone(), NOT_ASKED.into())).collect())
 }
 
-fn text(name: &str) -> anyhow::Result<String> {
+/// The text of an experiment: one that is shipped, or a file.
+///
+/// # Errors
+/// When there is none, or it cannot be read or believed.
+pub(super) fn text_of(name: &str) -> anyhow::Result<String> {
     let is_file = name.contains('/') || name.ends_with(".toml");
     if !is_file {
         return shipped::find(name).map(str::to_owned).ok_or_else(|| {

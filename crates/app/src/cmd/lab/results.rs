@@ -7,8 +7,10 @@ use anyhow::Context;
 use hugewise_core::lab::check::Checked;
 use hugewise_core::lab::record::{Plan, Record};
 use hugewise_core::lab::summary::Summary;
-use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The report for readers.
+const PAGE: &str = "report.html";
 
 /// See the module's text.
 #[derive(Debug)]
@@ -38,17 +40,12 @@ impl Results {
 
     /// Writes the report, its Markdown form, the summary and the plots; returns the report's path.
     pub(super) fn write(&self, summary: &Summary) -> anyhow::Result<PathBuf> {
-        let directory = self.store.directory();
-        let plots = directory.join("plots");
-        fs::create_dir_all(&plots).with_context(|| format!("cannot create {}", plots.display()))?;
         for (name, svg) in report::plots(summary, &self.records) {
-            self.store.write(&plots.join(name), svg.as_bytes())?;
+            self.store.write_below("plots", &name, svg.as_bytes())?;
         }
-        self.store.write(&directory.join("report.md"), report::markdown(summary).as_bytes())?;
-        let json = serde_json::to_vec_pretty(summary)?;
-        self.store.write(&directory.join("summary.json"), &json)?;
-        let page = directory.join("report.html");
-        self.store.write(&page, report::page(summary, &self.records).as_bytes())?;
-        Ok(page)
+        self.store.write("report.md", report::markdown(summary).as_bytes())?;
+        self.store.write("summary.json", &serde_json::to_vec_pretty(summary)?)?;
+        self.store.write(PAGE, report::page(summary, &self.records).as_bytes())?;
+        Ok(self.store.directory().join(PAGE))
     }
 }

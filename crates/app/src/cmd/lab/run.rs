@@ -1,7 +1,7 @@
 //! `hugewise lab run`.
 
 use super::prepare::{Prepared, planned, prepare};
-use super::{report, setup};
+use super::{obstacles, report, setup};
 use crate::cli::{Global, LabRunArgs};
 use crate::cmd::revert::describe;
 use crate::environment::{Environment, utc};
@@ -11,10 +11,12 @@ use crate::lab::stage::Stage;
 use crate::lab::stale;
 use crate::lab::store::Store;
 use crate::session::Session;
+use hugewise_core::lab::across::environments;
 use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::record::{Plan, SCHEMA};
+use hugewise_core::lab::record::{Plan, Resumed, SCHEMA};
 use hugewise_linux::instance::{InstanceLock, LockError};
 use hugewise_linux::root::Root;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -25,37 +27,48 @@ const AFTERWARDS: &str = "the runs so far are kept and every setting is as it wa
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     let prepared = prepare(&args.which)?;
+    let directory =
+        args.output.clone().unwrap_or_else(|| directory(&prepared.checked, args.which.quick));
     if args.dry_run {
-        setup::tell(global, &prepared)?;
+        setup::tell(global, &prepared, &directory)?;
         return Ok(exit::OK);
     }
-    permitted(args, &prepared)?;
+    let found = Store::at(&directory).plan()?;
+    let mut plan = match &found {
+        Some(old) => resumable(args, &prepared, old, &directory)?,
+        None => new(args, prepared),
+    };
+    // What is run is what the plan says, whatever this start would have planned.
+    let checked = planned(&plan)?;
+    permitted(args, &checked, found.is_some())?;
     let root = Root::live();
     let _lock = InstanceLock::take_lab(&root).map_err(refused)?;
     // A manager of the whole machine would be part of every variant.
     drop(InstanceLock::take(&root).map_err(refused)?);
     stale::clear(&root);
-    let directory = directory(args, &prepared.checked);
     let store = Store::create(&directory)?;
-    let (plan, resumed) = plan(args, prepared, &store)?;
-    let checked = planned(&plan)?;
+    if store.plan()? != found {
+        anyhow::bail!("another start wrote to {} just now: start again", directory.display());
+    }
     let session = Session::start("lab", AFTERWARDS)?;
     let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, args.noisy)?;
     for step in &left {
         eprintln!("hugewise: left by an experiment that was killed: {}", describe(step));
     }
-    if resumed {
-        eprintln!("hugewise: going on with the experiment in {}", directory.display());
-    }
-    engine::run(&checked, &plan, &store, &mut stage)?;
+    // Looked at once the settings are back.
+    begin(&mut plan, found.as_ref(), &store)?;
+    let ended = engine::run(&checked, &plan, &store, &mut stage)?;
     // Before the report is written every setting is as it was.
     drop(stage);
+    if let Some(why) = ended.why.text() {
+        eprintln!("hugewise: {why}");
+    }
     report::tell(global, &directory)
 }
 
 /// Refuses what touches programs outside the experiment, and what cannot run at all.
-fn permitted(args: &LabRunArgs, prepared: &Prepared) -> anyhow::Result<()> {
-    let wide = prepared.checked.machine_wide();
+fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Result<()> {
+    let wide = checked.machine_wide();
     if let Some((key, value)) = wide.first().filter(|_| !args.machine_wide) {
         let message = format!(
             "{key} = {value} would change the memory of every program of this machine: give \
@@ -63,13 +76,19 @@ fn permitted(args: &LabRunArgs, prepared: &Prepared) -> anyhow::Result<()> {
         );
         return Err(exit::coded(exit::REFUSED, message));
     }
-    match prepared.missing.is_empty() {
-        true => Ok(()),
-        false => {
-            let message = format!("skipped: {}", prepared.missing.join("; "));
-            Err(exit::coded(exit::PARTIAL, message))
-        }
+    let missing = obstacles::missing_programs(checked);
+    if !missing.is_empty() {
+        return Err(exit::coded(exit::PARTIAL, format!("skipped: {}", missing.join("; "))));
     }
+    // A new plan leaves such variants out; one that was made earlier, or by root, has them.
+    let obstacles = if resumed { obstacles::of_variants(checked) } else { BTreeMap::new() };
+    obstacles.first_key_value().map_or(Ok(()), |(variant, why)| {
+        let message = format!(
+            "the experiment cannot go on here: '{variant}' of its plan cannot be run: {why}. Give \
+             another directory by --output to begin one without it"
+        );
+        Err(exit::coded(exit::PARTIAL, message))
+    })
 }
 
 fn refused(error: LockError) -> anyhow::Error {
@@ -79,41 +98,79 @@ fn refused(error: LockError) -> anyhow::Error {
     }
 }
 
-fn directory(args: &LabRunArgs, checked: &Checked) -> PathBuf {
-    let quick = if args.which.quick { "-quick" } else { "" };
-    let name = format!("{}{quick}", checked.experiment.name);
-    args.output.clone().unwrap_or_else(|| Path::new("hugewise-lab").join(name))
+/// Where the results of an experiment are unless the command line says otherwise.
+pub(super) fn directory(checked: &Checked, quick: bool) -> PathBuf {
+    let quick = if quick { "-quick" } else { "" };
+    Path::new("hugewise-lab").join(format!("{}{quick}", checked.experiment.name))
 }
 
-/// The plan of what is in the directory already, or a new one; and whether it is the former.
-fn plan(args: &LabRunArgs, prepared: Prepared, store: &Store) -> anyhow::Result<(Plan, bool)> {
-    if let Some(mut old) = store.plan()? {
-        if old.text != prepared.text || old.quick != args.which.quick {
-            anyhow::bail!(
-                "{} holds another experiment, or this one before its file was changed: give \
-                 another directory by --output, or move that one away",
-                store.directory().display()
-            );
-        }
-        if args.which.repetitions.is_some() && args.which.repetitions != old.repetitions {
-            old.repetitions = args.which.repetitions;
-            store.begin(&old)?;
-        }
-        return Ok((old, true));
+/// The plan of what is in the directory already, if this start asks for the same.
+fn resumable(
+    args: &LabRunArgs,
+    prepared: &Prepared,
+    old: &Plan,
+    directory: &Path,
+) -> anyhow::Result<Plan> {
+    let differs = if old.text != prepared.text || old.quick != args.which.quick {
+        Some("another experiment, or this one before its file was changed".to_owned())
+    } else if args.seed.is_some_and(|seed| seed != old.seed) {
+        Some(format!("this experiment with the seed {}", old.seed))
+    } else {
+        let checked = planned(old)?;
+        let planned: BTreeSet<&str> = checked.variants().iter().map(|v| v.name.as_str()).collect();
+        let asked: BTreeSet<&str> = args.which.variant.iter().map(String::as_str).collect();
+        let names: Vec<&str> = planned.iter().copied().collect();
+        (!asked.is_empty() && asked != planned)
+            .then(|| format!("this experiment with the variants {}", names.join(", ")))
+    };
+    if let Some(what) = differs {
+        anyhow::bail!(
+            "{} holds {what}: give another directory by --output, or move that one away",
+            directory.display()
+        );
     }
-    let environment = Environment::read(&Root::live());
-    let plan = Plan {
+    let mut plan = old.clone();
+    plan.repetitions = args.which.repetitions.or(old.repetitions);
+    Ok(plan)
+}
+
+fn new(args: &LabRunArgs, prepared: Prepared) -> Plan {
+    Plan {
         schema: SCHEMA,
         text: prepared.text,
         quick: args.which.quick,
         seed: args.seed.unwrap_or_else(seed),
         repetitions: args.which.repetitions,
         without: prepared.without,
-        began: utc(SystemTime::now()),
-        environment: serde_json::to_value(environment)?,
-    };
-    store.begin(&plan)?;
-    Ok((plan, false))
+        began: None,
+        environment: serde_json::Value::Null,
+        resumed: Vec::new(),
+    }
+}
+
+/// Writes down when and where it begins, or what has changed since.
+fn begin(plan: &mut Plan, found: Option<&Plan>, store: &Store) -> anyhow::Result<()> {
+    let began = utc(SystemTime::now());
+    let environment = serde_json::to_value(Environment::read(&Root::live()))?;
+    if let Some(old) = found {
+        let directory = store.directory().display();
+        eprintln!("hugewise: going on with the experiment in {directory}");
+        let changed = environments(&old.environment, &environment);
+        let changed = changed.into_iter().map(|(key, then, now)| format!("{key}: {then} -> {now}"));
+        let changed: Vec<String> = changed.collect();
+        for text in &changed {
+            eprintln!("hugewise: not as it was when the experiment began: {text}");
+        }
+        let repetitions = plan.repetitions.filter(|_| plan.repetitions != old.repetitions);
+        if repetitions.is_some() {
+            eprintln!("hugewise: other repetitions than before: the report says so");
+        }
+        let runs = store.records()?.len();
+        plan.resumed.push(Resumed { began, runs, repetitions, environment_changed: changed });
+    } else {
+        (plan.began, plan.environment) = (began, environment);
+    }
+    store.begin(plan)
 }
 
 /// Another one each time.

@@ -1,15 +1,17 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, prepare, text_of};
+use super::run::directory;
 use crate::cli::{Global, LabSetupArgs};
 use crate::cmd::print;
-use crate::exit;
 use crate::lab::engine::duration;
+use crate::lab::store::Store;
 use crate::view::text::wrap;
+use crate::{config, exit};
 use anyhow::Context;
-use hugewise_core::lab::load::Profile;
-use hugewise_core::lab::settings;
-use hugewise_core::lab::spec::Experiment;
+use hugewise_core::lab::{kinds, settings};
+use hugewise_core::ownership;
+use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -17,17 +19,18 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-/// What a run takes beside its measurement, seconds: settling, filling, comparing. A guess, said
-/// to be one; once a run has been made its time is known.
+/// What a run takes beside its measurements and waits, seconds: settling, filling, comparing. A
+/// guess, said to be one; once runs have been made their time is known.
 const OVERHEAD_S: f64 = 15.0;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<u8> {
-    let prepared = prepare(&args.which)?;
+    // First: what cannot be run as it is has to be copied, to be made smaller.
     if let Some(path) = &args.write {
-        write(path, &prepared.text)?;
+        write(path, &text_of(&args.which.experiment)?)?;
     }
-    tell(global, &prepared)?;
+    let prepared = prepare(&args.which)?;
+    tell(global, &prepared, &directory(&prepared.checked, args.which.quick))?;
     let partial = !prepared.missing.is_empty() || !prepared.without.is_empty();
     Ok(if partial { exit::PARTIAL } else { exit::OK })
 }
@@ -40,8 +43,9 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Says what would be done.
-pub(super) fn tell(global: &Global, prepared: &Prepared) -> anyhow::Result<()> {
+/// Says what would be done; the directory is where the results would be.
+pub(super) fn tell(global: &Global, prepared: &Prepared, directory: &Path) -> anyhow::Result<()> {
+    let time = time(prepared, directory);
     if global.json {
         let checked = &prepared.checked;
         let json = json!({
@@ -49,20 +53,65 @@ pub(super) fn tell(global: &Global, prepared: &Prepared) -> anyhow::Result<()> {
             "experiment": checked.experiment,
             "runs": runs(prepared),
             "settings": changes(prepared),
+            "managers": managers(prepared)?,
+            "seconds": time.seconds,
+            "seconds_measured": time.measured,
             "machine_wide": checked.machine_wide(),
             "without": prepared.without,
             "missing": prepared.missing,
         });
         return print(&format!("{json}\n"));
     }
-    print(&text(prepared))
+    print(&text(prepared, &managers(prepared)?, &time))
 }
 
-/// Length of a measurement, seconds.
-fn measured_s(experiment: &Experiment) -> f64 {
-    let load = experiment.load.as_ref();
-    let profile = load.and_then(|load| Profile::parse(&load.steps).ok());
-    profile.map_or(experiment.measure_s as f64, |profile| profile.time().as_s())
+/// How long all runs would take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Time {
+    seconds: f64,
+    /// From runs that were made, and not guessed.
+    measured: bool,
+}
+
+fn time(prepared: &Prepared, directory: &Path) -> Time {
+    let runs = runs(prepared) as f64;
+    if let Some(mean) = mean_s(prepared, directory) {
+        return Time { seconds: runs * mean, measured: true };
+    }
+    let (checked, repetitions) = (&prepared.checked, prepared.checked.experiment.stop.repetitions);
+    let one = |params| kinds::run_seconds(checked.kind.name, params, &checked.experiment) as f64;
+    let all = checked.params.iter().map(|params| one(params) + OVERHEAD_S).sum::<f64>();
+    Time { seconds: all * f64::from(repetitions), measured: false }
+}
+
+/// Mean time of the runs of this experiment that were made already. What cannot be read is none:
+/// it is only a better guess.
+fn mean_s(prepared: &Prepared, directory: &Path) -> Option<f64> {
+    let store = Store::existing(directory).ok()?;
+    let plan = store.plan().ok()??;
+    let records = store.records().ok()?;
+    let same = plan.text == prepared.text && plan.quick == prepared.quick && !records.is_empty();
+    same.then(|| records.iter().map(|record| record.seconds).sum::<f64>() / records.len() as f64)
+}
+
+/// Each setting that a variant's manager would change as the machine is now: variant, file, value.
+fn managers(prepared: &Prepared) -> anyhow::Result<Vec<(String, String, String)>> {
+    let root = Root::live();
+    let files = machine::thp_files(&root, machine::geometry(&root));
+    let mut all = Vec::new();
+    for variant in prepared.checked.variants() {
+        let Some(manage) = variant.manage.as_ref().filter(|manage| !manage.keep_settings) else {
+            continue;
+        };
+        let set: Vec<_> = manage.set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let config = config::load(None, &set);
+        let config = config.with_context(|| format!("variant '{}', manage", variant.name))?.config;
+        // Under 'never' the variant is left out, and that is said.
+        let wanted = ownership::wanted(&config, manage.mode, &files).unwrap_or_default();
+        let own = wanted.into_iter().map(|one| (format!("/{}", one.file), one.value));
+        all.extend(own.map(|(file, value)| (variant.name.clone(), file, value)));
+    }
+    Ok(all)
 }
 
 fn runs(prepared: &Prepared) -> usize {
@@ -90,7 +139,7 @@ fn changes(prepared: &Prepared) -> Vec<(String, String, String, String)> {
     all
 }
 
-fn text(prepared: &Prepared) -> String {
+fn text(prepared: &Prepared, managers: &[(String, String, String)], time: &Time) -> String {
     let experiment = &prepared.checked.experiment;
     let mut out = wrap("", &format!("{}: {}", experiment.name, experiment.question));
     if !experiment.about.is_empty() {
@@ -119,6 +168,22 @@ fn text(prepared: &Prepared) -> String {
     for (variant, file, now, value) in changes {
         out += &wrap("  ", &format!("{variant}: {file}: '{now}' -> '{value}'"));
     }
+    if !managers.is_empty() {
+        out += "\nChanged by the managers of variants while they run, as the machine is now:\n";
+    }
+    for (variant, file, value) in managers {
+        out += &wrap("  ", &format!("{variant}: {file}: -> '{value}'"));
+    }
+    out += &remarks(prepared);
+    let (runs, duration) = (runs(prepared), duration(time.seconds));
+    let how = if time.measured { "as those made so far took" } else { "at a guess" };
+    let _ = writeln!(out, "\n{runs} runs; {how} {duration} in all.");
+    out
+}
+
+/// What needs leave, is left out or is missing.
+fn remarks(prepared: &Prepared) -> String {
+    let mut out = String::new();
     for (key, value) in prepared.checked.machine_wide() {
         let text = format!(
             "{key} = {value} changes the memory of every program of this machine: 'run' needs \
@@ -132,8 +197,5 @@ fn text(prepared: &Prepared) -> String {
     for text in &prepared.missing {
         out += &wrap("\nMissing: ", &format!("{text}; without it nothing is run"));
     }
-    let seconds = runs(prepared) as f64 * (measured_s(experiment) + OVERHEAD_S);
-    let runs = runs(prepared);
-    let _ = writeln!(out, "\n{runs} runs; at a guess {} in all.", duration(seconds));
     out
 }

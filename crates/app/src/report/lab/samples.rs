@@ -37,6 +37,7 @@ fn plan(text: &str) -> Plan {
             "memory": "31.2 GiB",
         }),
         began: Some("2026-01-02T03:04:05Z".into()),
+        resumed: Vec::new(),
     }
 }
 

@@ -36,6 +36,17 @@ fn a_variant_changes_parameters_and_settings() {
 }
 
 #[test]
+fn what_changes_the_machine_is_known() {
+    let changes = |experiment| check(experiment, false).expect("no fault").changes_machine();
+    assert!(changes(sample()));
+    let mut plain = sample();
+    plain.variants[1].settings.clear();
+    assert!(!changes(plain.clone()));
+    plain.variants[1].manage = Some(crate::lab::spec::Manage::default());
+    assert!(changes(plain));
+}
+
+#[test]
 fn quick_is_less_of_the_same() {
     let checked = check(sample(), true).expect("no fault");
     assert_eq!(checked.experiment.stop.repetitions, 2);
@@ -52,6 +63,10 @@ fn all_faults_are_told_at_once() {
         experiment.stop.repetitions = 0;
         experiment.noise.busy_percent = f64::NAN;
         experiment.metrics[0].key = "speed".into();
+        experiment.manage_s = 86_401;
+        experiment.memory_limit_mib = Some(7);
+        experiment.warm_mib = Some(u64::MAX);
+        (experiment.settle.still_s, experiment.settle.max_s) = (31, 30);
     });
     for part in [
         "no parameter 'gib'",
@@ -61,6 +76,10 @@ fn all_faults_are_told_at_once() {
         "[stop] repetitions",
         "[noise] busy_percent",
         "no metric 'speed'",
+        "manage_s must be from 0 to 86400",
+        "memory_limit_mib must be from 8",
+        "warm_mib must be from",
+        "[settle] still_s must be at most max_s",
     ] {
         assert!(said.contains(part), "{part} in: {said}");
     }

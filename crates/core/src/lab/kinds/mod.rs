@@ -5,6 +5,7 @@ mod external;
 mod fragment;
 mod http;
 mod manager;
+mod needs;
 mod stress;
 
 use super::kind::{Kind, Params};
@@ -13,6 +14,7 @@ use super::spec::{HugePages, Variant};
 pub use builtin::{AFTER, PARENT_METRICS, WITH_CHANGE};
 pub use external::STRESS_NG;
 pub use fragment::WITH_RELEASE;
+pub use needs::{needs_mib, run_seconds};
 
 /// The kind with this name.
 #[must_use]

@@ -2,7 +2,7 @@ use super::*;
 use crate::lab::check::check;
 use crate::lab::compare::Judgement;
 use crate::lab::record::tests::record;
-use crate::lab::record::{Outcome, SCHEMA, Series};
+use crate::lab::record::{Outcome, Resumed, SCHEMA, Series};
 use std::collections::BTreeMap;
 
 const BOTH: [&str; 2] = ["never", "always"];
@@ -33,6 +33,7 @@ fn plan() -> Plan {
         without: BTreeMap::new(),
         environment: serde_json::Value::Null,
         began: None,
+        resumed: Vec::new(),
     }
 }
 
@@ -347,4 +348,24 @@ fn figures_keep_their_second_digit_and_large_ones_are_short() {
     let texts = [0.034, 612.4, 9.6, 5.0, 0.0, -0.5, 8_077_672.0, 123e6, f64::NAN];
     let texts = texts.map(|value| words::number(value, 0));
     assert_eq!(texts, ["0.034", "612", "9.6", "5", "0", "-0.50", "8.078 M", "123.0 M", "-"]);
+}
+
+#[test]
+fn later_starts_that_changed_something_are_told() {
+    let resumed = |repetitions, changed: &[&str]| Resumed {
+        began: None,
+        runs: 6,
+        repetitions,
+        environment_changed: changed.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let said = |starts: Vec<Resumed>| {
+        let plan = Plan { resumed: starts, ..plan() };
+        let summary = Summary::of(&checked(&BOTH, 6), &plan, &records(2.0));
+        warning(&summary, Concern::Resumed).map(str::to_owned)
+    };
+    assert_eq!(said(vec![resumed(None, &[])]), None);
+    let both = said(vec![resumed(None, &[]), resumed(Some(9), &["kernel: 6.1 -> 6.12"])]);
+    let both = both.expect("a warning");
+    assert!(both.starts_with("The repetitions became 9 when 6 runs were known already"), "{both}");
+    assert!(both.contains("another environment: kernel: 6.1 -> 6.12."), "{both}");
 }

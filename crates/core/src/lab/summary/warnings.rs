@@ -1,7 +1,7 @@
 //! What makes the figures doubtful, and what is missing.
 
 use super::{Material, Row, Runs};
-use crate::lab::record::{Outcome, Record};
+use crate::lab::record::{Outcome, Record, Resumed};
 use crate::lab::spec::Variant;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,8 @@ pub enum Concern {
     NotSettled,
     /// Variants that were left out.
     LeftOut,
+    /// Later starts changed the repetitions, or found another machine.
+    Resumed,
     /// Less was run than the experiment asks for.
     Quick,
     /// Records of variants that the experiment does not have, or that were left out.
@@ -149,7 +151,11 @@ fn failed(material: &Material<'_>, runs: Runs) -> Option<String> {
 fn incomplete(runs: Runs) -> Option<String> {
     (runs.taken < runs.planned).then(|| {
         let planned = plural(runs.planned, "planned run", "planned runs");
-        format!("Only {} of {planned} took place; start it again and it goes on.", runs.taken)
+        format!(
+            "Only {} of {planned} took place; start it again and it goes on, unless \
+             [stop] max_minutes has ended it.",
+            runs.taken
+        )
     })
 }
 
@@ -284,6 +290,27 @@ fn left_out(material: &Material<'_>) -> Option<String> {
     (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
 }
 
+/// Later starts that make the figures doubtful.
+fn resumed(material: &Material<'_>) -> Option<String> {
+    let of_start = |start: &Resumed| {
+        let repetitions = start.repetitions.map(|repetitions| {
+            format!(
+                "The repetitions became {repetitions} when {} known already: who adds runs because \
+                 of what was seen finds a difference by chance more often.",
+                plural(start.runs, "run was", "runs were")
+            )
+        });
+        let changed = start.environment_changed.join("; ");
+        let changed = (!changed.is_empty()).then(|| {
+            let runs = plural(start.runs, "run", "runs");
+            format!("After {runs} it went on in another environment: {changed}.")
+        });
+        repetitions.into_iter().chain(changed).collect::<Vec<_>>()
+    };
+    let all: Vec<String> = material.plan.resumed.iter().flat_map(of_start).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
 /// All warnings, the loud ones first.
 pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warning> {
     let quick = "This is the quick form of the experiment: less was run than its file asks for, \
@@ -300,6 +327,7 @@ pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warn
         (Concern::NotSettled, unsettled(material)),
         (Concern::Noted, noted(material)),
         (Concern::LeftOut, left_out(material)),
+        (Concern::Resumed, resumed(material)),
         (Concern::Quick, material.plan.quick.then(|| quick.into())),
         (Concern::Foreign, foreign(material)),
         (Concern::Unmeasured, unmeasured(rows, runs)),

@@ -1,0 +1,171 @@
+//! What `hugewise lab` says and refuses before it touches the machine: exit codes and messages.
+
+#![forbid(unsafe_code)]
+
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// An experiment whose second variant concerns every program of the machine.
+const WIDE: &str = r#"
+name = "wide"
+question = "Is it refused?"
+measure_s = 1
+
+[workload]
+kind = "gups"
+mib = 2
+
+[[variant]]
+name = "plain"
+
+[[variant]]
+name = "swappy"
+settings = { "vm.swappiness" = "59" }
+"#;
+
+/// A directory for one test, removed afterwards.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).expect("the directory for temporary files is writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+        Self(path)
+    }
+
+    /// Results of an experiment that has begun, without any run.
+    fn begun(&self, text: &str, without: &Value) -> PathBuf {
+        let results = self.0.join("results");
+        fs::create_dir_all(results.join("runs")).expect("writable");
+        let plan = json!({
+            "schema": 1, "text": text, "quick": false, "seed": 7, "repetitions": null,
+            "without": without, "environment": {}, "began": null,
+        });
+        fs::write(results.join("plan.json"), plan.to_string()).expect("writable");
+        for (path, mode) in
+            [(".", 0o755), ("runs", 0o755), ("plan.json", 0o644)].map(|(p, m)| (results.join(p), m))
+        {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+        }
+        results
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("its mode");
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn lab(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.arg("lab").args(args).output().expect("the program starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("it ends by itself")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+#[test]
+fn a_kind_has_its_defaults_in_json() {
+    let output = lab(&["list", "redis", "--json"]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let kind: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(kind["schema"], 1);
+    let params = kind["parameters"].as_array().expect("a list");
+    let default = |name: &str| {
+        let found = params.iter().find(|param| param["name"] == name);
+        found.expect("a parameter")["default"].clone()
+    };
+    assert_eq!((default("keys"), default("socket")), (json!(60_000), json!("unix")));
+}
+
+#[test]
+fn one_form_of_a_report_at_a_time() {
+    for args in [["report", "x", "--markdown", "--json"], ["--json", "report", "x", "--markdown"]] {
+        let output = lab(&args);
+        assert_eq!(code(&output), 2, "{}", said(&output));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_said_and_can_be_copied() {
+    let scratch = Scratch::new("lab-large");
+    let large = WIDE.replace("mib = 2", "mib = 1048576");
+    let (file, copy) = (scratch.file("large.toml", &large), scratch.0.join("copy.toml"));
+    let output = lab(&["setup", text(&file), "--write", text(&copy)]);
+    assert_eq!(code(&output), 5, "{}", said(&output));
+    assert!(said(&output).contains("needs 1048576 MiB"), "{}", said(&output));
+    assert_eq!(fs::read_to_string(copy).expect("a copy"), large);
+}
+
+#[test]
+fn runs_that_are_missing_make_a_report_partial() {
+    let scratch = Scratch::new("lab-partial");
+    let results = scratch.begun(WIDE, &json!({}));
+    for args in [vec!["report", text(&results)], vec!["report", text(&results), "--markdown"]] {
+        let output = lab(&args);
+        assert_eq!(code(&output), 5, "{}", said(&output));
+    }
+    let output = lab(&["compare", text(&results), text(&results)]);
+    assert_eq!(code(&output), 5, "{}", said(&output));
+}
+
+#[test]
+fn root_writes_no_report_where_others_can_write() {
+    let scratch = Scratch::new("lab-trust");
+    let results = scratch.begun(WIDE, &json!({}));
+    fs::set_permissions(&results, fs::Permissions::from_mode(0o777)).expect("its mode");
+    let output = lab(&["report", text(&results)]);
+    // Whoever is not root may trust what they like.
+    let expected = if rustix::process::geteuid().is_root() { 6 } else { 5 };
+    assert_eq!(code(&output), expected, "{}", said(&output));
+    // To read it is no risk.
+    assert_eq!(code(&lab(&["report", text(&results), "--markdown"])), 5);
+}
+
+#[test]
+fn another_seed_or_other_variants_are_another_experiment() {
+    let scratch = Scratch::new("lab-resume");
+    let (file, results) = (scratch.file("wide.toml", WIDE), scratch.begun(WIDE, &json!({})));
+    let run = ["run", text(&file), "--output", text(&results), "--machine-wide"];
+    for (more, words) in [
+        (["--seed", "8"], "with the seed 7"),
+        (["--variant", "plain"], "with the variants plain, swappy"),
+    ] {
+        let output = lab(&[&run[..], &more].concat());
+        assert_eq!(code(&output), 1, "{}", said(&output));
+        assert!(said(&output).contains(words), "{}", said(&output));
+    }
+}
+
+#[test]
+fn leave_is_asked_for_what_the_plan_runs() {
+    let scratch = Scratch::new("lab-leave");
+    let (file, results) = (scratch.file("wide.toml", WIDE), scratch.begun(WIDE, &json!({})));
+    let output = lab(&["run", text(&file), "--output", text(&results), "--seed", "7"]);
+    assert_eq!(code(&output), 6, "{}", said(&output));
+    assert!(said(&output).contains("--machine-wide"), "{}", said(&output));
+    let plan = fs::read_to_string(results.join("plan.json")).expect("still there");
+    assert!(!plan.contains("resumed"), "{plan}");
+}
