@@ -47,11 +47,11 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     if mode == Mode::Guard && !config.demote.sample {
         eprintln!("{GUARD_IS_BLIND}");
     }
+    // Until ours is taken: none begins then without seeing it.
+    let outside = acts && !args.in_experiment;
+    let no_experiment = outside.then(|| no_experiment(&root, args)).transpose()?;
     let _lock = acts.then(|| lock(&root)).transpose()?;
-    if acts && !args.in_experiment {
-        // After our own lock: an experiment takes its own first and then looks at ours.
-        no_experiment(&root, args)?;
-    }
+    drop(no_experiment);
     let record = args.record.as_deref().map(recording).transpose()?;
     // From here on signals are events: settings that were changed are always put back.
     let (send, events) = mpsc::channel();
@@ -234,10 +234,11 @@ fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
 }
 
 /// Refuses beside an experiment, and after one that was killed: the values of its variants would be
-/// taken for the operator's, and written back for good in the end.
-fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<()> {
-    match InstanceLock::take_lab(root) {
-        Ok(lock) => drop(lock),
+/// taken for the operator's, and written back for good in the end. While the lock that is returned
+/// is held, none begins.
+fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<InstanceLock> {
+    let lock = match InstanceLock::take_lab(root) {
+        Ok(lock) => lock,
         Err(LockError::LabTaken) => {
             return Err(exit::coded(
                 exit::REFUSED,
@@ -246,9 +247,9 @@ fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<()> {
             ));
         }
         Err(error) => return Err(error.into()),
-    }
+    };
     if args.keep_settings {
-        return Ok(());
+        return Ok(lock);
     }
     let left = put_back(root, &args.state_dir, true)?;
     match left.iter().find_map(still_stands) {
@@ -259,7 +260,7 @@ fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<()> {
                  old one back with 'hugewise revert --all', or go on with the experiment"
             ),
         )),
-        None => Ok(()),
+        None => Ok(lock),
     }
 }
 

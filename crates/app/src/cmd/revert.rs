@@ -11,6 +11,16 @@ use hugewise_linux::trail::{Restored, Scope, Trail};
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
+    // A running experiment puts its own values back after each run; a manager's, too, would seem to
+    // be somebody else's beside those. Asked before anything is touched, also the lock that its next
+    // manager needs.
+    let lab = if args.dry_run { None } else { Some(InstanceLock::take_lab(&root)) };
+    if let Some(Err(LockError::LabTaken)) = lab {
+        return Err(exit::coded(
+            exit::REFUSED,
+            "a 'hugewise lab run' is running: it puts its settings back itself; wait for its end",
+        ));
+    }
     // A living manager would put its own values back at its end, and change them until then.
     let _lock = match InstanceLock::take(&root) {
         Ok(lock) => Some(lock),
@@ -22,15 +32,6 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
         }
         Err(LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..)) => None,
     };
-    // A running experiment puts its own values back after each run; a manager's, too, would seem to
-    // be somebody else's beside those. Asked before anything is touched.
-    let lab = if args.dry_run { None } else { Some(InstanceLock::take_lab(&root)) };
-    if let Some(Err(LockError::LabTaken)) = lab {
-        return Err(exit::coded(
-            exit::REFUSED,
-            "a 'hugewise lab run' is running: it puts its settings back itself; wait for its end",
-        ));
-    }
     let mut trail = Trail::existing(root.clone(), &args.state_dir, Scope::Manager)?;
     let mut steps = if args.dry_run { trail.plan() } else { trail.restore() };
     if args.all {
