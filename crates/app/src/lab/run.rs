@@ -21,8 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Memory is looked at once in this time while it is watched.
 const STEP: Duration = Duration::from_secs(1);
-/// Memory is steady when it moved by less than a hundredth in so many looks.
-const STEADY: usize = 15;
 
 /// See the module's text. Programs that a driver starts must end before it does.
 #[derive(Debug)]
@@ -319,12 +317,14 @@ impl<'a> Run<'a> {
         Some(self.group.as_ref()?.usage()?.0 as f64 / MIB)
     }
 
-    /// Watches memory until it is steady or the limit has passed; notes it over time.
-    pub(crate) fn watch(&mut self, phase: &str, pid: u32, limit: Duration) -> anyhow::Result<()> {
+    /// Watches memory for so long, and notes it over time. Never shorter because it seems to stand
+    /// still: all variants are to be measured equally long after what was done to them, and a
+    /// manager on a busy machine begins late (Redis stood at 481 MiB for 15 s before it had).
+    pub(crate) fn watch(&mut self, phase: &str, pid: u32, time: Duration) -> anyhow::Result<()> {
         let (began, mut seen) = (Instant::now(), Vec::new());
         loop {
             seen.push((began.elapsed().as_secs_f64(), self.holds(pid)));
-            if began.elapsed() >= limit || steady(&seen) {
+            if began.elapsed() >= time {
                 break;
             }
             self.sleep(STEP)?;
@@ -367,12 +367,4 @@ fn has_swap() -> bool {
 /// `PHASE.NAME`, or the name alone.
 pub(crate) fn key(phase: &str, name: &str) -> String {
     if phase.is_empty() { name.into() } else { format!("{phase}.{name}") }
-}
-
-fn steady(seen: &[(f64, Memory)]) -> bool {
-    let Some(first) = seen.len().checked_sub(STEADY) else { return false };
-    let held = |memory: &Memory| memory.group.unwrap_or(memory.rss).max(memory.rss);
-    let last = || seen[first..].iter().map(|(_, memory)| held(memory));
-    let (low, high) = (last().fold(f64::MAX, f64::min), last().fold(0.0, f64::max));
-    high - low < high / 100.0
 }

@@ -115,6 +115,13 @@ pub fn find(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// Whether a metric is of a manager, which a variant may not have.
+#[must_use]
+pub fn of_manager(key: &str) -> bool {
+    let own = ["promoted", "demoted", "failed", "freed_mib", "call_p50_us", "call_p99_us"];
+    key.starts_with("manager_") || own.contains(&key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

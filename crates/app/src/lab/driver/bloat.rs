@@ -35,7 +35,7 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("working")?;
     program.work(run, Duration::from_secs(run.experiment().manage_s))?;
     common::check(&mut manager)?;
-    run.step("waiting until its memory is steady")?;
+    run.step("watching its memory")?;
     let limit = Duration::from_secs(run.params().count("watch_s"));
     run.watch("", program.pid(), limit)?;
     run.step("measuring")?;

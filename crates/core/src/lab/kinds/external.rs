@@ -34,7 +34,7 @@ pub(super) const KINDS: &[Kind] = &[REDIS, MEMCACHED, POSTGRES, JAVA, COMMAND, S
 const WATCH_S: Param = count(
     "watch_s",
     [45, 0, 3600],
-    "How long memory is watched at most, until it stands still, seconds.",
+    "How long memory is watched, the same for all variants, seconds.",
 );
 
 /// Name of the kind that runs beside a workload only.

@@ -19,7 +19,7 @@ const fn limit_s(default: u64, help: &'static str) -> Param {
 const WATCH_S: Param = Param {
     name: "watch_s",
     default: Default::Count(45, 1, WAIT_MAX_S),
-    help: "Longest wait for its memory to be steady, seconds.",
+    help: "How long its memory is watched, the same for all variants, seconds.",
 };
 
 /// Kinds of this family whose program has no huge pages from faults where it is told so, and lets

@@ -38,8 +38,7 @@ pub fn needs_mib(kind: &str, params: &Params) -> Option<u64> {
     (mib > 0).then_some(mib)
 }
 
-/// Time that a run takes beside its preparations, seconds, as far as its parameters say: at most
-/// where memory is watched until it stands still.
+/// Time that a run takes beside its preparations, seconds, as far as its parameters say.
 #[must_use]
 pub fn run_seconds(kind: &str, params: &Params, experiment: &Experiment) -> u64 {
     let manage = experiment.manage_s;

@@ -1,6 +1,7 @@
 //! What makes the figures doubtful, and what is missing.
 
 use super::{Material, Row, Runs};
+use crate::lab::metric;
 use crate::lab::record::{Outcome, Record, Resumed};
 use crate::lab::spec::Variant;
 use serde::Serialize;
@@ -213,7 +214,7 @@ fn baseline(material: &Material<'_>, rows: &[Row]) -> Option<String> {
         .then(|| format!("The baseline {name} has no values of {}.", lacking.join(", ")))
 }
 
-/// Deciding metrics without values in variants that have runs which went through.
+/// Metrics without values in variants that have runs which went through.
 fn missing(material: &Material<'_>, rows: &[Row]) -> Option<String> {
     let has_runs = |name: &str| material.done().any(|record| record.variant == name);
     let of_row = |row: &Row| {
@@ -223,7 +224,8 @@ fn missing(material: &Material<'_>, rows: &[Row]) -> Option<String> {
         let names: Vec<_> = names.collect();
         (!names.is_empty()).then(|| format!("{} was not measured in {}", row.key, names.join(", ")))
     };
-    let asked = rows.iter().filter(|row| row.decides || row.is_measured());
+    let measured = |row: &&Row| row.decides || (row.is_measured() && !metric::of_manager(&row.key));
+    let asked = rows.iter().filter(measured);
     let mut all: Vec<_> = asked.filter_map(of_row).collect();
     all.extend(rows.iter().filter(|row| !row.decides).filter_map(|row| partly(material, row)));
     (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
@@ -259,8 +261,12 @@ fn noted(material: &Material<'_>) -> Option<String> {
     (!all.is_empty()).then(|| format!("Noted by runs: {all}."))
 }
 
-fn unmeasured(rows: &[Row], runs: Runs) -> Option<String> {
-    let empty = rows.iter().filter(|row| !row.decides && !row.is_measured());
+/// What the file asks for and no run measured. The other metrics of a kind belong to scenarios and
+/// variants that this experiment may not have.
+fn unmeasured(material: &Material<'_>, rows: &[Row], runs: Runs) -> Option<String> {
+    let wanted = &material.checked.experiment.metrics;
+    let asked = rows.iter().filter(|row| wanted.iter().any(|metric| metric.key == row.key));
+    let empty = asked.filter(|row| !row.decides && !row.is_measured());
     let keys: Vec<_> = empty.map(|row| row.key.as_str()).collect();
     (runs.done > 0 && !keys.is_empty()).then(|| format!("No run measured {}.", keys.join(", ")))
 }
@@ -330,7 +336,7 @@ pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warn
         (Concern::Resumed, resumed(material)),
         (Concern::Quick, material.plan.quick.then(|| quick.into())),
         (Concern::Foreign, foreign(material)),
-        (Concern::Unmeasured, unmeasured(rows, runs)),
+        (Concern::Unmeasured, unmeasured(material, rows, runs)),
     ];
     let known =
         all.into_iter().filter_map(|(concern, text)| Some(Warning { concern, text: text? }));
