@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
 use hugewise_core::lab::kinds;
-use hugewise_core::lab::spec::HugePages;
+use hugewise_core::lab::spec::{HugePages, Variant};
 use hugewise_linux::root::Root;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Command, ExitStatus};
@@ -52,18 +52,20 @@ pub(super) fn note_huge(run: &mut Run<'_>, name: &str, memory: &Memory) {
 /// Notes where the huge pages of a variant come from that leaves it to the machine and has a
 /// manager: under `always` the fill has them already, and the manager finds nothing to do.
 pub(super) fn note_origin(run: &mut Run<'_>, kind: &str) {
-    let variant = run.variant();
+    let switch = Environment::read(&Root::live()).switch();
+    origin(run.variant(), kind, switch.as_deref()).into_iter().for_each(|text| run.note(text));
+}
+
+fn origin(variant: &Variant, kind: &str, switch: Option<&str>) -> Option<String> {
     let inherits = variant.huge_pages == HugePages::Inherit && variant.manage.is_some();
-    if !inherits || !kinds::takes_huge_pages(kind) {
-        return;
-    }
-    if Environment::read(&Root::live()).switch().as_deref() == Some("always") {
-        run.note(format!(
+    let filled = inherits && kinds::takes_huge_pages(kind) && switch == Some("always");
+    filled.then(|| {
+        format!(
             "filled under 'always', the machine's setting: the huge pages of {} come from faults \
              and not from its manager",
             variant.name
-        ));
-    }
+        )
+    })
 }
 
 /// Notes what a client hides that sends the next request when it has the answer to the last.
@@ -150,7 +152,24 @@ impl End {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hugewise_core::lab::spec::Manage;
     use std::process::Stdio;
+
+    #[test]
+    fn who_is_filled_with_huge_pages_before_its_manager_comes_is_told() {
+        let manage = Some(Manage::default());
+        let managed = Variant { name: "ingens".into(), manage, ..Variant::default() };
+        let said = origin(&managed, "redis", Some("always")).expect("a note");
+        assert!(said.contains("the huge pages of ingens come from faults"), "{said}");
+        assert_eq!(origin(&managed, "redis", Some("madvise")), None);
+        assert_eq!(origin(&managed, "redis", None), None);
+        // Its program has base pages whatever the machine is set to.
+        assert_eq!(origin(&managed, "promote", Some("always")), None);
+        let asks = Variant { huge_pages: HugePages::Always, ..managed.clone() };
+        assert_eq!(origin(&asks, "redis", Some("always")), None);
+        let alone = Variant { manage: None, ..managed };
+        assert_eq!(origin(&alone, "redis", Some("always")), None);
+    }
 
     #[test]
     fn an_end_is_noticed_and_leaves_the_status() -> anyhow::Result<()> {

@@ -72,7 +72,7 @@ pub fn later_fault(kind: &str, variant: &Variant) -> Option<String> {
     (variant.huge_pages == HugePages::Later && is_wrong).then(|| {
         format!(
             "variant '{}': huge_pages = 'later' cannot be had for '{kind}': nobody but a program \
-             itself can switch them on after its fill; {} and the built-in kinds do",
+             itself can switch its huge pages on after its fill; {} and the built-in kinds do",
             variant.name,
             manager::WITH_LATER.join(", ")
         )
