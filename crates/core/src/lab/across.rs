@@ -4,6 +4,7 @@ use super::check::Checked;
 use super::record::{Plan, Record};
 use super::summary::Summary;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Names of the two sides.
 const SIDES: [&str; 2] = ["before", "after"];
@@ -63,8 +64,7 @@ pub fn across(before: Side<'_>, after: Side<'_>) -> Vec<Across> {
 /// after.
 #[must_use]
 pub fn environments(before: &Value, after: &Value) -> Vec<(String, String, String)> {
-    let of = |value: &Value| value.as_object().cloned().unwrap_or_default();
-    let (old, new) = (of(before), of(after));
+    let (old, new) = (flat(before), flat(after));
     // These differ in any two runs.
     let passing = ["time", "mem_available"];
     let keys = new.keys().filter(|key| !passing.contains(&key.as_str()));
@@ -77,6 +77,18 @@ pub fn environments(before: &Value, after: &Value) -> Vec<(String, String, Strin
     pairs.filter(|(_, before, after)| before != after).collect()
 }
 
+/// All values; those of an inner table by `TABLE.KEY`, so that one of them does not stand for all.
+fn flat(value: &Value) -> BTreeMap<String, Value> {
+    let all = value.as_object().into_iter().flatten();
+    let pairs = all.flat_map(|(key, value)| match value.as_object() {
+        None => vec![(key.clone(), value.clone())],
+        Some(inner) => {
+            inner.iter().map(|(name, value)| (format!("{key}.{name}"), value.clone())).collect()
+        }
+    });
+    pairs.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +97,6 @@ mod tests {
     use crate::lab::record::SCHEMA;
     use crate::lab::record::tests::record;
     use serde_json::json;
-    use std::collections::BTreeMap;
 
     fn checked(names: &[&str]) -> Checked {
         let variants: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
@@ -139,5 +150,8 @@ mod tests {
     fn what_differs_of_the_machine_is_told() {
         let differing = environments(&plan("6.1").environment, &plan("6.12").environment);
         assert_eq!(differing, [("kernel".into(), "6.1".into(), "6.12".into())]);
+        let machine = |none: &str| json!({ "settings": { "none": none, "defrag": "never" } });
+        let differing = environments(&machine("511"), &machine("51"));
+        assert_eq!(differing, [("settings.none".into(), "511".into(), "51".into())]);
     }
 }
