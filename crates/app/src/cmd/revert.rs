@@ -12,8 +12,8 @@ use hugewise_linux::trail::{Restored, Scope, Trail};
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
     let root = Root::at(&global.root);
     // A running experiment puts its own values back after each run; a manager's, too, would seem to
-    // be somebody else's beside those. Asked before anything is touched, also the lock that its next
-    // manager needs.
+    // be somebody else's beside those. Asked before anything is touched, also before the lock that
+    // its next manager needs.
     let lab = if args.dry_run { None } else { Some(InstanceLock::take_lab(&root)) };
     if let Some(Err(LockError::LabTaken)) = lab {
         return Err(exit::coded(
