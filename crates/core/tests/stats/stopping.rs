@@ -35,6 +35,7 @@ fn plan() -> Plan {
         without: BTreeMap::new(),
         environment: serde_json::Value::Null,
         began: None,
+        resumed: Vec::new(),
     }
 }
 
@@ -63,7 +64,7 @@ fn run(checked: &Checked, rng: &mut Rng) -> (Judgement, u32) {
     let mut records = Vec::new();
     let mut repetition = 0;
     loop {
-        match enough(checked, &records, 0) {
+        match enough(checked, &records) {
             Ok(wanted) if wanted > repetition => {
                 let values = (noise(rng), noise(rng));
                 records.push(record(repetition, "a", values.0));
