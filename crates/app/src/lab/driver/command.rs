@@ -102,6 +102,20 @@ fn last(said: &str) -> String {
     if lines.is_empty() { String::new() } else { format!(": {}", lines[end..].join(" / ")) }
 }
 
+/// Since when a program has been without its manager, which may see its end first.
+struct Alone(Option<Instant>);
+
+impl Alone {
+    /// An error when the manager failed, or ended long before the program.
+    fn check(&mut self, manager: &mut Option<Manager>) -> anyhow::Result<()> {
+        let Some(manager) = manager else { return Ok(()) };
+        if manager.has_ended_well()? && self.0.get_or_insert_with(Instant::now).elapsed() > MOMENT {
+            manager.check()?;
+        }
+        Ok(())
+    }
+}
+
 /// What is known of a program that has ended.
 struct Ended {
     wall: Duration,
@@ -125,6 +139,7 @@ fn wait(
     let limit = Duration::from_secs(run.params().count("limit_s"));
     let end = common::watch_end(pid)?;
     let (mut peak, mut huge, mut look) = (None, false, FIRST_LOOK);
+    let mut alone = Alone(None);
     let at = loop {
         if let Some(at) = end.within(BEAT / 5)? {
             break at;
@@ -135,7 +150,7 @@ fn wait(
             huge |= run.holds(pid).huge > 0.0;
         }
         run.beat()?;
-        common::check(manager)?;
+        alone.check(manager)?;
         if began.elapsed() >= limit {
             bail!("it has not ended within {} s (limit_s)", limit.as_secs());
         }
