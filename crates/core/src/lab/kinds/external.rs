@@ -91,6 +91,8 @@ const REDIS: Kind = Kind {
         "service.p99_us",
         "knee_per_s",
         "kernel_cpu_percent",
+        "user_cpu_s",
+        "kernel_cpu_s",
         "rss_mib",
         "cgroup_mib",
         "huge_mib",

@@ -1,5 +1,6 @@
 //! Requests at their times, whatever the server does: the load of the experiment.
 
+use super::super::super::program::cpu_s;
 use super::super::super::run::Run;
 use super::super::wire::Address;
 use super::super::{common, load};
@@ -18,7 +19,9 @@ pub(super) fn run(run: &mut Run<'_>) -> anyhow::Result<()> {
     common::check_huge(run, SERVER, &run.holds(pid))?;
     let mut manager = run.manage(&[pid])?;
     common::settle(run, &mut manager)?;
+    let before = cpu_s(pid);
     let result = load::measure(run, &spec)?;
+    run.cpu_since("", pid, before);
     run.memory("", pid);
     common::check(&mut manager)?;
     // Other generators name their keys in their own way.
