@@ -68,9 +68,11 @@ impl Manager {
     /// Whether it has ended as it should, as it does when its processes are gone; an error when it
     /// has ended in another way.
     pub(crate) fn has_ended_well(&mut self) -> anyhow::Result<bool> {
+        // Asked once: between two questions it may end.
         match self.program.0.try_wait()? {
+            None => Ok(false),
             Some(status) if status.success() => Ok(true),
-            _ => self.check().map(|()| false),
+            Some(_) => self.check().map(|()| true),
         }
     }
 

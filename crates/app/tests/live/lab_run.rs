@@ -1,5 +1,6 @@
 //! Experiments: killed in the middle, put back, and gone on with.
 
+use crate::hold::Hold;
 use crate::init;
 use crate::kit::{PATIENCE, Said, Scratch, hugewise, promotes, trial, unless_busy, wait_for};
 use crate::machine::{Settings, Turn, thp};
@@ -176,7 +177,8 @@ fn reverted(_: &Turn) -> anyhow::Result<()> {
     ensure!(planned.out.contains("scan_sleep_millisecs"), "{planned:#?}");
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == PACE, "a dry run changed it");
     // A manager would take the variant's value for the machine's own.
-    let (pid, run_dir) = (std::process::id().to_string(), scratch.join("state/run"));
+    let hold = Hold::start("--mib 8")?;
+    let (pid, run_dir) = (hold.pid().to_string(), scratch.join("state/run"));
     let (run_dir, base) = (run_dir.display().to_string(), ["manage", "--mode", "ingens"]);
     let more = ["--for", "1s", "--pid", &pid, "--state-dir", &state, "--run-dir", &run_dir];
     let said = hugewise(base.into_iter().chain(more))?.expect(6)?;
