@@ -15,8 +15,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A manager notices within this time that its process has ended.
-const MOMENT: Duration = Duration::from_secs(5);
+/// A manager notices within this time that its process has ended: it looks for processes every
+/// five seconds, and a busy machine delays it.
+const MOMENT: Duration = Duration::from_secs(15);
 /// The first look at a program's memory; each further one after twice the time: a look takes the
 /// program's lock.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
