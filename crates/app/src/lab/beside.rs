@@ -1,7 +1,7 @@
 //! What runs beside a workload: stressors, and fragmenters of memory.
 
 use super::program::Program;
-use super::protocol::Report;
+use super::protocol::{Report, Request};
 use super::talk::Talk;
 use crate::child::this_program;
 use crate::session::Session;
@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Longer than any run: what runs beside is ended with it.
+const LONGEST: Duration = Duration::from_secs(86_400);
 /// stress-ng gives back what it took before it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -50,7 +52,7 @@ impl Beside {
     /// Has a fragmenter give back what it holds, after some time.
     pub(super) fn release_later(&self, after: Duration) -> anyhow::Result<()> {
         match &self.child {
-            Child::Own(talk) => talk.send_later("release", after),
+            Child::Own(talk) => talk.send_later(&Request::Release.line(), after),
             Child::StressNg(_) => bail!("{} holds nothing that it could release", self.name),
         }
     }
@@ -85,7 +87,7 @@ pub(super) fn stress(
         return Ok(Beside { name: STRESS_NG.into(), child, errors });
     }
     let (mut talk, _, errors) = start(part, session, label, scratch)?;
-    talk.send("measure 86400")?;
+    talk.measure(LONGEST)?;
     Ok(Beside { name: part.kind.clone(), child: Child::Own(talk), errors })
 }
 

@@ -23,7 +23,6 @@ pub(crate) enum Request {
 
 impl Request {
     /// As a line, without its end.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only the starting side asks"))]
     pub(crate) fn line(self) -> String {
         match self {
             Self::Measure(seconds) => format!("measure {seconds}"),

@@ -1,6 +1,7 @@
 //! A child that speaks: a line in, a line of JSON out.
 
 use super::program::Program;
+use super::protocol::Request;
 use crate::child::lines;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
@@ -24,6 +25,7 @@ pub(crate) struct Talk {
     /// The child.
     pub(crate) program: Program,
     name: String,
+    patience: Duration,
     input: ChildStdin,
     replies: Receiver<String>,
 }
@@ -39,7 +41,7 @@ impl Talk {
         let mut program = Program::start(command)?;
         let input = program.0.stdin.take().context("a child without input")?;
         let replies = lines(program.0.stdout.take().context("a child without output")?);
-        Ok(Self { program, name: name.into(), input, replies })
+        Ok(Self { program, name: name.into(), patience: PATIENCE, input, replies })
     }
 
     /// Sends a line.
@@ -57,6 +59,12 @@ impl Talk {
             let _ = to.write_all(line.as_bytes());
         });
         Ok(())
+    }
+
+    /// Asks it to measure for so long; not every child says something meanwhile.
+    pub(crate) fn measure(&mut self, time: Duration) -> anyhow::Result<()> {
+        self.patience = PATIENCE.saturating_add(time);
+        self.send(&Request::Measure(time.as_secs_f64()).line())
     }
 
     /// Waits for an event of this kind.
@@ -82,7 +90,7 @@ impl Talk {
                     return serde_json::from_str(&line)
                         .with_context(|| format!("{} says what nobody understands", self.name));
                 }
-                Err(RecvTimeoutError::Timeout) if asked.elapsed() < PATIENCE => {}
+                Err(RecvTimeoutError::Timeout) if asked.elapsed() < self.patience => {}
                 Err(RecvTimeoutError::Timeout) => bail!("{} hangs", self.name),
                 // On Ctrl-C the child ends as well: say the cause, not the symptom.
                 Err(RecvTimeoutError::Disconnected) => {
@@ -108,7 +116,7 @@ impl Talk {
     }
 
     fn finish_within(mut self, limit: Duration) -> anyhow::Result<()> {
-        self.send("exit")?;
+        self.send(&Request::Exit.line())?;
         let until = Instant::now() + limit;
         loop {
             match self.program.0.try_wait()? {

@@ -1,7 +1,7 @@
 //! Drives the workloads that are part of hugewise.
 
 use super::super::program::cpu_s;
-use super::super::protocol::Report;
+use super::super::protocol::{Report, Request};
 use super::super::run::{Run, key};
 use super::super::talk::Talk;
 use super::common;
@@ -27,7 +27,7 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
         common::check(&mut manager)?;
     }
     run.step("comparing every word")?;
-    talk.send("verify")?;
+    talk.send(&Request::Verify.line())?;
     wait(run, &mut talk, "verified")?;
     run.stop(manager)?;
     talk.finish()
@@ -38,7 +38,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()
     run.step("measuring")?;
     let pid = talk.program.pid();
     let before = cpu_s(pid);
-    talk.send(&format!("measure {}", run.measure().as_secs_f64()))?;
+    talk.measure(run.measure())?;
     let measured = wait(run, talk, "measured")?;
     note_phase(run, phase, &measured)?;
     run.cpu_since(phase, pid, before);
@@ -50,7 +50,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()
 /// back has the time that a manager has; then it is measured again.
 fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
     run.step("giving memory back")?;
-    talk.send("change")?;
+    talk.send(&Request::Change.line())?;
     // What it says is said again, later, by the measuring.
     wait(run, talk, "changed")?;
     run.step("watching its memory")?;

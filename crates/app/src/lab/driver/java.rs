@@ -1,5 +1,6 @@
 //! Drives a JVM that allocates: a small program, compiled here once a run.
 
+use super::super::protocol::Request;
 use super::super::run::Run;
 use super::super::talk::Talk;
 use super::{builtin, common};
@@ -42,7 +43,7 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     common::settle(run, &mut manager)?;
     run.step("measuring")?;
     let before = cpu_s(pid);
-    talk.send(&format!("measure {}", run.measure().as_secs_f64()))?;
+    talk.measure(run.measure())?;
     let measured = builtin::wait(run, &mut talk, "measured")?;
     builtin::note(run, &measured)?;
     run.latencies("", Histogram::deserialize(&measured["latency"])?);
@@ -51,7 +52,7 @@ pub(super) fn drive(kind: &Kind, run: &mut Run<'_>) -> anyhow::Result<()> {
     run.value("hugetlb_mib", memory.hugetlb);
     common::check(&mut manager)?;
     run.step("comparing every array")?;
-    talk.send("verify")?;
+    talk.send(&Request::Verify.line())?;
     builtin::wait(run, &mut talk, "verified")?;
     run.stop(manager)?;
     talk.finish()
