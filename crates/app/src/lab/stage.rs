@@ -211,6 +211,15 @@ impl<'a> Stage<'a> {
         Ok(measured)
     }
 
+    /// Puts back what the manager of this run has left, where variants have managers at all: who
+    /// changes nothing may not even read where their settings are kept.
+    fn put_back_managers(&self) -> anyhow::Result<Vec<Restored>> {
+        match self.trail {
+            Some(_) => of_manager(&self.root, &self.manager_dir, false),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Notes what happened during a run: what the hypervisor took, and what somebody else set.
     fn look_back(&self, index: usize, began: Option<CpuTimes>, conditions: &mut Conditions) {
         let noise = &self.checked.experiment.noise;
@@ -218,7 +227,7 @@ impl<'a> Stage<'a> {
             quiet::during(conditions, &from, &to, noise);
         }
         // What a manager left that was killed is nobody else's; `tidy` says what does not go back.
-        let _ = of_manager(&self.root, &self.manager_dir, false);
+        let _ = self.put_back_managers();
         let now = during::settings(&self.root, self.checked);
         let wanted = self.checked.settings(self.variant(index));
         conditions.noisy.extend(during::changed(&wanted, &now));
@@ -281,7 +290,7 @@ impl Machine for Stage<'_> {
         // Nothing of a run is to fill the disk of the next.
         let _ = std::fs::remove_dir_all(&self.scratch);
         // Also when the first fails.
-        let managers = of_manager(&self.root, &self.manager_dir, false);
+        let managers = self.put_back_managers();
         let own = self.trail.as_mut().map(Trail::restore).unwrap_or_default();
         self.pools = None;
         let mut all = managers?.into_iter().chain(own);
