@@ -10,7 +10,6 @@
 
 pub mod adjust;
 pub mod bootstrap;
-pub mod fairness;
 pub mod histogram;
 pub mod mann_whitney;
 pub mod normal;

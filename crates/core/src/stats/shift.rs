@@ -90,12 +90,6 @@ impl Pairs {
         let above = self.sorted.len() - self.sorted.partition_point(|pair| *pair <= self.neutral);
         self.table.p(self.sorted.len() - below.max(above))
     }
-
-    /// The smallest p that samples of these sizes can have.
-    #[must_use]
-    pub fn smallest_p(&self) -> f64 {
-        self.table.p(0)
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::super::load::{self, Progress};
 use super::super::run::Run;
 use anyhow::{Context, bail};
-use hugewise_core::lab::load::knee::{Knee, Limits, by_limits};
+use hugewise_core::lab::load::knee::{Knee, Limits, by_curvature, by_limits};
 use hugewise_core::lab::load::outcome::Second;
 use hugewise_core::lab::load::profile::Step;
 use hugewise_core::lab::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
@@ -77,6 +77,9 @@ fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Re
     if let Some(per_s) = knee(profile, result).and_then(|knee| knee.served_per_s()) {
         run.value("knee_per_s", per_s);
     }
+    if let Some(per_s) = climbs(profile).then(|| by_curvature(&result.stairs())).flatten() {
+        run.value("bend_per_s", per_s);
+    }
     for (key, points) in series(result).into_iter().filter(|(_, points)| !points.is_empty()) {
         run.series(key, points);
     }
@@ -101,10 +104,13 @@ fn values(result: &LoadResult) -> Vec<(&'static str, Option<f64>)> {
     ]
 }
 
+fn climbs(profile: &Profile) -> bool {
+    profile.steps().iter().any(|step| matches!(step, Step::Stairs(..)))
+}
+
 /// Where the server saturates; `None` for a load without stairs.
 fn knee(profile: &Profile, result: &LoadResult) -> Option<Knee> {
-    let climbs = profile.steps().iter().any(|step| matches!(step, Step::Stairs(..)));
-    climbs.then(|| by_limits(&result.stairs(), Limits::default()))
+    climbs(profile).then(|| by_limits(&result.stairs(), Limits::default()))
 }
 
 /// A point for each second that is whole. Answers after the end belong to no second of the load.

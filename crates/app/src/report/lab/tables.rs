@@ -65,6 +65,9 @@ fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> Strin
             let p = against.p.map_or(String::new(), |p| format!(" p {}", words::probability(p)));
             let _ = write!(text, "<small>{}{p}</small>", badge(verdict));
         }
+        if let Some(q) = against.q.filter(|q| *q <= summary.error_rate) {
+            let _ = write!(text, "<small>q {}</small>", words::probability(q));
+        }
     }
     if !cell.outliers.is_empty() {
         let runs: Vec<_> = cell.outliers.iter().map(|at| (at + 1).to_string()).collect();
@@ -99,7 +102,9 @@ pub(super) fn push_figures(out: &mut String, summary: &Summary) {
         out,
         "<h2>Figures</h2>\n<p>Median of the runs, smallest to largest; the ratio to the baseline \
          and its interval. What decides has an error rate of {percent:.0} % over all comparisons \
-         together, everything else of {percent:.0} % for each comparison by itself.</p>"
+         together, everything else of {percent:.0} % for each comparison by itself. With a q \
+         stands what still differs when a share of {percent:.0} % of such differences may be \
+         chance.</p>"
     );
     begin(out, "Figures", "figures", &format!("<th></th>{}", variant_heads(summary)));
     for row in summary.deciding() {

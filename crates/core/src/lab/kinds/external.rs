@@ -90,6 +90,7 @@ const REDIS: Kind = Kind {
         "service.p50_us",
         "service.p99_us",
         "knee_per_s",
+        "bend_per_s",
         "kernel_cpu_percent",
         "user_cpu_s",
         "kernel_cpu_s",

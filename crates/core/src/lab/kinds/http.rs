@@ -37,6 +37,7 @@ pub(super) const HTTP: Kind = Kind {
         "service.p50_us",
         "service.p99_us",
         "knee_per_s",
+        "bend_per_s",
         "kernel_cpu_percent",
         "rss_mib",
         "cgroup_mib",

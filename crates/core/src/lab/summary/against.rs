@@ -3,6 +3,8 @@
 
 use super::{Material, Row};
 use crate::lab::compare::{Comparison, Estimate, Judgement, Rule, compare, judge, visible_percent};
+use crate::stats::adjust::benjamini_hochberg;
+use crate::stats::bootstrap::{Bootstrap, ratio_of_medians};
 use serde::Serialize;
 
 /// A variant against the baseline by one metric.
@@ -17,6 +19,12 @@ pub struct Against {
     pub p: Option<f64>,
     /// p of the permutation test on means, by itself: for a second look.
     pub permutation_p: Option<f64>,
+    /// The ratio of the medians with bootstrap intervals at the error rate, by itself: for a second
+    /// look, and only of a deciding metric. Of few values they are too narrow.
+    pub bootstrap: Option<Bootstrap>,
+    /// p after the correction of Benjamini and Hochberg over all metrics for information: of those
+    /// at or below a value, that share is expected to be wrong. `None` of a deciding metric.
+    pub q: Option<f64>,
     /// The smallest difference that would have been found in four of five such experiments, percent
     /// of the baseline; `None` where none would have been.
     pub smallest_visible_percent: Option<f64>,
@@ -33,6 +41,8 @@ impl Against {
             shift: comparison.shift,
             p: comparison.p,
             permutation_p: comparison.permutation.as_ref().map(|test| test.p),
+            bootstrap: None,
+            q: None,
             smallest_visible_percent: comparison.smallest_visible_percent,
             judgement: None,
             sentence: None,
@@ -46,6 +56,17 @@ impl Against {
             Some(Judgement::TooFew { needed }) => Some(needed),
             _ => None,
         }
+    }
+}
+
+/// How much of what catches the eye among the metrics for information is chance.
+fn share_of_chance(rows: &mut [Row]) {
+    let shown = rows.iter_mut().filter(|row| !row.decides);
+    let cells = shown.flat_map(|row| &mut row.cells).filter_map(|cell| cell.against.as_mut());
+    let mut all: Vec<_> = cells.filter_map(|against| Some((against.p?, against))).collect();
+    let p: Vec<f64> = all.iter().map(|(p, _)| *p).collect();
+    for ((_, against), q) in all.iter_mut().zip(benjamini_hochberg(&p).unwrap_or_default()) {
+        against.q = Some(q);
     }
 }
 
@@ -77,6 +98,7 @@ pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
             }
         }
     }
+    share_of_chance(rows);
     let name = material.active.get(baseline).map_or("", |variant| variant.name.as_str());
     for judged in judge(family) {
         let sentence_in = |unit: &str| judged.sentence(name, unit);
@@ -93,6 +115,7 @@ pub(super) fn fill(rows: &mut [Row], material: &Material<'_>) {
             Judgement::TooFew { .. } | Judgement::Unknown(_) => None,
             _ => visible_percent(base, values, judged.level),
         };
+        against.bootstrap = ratio_of_medians(base, values, alpha, material.plan.seed);
         against.judgement = Some(judged.judgement);
         against.sentence = Some(sentence);
     }

@@ -77,7 +77,8 @@ fn a_clear_difference_is_the_headline() {
     assert_eq!(summary.warnings, []);
     let found = &summary.found[0];
     assert!(found.contains("always 1115 MiB against 602 MiB: 1.85 x ("), "{found}");
-    assert!(found.contains(") of never: worse (p 0.002)."), "{found}");
+    let looks = "worse (p 0.002; by permutation 0.002; medians by bootstrap 1.84 to 1.86 x).";
+    assert!(found.contains(&format!(") of never: {looks}")), "{found}");
     let sensitivity = &summary.sensitivity[0];
     assert!(sensitivity.ends_with("% is seen in four of five such experiments."), "{sensitivity}");
     assert_eq!(summary.rows[0].cells[0].against, None);
@@ -196,6 +197,32 @@ fn too_few_repetitions_say_how_many_are_needed() {
     assert!(text.starts_with("3 values of a variant are too few"), "{text}");
     assert!(text.ends_with("At least 4 are needed."), "{text}");
     assert!(few.sensitivity.is_empty(), "what cannot be seen is not promised");
+}
+
+#[test]
+fn metrics_for_information_say_how_much_of_them_is_chance() {
+    let mut all = records(1.85);
+    // One that differs as clearly, and nine that do not.
+    for one in &mut all {
+        let level = if one.variant == "always" { 2.0 } else { 1.0 };
+        let off = f64::from(one.repetition) / 1e3;
+        one.measured.values.insert("ops_per_s".into(), level + off);
+        for number in 0..9 {
+            one.measured.values.insert(format!("part{number}.rss_mib"), 1.0 + off);
+        }
+    }
+    let mut checked = checked(&BOTH, 6);
+    checked.metrics.extend((0..9).map(|number| Wanted::shown(&format!("part{number}.rss_mib"))));
+    let summary = super::Summary::of(&checked, &plan(), &all);
+    let against = |key: &str| {
+        let row = summary.rows.iter().find(|row| row.key == key).expect("a row");
+        row.cells[1].against.clone().expect("a comparison")
+    };
+    let (one, other) = (against("ops_per_s"), against("part3.rss_mib"));
+    // The smallest of ten is multiplied by ten; those without a difference stay at 1.
+    let (p, q) = (one.p.expect("p"), one.q.expect("q"));
+    assert!((q - 10.0 * p).abs() < 1e-12, "{p} {q}");
+    assert_eq!((other.q, against("deleted.rss_mib").q), (Some(1.0), None));
 }
 
 #[test]

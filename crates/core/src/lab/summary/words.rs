@@ -203,6 +203,17 @@ pub(super) fn verdicts(summary: &Summary) -> Vec<String> {
     all
 }
 
+/// What other methods say, for a second look.
+fn again(against: &Against) -> String {
+    let permuted = against.permutation_p.map(|p| format!("; by permutation {}", probability(p)));
+    let resampled = against.bootstrap.and_then(|found| {
+        let between = Some(found.bca.unwrap_or(found.percentile));
+        let between = interval(&Estimate { value: found.estimate, interval: between })?;
+        Some(format!("; medians by bootstrap {between} x"))
+    });
+    permuted.into_iter().chain(resampled).collect()
+}
+
 fn finding(summary: &Summary, row: &Row, variant: &Compared, against: &Against) -> Option<String> {
     let (baseline, sentence) = (summary.baseline.as_ref()?, against.sentence.as_ref()?);
     let median = |name: &str| {
@@ -210,7 +221,8 @@ fn finding(summary: &Summary, row: &Row, variant: &Compared, against: &Against) 
         let spread = row.cells.get(index)?.spread.as_ref()?;
         Some(with_unit(spread.median, row))
     };
-    let p = against.p.map_or(String::new(), |p| format!(" (p {})", probability(p)));
+    let p =
+        against.p.map_or(String::new(), |p| format!(" (p {}{})", probability(p), again(against)));
     Some(format!(
         "{}: {} {} against {}: {sentence}{p}.",
         row.title,
