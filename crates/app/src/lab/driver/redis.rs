@@ -5,6 +5,7 @@ mod loaded;
 mod server;
 mod timeline;
 
+use super::super::manager::Manager;
 use super::super::run::Run;
 use super::common;
 use anyhow::{Context, bail};
@@ -23,22 +24,36 @@ pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
     }
 }
 
-/// Starts a server, fills it and looks at all of it.
-fn filled(run: &mut Run<'_>) -> anyhow::Result<Server> {
+/// Starts a server, fills it and looks at all of it; then the manager, where there is one, and the
+/// time that it has.
+fn begin(run: &mut Run<'_>) -> anyhow::Result<(Server, Option<Manager>)> {
     run.step("starting and filling Redis")?;
     let mut server = Server::start(run)?;
     server.fill(run, run.params().size("keys"))?;
     server.check_all(run)?;
     common::check_huge(run, SERVER, &run.holds(server.pid()))?;
-    Ok(server)
+    let mut manager = run.manage(&[server.pid()])?;
+    common::settle(run, &mut manager)?;
+    Ok((server, manager))
+}
+
+/// The manager must still run and every value be as written; then both end.
+fn finish(
+    run: &mut Run<'_>,
+    mut server: Server,
+    mut manager: Option<Manager>,
+) -> anyhow::Result<()> {
+    common::check(&mut manager)?;
+    run.step("comparing every value")?;
+    server.check_all(run)?;
+    run.stop(manager)?;
+    server.end(run)
 }
 
 /// Most keys are deleted: who gives back what huge pages still hold?
 fn bloat(run: &mut Run<'_>) -> anyhow::Result<()> {
-    let mut server = filled(run)?;
+    let (mut server, manager) = begin(run)?;
     let pid = server.pid();
-    let mut manager = run.manage(&[pid])?;
-    common::settle(run, &mut manager)?;
     run.memory("full", pid);
     run.step("measuring")?;
     server.load(run, run.measure(), 0)?.note(run, "full");
@@ -50,38 +65,26 @@ fn bloat(run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("measuring what is left")?;
     server.load(run, run.measure(), 0)?.note(run, "deleted");
     common::note_closed_loop(run);
-    common::check(&mut manager)?;
-    run.step("comparing every value")?;
-    server.check_all(run)?;
-    run.stop(manager)?;
-    server.end(run)
+    finish(run, server, manager)
 }
 
 /// A mix of requests.
 fn serve(run: &mut Run<'_>) -> anyhow::Result<()> {
-    let mut server = filled(run)?;
+    let (mut server, manager) = begin(run)?;
     let pid = server.pid();
-    let mut manager = run.manage(&[pid])?;
-    common::settle(run, &mut manager)?;
     run.step("measuring")?;
     let share = run.params().count("set_percent");
     server.load(run, run.measure(), share)?.note(run, "");
     common::note_closed_loop(run);
     run.memory("", pid);
-    common::check(&mut manager)?;
-    run.step("comparing every value")?;
-    server.check_all(run)?;
-    run.stop(manager)?;
-    server.end(run)
+    finish(run, server, manager)
 }
 
 /// A child saves while keys are overwritten: every page written meanwhile is copied first, and a
 /// huge page as a whole or split.
 fn bgsave(run: &mut Run<'_>) -> anyhow::Result<()> {
-    let mut server = filled(run)?;
+    let (mut server, manager) = begin(run)?;
     let pid = server.pid();
-    let mut manager = run.manage(&[pid])?;
-    common::settle(run, &mut manager)?;
     let share = run.params().count("set_percent");
     run.step("measuring before the save")?;
     server.load(run, run.measure(), share)?.note(run, "before");
@@ -110,9 +113,5 @@ fn bgsave(run: &mut Run<'_>) -> anyhow::Result<()> {
     let fork: f64 = fork.and_then(|text| text.parse().ok()).context("no latest_fork_usec")?;
     run.value("fork_ms", fork / 1e3);
     run.memory("", pid);
-    common::check(&mut manager)?;
-    run.step("comparing every value")?;
-    server.check_all(run)?;
-    run.stop(manager)?;
-    server.end(run)
+    finish(run, server, manager)
 }
