@@ -4,7 +4,7 @@ use crate::cli::{Global, RevertArgs};
 use crate::cmd::hugetlb;
 use crate::exit;
 use crate::lab::stage::put_back;
-use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::instance::{ENDING, InstanceLock, LockError};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Scope, Trail};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
         ));
     }
     // A living manager would put its own values back at its end, and change them until then.
-    let _lock = match InstanceLock::take(&root) {
+    let _lock = match InstanceLock::take_from_ending(&root, ENDING) {
         Ok(lock) => Some(lock),
         Err(LockError::Taken) => {
             return Err(exit::coded(

@@ -14,7 +14,7 @@ use crate::session::Session;
 use hugewise_core::lab::across::environments;
 use hugewise_core::lab::check::Checked;
 use hugewise_core::lab::record::{Plan, Resumed, SCHEMA};
-use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::instance::{ENDING, InstanceLock, LockError};
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     let root = Root::live();
     let _lock = InstanceLock::take_lab(&root).map_err(refused)?;
     // A manager of the whole machine would be part of every variant.
-    drop(InstanceLock::take(&root).map_err(refused)?);
+    drop(InstanceLock::take_from_ending(&root, ENDING).map_err(refused)?);
     stale::clear(&root);
     let store = Store::create(&directory)?;
     if store.plan()? != found {
