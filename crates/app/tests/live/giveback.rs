@@ -1,6 +1,7 @@
 //! Waste comes back: partially mapped blocks, huge pages full of zeros, under pressure and above
 //! the budget; and what does not come back is said.
 
+use crate::baseline::CALM;
 use crate::group::Group;
 use crate::hold::Hold;
 use crate::init;
@@ -223,9 +224,10 @@ fn guard_takes_back_what_khugepaged_fills(_: &Turn) -> anyhow::Result<()> {
     khugepaged("max_ptes_none", "0")?;
     set_in_guest(&format!("{THP}/enabled"), "always")?;
     let story = khugepaged_fills(&khugepaged);
-    khugepaged("pages_to_scan", "1")?;
     khugepaged("max_ptes_none", "511")?;
-    khugepaged("scan_sleep_millisecs", "3600000")?;
+    for (file, value) in CALM {
+        set_in_guest(&format!("{THP}/{file}"), value)?;
+    }
     set_in_guest(&format!("{THP}/enabled"), "madvise")?;
     story
 }

@@ -8,6 +8,7 @@
 //! test may be process 1 as well and nothing must be mounted or switched off. `PATH` and `TMPDIR`
 //! come the same way.
 
+use crate::baseline::CALM;
 use libtest_mimic::{Arguments, ColorSetting, Trial};
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
@@ -76,15 +77,9 @@ fn mount_all() {
 }
 
 /// Huge pages only where they are asked for: under Debian's `always` the kernel's own daemon would
-/// promote workloads while a trial looks at them. Where they are asked for it may look at one
-/// region an hour, and whenever somebody wakes it.
+/// promote workloads while a trial looks at them.
 fn calm_down() {
-    let calm = [
-        ("enabled", "madvise"),
-        ("khugepaged/pages_to_scan", "1"),
-        ("khugepaged/scan_sleep_millisecs", "3600000"),
-    ];
-    for (file, value) in calm {
+    for (file, value) in [("enabled", "madvise")].into_iter().chain(CALM) {
         let path = format!("/sys/kernel/mm/transparent_hugepage/{file}");
         if let Err(error) = fs::write(&path, value) {
             println!("cannot write '{value}' to {path}: {error}");

@@ -73,11 +73,12 @@ impl Turn {
         let trials = TRIALS.lock().unwrap_or_else(PoisonError::into_inner);
         // Other runs of these tests wait here, for as long as it takes: they end.
         let path = std::env::temp_dir().join("hugewise-live-tests.lock");
-        let runs = OpenOptions::new().create(true).append(true).open(&path);
+        let runs = OpenOptions::new().create(true).read(true).append(true).open(&path);
         let runs = runs.with_context(|| format!("cannot open {}", path.display()))?;
         rustix::io::retry_on_intr(|| flock(&runs, FlockOperation::LockExclusive))?;
         wait_for_strangers()?;
-        Ok(Self { _baseline: Baseline::establish(), _trials: trials, _runs: runs })
+        let baseline = Baseline::establish(&runs).with_context(|| format!("{}", path.display()))?;
+        Ok(Self { _baseline: baseline, _trials: trials, _runs: runs })
     }
 }
 
