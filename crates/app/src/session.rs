@@ -69,6 +69,17 @@ impl Session {
         Ok(())
     }
 
+    /// Whether there is a progress line: somebody watches. A log gets none.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Says what is to stay readable, on a line of its own.
+    pub(crate) fn log(&self, text: &str) {
+        let clear = if self.is_watched() { "\r\x1b[K" } else { "" };
+        let _ = writeln!(std::io::stderr(), "{clear}{text}");
+    }
+
     /// Waits, with beats.
     pub(crate) fn sleep(&self, time: Duration) -> anyhow::Result<()> {
         let end = Instant::now() + time;

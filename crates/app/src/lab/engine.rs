@@ -43,10 +43,26 @@ pub(crate) fn run(
             return Ok(Ended { records, why: Enough::Repetitions });
         };
         machine.beat()?;
-        let label = label(checked, &records, turn, repetitions);
-        let record = one(checked, plan, machine, turn, &label)?;
+        let all = usize::try_from(repetitions).unwrap_or(usize::MAX) * checked.variants().len();
+        let (name, number) = (&checked.variants()[turn.variant].name, records.len() + 1);
+        let label = format!("run {number} of {}, {name}", all.max(number));
+        let record = one(checked, plan, machine, turn, &format!("{label}{}", left(&records, all)))?;
         store.add(&record)?;
+        let (said, is_bad) = summary(&record);
         records.push(record);
+        machine.tell(&format!("{label}: {said}{}", left(&records, all)), is_bad);
+    }
+}
+
+/// How a run went, in a few words, and whether that is bad.
+fn summary(record: &Record) -> (String, bool) {
+    let seconds = duration(record.seconds);
+    match &record.outcome {
+        Outcome::Failed { error } => (format!("failed after {seconds}: {error}"), true),
+        Outcome::Done if record.conditions.noisy.is_empty() => {
+            (format!("done in {seconds}"), false)
+        }
+        Outcome::Done => (format!("done in {seconds}, noisy"), false),
     }
 }
 
@@ -100,17 +116,14 @@ fn turns(checked: &Checked, records: &[Record]) -> BTreeSet<Turn> {
     done
 }
 
-/// `run 7 of 25, never (about 12 min left)`.
-fn label(checked: &Checked, records: &[Record], turn: Turn, repetitions: u32) -> String {
-    let name = &checked.variants()[turn.variant].name;
-    let all = usize::try_from(repetitions).unwrap_or(usize::MAX) * checked.variants().len();
-    let (number, left) = (records.len() + 1, all.saturating_sub(records.len()));
-    let text = format!("run {number} of {}, {name}", all.max(number));
-    if records.is_empty() {
-        return text;
+/// ` (about 12 min left)`, by the runs so far; nothing before the first and after the last.
+fn left(records: &[Record], all: usize) -> String {
+    let left = all.saturating_sub(records.len());
+    if records.is_empty() || left == 0 {
+        return String::new();
     }
     let mean = records.iter().map(|record| record.seconds).sum::<f64>() / records.len() as f64;
-    format!("{text} (about {} left)", duration(mean * left as f64))
+    format!(" (about {} left)", duration(mean * left as f64))
 }
 
 /// `40 s`, `12 min`, `3.5 h`.

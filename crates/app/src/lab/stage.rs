@@ -50,6 +50,8 @@ pub(crate) trait Machine {
     fn tidy(&mut self) -> anyhow::Result<()>;
     /// An error after Ctrl-C.
     fn beat(&self) -> anyhow::Result<()>;
+    /// How a run went.
+    fn tell(&mut self, text: &str, is_bad: bool);
 }
 
 /// This machine.
@@ -300,6 +302,13 @@ impl Machine for Stage<'_> {
 
     fn beat(&self) -> anyhow::Result<()> {
         self.session.beat()
+    }
+
+    fn tell(&mut self, text: &str, is_bad: bool) {
+        // Who watches the progress line has seen the others.
+        if is_bad || !self.session.is_watched() {
+            self.session.log(text);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 struct Paper {
     log: Vec<String>,
+    told: Vec<(String, bool)>,
     /// The variant whose runs fail.
     broken: Option<usize>,
     /// The run, counted from 1, that is refused or interrupted.
@@ -55,6 +56,10 @@ impl Machine for Paper {
     fn beat(&self) -> anyhow::Result<()> {
         if self.stopped { anyhow::bail!("interrupted") } else { Ok(()) }
     }
+
+    fn tell(&mut self, text: &str, is_bad: bool) {
+        self.told.push((text.into(), is_bad));
+    }
 }
 
 fn checked(repetitions: u32) -> Checked {
@@ -99,6 +104,22 @@ fn each_run_is_prepared_made_tidied_and_written_in_this_order() {
     // Both variants of a repetition do the same work.
     let seeds: Vec<_> = paper.log.iter().filter_map(|l| l.split_once("seed ")).collect();
     assert!(seeds.chunks(2).all(|pair| pair[0].1 == pair[1].1), "{seeds:?}");
+}
+
+#[test]
+fn how_each_run_went_is_told() {
+    let (scratch, mut paper) = (Scratch::new(), Paper { broken: Some(1), ..Paper::default() });
+    let store = Store::create(scratch.path()).expect("a directory");
+    run(&checked(2), &plan(1), &store, &mut paper).expect("no error");
+    let [first, .., last] = paper.told.as_slice() else { panic!("{:?}", paper.told) };
+    assert_eq!(paper.told.len(), 4);
+    assert!(first.0.starts_with("run 1 of 4, ") && first.0.ends_with(" left)"), "{first:?}");
+    assert!(last.0.starts_with("run 4 of 4, ") && !last.0.contains("left"), "{last:?}");
+    for (text, is_bad) in &paper.told {
+        let failed = text.contains(", b: failed after 0 s: no such thing");
+        assert_eq!((failed, *is_bad), (text.contains(", b: "), failed), "{text}");
+        assert!(failed || text.contains(", a: done in 0 s, noisy"), "{text}");
+    }
 }
 
 #[test]

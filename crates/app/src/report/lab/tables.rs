@@ -41,6 +41,11 @@ fn badge(verdict: &Judgement) -> String {
     format!("<span class=\"badge {class}\">{}</span>", verdict.short())
 }
 
+/// On one line, however narrow its column.
+fn whole(text: &str) -> String {
+    format!("<span class=\"whole\">{text}</span>")
+}
+
 fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> String {
     let Some(spread) = &cell.spread else { return "<td>-</td>".into() };
     let number = |value| escape(&words::number(value, row.digits));
@@ -56,13 +61,15 @@ fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> Strin
     if let Some(against) = &cell.against {
         if let Some(ratio) = &against.ratio {
             let interval = words::interval(ratio);
-            let interval = interval.map_or(String::new(), |text| format!(" ({text})"));
-            let _ = write!(text, "<small>{}{interval}</small>", words::ratio(ratio));
+            let interval =
+                interval.map_or(String::new(), |text| format!(" {}", whole(&format!("({text})"))));
+            let _ = write!(text, "<small>{}{interval}</small>", whole(&words::ratio(ratio)));
         } else if let Some(shift) = &against.shift {
             let _ = write!(text, "<small>{}</small>", escape(&words::difference(shift, row)));
         }
         if let Some(verdict) = &against.judgement {
-            let p = against.p.map_or(String::new(), |p| format!(" p {}", words::probability(p)));
+            let p = |p| format!(" {}", whole(&format!("p {}", words::probability(p))));
+            let p = against.p.map_or(String::new(), p);
             let _ = write!(text, "<small>{}{p}</small>", badge(verdict));
         }
         if let Some(q) = against.q.filter(|q| *q <= summary.error_rate) {
