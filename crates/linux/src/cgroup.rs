@@ -92,21 +92,16 @@ fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::fs;
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// A directory that looks like the root of a machine with these cgroups: folder below the
     /// mount, usage, limit.
-    struct Tree(PathBuf);
+    struct Tree(Scratch);
 
     impl Tree {
         fn new(files: &Files, cgroups: &[(&str, &str, &str)]) -> Self {
-            static COUNT: AtomicU32 = AtomicU32::new(0);
-            let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("hugewise-cgroup-{}-{number}", std::process::id());
-            let tree = Self(std::env::temp_dir().join(name));
-            let _ = fs::remove_dir_all(&tree.0);
+            let tree = Self(Scratch::new());
             for (path, usage, limit) in cgroups {
                 tree.add(files, path, usage, limit);
             }
@@ -123,12 +118,6 @@ mod tests {
         fn usage(&self, cgroup: &str) -> Option<(u64, u64)> {
             let usage = usage(&Root::at(&self.0), cgroup);
             usage.map(|usage| (usage.usage.0, usage.limit.0))
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
         }
     }
 

@@ -267,17 +267,16 @@ fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     /// A directory with a recording and a tool that is a shell script.
-    struct Fake(PathBuf);
+    struct Fake(Scratch);
 
     impl Fake {
-        fn new(name: &str, tool: Tool, script: &str) -> Self {
-            let id = std::process::id();
-            let directory = std::env::temp_dir().join(format!("hugewise-foreign-{name}-{id}"));
-            fs::create_dir_all(&directory).expect("a directory");
+        fn new(tool: Tool, script: &str) -> Self {
+            let directory = Scratch::new();
             fs::write(directory.join("-recording"), "recorded\n").expect("a file");
             let program = directory.join(tool.program());
             // A script that another thread's child holds open for writing cannot be run: the file
@@ -293,17 +292,11 @@ mod tests {
 
         fn converter(&self) -> Converter {
             let nowhere = self.0.join("nowhere");
-            Converter::at(vec![nowhere, self.0.clone()], 1000, Duration::from_secs(20))
+            Converter::at(vec![nowhere, self.0.to_path_buf()], 1000, Duration::from_secs(20))
         }
 
         fn convert(&self, tool: Tool) -> Result<Converted, ForeignError> {
             self.converter().convert(tool, &self.0.join("-recording"))
-        }
-    }
-
-    impl Drop for Fake {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
         }
     }
 
@@ -314,11 +307,11 @@ mod tests {
     #[test]
     fn a_tool_gets_the_file_and_a_plain_environment() {
         let script = "cat; echo \"$* $LC_ALL ${HOME:-none}\"";
-        let fake = Fake::new("args", Tool::Sadf, script);
+        let fake = Fake::new(Tool::Sadf, script);
         let converted = fake.convert(Tool::Sadf).expect("a text");
         assert_eq!(text(&converted), "recorded\n-j -t /dev/stdin -- -A C none\n");
         assert_eq!(converted.complaint, None);
-        let fake = Fake::new("atop", Tool::Atop, script);
+        let fake = Fake::new(Tool::Atop, script);
         let converted = fake.convert(Tool::Atop).expect("a text");
         assert_eq!(text(&converted), "recorded\n-r /dev/stdin -P ALL C none\n");
     }
@@ -326,7 +319,7 @@ mod tests {
     #[test]
     fn complaints_are_kept() {
         let script = "echo part; echo 'End of file unexpected' >&2";
-        let converted = Fake::new("half", Tool::Sadf, script).convert(Tool::Sadf).expect("a text");
+        let converted = Fake::new(Tool::Sadf, script).convert(Tool::Sadf).expect("a text");
         assert_eq!(converted.complaint.as_deref(), Some("End of file unexpected"));
     }
 
@@ -334,28 +327,28 @@ mod tests {
     fn a_tool_that_refuses_is_quoted() {
         let script = "echo 'Invalid system activity file: /dev/stdin' >&2
             echo 'Current sysstat version cannot read the format of this file' >&2; exit 3";
-        let error = Fake::new("old", Tool::Sadf, script).convert(Tool::Sadf).expect_err("refused");
+        let error = Fake::new(Tool::Sadf, script).convert(Tool::Sadf).expect_err("refused");
         let message = error.to_string();
         assert!(message.contains("Invalid system activity file; Current"), "{message}");
         assert!(message.contains("sadf -c"), "{message}");
-        let silent = Fake::new("silent", Tool::Atop, "exit 7").convert(Tool::Atop);
+        let silent = Fake::new(Tool::Atop, "exit 7").convert(Tool::Atop);
         assert!(silent.expect_err("refused").to_string().contains("exit status: 7"));
     }
 
     #[test]
     fn limits_hold() {
-        let endless = Fake::new("endless", Tool::Sadf, "while :; do echo more; done");
+        let endless = Fake::new(Tool::Sadf, "while :; do echo more; done");
         let result = endless.convert(Tool::Sadf);
         assert!(matches!(result, Err(ForeignError::TooLarge(Tool::Sadf, 1000))), "{result:?}");
-        let slow = Fake::new("slow", Tool::Sadf, "exec sleep 60");
-        let converter = Converter::at(vec![slow.0.clone()], 1000, Duration::from_millis(100));
+        let slow = Fake::new(Tool::Sadf, "exec sleep 60");
+        let converter = Converter::at(vec![slow.0.to_path_buf()], 1000, Duration::from_millis(100));
         let result = converter.convert(Tool::Sadf, &slow.0.join("-recording"));
         assert!(matches!(result, Err(ForeignError::TimedOut(..))), "{result:?}");
     }
 
     #[test]
     fn what_is_no_file_or_has_no_tool() {
-        let fake = Fake::new("none", Tool::Sadf, "cat");
+        let fake = Fake::new(Tool::Sadf, "cat");
         let result = fake.convert(Tool::Atop);
         assert!(matches!(result, Err(ForeignError::NotInstalled(Tool::Atop))), "{result:?}");
         let converter = fake.converter();

@@ -121,16 +121,15 @@ impl InstanceLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::fs;
-    use std::path::PathBuf;
 
     /// A directory that looks like the root of a machine with huge pages.
-    struct Tree(PathBuf);
+    struct Tree(Scratch);
 
     impl Tree {
-        fn new(name: &str) -> Self {
-            let tree =
-                Self(std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id())));
+        fn new() -> Self {
+            let tree = Self(Scratch::new());
             fs::create_dir_all(tree.0.join(THP_DIR)).expect("mkdir");
             for file in ["enabled", "defrag"] {
                 fs::write(tree.0.join(THP_DIR).join(file), "").expect("write");
@@ -139,15 +138,9 @@ mod tests {
         }
     }
 
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn an_ending_manager_is_waited_for() {
-        let tree = Tree::new("ending");
+        let tree = Tree::new();
         let root = Root::at(&tree.0);
         let lock = InstanceLock::take(&root).expect("free");
         assert!(matches!(InstanceLock::take(&root), Err(LockError::Taken)));
@@ -161,7 +154,7 @@ mod tests {
 
     #[test]
     fn one_that_goes_on_is_not_waited_for_long() {
-        let tree = Tree::new("staying");
+        let tree = Tree::new();
         let root = Root::at(&tree.0);
         let _lock = InstanceLock::take(&root).expect("free");
         let result = InstanceLock::take_from_ending(&root, 2 * AGAIN);

@@ -16,6 +16,8 @@ pub mod pages;
 pub mod probe;
 pub mod process;
 pub mod root;
+#[cfg(test)]
+mod scratch;
 pub mod target;
 pub mod trail;
 pub mod world;

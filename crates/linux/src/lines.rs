@@ -61,6 +61,7 @@ pub(crate) fn append(mut file: &File, line: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::fs::{self, OpenOptions};
 
     #[test]
@@ -78,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_line_after_a_torn_one_is_whole() {
-        let path = std::env::temp_dir().join(format!("hugewise-lines-{}", std::process::id()));
+        let scratch = Scratch::new();
+        let path = scratch.join("lines");
         for (found, then) in [("1\n{\"a", "1\n5\n"), ("1\n2", "1\n2\n5\n"), ("{\"a", "5\n")] {
             fs::write(&path, found).expect("write");
             let file = OpenOptions::new().read(true).append(true).open(&path).expect("opens");
@@ -86,6 +88,5 @@ mod tests {
             append(&file, b"5\n").expect("appends");
             assert_eq!(fs::read_to_string(&path).expect("reads"), then);
         }
-        let _ = fs::remove_file(path);
     }
 }

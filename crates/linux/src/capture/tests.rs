@@ -1,21 +1,16 @@
 use super::*;
+use crate::scratch::Scratch;
 use hugewise_core::hugetlb::recorded::from_recording;
 use hugewise_core::recording::readers::capture::Capture;
 use hugewise_core::recording::readers::capture::sample;
 use hugewise_core::recording::{Builder, Field, Subject};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory that looks like the root of a machine with these files.
-struct Tree(PathBuf);
+struct Tree(Scratch);
 
 impl Tree {
     fn new(files: &[(&str, &str)]) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hugewise-capture-{}-{number}", std::process::id());
-        let tree = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&tree.0);
+        let tree = Self(Scratch::new());
         for (path, text) in files {
             let path = tree.0.join(path);
             fs::create_dir_all(path.parent().expect("below the root")).expect("mkdir");
@@ -26,12 +21,6 @@ impl Tree {
 
     fn sampler(&self, options: Options) -> Sampler {
         Sampler::new(&Root::at(&self.0), options)
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,15 +1,15 @@
 use super::*;
+use crate::scratch::Scratch;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 struct Fixture {
-    dir: PathBuf,
+    dir: Scratch,
     root: Root,
 }
 
 impl Fixture {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("hugewise-kept-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
+    fn new() -> Self {
+        let dir = Scratch::new();
         let root = Root::at(&dir.join("root"));
         fs::create_dir_all(root.path("etc/sysctl.d")).expect("mkdir");
         Self { dir, root }
@@ -24,12 +24,6 @@ impl Fixture {
     }
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
 fn wanted(path: &str, text: &str) -> WantedFile {
     WantedFile { path: path.into(), text: text.into() }
 }
@@ -38,7 +32,7 @@ const UNIT: &str = "etc/systemd/system/db.service.d/90-hugewise-hugetlb.conf";
 
 #[test]
 fn what_was_not_there_goes_away_with_its_folders() {
-    let fixture = Fixture::new("gone");
+    let fixture = Fixture::new();
     let mut files = fixture.files();
     assert!(files.write(&wanted(files::SYSCTL, "a = 1\n")).expect("writes"));
     assert!(files.write(&wanted(UNIT, "[Service]\n")).expect("writes"));
@@ -54,7 +48,7 @@ fn what_was_not_there_goes_away_with_its_folders() {
 
 #[test]
 fn what_was_there_comes_back_to_the_byte() {
-    let fixture = Fixture::new("back");
+    let fixture = Fixture::new();
     let path = fixture.root.path(files::SYSCTL);
     let old = b"# mine \xff\nvm.nr_hugepages = 7";
     fs::write(&path, old).expect("write");
@@ -70,7 +64,7 @@ fn what_was_there_comes_back_to_the_byte() {
 
 #[test]
 fn what_somebody_edited_is_left_alone() {
-    let fixture = Fixture::new("foreign");
+    let fixture = Fixture::new();
     fixture.files().write(&wanted(files::SYSCTL, "one\n")).expect("writes");
     fs::write(fixture.root.path(files::SYSCTL), "mine\n").expect("write");
     let done = fixture.files().restore();
@@ -80,7 +74,7 @@ fn what_somebody_edited_is_left_alone() {
 
 #[test]
 fn a_crash_between_note_and_file_changes_nothing() {
-    let fixture = Fixture::new("crash");
+    let fixture = Fixture::new();
     let mut files = fixture.files();
     let (file, new) = (files::LIMITS.to_owned(), "x\n".to_owned());
     files.note(Entry { file, old: None, new, made: vec![] }).expect("notes");
@@ -94,7 +88,7 @@ fn a_crash_between_note_and_file_changes_nothing() {
 
 #[test]
 fn links_and_other_files_are_refused() {
-    let fixture = Fixture::new("links");
+    let fixture = Fixture::new();
     let target = fixture.dir.join("secret");
     fs::write(&target, "secret\n").expect("write");
     symlink(&target, fixture.root.path(files::SYSCTL)).expect("links");
@@ -106,7 +100,7 @@ fn links_and_other_files_are_refused() {
 
 #[test]
 fn a_trail_that_others_can_write_is_not_followed() {
-    let fixture = Fixture::new("trust");
+    let fixture = Fixture::new();
     fixture.files().write(&wanted(files::SYSCTL, "x\n")).expect("writes");
     let trail = fixture.dir.join("state").join(TRAIL);
     fs::set_permissions(&trail, fs::Permissions::from_mode(0o666)).expect("chmod");
@@ -116,7 +110,7 @@ fn a_trail_that_others_can_write_is_not_followed() {
 
 #[test]
 fn a_torn_line_does_not_spoil_the_next_and_a_damaged_one_is_told() {
-    let fixture = Fixture::new("lines");
+    let fixture = Fixture::new();
     fixture.files().write(&wanted(files::SYSCTL, "a = 1\n")).expect("writes");
     let path = fixture.dir.join("state").join(TRAIL);
     let whole = fs::read_to_string(&path).expect("reads");

@@ -1,16 +1,14 @@
 //! What a stopped server's directory may hold, and what its program may do.
 
 use super::*;
+use crate::scratch::Scratch;
 use std::os::unix::fs::symlink;
 
-struct Folder(PathBuf);
+struct Folder(Scratch);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("hugewise-pg-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).expect("mkdir");
-        Self(dir)
+    fn new() -> Self {
+        Self(Scratch::new())
     }
 
     fn put(&self, name: &str, text: &str) {
@@ -22,15 +20,9 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_version_is_digits_and_dots_of_a_plain_file() {
-    let folder = Folder::new("version");
+    let folder = Folder::new();
     assert!(version(&folder.open()).is_err());
     for (text, found) in [("17\n", Some("17")), ("9.6\n", Some("9.6")), ("", None)] {
         folder.put("PG_VERSION", text);
@@ -45,7 +37,7 @@ fn a_version_is_digits_and_dots_of_a_plain_file() {
 
 #[test]
 fn links_and_pipes_are_not_read() {
-    let folder = Folder::new("links");
+    let folder = Folder::new();
     folder.put("target", "17\n");
     symlink(folder.0.join("target"), folder.0.join("PG_VERSION")).expect("link");
     assert!(version(&folder.open()).is_err());
@@ -60,14 +52,14 @@ fn links_and_pipes_are_not_read() {
 
 #[test]
 fn the_last_command_line_is_read_without_its_directory() {
-    let folder = Folder::new("opts");
+    let folder = Folder::new();
     folder.put("postmaster.opts", "/usr/bin/postgres \"-D\" \"/srv/pg\" \"-c\" \"x=1\"\n");
     assert_eq!(options(&folder.open()), ["/usr/bin/postgres", "-c", "x=1"]);
 }
 
 #[test]
 fn only_the_servers_own_program_is_run() {
-    let folder = Folder::new("program");
+    let folder = Folder::new();
     // A name is not enough: what it leads to counts.
     let named = folder.0.join("postgres");
     symlink("/bin/sh", &named).expect("link");
@@ -85,7 +77,7 @@ fn only_the_servers_own_program_is_run() {
 
 #[test]
 fn the_group_is_the_users_and_never_roots() {
-    let folder = Folder::new("group");
+    let folder = Folder::new();
     fs::create_dir_all(folder.0.join("etc")).expect("mkdir");
     folder.put("etc/passwd", "pg:x:26:27::/:/bin/sh\nbad:x:30:0::/:/bin/sh\nodd:x:31:x::/:\n");
     let root = Root::at(&folder.0);

@@ -1,21 +1,17 @@
 use super::*;
+use crate::scratch::Scratch;
 use hugewise_core::hugetlb::facts::{NodePool, Object, ObjectKind, Pool, Process};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A directory that looks like the root of a machine.
-struct Tree(PathBuf);
+struct Tree(Scratch);
 
 impl Tree {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hugewise-hugetlb-{}-{number}", std::process::id());
-        let tree = Self(std::env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&tree.0);
-        tree
+        Self(Scratch::new())
     }
 
     fn place(&self, path: &str) -> PathBuf {
@@ -45,12 +41,6 @@ impl Tree {
 
     fn facts_of(&self, pids: &[u32]) -> Facts {
         facts(&Root::at(&self.0), &Wanted { pids: pids.to_vec() })
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

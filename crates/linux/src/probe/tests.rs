@@ -1,22 +1,18 @@
 //! Captured trees of kernels that are not this one, and children that misbehave.
 
 use super::*;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::scratch::Scratch;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const THP: &str = "sys/kernel/mm/transparent_hugepage";
 
 /// A directory that looks like the root of some machine.
-struct Tree(PathBuf);
+struct Tree(Scratch);
 
 impl Tree {
     fn new(files: &[(&str, &str)]) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hugewise-probe-{}-{number}", std::process::id());
-        let tree = Self(std::env::temp_dir().join(name));
-        let _ = std::fs::remove_dir_all(&tree.0);
+        let tree = Self(Scratch::new());
         for (path, text) in files {
             tree.add(path, text);
         }
@@ -33,12 +29,6 @@ impl Tree {
     fn probe(&self) -> Features {
         // A program that does not exist: on a tree it must not even be tried.
         run(&Root::at(&self.0), &child("/does/not/exist"))
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,20 +3,20 @@
 
 use super::*;
 use crate::hugetlb::pool::{Wanted, grow};
+use crate::scratch::Scratch;
 use hugewise_core::hugetlb::files::pool_file;
 use hugewise_core::hugetlb::grow::Outcome;
 use hugewise_core::units::Bytes;
 
 struct Fixture {
-    dir: PathBuf,
+    dir: Scratch,
     root: Root,
     file: String,
 }
 
 impl Fixture {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("hugewise-pool-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
+    fn new() -> Self {
+        let dir = Scratch::new();
         let root = Root::at(&dir.join("root"));
         let fixture = Self { dir, root, file: pool_file(Bytes::mib(2)) };
         fixture.put("proc/sys/kernel/random/boot_id", "boot-1\n");
@@ -58,15 +58,9 @@ impl Fixture {
     }
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
 #[test]
 fn a_pool_goes_back_to_its_first_size() {
-    let fixture = Fixture::new("back");
+    let fixture = Fixture::new();
     assert_eq!(fixture.grown(300), Outcome::Granted);
     assert_eq!(fixture.grown(500), Outcome::Granted);
     assert_eq!(fixture.pages(), "500");
@@ -79,7 +73,7 @@ fn a_pool_goes_back_to_its_first_size() {
 
 #[test]
 fn pages_in_use_stay_until_another_time() {
-    let fixture = Fixture::new("use");
+    let fixture = Fixture::new();
     fixture.grown(500);
     // 20 touched and 10 promised.
     fixture.pool(500, 480, 10);
@@ -98,7 +92,7 @@ fn pages_in_use_stay_until_another_time() {
 
 #[test]
 fn a_crash_between_steps_is_put_back_whatever_was_granted() {
-    let fixture = Fixture::new("crash");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.begin(&fixture.file).expect("notes");
     trail.write_step(&fixture.file, "128").expect("writes");
@@ -111,7 +105,7 @@ fn a_crash_between_steps_is_put_back_whatever_was_granted() {
 
 #[test]
 fn what_files_set_again_after_a_reboot_is_ours_and_what_somebody_set_is_not() {
-    let fixture = Fixture::new("reboot");
+    let fixture = Fixture::new();
     fixture.grown(500);
     fixture.put("proc/sys/kernel/random/boot_id", "boot-2\n");
     fixture.pool(500, 500, 0);
@@ -127,7 +121,7 @@ fn what_files_set_again_after_a_reboot_is_ours_and_what_somebody_set_is_not() {
 
 #[test]
 fn a_partial_grant_is_ours_and_so_is_the_whole_after_a_reboot() {
-    let fixture = Fixture::new("partial");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.begin(&fixture.file).expect("notes");
     fixture.pool(77, 77, 0);
@@ -143,7 +137,7 @@ fn a_partial_grant_is_ours_and_so_is_the_whole_after_a_reboot() {
 
 #[test]
 fn surplus_pages_are_not_the_pools() {
-    let fixture = Fixture::new("surplus");
+    let fixture = Fixture::new();
     fixture.pool(40, 10, 10);
     fixture.put(&fixture.file.replace("nr_hugepages", "surplus_hugepages"), "30\n");
     let size = crate::hugetlb::pool::size(&fixture.root, &fixture.file);
@@ -152,7 +146,7 @@ fn surplus_pages_are_not_the_pools() {
 
 #[test]
 fn a_trail_of_pools_names_nothing_else() {
-    let fixture = Fixture::new("names");
+    let fixture = Fixture::new();
     fixture.grown(5);
     let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
     let text = fs::read_to_string(&path).expect("reads");
@@ -164,7 +158,7 @@ fn a_trail_of_pools_names_nothing_else() {
 
 #[test]
 fn what_an_administrator_sets_between_two_applies_comes_back() {
-    let fixture = Fixture::new("between");
+    let fixture = Fixture::new();
     fixture.pool(10, 10, 0);
     assert_eq!(fixture.grown(100), Outcome::Granted);
     fixture.put("proc/sys/kernel/random/boot_id", "boot-2\n");
@@ -177,7 +171,7 @@ fn what_an_administrator_sets_between_two_applies_comes_back() {
 
 #[test]
 fn a_limit_that_somebody_set_between_comes_back() {
-    let fixture = Fixture::new("limit");
+    let fixture = Fixture::new();
     let group = "proc/sys/vm/hugetlb_shm_group";
     fixture.put(group, "0\n");
     fixture.trail().set(group, "26").expect("sets");
@@ -213,7 +207,7 @@ fn views_of_one_pool_go_back_in_any_mixture() {
         &[(false, "50"), (true, "7")],
     ];
     for mixture in mixtures {
-        let fixture = Fixture::new("views");
+        let fixture = Fixture::new();
         let node = with_node(&fixture);
         fixture.pool(7, 7, 0);
         // Files do not follow each other here as the kernel's do; none is in use.
@@ -233,7 +227,7 @@ fn views_of_one_pool_go_back_in_any_mixture() {
 
 #[test]
 fn a_share_that_somebody_changed_is_left_alone_with_its_pool() {
-    let fixture = Fixture::new("share");
+    let fixture = Fixture::new();
     let node = with_node(&fixture);
     apply(&fixture, &fixture.file, "50");
     apply(&fixture, &node, "100");
@@ -245,7 +239,7 @@ fn a_share_that_somebody_changed_is_left_alone_with_its_pool() {
 
 #[test]
 fn putting_back_never_makes_a_pool_larger_than_it_is() {
-    let fixture = Fixture::new("larger");
+    let fixture = Fixture::new();
     fixture.grown(64);
     // 36 more are surplus, and all are in use.
     fixture.pool(100, 0, 0);
@@ -256,7 +250,7 @@ fn putting_back_never_makes_a_pool_larger_than_it_is() {
 
 #[test]
 fn numbers_that_make_no_sense_do_not_end_it() {
-    let fixture = Fixture::new("floor");
+    let fixture = Fixture::new();
     fixture.pool(u64::MAX, 0, u64::MAX);
     assert_eq!(crate::hugetlb::pool::floor(&fixture.root, &fixture.file), Some(u64::MAX));
 }
@@ -264,7 +258,7 @@ fn numbers_that_make_no_sense_do_not_end_it() {
 #[test]
 fn nothing_is_begun_in_a_directory_that_others_can_write() {
     use std::os::unix::fs::PermissionsExt;
-    let fixture = Fixture::new("open");
+    let fixture = Fixture::new();
     let state = fixture.dir.join("state");
     fs::create_dir_all(&state).expect("mkdir");
     fs::set_permissions(&state, fs::Permissions::from_mode(0o1777)).expect("chmod");
@@ -277,7 +271,7 @@ fn nothing_is_begun_in_a_directory_that_others_can_write() {
 
 #[test]
 fn a_damaged_line_is_told_and_nothing_is_overwritten() {
-    let fixture = Fixture::new("damaged");
+    let fixture = Fixture::new();
     fixture.grown(5);
     let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
     let text = fs::read_to_string(&path).expect("reads").replacen('{', "[", 1);

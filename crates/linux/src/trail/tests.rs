@@ -1,14 +1,14 @@
 use super::*;
+use crate::scratch::Scratch;
 
 struct Fixture {
-    dir: PathBuf,
+    dir: Scratch,
     root: Root,
 }
 
 impl Fixture {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
+    fn new() -> Self {
+        let dir = Scratch::new();
         let root = Root::at(&dir.join("root"));
         for (file, value) in [
             ("proc/sys/kernel/random/boot_id", "boot-1\n"),
@@ -32,18 +32,12 @@ impl Fixture {
     }
 }
 
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
 const NONE: &str = "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none";
 const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 
 #[test]
 fn the_old_value_is_on_disk_and_comes_back_after_a_crash() {
-    let fixture = Fixture::new("crash");
+    let fixture = Fixture::new();
     assert_eq!(fixture.trail().set(NONE, "51").expect("sets"), Some("511".into()));
     assert_eq!(fixture.trail().set(NONE, "9").expect("sets"), Some("51".into()));
     // The first trail value is forgotten with the process; the next one reads the file.
@@ -55,7 +49,7 @@ fn the_old_value_is_on_disk_and_comes_back_after_a_crash() {
 
 #[test]
 fn a_foreign_change_is_left_alone() {
-    let fixture = Fixture::new("foreign");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.set(NONE, "51").expect("sets");
     fs::write(fixture.root.path(NONE), "300\n").expect("write");
@@ -66,7 +60,7 @@ fn a_foreign_change_is_left_alone() {
 
 #[test]
 fn an_earlier_boot_is_forgotten() {
-    let fixture = Fixture::new("boot");
+    let fixture = Fixture::new();
     fixture.trail().set(NONE, "51").expect("sets");
     fs::write(fixture.root.path("proc/sys/kernel/random/boot_id"), "boot-2\n").expect("write");
     assert!(matches!(&fixture.trail().restore()[..], [Restored::EarlierBoot { .. }]));
@@ -75,7 +69,7 @@ fn an_earlier_boot_is_forgotten() {
 
 #[test]
 fn a_crash_around_the_switch_puts_min_free_back() {
-    let fixture = Fixture::new("watch");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.set(ENABLED, "madvise").expect("sets");
     assert_eq!(fixture.get(MIN_FREE), "5000");
@@ -89,7 +83,7 @@ fn a_crash_around_the_switch_puts_min_free_back() {
 
 #[test]
 fn a_torn_line_is_ignored() {
-    let fixture = Fixture::new("torn");
+    let fixture = Fixture::new();
     fixture.trail().set(NONE, "51").expect("sets");
     let path = fixture.dir.join("state/trail.jsonl");
     let mut text = fs::read_to_string(&path).expect("reads");
@@ -101,7 +95,7 @@ fn a_torn_line_is_ignored() {
 
 #[test]
 fn a_full_disk_does_not_keep_a_setting_from_going_back() {
-    let fixture = Fixture::new("restore");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.set(ENABLED, "madvise").expect("sets");
     trail.path = PathBuf::from("/dev/full/trail.jsonl");
@@ -111,7 +105,7 @@ fn a_full_disk_does_not_keep_a_setting_from_going_back() {
 
 #[test]
 fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
-    let fixture = Fixture::new("trust");
+    let fixture = Fixture::new();
     fixture.trail().set(NONE, "51").expect("sets");
     let path = fixture.dir.join("state/trail.jsonl");
     let text = fs::read_to_string(&path).expect("reads").replace(NONE, "etc/passwd");
@@ -125,7 +119,7 @@ fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
 
 #[test]
 fn nothing_is_written_when_the_trail_cannot_be() {
-    let fixture = Fixture::new("full");
+    let fixture = Fixture::new();
     let mut trail = fixture.trail();
     trail.path = PathBuf::from("/dev/full/trail.jsonl");
     assert!(matches!(trail.set(NONE, "51"), Err(TrailError::Store { .. })));
