@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 all="scan promote rest tail recover redis-bloat memcached-table bloat diagnose"
-folder=crates/app/experiments
+folder=crates/lab/experiments
 results=bench-results
 
 if [ "$(id -u)" != 0 ]; then

@@ -14,6 +14,8 @@ declare -A used_by=(
     [sadf]="tests that read binary files of sysstat"
     [postgres]="tests of HugeTLB pages with PostgreSQL"
     [java]="tests of HugeTLB pages with Java"
+    [javac]="tests of loads that Gatling sends"
+    [mvn]="tests of loads that Gatling sends"
 )
 declare -A package=(
     [redis-server]=redis-server
@@ -23,6 +25,8 @@ declare -A package=(
     [sadf]=sysstat
     [postgres]=postgresql
     [java]=default-jre-headless
+    [javac]=default-jdk-headless
+    [mvn]=maven
 )
 policy=/usr/sbin/policy-rc.d
 clusters=/etc/postgresql-common/createcluster.conf
@@ -104,9 +108,23 @@ need_programs() {
     done
 }
 
+# Gatling is a library that Maven fetches: once, into its own repository, with the project that
+# hugewise starts. What goes wrong, or takes too long, costs a skipped test.
+need_gatling() {
+    local pom=crates/core/src/experiment/load/gatling/pom.xml folder
+    have mvn && have javac || return 0
+    [ -e ~/.m2/repository/io/gatling/gatling-maven-plugin/4.21.12/gatling-maven-plugin-4.21.12.jar ] && return
+    folder=$(mktemp -d)
+    cp "$pom" "$folder/pom.xml"
+    echo "deps: fetching Gatling with Maven"
+    (cd "$folder" && timeout 180 mvn --batch-mode --quiet -Dgatling.skip=true gatling:test) >/dev/null 2>&1 ||
+        echo "deps: no Gatling: tests of loads that it sends will be SKIPPED"
+    rm -rf "$folder"
+}
+
 need_toolchain
 case "${1:-}" in
     build | try) ;;
-    test) need_programs ;;
+    test) need_programs; need_gatling ;;
     *) echo "usage: deps.sh build|try|test" >&2; exit 2 ;;
 esac

@@ -2,7 +2,7 @@
 //! `cargo +nightly fuzz run shared_memory`.
 #![no_main]
 
-use hugewise_core::hugetlb::{java, pools};
+use hugewise_core::evidence::hugetlb::{java, pools};
 use hugewise_core::parse::{arguments, mountinfo, passwd, pid_limits, smaps, sysctl, sysv_shm};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,8 @@
 //! What users and short kernel files say. Run with `cargo +nightly fuzz run user`.
 #![no_main]
 
-use hugewise_core::parse::{cpulist, kernel_release, size};
+use hugewise_core::base::size;
+use hugewise_core::parse::{cpulist, kernel_release};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

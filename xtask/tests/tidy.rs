@@ -4,7 +4,11 @@
 
 use std::fs;
 use std::process::Command;
-use xtask::tidy::{Problem, TextFile, collect, deps, layers, limits, promises};
+use xtask::tidy::citations::{self, Tree};
+use xtask::tidy::imports::Import;
+use xtask::tidy::{
+    Problem, TextFile, circles, collect, deps, imports, layers, limits, order, promises, render,
+};
 use xtask::workspace_root;
 
 fn report(problems: impl IntoIterator<Item = Problem>) {
@@ -56,7 +60,48 @@ fn unsafe_code_stays_in_sys() {
 
 #[test]
 fn layers_keep_their_borders() {
-    check(&[".rs"], layers::imports);
+    report(working_copy().iter().flat_map(layers::imports));
+}
+
+fn working_copy() -> Vec<TextFile> {
+    collect(&workspace_root(), &[".rs"]).expect("the working copy is readable")
+}
+
+fn all_imports(files: &[TextFile]) -> Vec<Import> {
+    let found = imports::imports(files);
+    assert!(found.len() > 500, "only {} imports found: the reading is broken", found.len());
+    found
+}
+
+#[test]
+fn imports_make_no_circle() {
+    report(circles::circles(&all_imports(&working_copy())));
+}
+
+#[test]
+fn rooms_have_an_order() {
+    let files = working_copy();
+    report(order::breaches(&order::ORDERS, &files, &all_imports(&files)));
+}
+
+#[test]
+fn the_daemon_needs_no_lab() {
+    report(layers::daemon_alone(&all_imports(&working_copy())));
+}
+
+#[test]
+fn libraries_do_not_print() {
+    check(&[".rs"], layers::prints);
+}
+
+#[test]
+fn render_draws_in_order() {
+    check(&[".rs"], render::order);
+}
+
+#[test]
+fn output_is_written_in_one_place() {
+    check(&[".rs"], render::prints);
 }
 
 #[test]
@@ -64,6 +109,33 @@ fn promises_name_existing_tests() {
     let spec = read("SPEC.md").expect("SPEC.md lists every promise with its test: write it");
     assert!(!promises::rows(&spec.text).is_empty(), "SPEC.md:1: no table row: list the promises");
     report(promises::promises(&spec, |path| read(path).map(|file| file.text)));
+}
+
+/// Applies a rule about what texts point to.
+fn check_targets(endings: &[&str], rule: fn(&TextFile, &Tree<'_>) -> Vec<Problem>) {
+    let exists = |path: &str| workspace_root().join(path).exists();
+    let read = |path: &str| read(path).map(|file| file.text);
+    let tree = Tree { exists: &exists, read: &read };
+    let files = collect(&workspace_root(), endings).expect("the working copy is readable");
+    // What is told of earlier versions may name what is gone.
+    let files = files.iter().filter(|file| file.path != "CHANGELOG.md");
+    report(files.flat_map(|file| rule(file, &tree)));
+}
+
+#[test]
+fn citations_resolve() {
+    let endings = [".rs", ".toml", ".md", ".sh", ".js", ".py", ".java", ".service", "Makefile"];
+    check_targets(&endings, citations::citations);
+}
+
+#[test]
+fn links_of_documents_resolve() {
+    check_targets(&[".md"], citations::links);
+}
+
+#[test]
+fn places_that_documents_name_exist() {
+    check_targets(&[".md"], citations::places);
 }
 
 #[test]

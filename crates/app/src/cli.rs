@@ -2,6 +2,7 @@
 
 mod hugetlb;
 mod lab;
+mod places;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ pub(crate) use hugetlb::{
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
+pub(crate) use places::STATE_DIR;
 
 /// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
 /// within budgets, on a stock kernel.
@@ -96,10 +98,10 @@ pub(crate) enum Command {
 /// Arguments of `try`.
 #[derive(Debug, Args)]
 pub(crate) struct TryArgs {
-    /// Where the report goes
+    /// Where the report goes; '-' is standard output
     #[arg(long, default_value = "hugewise-try.html", value_name = "FILE")]
     pub(crate) report: PathBuf,
-    /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 512MiB)
+    /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 384MiB)
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     /// Rounds of never, always and hugewise, interleaved
@@ -128,7 +130,7 @@ pub(crate) struct StatusArgs {
 pub(crate) struct MapArgs {
     /// The process
     pub(crate) pid: u32,
-    /// Write a picture to this file
+    /// Write a picture to this file; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Cells a line (default: what fits the terminal, at most 64)
@@ -195,7 +197,7 @@ pub(crate) struct ManageArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Directory of the settings trail and the journal
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
     /// Started by an experiment, whose settings are to stand meanwhile
     #[arg(long, hide = true)]
@@ -208,7 +210,7 @@ pub(crate) struct ManageArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RevertArgs {
     /// Directory of the settings trail
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
     /// Show what would be put back
     #[arg(long)]
@@ -253,7 +255,7 @@ pub(crate) struct DiagnoseArgs {
     /// Show every question, also those that were not asked
     #[arg(long)]
     pub(crate) tree: bool,
-    /// Write a report with plots: one HTML file
+    /// Write a report with plots: one HTML file; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)

@@ -1,12 +1,13 @@
 //! Reads the configuration: defaults, then `/etc/hugewise/hugewise.toml`, then
 //! `/etc/hugewise/hugewise.d/*.toml` in the order of their names, then `--set KEY=VALUE`.
 //!
-//! Each key is taken from the last place that gives it. Rules of all files are kept, and those of
+//! Each key is taken from the last place that gives it. Rules of all files count, and those of
 //! a later file are tried first, so that a drop-in can take exception to the main file.
 
-use crate::{exit, trust};
+use crate::exit;
 use anyhow::Context;
-use hugewise_core::config::{Config, Rule, RuleAction};
+use hugewise_core::manager::config::{Config, Rule, RuleAction};
+use hugewise_linux::trust;
 use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,10 +18,12 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeArray, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// Where the configuration lies unless `--config` names a file.
+/// Where the configuration is unless `--config` names a file.
 const DIRECTORY: &str = "/etc/hugewise";
 /// A larger file is refused.
 const MAX_BYTES: usize = 1 << 20;
+/// Most rules of all files: each is tried on each process of each list.
+const MAX_RULES: usize = 1000;
 /// Longer keys are neither compared with the known ones nor printed in full.
 const MAX_KEY: usize = 64;
 
@@ -140,6 +143,8 @@ fn is_missing(error: &std::io::Error) -> bool {
 struct Text<'a> {
     path: &'a Path,
     text: String,
+    /// Where lines end: a file of a thousand rules asks for a thousand places.
+    ends: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
@@ -170,26 +175,36 @@ impl<'a> Text<'a> {
             .with_context(|| format!("cannot read {shown}"))?;
         anyhow::ensure!(bytes.len() <= MAX_BYTES, "{shown} is larger than 1 MiB: is it the one?");
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(Self { path, text })),
+            Ok(text) => Ok(Some(Self::new(path, text))),
             Err(error) => {
                 let valid = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
-                Err(Self { path, text }.error(valid, "not UTF-8 text"))
+                Err(Self::new(path, text).error(valid, "not UTF-8 text"))
             }
         }
+    }
+
+    fn new(path: &'a Path, text: String) -> Self {
+        let ends = text.match_indices('\n').map(|(at, _)| at).collect();
+        Self { path, text, ends }
+    }
+
+    /// Line of a byte, counted from 1.
+    fn line(&self, offset: usize) -> usize {
+        self.ends.partition_point(|end| *end < offset) + 1
     }
 
     /// Line and column of a byte, counted from 1, the column in characters.
     fn place(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
-        let before = self.text.get(..offset).unwrap_or(&self.text);
-        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        (line, column)
+        let line = self.line(offset);
+        let start = line.checked_sub(2).and_then(|above| self.ends.get(above));
+        let before = self.text.get(start.map_or(0, |end| end + 1)..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
     }
 
     fn origin(&self, offset: usize) -> Origin {
-        Origin::File(self.path.to_path_buf(), self.place(offset).0)
+        Origin::File(self.path.to_path_buf(), self.line(offset))
     }
 
     fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
@@ -246,6 +261,12 @@ impl Merge {
                     self.key(text, &[name], key.span().start, (value, place))?;
                 }
             }
+        }
+        if let Some((_, origin)) = rules.get(MAX_RULES.saturating_sub(self.rules.len())) {
+            anyhow::bail!(
+                "{origin}: more than {MAX_RULES} rules in all files: join some, with a '*' at the \
+                 end of 'exe', or a 'cgroup' or 'user' that covers many programs"
+            );
         }
         rules.append(&mut self.rules);
         self.rules = rules;

@@ -1,9 +1,9 @@
 //! Tests of `config`.
 
 use super::*;
-use crate::scratch::Scratch;
-use hugewise_core::config::{Mode as Manner, Warm};
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::config::{Mode as Manner, Warm};
+use hugewise_scratch::Scratch;
 use proptest::prelude::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -289,4 +289,39 @@ proptest! {
         let _ = load(Some(&path), std::slice::from_ref(&flag));
         let _ = load_from(dir.path(), None, &[format!("promote.warm={flag}")]);
     }
+}
+
+#[test]
+fn each_of_many_rules_has_its_line() {
+    let dir = Scratch::new();
+    let path = dir.join("x.toml");
+    let rules = |count: usize| "[[rule]]\naction = \"exclude\"\nexe = \"/x\"\n".repeat(count);
+    fs::write(&path, rules(1000)).expect("written");
+    let loaded = load(Some(&path), &[]).expect("as many as there may be");
+    for index in [0, 1, 999] {
+        let origin = &loaded.origins[&format!("rule[{index}]")];
+        assert_eq!(*origin, Origin::File(path.clone(), 3 * index + 1));
+    }
+    let error = error_of(rules(25_000));
+    assert!(error.starts_with(":3001: more than 1000 rules in all files"), "{error}");
+}
+
+#[test]
+fn rules_of_all_files_count() {
+    let dir = Scratch::new();
+    fs::create_dir(dir.join("hugewise.d")).expect("created");
+    let rules = "[[rule]]\naction = \"exclude\"\nexe = \"/x\"\n".repeat(600);
+    for name in ["hugewise.toml", "hugewise.d/1.toml"] {
+        fs::write(dir.join(name), &rules).expect("written");
+    }
+    let error = load_from(dir.path(), None, &[]).expect_err("too many").to_string();
+    assert!(error.contains("1.toml:1201: more than 1000 rules"), "{error}");
+}
+
+#[test]
+fn places_are_lines_and_columns() {
+    let text = Text::new(Path::new("x"), "a\n\u{e4}b\n\nc".to_owned());
+    let places: Vec<_> = [0, 1, 2, 4, 5, 6, 7, 8, 99].map(|offset| text.place(offset)).into();
+    let wanted = [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 2), (4, 2)];
+    assert_eq!(places, wanted);
 }

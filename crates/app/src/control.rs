@@ -1,13 +1,13 @@
-//! The socket through which a running manager is asked and told: three verbs, one JSON line each
-//! way, one request a connection.
+//! The socket through which a running manager is queried and controlled: three verbs, one JSON line
+//! each way, one request a connection.
 //!
 //! Only root and the manager's own user are served: a status names other users' processes. The
 //! socket's mode keeps everybody else from connecting, and the peer's credentials are checked all
 //! the same. No path, no pid and no program is ever taken from a client.
 
-use crate::trust;
 use anyhow::Context;
-use hugewise_core::engine::Wake;
+use hugewise_core::manager::engine::Wake;
+use hugewise_linux::trust;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -37,7 +37,7 @@ const MAX_REPLY: u64 = 64 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verb {
-    /// Its state, as `hugewise_core::status::ManagerStatus`.
+    /// Its state, as `hugewise_core::manager::status::ManagerStatus`.
     Status,
     /// Stop promoting, keep observing.
     Pause,
@@ -205,7 +205,7 @@ impl Service {
             Verb::Pause => Wake::Pause,
             Verb::Resume => Wake::Resume,
             Verb::Status => {
-                // A poisoned lock holds the last whole status: it is only ever replaced.
+                // Behind a poisoned lock is the last whole status: it is only ever replaced.
                 let status = self.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if status.is_empty() {
                     return error_reply("the manager has just started: try again in a second");
@@ -305,7 +305,7 @@ fn read_reply(stream: &UnixStream) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use hugewise_scratch::Scratch;
     use std::sync::mpsc::{Receiver, channel};
 
     fn start(dir: &Path) -> (Server, Receiver<Wake>, Arc<Mutex<String>>) {

@@ -2,14 +2,19 @@
 
 use crate::control::Server;
 use crate::journal::Journal;
-use hugewise_core::config::{Config, Mode};
-use hugewise_core::engine::{Manager, Sink, TickEnd, Wake, World, tick};
-use hugewise_core::ownership;
-use hugewise_core::record::Record;
-use hugewise_core::status;
-use hugewise_core::units::{Ns, ProcId};
+use crate::say::{Progress, note};
+use crate::service::Service;
+use anyhow::Context;
+use hugewise_core::base::units::{Ns, ProcId};
+use hugewise_core::manager::config::{Config, Mode};
+use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
+use hugewise_core::manager::ownership;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::record::Record;
+use hugewise_core::manager::status;
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, Scope, Trail};
+use hugewise_linux::signals;
+use hugewise_linux::trail::{Restored, Trail};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
@@ -22,8 +27,10 @@ pub(crate) struct FileSink {
     pub(crate) status: Arc<Mutex<String>>,
     /// `--dry-run`.
     pub(crate) dry_run: bool,
-    /// Called after each tick, for progress.
-    pub(crate) progress: fn(&Manager),
+    /// Renewed after each tick.
+    pub(crate) progress: Progress,
+    /// Told after each tick.
+    pub(crate) service: Service,
 }
 
 impl Sink for FileSink {
@@ -32,12 +39,15 @@ impl Sink for FileSink {
     }
 
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
+        self.service.alive();
         self.journal.flush();
         let status = status::manager(manager, self.dry_run, at);
         if let (Ok(json), Ok(mut shared)) = (serde_json::to_string(&status), self.status.lock()) {
             *shared = json;
         }
-        (self.progress)(manager);
+        if self.progress.is_watched() {
+            self.progress.show(&line(manager));
+        }
     }
 }
 
@@ -54,10 +64,10 @@ impl OwnedSettings {
         state_dir: &Path,
         journal: &mut Journal,
     ) -> anyhow::Result<Self> {
-        let trail = Trail::open(root.clone(), state_dir, Scope::Manager)?;
+        let trail = Trail::open(root.clone(), state_dir, ownership::OWNER)?;
         let mut settings = Self { trail, restored: false };
         if !settings.trail.entries().is_empty() {
-            eprintln!("hugewise: an earlier manager did not end properly: its settings go back");
+            note("an earlier manager did not end properly: its settings go back");
             settings.put_back(journal);
             settings.restored = false;
         }
@@ -67,7 +77,7 @@ impl OwnedSettings {
     /// Writes what the mode owns.
     pub(crate) fn take(
         &mut self,
-        wanted: &[ownership::Wanted],
+        wanted: &[ownership::WantedSetting],
         journal: &mut Journal,
     ) -> anyhow::Result<()> {
         for want in wanted {
@@ -101,7 +111,7 @@ impl OwnedSettings {
 }
 
 /// Says in the journal what a mode would write, where nothing may be written.
-pub(crate) fn rehearse_settings(wanted: &[ownership::Wanted], journal: &mut Journal) {
+pub(crate) fn rehearse_settings(wanted: &[ownership::WantedSetting], journal: &mut Journal) {
     for want in wanted {
         journal.write(&Record::Setting {
             file: want.file.clone(),
@@ -143,7 +153,7 @@ pub(crate) struct Until {
     pub(crate) end: Option<Ns>,
 }
 
-/// Runs the loop until it is told to stop, and says why and when it ended.
+/// Runs the loop until it is asked to stop, and says why and when it ended.
 pub(crate) fn run(
     world: &mut impl World,
     manager: &mut Manager,
@@ -169,10 +179,10 @@ fn run_until(
                 let loaded = reload();
                 let error = loaded.as_ref().err().map(|error| format!("{error:#}"));
                 if let Some(error) = &error {
-                    eprintln!("hugewise: the old configuration stays in force: {error}");
+                    note(&format!("the old configuration stays in force: {error}"));
                 }
                 if let Ok(config) = loaded {
-                    say_what_needs_a_restart(&manager.config, &config);
+                    say_what_needs_a_restart(manager.config(), &config);
                     manager.reload(config, world.now());
                 }
                 sink.record(world.now(), &Record::Reload { error });
@@ -182,7 +192,7 @@ fn run_until(
         if named_all_gone(manager) {
             return "all named processes ended";
         }
-        if until.done && manager.state.listed() && !manager.busy(world.now()) {
+        if until.done && manager.state().listed() && !manager.busy(world.now()) {
             return "nothing is left to do";
         }
         if until.end.is_some_and(|end| world.now() >= end) {
@@ -191,35 +201,57 @@ fn run_until(
     }
 }
 
+/// What the manager does, in a line.
+fn line(manager: &Manager) -> String {
+    let reasons = manager.plan().reasons.values();
+    let waiting: u64 = reasons.filter_map(|r| r.not_promoted.get(&SkipReason::Scheduled)).sum();
+    let limit = manager.limits().values().next();
+    let limit = limit.map_or(String::new(), |l| format!(", held back by {}", l.config_key()));
+    format!(
+        "{} processes, {} regions promoted, {waiting} waiting{limit}",
+        manager.state().targets().len(),
+        manager.state().totals().promoted
+    )
+}
+
 /// Mode, owned settings and the journal are fixed at the start.
 fn say_what_needs_a_restart(old: &Config, new: &Config) {
     let never = old.promote.allow_under_never != new.promote.allow_under_never;
     let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
     if fixed || never {
-        eprintln!(
-            "hugewise: changes of mode, settings, journal and promote.allow_under_never take \
-             effect at the next start"
+        note(
+            "changes of mode, settings, journal and promote.allow_under_never take effect at the \
+             next start",
         );
     }
 }
 
 /// Whether every process named by `--pid` has ended.
 fn named_all_gone(manager: &Manager) -> bool {
-    let Some(named) = &manager.selection.named else { return false };
+    let Some(named) = &manager.selection().named else { return false };
     let alive = |id: &ProcId| {
         let stat = hugewise_linux::process::stat(&Root::live(), id.pid);
         stat.is_some_and(|stat| stat.starttime == id.start_ticks)
     };
-    manager.state.targets.is_empty() && !named.iter().any(alive)
+    manager.state().targets().is_empty() && !named.iter().any(alive)
 }
 
-/// Turns SIGINT, SIGTERM and SIGHUP into events.
+/// Turns signals into events, so that none which can be handled ends the manager before its
+/// settings are back; from then on a further one does nothing. Left as they are: those that mean a
+/// fault of the program itself (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP), and Ctrl-Z.
 pub(crate) fn listen_to_signals(events: Sender<Wake>) -> anyhow::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
+    signals::survive_harmless().context("cannot handle signals")?;
+    // Who runs it in a terminal wants it to end with that, unless it was told to ignore it (nohup);
+    // a daemon has none, and reads its configuration again.
+    let outlives = !signals::has_terminal() || signals::is_ignored(SIGHUP);
+    let hangup = if outlives { Wake::Reload } else { Wake::Stop };
+    // SIGABRT comes from a watchdog; SIGXCPU, some time before SIGKILL, from a limit of CPU time.
+    let handled = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGABRT, SIGXCPU];
+    let mut signals = signal_hook::iterator::Signals::new(handled)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
-            let wake = if signal == SIGHUP { Wake::Reload } else { Wake::Stop };
+            let wake = if signal == SIGHUP { hangup } else { Wake::Stop };
             if events.send(wake).is_err() {
                 break;
             }
@@ -228,16 +260,19 @@ pub(crate) fn listen_to_signals(events: Sender<Wake>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The control socket, where it can be had: a manager without one still works.
+/// The control socket, where it can be had: a manager without one still works. `expected`: that
+/// was said already.
 pub(crate) fn control_server(
     run_dir: &Path,
     status: Arc<Mutex<String>>,
     events: Sender<Wake>,
+    expected: bool,
 ) -> Option<Server> {
     match Server::start(run_dir, status, events) {
         Ok(server) => Some(server),
+        Err(_) if expected => None,
         Err(error) => {
-            eprintln!("hugewise: no status, pause and resume: {error:#}");
+            note(&format!("no status, pause and resume: {error:#}"));
             None
         }
     }

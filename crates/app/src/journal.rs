@@ -3,9 +3,14 @@
 //! The manager never stops for its journal. A line that cannot be written is dropped and counted,
 //! and the next one that can be written starts on a line of its own.
 
-use crate::{exit, trust};
-use hugewise_core::record::Record;
-use rustix::fs::{Mode, OFlags};
+use crate::exit;
+use crate::output::refused;
+use crate::say::note;
+use hugewise_core::base::calendar::{self, DAY_S};
+use hugewise_core::manager::record::Record;
+use hugewise_linux::save::{self, SaveError};
+use hugewise_linux::trust;
+use rustix::fs::OFlags;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,6 +37,8 @@ pub(crate) struct Journal {
     torn: bool,
     lost: u64,
     complained: Option<Instant>,
+    /// Nothing is written.
+    absent: bool,
 }
 
 /// What stands in the file.
@@ -53,6 +60,13 @@ impl Journal {
         Ok(journal)
     }
 
+    /// No journal: where nothing is done, and there is no place for one.
+    pub(crate) fn absent() -> Self {
+        let mut journal = Self::with_file(Path::new(""), 0, None);
+        journal.absent = true;
+        journal
+    }
+
     fn with_file(path: &Path, max_bytes: u64, file: Option<File>) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -63,11 +77,15 @@ impl Journal {
             torn: false,
             lost: 0,
             complained: None,
+            absent: false,
         }
     }
 
     /// Appends one record. It reaches the file at the next [`Journal::flush`], or before.
     pub(crate) fn write(&mut self, record: &Record) {
+        if self.absent {
+            return;
+        }
         let time = rfc3339(SystemTime::now());
         let mut line = match serde_json::to_vec(&Line { time: &time, record }) {
             Ok(line) => line,
@@ -153,12 +171,10 @@ impl Journal {
         }
         self.complained = Some(Instant::now());
         let (path, lost) = (self.path.display(), self.lost);
-        // stderr may be closed or full as well: that is no reason to stop either.
-        let _ = writeln!(
-            io::stderr(),
-            "hugewise: journal {path}: {why}; {lost} records lost so far; the manager goes on and \
-             tries again with the next records (free space on that disk, or give --journal FILE)"
-        );
+        note(&format!(
+            "journal {path}: {why}; {lost} records lost so far; the manager goes on and tries \
+             again with the next records (free space on that disk, or give --journal FILE)"
+        ));
     }
 }
 
@@ -182,28 +198,27 @@ fn write_all(file: &mut File, bytes: &[u8]) -> (usize, io::Result<()>) {
     (done, Ok(()))
 }
 
-/// Opens for appending, and looks at what was opened, not at what the path said before.
+/// Opens for appending, and checks what was opened, not what the path led to before.
 fn open_checked(path: &Path) -> anyhow::Result<File> {
     // NONBLOCK and NOCTTY: opening somebody's FIFO or terminal must not hang or take effect.
-    let flags = OFlags::RDWR
-        | OFlags::APPEND
-        | OFlags::CREATE
-        | OFlags::NOFOLLOW
-        | OFlags::CLOEXEC
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY;
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
     let shown = path.display();
-    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o640)).map_err(|e| {
-        if e == rustix::io::Errno::LOOP {
+    let link = rustix::io::Errno::LOOP.raw_os_error();
+    let file = save::open(path, flags, 0o640).map_err(|error| match error {
+        SaveError::Io { error, .. } if error.raw_os_error() == Some(link) => {
             let advice = "give the path of a plain file with --journal FILE";
-            return exit::coded(
+            exit::coded(
                 exit::REFUSED,
                 format!("journal {shown} is a symbolic link, and links are not followed: {advice}"),
-            );
+            )
         }
-        anyhow::anyhow!("cannot open journal {shown}: {e}; give another with --journal FILE")
+        SaveError::Io { error, .. } => {
+            anyhow::anyhow!(
+                "cannot open journal {shown}: {error}; give another with --journal FILE"
+            )
+        }
+        error => refused(error),
     })?;
-    let file = File::from(fd);
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(exit::coded(
@@ -212,6 +227,7 @@ fn open_checked(path: &Path) -> anyhow::Result<File> {
         ));
     }
     trust::check("journal", path, &meta)?;
+    trust::check_alone("journal", path, &meta)?;
     Ok(file)
 }
 
@@ -227,9 +243,6 @@ fn end_of(file: &mut File) -> io::Result<(u64, bool)> {
     Ok((size, last != *b"\n"))
 }
 
-/// Seconds in a day.
-const DAY_S: i64 = 86_400;
-
 /// `2026-01-31T23:59:59.123Z`.
 pub(crate) fn rfc3339(time: SystemTime) -> String {
     let ms = match time.duration_since(UNIX_EPOCH) {
@@ -238,37 +251,15 @@ pub(crate) fn rfc3339(time: SystemTime) -> String {
     };
     let (s, ms) = (ms.div_euclid(1000), ms.rem_euclid(1000));
     let (days, s) = (s.div_euclid(DAY_S), s.rem_euclid(DAY_S));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = calendar::date(days);
     let (hour, minute, second) = (s / 3600, s / 60 % 60, s % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-/// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
-///
-/// Counts from 1 March of a year that 400 divides: a leap day is then the last day of its year,
-/// of its 4 years and of its 400 years, and divisions find the rest.
-fn civil(days: i64) -> (i64, i64, i64) {
-    const DAYS_400_YEARS: i64 = 146_097;
-    // 1 March 2000 is day 11017.
-    let days = days - 11_017;
-    let (cycle, mut rest) = (days.div_euclid(DAYS_400_YEARS), days.rem_euclid(DAYS_400_YEARS));
-    let century = (rest / 36_524).min(3);
-    rest -= century * 36_524;
-    let four = rest / 1461;
-    rest -= four * 1461;
-    let one = (rest / 365).min(3);
-    rest -= one * 365;
-    // Months from March on: their lengths repeat every 5 months, which are 153 days.
-    let month = (5 * rest + 2) / 153;
-    let day = rest - (153 * month + 2) / 5 + 1;
-    let year = 2000 + 400 * cycle + 100 * century + 4 * four + one + month / 10;
-    (year, (month + 2) % 12 + 1, day)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use hugewise_scratch::Scratch;
     use serde_json::Value;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -281,33 +272,6 @@ mod tests {
         let text = fs::read_to_string(path).expect("readable");
         assert!(text.is_empty() || text.ends_with('\n'), "{text}");
         text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect()
-    }
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(-1), (1969, 12, 31));
-        assert_eq!(civil(11_016), (2000, 2, 29));
-        assert_eq!(civil(11_017), (2000, 3, 1));
-        assert_eq!(civil(20_513), (2026, 3, 1));
-        // Every day of 800 years follows the day before it.
-        let leap = |y: i64| (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-        let (mut y, mut m, mut d) = (1970, 1, 1);
-        for days in 0..292_194 {
-            assert_eq!(civil(days), (y, m, d));
-            let length = match m {
-                2 => 28 + i64::from(leap(y)),
-                4 | 6 | 9 | 11 => 30,
-                _ => 31,
-            };
-            d += 1;
-            if d > length {
-                (m, d) = (m + 1, 1);
-            }
-            if m > 12 {
-                (y, m) = (y + 1, 1);
-            }
-        }
     }
 
     #[test]
@@ -462,6 +426,10 @@ mod tests {
         assert!(refused(&dir.join("link")).contains("symbolic link"));
         assert!(!dir.join("target").exists());
         assert!(refused(Path::new("/dev/null")).contains("regular file"));
+        fs::write(dir.join("precious"), "as it was\n").expect("written");
+        fs::hard_link(dir.join("precious"), dir.join("other")).expect("linked");
+        assert!(refused(&dir.join("other")).contains("another name"));
+        assert_eq!(fs::read_to_string(dir.join("precious")).expect("readable"), "as it was\n");
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -472,6 +440,10 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("root");
         std::os::unix::fs::chown(&path, Some(65_534), None).expect("root");
         assert!(refused(&path).contains("belong to root"));
+        symlink(dir.path(), dir.join("folder")).expect("linked");
+        std::os::unix::fs::lchown(dir.join("folder"), Some(65_534), None).expect("root");
+        assert!(refused(&dir.join("folder/new")).contains("belongs to another user"));
+        assert!(!dir.join("new").exists());
     }
 
     #[test]

@@ -2,44 +2,33 @@
 #![forbid(unsafe_code)]
 
 mod capture;
-mod child;
 mod cli;
 mod cmd;
 mod config;
 mod control;
 mod daemon;
-mod environment;
 mod exit;
-mod group;
+mod hugetlb;
 mod journal;
-mod lab;
-mod report;
-#[cfg(test)]
-mod scratch;
-mod session;
-mod trial;
-mod trust;
-mod view;
+mod output;
+mod progress;
+mod render;
+mod say;
+mod service;
 
 use clap::Parser;
+use output::Output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version go to stdout and are no error; everything else is a usage error.
-            let _ = error.print();
-            return if error.use_stderr() { exit::USAGE.into() } else { exit::OK.into() };
-        }
+    let done = match cli::Cli::try_parse() {
+        Ok(cli) => cmd::run(cli).and_then(Output::write),
+        Err(error) => output::usage(&error),
     };
-    match cmd::run(cli) {
+    match done {
         Ok(code) => code.into(),
         Err(error) => {
-            // Names of files are in it: nothing of them may reach the terminal as a command.
-            for line in format!("hugewise: {error:#}").lines() {
-                eprintln!("{}", view::text::printable(line));
-            }
+            say::note(&format!("{error:#}"));
             exit::of_error(&error).into()
         }
     }

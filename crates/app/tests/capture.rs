@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::recording::readers::capture::Capture;
-use hugewise_core::recording::{Builder, Field, Host, Recording, Subject};
+use hugewise_core::evidence::recording::readers::capture::Capture;
+use hugewise_core::evidence::recording::{Builder, Field, Host, Recording, Subject};
+use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,28 +13,6 @@ use std::time::{Duration, Instant};
 
 /// Stands in the arguments of a process that a test starts, and nowhere else.
 const SECRET: &str = "token-3fa94c0e71";
-
-/// A directory for one test, removed afterwards.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("the directory for temporary files is writable");
-        Self(path)
-    }
-
-    fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A process that ends with the test.
 struct Running(Child);
@@ -91,7 +70,7 @@ fn holds(text: &[u8], word: &str) -> bool {
 
 #[test]
 fn three_seconds_of_this_machine_read_back() {
-    let scratch = Scratch::new("capture-live");
+    let scratch = Scratch::new();
     // A shell that stays, with the word among its arguments and in its environment.
     let shell = Command::new("sh")
         .args(["-c", "sleep 60; :", "sh", SECRET])
@@ -139,12 +118,12 @@ fn three_seconds_of_this_machine_read_back() {
 
 #[test]
 fn a_directory_in_use_is_refused() {
-    let scratch = Scratch::new("capture-refused");
+    let scratch = Scratch::new();
     fs::write(scratch.join("mine"), "precious").expect("written");
-    let done = capture(&scratch.0, &["--for", "1s"]);
+    let done = capture(&scratch, &["--for", "1s"]);
     assert_eq!(done.status.code(), Some(6));
     assert!(String::from_utf8_lossy(&done.stderr).contains("is not empty"));
-    assert_eq!(fs::read_dir(&scratch.0).expect("listed").count(), 1);
+    assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 1);
     for wrong in [["--every", "9s"], ["--every", "x"], ["--processes", "4097"]] {
         let all = [&["--for", "5s"], &wrong[..]].concat();
         let done = capture(&scratch.join("new"), &all);
@@ -155,7 +134,7 @@ fn a_directory_in_use_is_refused() {
 
 #[test]
 fn sigterm_leaves_a_complete_capture() {
-    let scratch = Scratch::new("capture-term");
+    let scratch = Scratch::new();
     let dir = scratch.join("c");
     let to = dir.display().to_string();
     let mut child = hugewise(&["capture", "-o", &to, "--for", "10m"])
@@ -180,7 +159,7 @@ fn sigterm_leaves_a_complete_capture() {
 
 #[test]
 fn another_root_can_be_captured() {
-    let scratch = Scratch::new("capture-root");
+    let scratch = Scratch::new();
     let root = scratch.join("root");
     fs::create_dir_all(root.join("proc/sys/kernel")).expect("made");
     fs::write(root.join("proc/loadavg"), "1.50 0.75 0.40 2/157 41317\n").expect("written");

@@ -3,20 +3,18 @@
 
 #![forbid(unsafe_code)]
 
+use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// A directory of one test, removed afterwards.
-struct Scratch(PathBuf);
+struct Folder(Scratch);
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("hugewise-hugetlb-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a directory of its own");
+impl Folder {
+    fn new() -> Self {
+        let path = Scratch::new();
         Self(path)
     }
 
@@ -30,12 +28,6 @@ impl Scratch {
 
     fn path(&self) -> &str {
         self.0.to_str().expect("a plain path")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -120,7 +112,7 @@ fn sizes_that_make_no_sense_are_refused_by_name() {
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    let scratch = Scratch::new("missing");
+    let scratch = Folder::new();
     for command in ["plan", "verify"] {
         hugetlb(&[command, "--sga", "1G", "--node", "99"]).fails(2, "99: no such NUMA node");
     }
@@ -145,7 +137,7 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn files_that_are_none_are_told_apart() {
-    let scratch = Scratch::new("files");
+    let scratch = Folder::new();
     let binary: Vec<u8> = (0..5000_u32).map(|n| u8::try_from(n % 251).unwrap_or(0)).collect();
     for (name, content, why) in [
         ("empty", &b""[..], "is empty"),
@@ -168,7 +160,7 @@ fn files_that_are_none_are_told_apart() {
 
 #[test]
 fn a_known_machine_has_known_numbers() {
-    let scratch = Scratch::new("known");
+    let scratch = Folder::new();
     let file = scratch.file("meminfo", MEMINFO);
     let args = ["plan", "--sga", "10G", "--headroom", "2G", &file];
     let sums = ["10 GiB / 2 MiB 5120", "2.0 GiB / 2 MiB 1024", "12.0 GiB 6144"];
@@ -191,7 +183,7 @@ fn a_known_machine_has_known_numbers() {
 
 #[test]
 fn more_than_there_is_is_refused() {
-    let scratch = Scratch::new("more");
+    let scratch = Folder::new();
     let file = scratch.file("meminfo", MEMINFO);
     let more = hugetlb(&["plan", "--sga", "20G", &file]);
     more.says(3, &["REFUSED: the pools would be larger than the memory"]);
@@ -222,7 +214,7 @@ fn more_than_there_is_is_refused() {
 
 #[test]
 fn a_kernel_without_pools_can_be_planned_for() {
-    let scratch = Scratch::new("without");
+    let scratch = Folder::new();
     let root = scratch.file("root/proc/meminfo", MEMINFO);
     let root = root.trim_end_matches("/proc/meminfo");
     let said = hugetlb(&["plan", "--root", root, "--sga", "10G", "--headroom", "2G"]);

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use hugewise_scratch::Scratch;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,14 +28,12 @@ settings = { "vm.swappiness" = "59" }
 "#;
 
 /// A directory for one test, removed afterwards.
-struct Scratch(PathBuf);
+struct Folder(Scratch);
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("the directory for temporary files is writable");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+impl Folder {
+    fn new() -> Self {
+        let path = Scratch::new();
+        fs::set_permissions(&*path, fs::Permissions::from_mode(0o755)).expect("its mode");
         Self(path)
     }
 
@@ -60,12 +59,6 @@ impl Scratch {
         fs::write(&path, text).expect("writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("its mode");
         path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -110,7 +103,7 @@ fn one_form_of_a_report_at_a_time() {
 
 #[test]
 fn what_does_not_fit_is_said_and_can_be_copied() {
-    let scratch = Scratch::new("lab-large");
+    let scratch = Folder::new();
     let large = WIDE.replace("mib = 2", "mib = 1048576");
     let (file, copy) = (scratch.file("large.toml", &large), scratch.0.join("copy.toml"));
     let output = lab(&["setup", text(&file), "--write", text(&copy)]);
@@ -121,7 +114,7 @@ fn what_does_not_fit_is_said_and_can_be_copied() {
 
 #[test]
 fn runs_that_are_missing_make_a_report_partial() {
-    let scratch = Scratch::new("lab-partial");
+    let scratch = Folder::new();
     let results = scratch.begun(WIDE, &json!({}));
     for args in [vec!["report", text(&results)], vec!["report", text(&results), "--markdown"]] {
         let output = lab(&args);
@@ -133,7 +126,7 @@ fn runs_that_are_missing_make_a_report_partial() {
 
 #[test]
 fn root_writes_no_report_where_others_can_write() {
-    let scratch = Scratch::new("lab-trust");
+    let scratch = Folder::new();
     let results = scratch.begun(WIDE, &json!({}));
     fs::set_permissions(&results, fs::Permissions::from_mode(0o777)).expect("its mode");
     let output = lab(&["report", text(&results)]);
@@ -146,7 +139,7 @@ fn root_writes_no_report_where_others_can_write() {
 
 #[test]
 fn another_seed_or_other_variants_are_another_experiment() {
-    let scratch = Scratch::new("lab-resume");
+    let scratch = Folder::new();
     let (file, results) = (scratch.file("wide.toml", WIDE), scratch.begun(WIDE, &json!({})));
     let run = ["run", text(&file), "--output", text(&results), "--machine-wide"];
     for (more, words) in [
@@ -161,11 +154,43 @@ fn another_seed_or_other_variants_are_another_experiment() {
 
 #[test]
 fn leave_is_asked_for_what_the_plan_runs() {
-    let scratch = Scratch::new("lab-leave");
+    let scratch = Folder::new();
     let (file, results) = (scratch.file("wide.toml", WIDE), scratch.begun(WIDE, &json!({})));
     let output = lab(&["run", text(&file), "--output", text(&results), "--seed", "7"]);
     assert_eq!(code(&output), 6, "{}", said(&output));
     assert!(said(&output).contains("--machine-wide"), "{}", said(&output));
     let plan = fs::read_to_string(results.join("plan.json")).expect("still there");
     assert!(!plan.contains("resumed"), "{plan}");
+}
+
+fn trial(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.arg("try").args(args).output().expect("the program starts")
+}
+
+#[test]
+fn a_trial_without_huge_pages_is_simulated_and_says_so() {
+    let scratch = Folder::new();
+    let report = scratch.0.join("report.html").display().to_string();
+    let said = trial(&["--simulate", "--size", "64MiB", "--report", &report]);
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert_eq!(said.status.code(), Some(0), "{said:?}");
+    assert!(text.starts_with("SIMULATED: no real memory was promoted, because"), "{text}");
+    assert!(text.contains("frees 70 %: before"), "{text}");
+    let page = fs::read_to_string(&report).expect("a report");
+    assert!(page.contains("class=\"banner\""), "{page}");
+    let said = trial(&["--simulate", "--size", "64MiB", "--report", &report, "--json"]);
+    let json: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    let variants: Vec<_> =
+        json["records"].as_array().expect("records").iter().map(|r| r["variant"].clone()).collect();
+    assert_eq!(variants, ["never", "always", "hugewise"]);
+    assert!(json["simulated"].as_str().is_some_and(|why| why.contains("--simulate")), "{json}");
+}
+
+#[test]
+fn a_trial_that_makes_no_sense_is_refused_by_name() {
+    for args in [["--rounds", "0"], ["--rounds", "1001"], ["--size", "1MiB"], ["--size", "x"]] {
+        let said = trial(&args);
+        assert_eq!(said.status.code(), Some(2), "{args:?}: {said:?}");
+    }
 }

@@ -2,13 +2,14 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::lab::kind::Kind;
-use hugewise_core::lab::kinds::{self, AFTER, PARENT_METRICS, WITH_CHANGE, WITH_RELEASE};
+use hugewise_core::experiment::kind::{Kind, More};
+use hugewise_core::experiment::kinds::{self, AFTER, PARENT_METRICS};
+use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 /// Small, so that all kinds together take a moment.
@@ -23,24 +24,6 @@ fn tiny(kind: &str) -> &'static str {
             r#"{"max_mib":16,"fmfi_percent":0,"leave_mib":64}"#
         }
         _ => r#"{"mib":4}"#,
-    }
-}
-
-/// A directory for one test, removed afterwards.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hugewise-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("the directory for temporary files is writable");
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -112,9 +95,9 @@ fn names(event: &Value) -> BTreeSet<String> {
 
 #[test]
 fn every_kind_says_ready_measured_with_all_its_metrics_and_verified() {
-    let scratch = Scratch::new("lab-protocol");
+    let scratch = Scratch::new();
     for kind in kinds::builtin() {
-        let mut workload = Workload::start(kind, &scratch.0, "inherit");
+        let mut workload = Workload::start(kind, &scratch, "inherit");
         let ready = workload.event();
         assert_eq!(ready["event"], "ready", "{}: {ready}", kind.name);
         let measured = workload.ask("measure 0.05");
@@ -125,7 +108,7 @@ fn every_kind_says_ready_measured_with_all_its_metrics_and_verified() {
         let (after, own): (BTreeSet<String>, BTreeSet<String>) =
             own.map(ToString::to_string).partition(|metric| metric.starts_with(AFTER));
         assert_eq!(said, own, "{}", kind.name);
-        if WITH_CHANGE.contains(&kind.name) {
+        if kind.more == More::Change {
             assert_eq!(workload.ask("change")["event"], "changed", "{}", kind.name);
             let again = names(&workload.ask("measure 0.05")).into_iter();
             let again = again.map(|name| format!("{AFTER}.{name}")).collect();
@@ -134,22 +117,43 @@ fn every_kind_says_ready_measured_with_all_its_metrics_and_verified() {
         let verified = workload.ask("verify");
         assert_eq!(verified["event"], "verified", "{}: {verified}", kind.name);
         assert!(verified["checked"].as_u64() > Some(0), "{}: {verified}", kind.name);
-        if WITH_RELEASE.contains(&kind.name) {
+        if kind.more == More::Release {
             let released = workload.ask("release");
             assert_eq!(released["event"], "released", "{}: {released}", kind.name);
             assert!(names(&released).contains("fmfi"), "{}: {released}", kind.name);
         }
         assert!(workload.end().success(), "{}", kind.name);
     }
-    let left: Vec<_> = fs::read_dir(&scratch.0).expect("readable").collect();
+    let left: Vec<_> = fs::read_dir(&scratch).expect("readable").collect();
     assert!(left.is_empty(), "files are left: {left:?}");
 }
 
 #[test]
+fn the_program_of_try_reads_faults_and_frees_on_request() {
+    let scratch = Scratch::new();
+    let demo = kinds::find("demo").expect("a kind");
+    let mut workload = Workload::start(demo, &scratch, "later");
+    let ready = workload.event();
+    assert_eq!(ready["parts"].as_object().map(serde_json::Map::len), Some(3), "{ready}");
+    assert!(ready["histograms"]["first_touch"].is_object(), "{ready}");
+    let read = workload.ask("access 0.02");
+    assert_eq!((&read["event"], names(&read).len()), (&"measured".into(), 1), "{read}");
+    assert!(read["histograms"]["access"].is_object(), "{read}");
+    let faulted = workload.ask("faults 0.02");
+    assert!(faulted["histograms"]["map"].is_object(), "{faulted}");
+    let all = workload.ask("verify")["checked"].as_u64();
+    assert_eq!(workload.ask("free 50")["event"], "changed");
+    assert!(workload.ask("verify")["checked"].as_u64() < all);
+    workload.tell("corrupt");
+    workload.tell("access 0.02");
+    assert_eq!(workload.end().code(), Some(1), "what is freed cannot be read");
+}
+
+#[test]
 fn damage_ends_every_kind_with_a_mismatch() {
-    let scratch = Scratch::new("lab-damage");
-    for kind in kinds::builtin() {
-        let mut workload = Workload::start(kind, &scratch.0, "never");
+    let scratch = Scratch::new();
+    for kind in kinds::in_lab_workload() {
+        let mut workload = Workload::start(kind, &scratch, "never");
         assert_eq!(workload.event()["event"], "ready", "{}", kind.name);
         workload.tell("corrupt");
         let mismatch = workload.ask("verify");
@@ -161,10 +165,10 @@ fn damage_ends_every_kind_with_a_mismatch() {
 
 #[test]
 fn what_a_kind_does_about_huge_pages_is_what_was_asked_for() {
-    let scratch = Scratch::new("lab-huge");
+    let scratch = Scratch::new();
     let disabled = |huge_pages: &str, kind: &str| {
         let kind = kinds::find(kind).expect("a kind");
-        let mut workload = Workload::start(kind, &scratch.0, huge_pages);
+        let mut workload = Workload::start(kind, &scratch, huge_pages);
         assert_eq!(workload.event()["event"], "ready");
         let proc = format!("/proc/{}", workload.process.id());
         let status = fs::read_to_string(format!("{proc}/status")).expect("it runs");
@@ -183,7 +187,7 @@ fn what_a_kind_does_about_huge_pages_is_what_was_asked_for() {
     if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
         // A kernel without huge pages: asking for them is an error.
         let gups = kinds::find("gups").expect("a kind");
-        assert_eq!(Workload::start(gups, &scratch.0, "always").end().code(), Some(1));
+        assert_eq!(Workload::start(gups, &scratch, "always").end().code(), Some(1));
         return;
     }
     assert_eq!(disabled("always", "gups"), (says.then_some(false), true));
@@ -193,10 +197,10 @@ fn what_a_kind_does_about_huge_pages_is_what_was_asked_for() {
 
 #[test]
 fn what_a_kind_cannot_do_is_an_error() {
-    let scratch = Scratch::new("lab-cannot");
+    let scratch = Scratch::new();
     let gups = kinds::find("gups").expect("a kind");
-    for request in ["change", "release", "measure", "dance"] {
-        let mut workload = Workload::start(gups, &scratch.0, "inherit");
+    for request in ["change", "release", "access 1", "free 70", "measure", "dance"] {
+        let mut workload = Workload::start(gups, &scratch, "inherit");
         assert_eq!(workload.event()["event"], "ready");
         workload.tell(request);
         assert_eq!(workload.end().code(), Some(1), "{request}");

@@ -2,6 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "live/attack_lab.rs"]
+mod attack_lab;
+#[path = "live/attack_locks.rs"]
+mod attack_locks;
 #[path = "live/baseline.rs"]
 mod baseline;
 #[path = "live/control.rs"]
@@ -42,14 +46,20 @@ mod load;
 mod machine;
 #[path = "live/manager.rs"]
 mod manager;
+#[path = "live/neighbours.rs"]
+mod neighbours;
 #[path = "live/promote.rs"]
 mod promote;
 #[path = "live/redis.rs"]
 mod redis;
+#[path = "live/service.rs"]
+mod service;
 #[path = "live/settings.rs"]
 mod settings;
 #[path = "live/shaker.rs"]
 mod shaker;
+#[path = "live/stranger.rs"]
+mod stranger;
 #[path = "live/stress.rs"]
 mod stress;
 
@@ -58,7 +68,8 @@ use std::fs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    init::run(trials)
+    // Programs that attack are this one, told so: in a guest there is no other.
+    stranger::run().unwrap_or_else(|| init::run(trials))
 }
 
 fn trials() -> Vec<Trial> {
@@ -69,7 +80,11 @@ fn trials() -> Vec<Trial> {
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(hostile::trials());
+    all.extend(neighbours::trials());
+    all.extend(attack_locks::trials());
+    all.extend(service::trials());
     all.extend(redis::trials());
+    all.extend(attack_lab::trials());
     all.extend(stress::trials());
     all.extend(hugetlb::trials());
     all.extend(hugetlb_limits::trials());

@@ -1,12 +1,16 @@
-//! The load generator against a real Redis. Without `redis-server` it is reported as skipped.
+//! Load generators for real: our own against Redis, Gatling against a server in this test. What is
+//! not installed is reported as skipped.
 
 #![forbid(unsafe_code)]
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 type Test = fn() -> Result<Completion, Failed>;
@@ -14,8 +18,8 @@ type Test = fn() -> Result<Completion, Failed>;
 const TESTS: &[(&str, Test)] = &[
     ("redis_is_loaded_over_a_unix_socket", redis_is_loaded_over_a_unix_socket),
     ("redis_is_loaded_over_tcp", redis_is_loaded_over_tcp),
-    ("a_tool_is_run_and_its_report_read", a_tool_is_run_and_its_report_read),
-    ("a_tool_that_fails_is_quoted", a_tool_that_fails_is_quoted),
+    ("gatling_sends_the_load_that_was_written", gatling_sends_the_load_that_was_written),
+    ("a_gatling_that_fails_is_quoted", a_gatling_that_fails_is_quoted),
     ("a_load_that_is_none_says_what_is_wrong", a_load_that_is_none_says_what_is_wrong),
 ];
 
@@ -136,7 +140,7 @@ fn redis_is_loaded_over_a_unix_socket() -> Result<Completion, Failed> {
 
 fn redis_is_loaded_over_tcp() -> Result<Completion, Failed> {
     // Freed and taken at once: another program could only get it in between.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut redis = Redis::new("tcp")?;
     let Some(()) = redis.start(port)? else { return Ok(skipped()) };
     let text = format!(
@@ -154,48 +158,111 @@ fn redis_is_loaded_over_tcp() -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-/// Runs a load whose tool is this script: the driving is tested, not the tool.
-fn with_stand_in(name: &str, program: &str, script: &str) -> Result<std::process::Output, Failed> {
-    use std::os::unix::fs::PermissionsExt;
-    let place = Redis::new(name)?;
-    let path = place.directory.join(program);
-    std::fs::write(&path, format!("#!/bin/sh\n{script}"))?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
-    let file = place.directory.join("load.toml");
-    let text = "target = \"http://127.0.0.1:1/\"\nsteps = [\"constant 100/s for 60 s\"]\n";
-    std::fs::write(&file, format!("{text}connections = 10\ntool = \"{program}\"\n"))?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-    let programs = format!("{}:/usr/bin:/bin", place.directory.display());
-    Ok(command.args(["workload", "load"]).arg(file).env("PATH", programs).output()?)
+/// Where Maven keeps the version of Gatling that is run. Without it Maven would fetch it, or wait
+/// for a network that is not there.
+fn gatling_is_there() -> Result<(), String> {
+    let missing = |program: &str| {
+        let mut asked = Command::new(program);
+        asked.arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err()
+    };
+    if let Some(program) = ["mvn", "javac"].into_iter().find(|program| missing(program)) {
+        return Err(format!("{program} is not installed"));
+    }
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let kept = Path::new(&home).join(".m2/repository/io/gatling/gatling-maven-plugin/4.21.12");
+    let there = kept.join("gatling-maven-plugin-4.21.12.jar").is_file();
+    there.then_some(()).ok_or("Maven has not fetched Gatling: scripts/deps.sh test does".into())
 }
 
-fn report(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/load-tools");
-    folder.join(name).display().to_string()
+/// What a server was asked.
+#[derive(Default)]
+struct Asked {
+    requests: AtomicU64,
+    /// Requests of another resource than the one that the load names.
+    others: AtomicU64,
 }
 
-fn a_tool_is_run_and_its_report_read() -> Result<Completion, Failed> {
-    // One reports on its output, one in a file of the directory it is started in.
-    let wrk2 = format!("case \"$*\" in *--rate=100*) cat '{}' ;; esac\n", report("wrk2.txt"));
-    let found = result(&with_stand_in("wrk2", "wrk2", &wrk2)?)?;
-    assert_eq!((found["sent"].as_u64(), found["tool"].as_str()), (Some(119_904), Some("wrk2")));
-    assert_eq!(found["from_intended_start"].as_bool(), Some(true));
-    let k6 = format!("test -f load.js && cp '{}' report.json\n", report("k6-summary.json"));
-    let found = result(&with_stand_in("k6", "k6", &k6)?)?;
-    assert_eq!(
-        (found["sent"].as_u64(), found["offered_per_s"].as_f64()),
-        (Some(5900), Some(100.0))
+/// A server that answers every tenth request with an error, and ends with the test's process.
+fn http_server() -> Result<(SocketAddr, Arc<Asked>), Failed> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let (address, asked) = (listener.local_addr()?, Arc::new(Asked::default()));
+    let shared = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let asked = Arc::clone(&shared);
+            std::thread::spawn(move || answer(stream, &asked));
+        }
+    });
+    Ok((address, asked))
+}
+
+fn answer(mut stream: TcpStream, asked: &Asked) {
+    let mut head = vec![0; 64 << 10];
+    while let Ok(length @ 1..) = stream.read(&mut head) {
+        let other = !head[..length].starts_with(b"GET /page?a=%22b%22 HTTP/1.1\r\n");
+        asked.others.fetch_add(u64::from(other), Ordering::Relaxed);
+        let number = asked.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let status = if number.is_multiple_of(10) { "500 Broken" } else { "200 OK" };
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\nhello");
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn gatling_sends_the_load_that_was_written() -> Result<Completion, Failed> {
+    if let Err(reason) = gatling_is_there() {
+        return Ok(Completion::ignored_with(reason));
+    }
+    let place = Redis::new("gatling")?;
+    let (address, asked) = http_server()?;
+    let text = format!(
+        "target = \"http://{address}/page?a=%22b%22\"\ntool = \"gatling\"\n\
+         steps = [\"nothing for 1 s\", \"constant 50/s for 2 s\", \"ramp 50/s to 100/s over 2 s\", \
+         \"peak 20 at once\", \"ramp 30 users over 1 s\"]\n"
     );
+    let found = result(&load(&place.directory, &text)?)?;
+    // 100 of the constant rate, 150 of the ramp, the peak, the users.
+    let sent = asked.requests.load(Ordering::Relaxed);
+    assert_eq!(sent, 300, "{found}");
+    assert_eq!(asked.others.load(Ordering::Relaxed), 0, "another resource was asked for");
+    assert_eq!((found["sent"].as_u64(), found["completed"].as_u64()), (Some(300), Some(270)));
+    assert_eq!(found["failed"], serde_json::json!({ "status": 30 }));
+    assert!(found["errors"].to_string().contains("found 500"), "{}", found["errors"]);
+    let buckets = found["latency"]["buckets"].as_array().ok_or("no latencies")?;
+    let counted: u64 = buckets.iter().filter_map(|bucket| bucket[1].as_u64()).sum();
+    assert_eq!(counted, 270, "a latency for each good answer");
+    let offered: Vec<_> = found["phases"].as_array().ok_or("no steps")?.iter().collect();
+    let offered: Vec<_> = offered.iter().map(|phase| phase["offered"].as_u64()).collect();
+    assert_eq!(offered.first(), Some(&Some(0)), "nobody comes before their time: {offered:?}");
     Ok(Completion::Completed)
 }
 
-fn a_tool_that_fails_is_quoted() -> Result<Completion, Failed> {
-    let fails = with_stand_in("fails", "k6", "echo 'no such option' >&2\nexit 7\n")?;
-    let error = String::from_utf8_lossy(&fails.stderr).into_owned();
-    assert!(error.contains("exit status: 7") && error.contains("no such option"), "{error}");
-    let silent = with_stand_in("silent", "k6", "exit 0\n")?;
-    let error = String::from_utf8_lossy(&silent.stderr).into_owned();
-    assert!(error.contains("k6 left no report"), "{error}");
+fn a_gatling_that_fails_is_quoted() -> Result<Completion, Failed> {
+    use std::os::unix::fs::PermissionsExt;
+    // Our driving is looked at, with a script in Maven's place.
+    let with = |name: &str, script: &str| -> Result<String, Failed> {
+        let place = Redis::new(name)?;
+        let path = place.directory.join("mvn");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}"))?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        let file = place.directory.join("load.toml");
+        let text = "target = \"http://127.0.0.1:1/\"\nsteps = [\"constant 100/s for 60 s\"]\n";
+        std::fs::write(&file, format!("{text}tool = \"gatling\"\n"))?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+        let programs = format!("{}:/usr/bin:/bin", place.directory.display());
+        let output = command.args(["workload", "load"]).arg(file).env("PATH", programs).output()?;
+        assert!(!output.status.success());
+        Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let said = "echo '[ERROR] cannot resolve io.gatling'\necho more\nexit 7\n";
+    let error = with("fails", said)?;
+    assert!(error.contains("exit status: 7: [ERROR] cannot resolve io.gatling\n"), "{error}");
+    let error = with("silent", "test -f src/test/java/HugewiseLoad.java && echo done\n")?;
+    assert!(error.contains("Gatling said: done: it left no simulation.log"), "{error}");
+    let torn = "mkdir -p target/gatling/run && printf torn > target/gatling/run/simulation.log\n";
+    let error = with("torn", torn)?;
+    assert!(error.contains("simulation.log cannot be read at byte"), "{error}");
     Ok(Completion::Completed)
 }
 

@@ -7,9 +7,9 @@
 #[path = "reference/lab.rs"]
 mod lab;
 
-use hugewise_core::hugetlb::demand::LeftOutReason;
-use hugewise_core::hugetlb::warning::WarningKind;
-use hugewise_core::reason::SkipReason;
+use hugewise_core::evidence::hugetlb::demand::LeftOutReason;
+use hugewise_core::evidence::hugetlb::warning::WarningKind;
+use hugewise_core::manager::reason::SkipReason;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -70,7 +70,10 @@ fn commands() {
     let mut page = String::from(
         "# Commands\n\nMade from the program; do not edit. Exit codes: 0 nothing found or done, \
          1 error or unreadable\ninput, 2 usage, 3 findings of warning level, 4 critical findings, \
-         5 partial (data or features\nmissing), 6 the whole command refused by a safety rule.\n",
+         5 partial (data or features\nmissing), 6 the whole command refused by a safety rule.\n\n\
+         A reader that has gone (`| head`) ends no work and changes no exit code: `manage` and \
+         `lab run` go on\nto their end and put their settings back. Output that cannot be written, \
+         as on a full disk, is error 1.\n",
     );
     let all = std::iter::once("").chain(COMMANDS);
     for command in all {
@@ -143,7 +146,7 @@ fn defaults() {
         "# Configuration\n\nMade from the program; do not edit. `/etc/hugewise/hugewise.toml`, \
          then `/etc/hugewise/hugewise.d/*.toml`\nin the order of their names, then `--set \
          KEY=VALUE`. What each key means, and where its default comes\nfrom, stands in \
-         `crates/core/src/config.rs`.\n\n```toml\n{}\n```\n",
+         `crates/core/src/manager/config.rs`.\n\n```toml\n{}\n```\n",
         shown.trim()
     );
     check("config.md", &page);

@@ -4,27 +4,18 @@
 //! crate's `clippy.toml`), so the same code runs live, replayed and simulated, and a recorded
 //! night gives the same decisions on every machine.
 //!
-//! Reading order: [`engine`] (the loop), [`snapshot`] (what is observed), [`policy`] (what is
-//! decided), [`state`] (what is remembered), [`record`] (what is written down).
+//! The rooms, in their order; none imports one that stands after it:
+//!
+//! 1. [`base`]: units, sizes, named tables;
+//! 2. [`parse`]: the kernel's text;
+//! 3. [`manager`] (the loop and its policy) and [`evidence`] (recordings, HugeTLB, diagnosis),
+//!    which do not import each other;
+//! 4. [`experiment`]: what is compared, and what follows.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod config;
-pub mod diagnose;
-pub mod engine;
-pub mod hugetlb;
-pub mod lab;
-mod named;
-pub mod ownership;
+pub mod base;
+pub mod evidence;
+pub mod experiment;
+pub mod manager;
 pub mod parse;
-pub mod policy;
-pub mod reason;
-pub mod record;
-pub mod recording;
-pub mod replay;
-pub mod sim;
-pub mod snapshot;
-pub mod state;
-pub mod stats;
-pub mod status;
-pub mod units;

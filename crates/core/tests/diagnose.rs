@@ -20,10 +20,10 @@ mod real;
 #[path = "diagnose/seeds.rs"]
 mod seeds;
 
-use hugewise_core::diagnose::{
+use hugewise_core::evidence::diagnose::{
     Answer, Asked, Diagnosis, Finding, Severity, Thresholds, Verdict, diagnose,
 };
-use hugewise_core::recording::{Builder, Recording};
+use hugewise_core::evidence::recording::{Builder, Recording};
 
 /// A text with its name.
 type Text = (&'static str, &'static str);

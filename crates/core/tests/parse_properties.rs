@@ -5,19 +5,19 @@
 
 use std::collections::BTreeSet;
 
-use hugewise_core::hugetlb::pools;
+use hugewise_core::base::size::{self, Size};
+use hugewise_core::evidence::hugetlb::pools;
 use hugewise_core::parse::maps::MapName;
-use hugewise_core::parse::size::Size;
 use hugewise_core::parse::{
-    PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, irq_table, kernel_release,
-    loadavg, maps, meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits, pid_stat, pid_status,
-    pressure, proc_stat, size, smaps, snmp, softnet, statm, sysctl, sysv_shm, tcp_table,
-    thp_choice, vmstat,
+    PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, id_map, irq_table,
+    kernel_release, loadavg, maps, meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits,
+    pid_stat, pid_status, pressure, proc_stat, smaps, snmp, softnet, statm, sysctl, sysv_shm,
+    tcp_table, thp_choice, vmstat,
 };
 use proptest::prelude::*;
 
 /// One well-formed text per format, all given to all parsers.
-const SAMPLES: [&str; 28] = [
+const SAMPLES: [&str; 29] = [
     "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
     "nr_free_pages 1042011\nthp_fault_alloc 17\n",
     "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
@@ -46,6 +46,7 @@ const SAMPLES: [&str; 28] = [
      00000000000000000000000001000000:0016 0A 00000000:00000003 00:00000000\n",
     "Max locked memory         8388608              unlimited            bytes     \n",
     "root:x:0:0:root:/root:/bin/sh\n+::::::\n",
+    "         0     100000      65536\n",
     "26 20 0:24 / /dev/huge\\040 rw shared:11 - hugetlbfs none rw,pagesize=2M,size=4294967296\n",
     "# a comment\n-vm/nr_hugepages = 5\nvm.hugetlb_shm_group=7\n",
     "default_hugepagesz=1G hugepages=0:5,1:6 sysctl.vm.nr_hugepages=8\n",
@@ -93,14 +94,16 @@ fn parse_with_all(bytes: &[u8]) {
     let _ = pressure::parse(&text);
     let _ = proc_stat::parse(&text);
     let disks = diskstats::parse(&text).value;
-    let names = || disks.iter().map(|disk| disk.name.as_str());
-    let _ = disks.iter().filter(|disk| diskstats::is_partition(&disk.name, names())).count();
+    let names = disks.iter().map(|disk| disk.name.as_str()).collect();
+    let _ = disks.iter().filter(|disk| diskstats::is_partition(&disk.name, &names)).count();
     let _ = irq_table::parse(&text);
     let _ = net_dev::parse(&text);
     let _ = softnet::parse(&text);
     let _ = snmp::parse(&text).value.get("Tcp", "InSegs");
     let _ = pid_io::parse(&text);
     let _ = tcp_table::parse(&text);
+    let _ = tcp_table::listeners(&text, 6667);
+    let _ = id_map::parse(&text);
     let _ = text.lines().filter(|line| tcp_table::worth_keeping(line)).count();
     // Refusing is as good as reading.
     let _ = loadavg::parse(&text);

@@ -3,8 +3,8 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::recording::readers::capture::Capture;
-use hugewise_core::recording::{Builder, Field, Recording, Subject, Unit};
+use hugewise_core::evidence::recording::readers::capture::Capture;
+use hugewise_core::evidence::recording::{Builder, Field, Recording, Subject, Unit};
 use proptest::prelude::*;
 
 /// Three samples of an idle machine with two CPUs, with the files of the whole machine.

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::recording::{Builder, Field, Recording, SourceKind, Subject};
+use hugewise_core::evidence::recording::{Builder, Field, Recording, SourceKind, Subject};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -2,7 +2,7 @@
 //! every value is a number.
 #![forbid(unsafe_code)]
 
-use hugewise_core::recording::{Builder, Recording};
+use hugewise_core::evidence::recording::{Builder, Recording};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

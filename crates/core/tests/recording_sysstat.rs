@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_core::recording::{Builder, Clock, Field, Host, Recording, Stamp, Subject};
+use hugewise_core::evidence::recording::{Builder, Clock, Field, Host, Recording, Stamp, Subject};
 
 /// Texts of `sar` for runs of stress-ng; the name is the stressor.
 const REAL: &[(&str, &str)] = &[

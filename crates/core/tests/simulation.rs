@@ -2,14 +2,17 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::config::{Config, Mode, Rule, RuleAction};
-use hugewise_core::engine::{Manager, TickEnd, World, tick};
-use hugewise_core::policy::select::Selection;
-use hugewise_core::replay::{Comparison, Recorder, Replay};
-use hugewise_core::sim::Sim;
-use hugewise_core::sim::checks::{Auditor, Checked};
-use hugewise_core::snapshot::ThpMode;
-use hugewise_core::units::{Bytes, Ns};
+use hugewise_core::base::units::{Bytes, Ns};
+use hugewise_core::manager::config::{Config, Mode, Rule, RuleAction};
+use hugewise_core::manager::decision::{Action, Decision, Motive};
+use hugewise_core::manager::engine::{Manager, TickEnd, World, tick};
+use hugewise_core::manager::policy::{Plan, Policy, View};
+use hugewise_core::manager::replay::{Comparison, Recorder, Replay};
+use hugewise_core::manager::select::Selection;
+use hugewise_core::manager::sim::Sim;
+use hugewise_core::manager::sim::activity::{Activity, Checker};
+use hugewise_core::manager::sim::checks::{Auditor, Checked};
+use hugewise_core::manager::snapshot::ThpMode;
 
 fn config() -> Config {
     let excluded = Rule {
@@ -30,6 +33,14 @@ struct Run {
     demoted: u64,
     actions: u64,
     ticks: u64,
+    activity: Activity,
+}
+
+/// Fails where a checker met its case less often than its floor: it would have proved nothing.
+#[track_caller]
+fn assert_checked(activity: &Activity, floor: impl Fn(Checker) -> u64) {
+    let idle = activity.idle(floor);
+    assert!(idle.is_empty(), "checkers that had too little to check: {idle:#?}");
 }
 
 fn run(seed: u64, change: impl Fn(&mut Sim, &mut Config)) -> Run {
@@ -47,25 +58,37 @@ fn run_mode(seed: u64, mode: Mode, change: impl Fn(&mut Sim, &mut Config)) -> Ru
     while tick(&mut world, &mut manager, &mut auditor) == TickEnd::Done {}
     let broken: Vec<_> = world.broken.iter().chain(&auditor.broken).take(5).collect();
     assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
-    let Checked { promoted, demoted, actions, .. } = world;
-    Run { promoted, demoted, actions, ticks: auditor.ticks }
+    let Checked { promoted, demoted, actions, mut activity, .. } = world;
+    activity.add(&auditor.activity);
+    Run { promoted, demoted, actions, ticks: auditor.ticks, activity }
 }
 
 #[test]
 fn no_promise_is_broken_over_thousands_of_seeds() {
     let (mut promoted, mut demoted, mut actions, mut ticks) = (0, 0, 0, 0);
+    let mut activity = Activity::default();
     for seed in 0..3_000 {
         let run = run(seed, |_, _| {});
         demoted += run.demoted;
         promoted += run.promoted;
         actions += run.actions;
         ticks += run.ticks;
+        activity.add(&run.activity);
     }
     // A check of nothing is no check: the seeds must have exercised the loop.
     assert!(ticks > 100_000, "only {ticks} ticks");
     assert!(promoted > 100_000, "only {promoted} promotions");
     assert!(demoted > 10_000, "only {demoted} splits");
     assert!(actions > promoted, "no action ever failed");
+    assert_checked(&activity, |checker| match checker {
+        // The default quota of bytes lies far above what the other limits let through: a tight
+        // configuration tests it. Huge pages of others come with `always` and khugepaged, below.
+        Checker::QuotaBytes | Checker::WasteHasReason => 0,
+        // Rare within a minute: waits are long, and the budget of CPU time seldom binds.
+        Checker::PromotedAgain | Checker::PromotedAfterSplit => 100,
+        Checker::OwnCpu => 20,
+        _ => 1_000,
+    });
 }
 
 /// However few ticks were recorded: the last one counts as the others do.
@@ -96,9 +119,16 @@ fn a_recording_replays_exactly() {
 
 #[test]
 fn nothing_is_done_when_the_operator_said_never() {
+    let (mut activity, mut otherwise) = (Activity::default(), 0);
     for seed in 0..50 {
-        assert_eq!(run(seed, |sim, _| sim.thp = ThpMode::Never).promoted, 0);
+        let never = run(seed, |sim, _| sim.thp = ThpMode::Never);
+        assert_eq!(never.promoted, 0);
+        activity.add(&never.activity);
+        // The control: the same machine, where the operator did not.
+        otherwise += run(seed, |_, _| {}).promoted;
     }
+    assert_checked(&activity, |checker| u64::from(checker == Checker::OperatorNever) * 1_000);
+    assert!(otherwise > 1_000, "only {otherwise} promotions without 'never'");
 }
 
 /// Long enough for waits to end: what was split is promoted again, and split again.
@@ -149,35 +179,44 @@ fn a_quiet_machine_leaves_nothing_to_do() {
 }
 
 fn skips(manager: &Manager) -> Vec<String> {
-    let targets = manager.state.targets.iter();
-    targets.map(|(id, t)| format!("{id}: {:?} {:?}", t.skips, t.kept)).collect()
+    manager.plan().reasons.iter().map(|(id, reasons)| format!("{id}: {reasons:?}")).collect()
 }
 
 /// Guard on a machine where faults give huge pages and khugepaged fills what it can.
 #[test]
 fn promises_hold_beside_always_and_a_busy_khugepaged() {
-    let mut demoted = 0;
+    let (mut demoted, mut activity) = (0, Activity::default());
     for seed in 0..600 {
-        demoted += run_mode(seed, Mode::Guard, |sim, config| {
+        let run = run_mode(seed, Mode::Guard, |sim, config| {
             *sim = Sim::on(seed, ThpMode::Always, Ns::s(60));
             sim.max_ptes_none = Some(409);
             sim.shows_frames = seed % 3 > 0;
             sim.frees_zeros = seed % 5 > 0;
             config.demote.sample = seed % 2 > 0;
-        })
-        .demoted;
+        });
+        demoted += run.demoted;
+        activity.add(&run.activity);
     }
     assert!(demoted > 10_000, "only {demoted} splits");
+    assert_checked(&activity, |checker| u64::from(checker == Checker::WasteHasReason) * 1_000);
 }
 
 #[test]
 fn promises_hold_under_a_tight_and_a_loose_configuration() {
+    let mut activity = Activity::default();
     for seed in 0..300 {
-        run(seed, |_, config| {
+        let tight = run(seed, |_, config| {
             config.controller.lock_share_percent = 0.2;
             config.controller.cpu_percent = 0.5;
             config.promote.bloat_budget_percent = 0.0;
         });
+        activity.add(&tight.activity);
+        let bytes = run(seed, |_, config| {
+            config.controller.lock_share_percent = 100.0;
+            config.controller.cpu_percent = 100.0;
+            config.quota.bytes_per_s = Bytes::mib(4);
+        });
+        activity.add(&bytes.activity);
         run(seed, |sim, config| {
             config.controller.lock_share_percent = 100.0;
             config.controller.cpu_percent = 100.0;
@@ -186,4 +225,61 @@ fn promises_hold_under_a_tight_and_a_loose_configuration() {
             sim.events_per_s = 500;
         });
     }
+    let limits = [Checker::LockShare, Checker::OwnCpu, Checker::QuotaBytes];
+    assert_checked(&activity, |checker| u64::from(limits.contains(&checker)) * 1_000);
+}
+
+/// Wants one action for every region of every target, whatever else there is to know.
+#[derive(Debug)]
+struct Reckless(Action);
+
+impl Policy for Reckless {
+    fn plan(&self, _: &Config, view: &View<'_>, _: Ns) -> Plan {
+        let mut plan = Plan::default();
+        for (id, target) in view.targets {
+            let wanted = target.regions.iter().map(|(at, region)| Decision {
+                target: *id,
+                region: *at,
+                mapping: region.mapping,
+                action: self.0,
+                motive: Motive::Pressure,
+                populated: region.populated,
+                waste: 0,
+                min_populated: 0,
+                warm: true,
+            });
+            plan.queues.insert(*id, wanted.collect());
+        }
+        plan
+    }
+}
+
+/// Budgets, back-off, waits and refusals are the engine's: no policy gets past them.
+#[test]
+fn limits_hold_whatever_a_policy_wants() {
+    let run = |seed, action, change: &dyn Fn(&mut Sim, &mut Config)| {
+        let (mut sim, mut config) = (Sim::new(seed, Ns::s(60)), config());
+        change(&mut sim, &mut config);
+        let mut world = Checked::new(sim, config.clone());
+        let (now, mode, all) = (world.now(), Mode::Ingens, Selection::default());
+        let mut manager = Manager::with_policy(Box::new(Reckless(action)), config, mode, all, now);
+        while tick(&mut world, &mut manager, &mut Auditor::default()) == TickEnd::Done {}
+        let broken: Vec<_> = world.broken.iter().take(5).collect();
+        assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
+        (world.promoted, world.demoted)
+    };
+    let (mut promoted, mut split) = (0, 0);
+    for seed in 0..100 {
+        promoted += run(seed, Action::Promote, &|_, _| {}).0;
+        let huge = |sim: &mut Sim, _: &mut Config| *sim = Sim::on(seed, ThpMode::Always, Ns::s(60));
+        split += run(seed, Action::Demote, &huge).1;
+        let never = |sim: &mut Sim, _: &mut Config| sim.thp = ThpMode::Never;
+        assert_eq!(run(seed, Action::Promote, &never).0, 0);
+        let off = |sim: &mut Sim, config: &mut Config| {
+            huge(sim, config);
+            config.demote.enabled = false;
+        };
+        assert_eq!(run(seed, Action::Demote, &off).1, 0);
+    }
+    assert!(promoted > 1_000 && split > 1_000, "{promoted} promotions, {split} splits");
 }

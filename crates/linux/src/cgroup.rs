@@ -1,7 +1,7 @@
 //! How near a cgroup is to its memory limit (cgroups v1: memory.rst, v2: cgroup-v2.rst).
 
 use crate::root::Root;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
 
 /// Directory below which controllers of version 1 are mounted by convention, and version 2 itself.
 const MOUNT: &str = "sys/fs/cgroup";
@@ -92,7 +92,7 @@ fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use hugewise_scratch::Scratch;
     use std::fs;
 
     /// A directory that looks like the root of a machine with these cgroups: folder below the
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(tree.usage("//a"), Some((1, 2)));
     }
 
-    /// Whether there is a limit is this machine's affair; if so, its cgroup holds something.
+    /// This machine may have a limit or not; if it has, its cgroup uses memory.
     #[test]
     fn this_process_can_be_asked_about() {
         let root = Root::live();

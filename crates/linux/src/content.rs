@@ -3,25 +3,26 @@
 //!
 //! No kernel interface counts the zero pages inside a huge page, so this reads the memory of
 //! another program: for those who opted in. Read pages count as accessed afterwards, and a page
-//! that was never populated gets the shared zero page: look at regions that are huge.
+//! that was never populated gets the shared zero page: so only huge regions are sampled.
 
+use crate::reason::reason_of_io;
 use crate::root::Root;
-use crate::target::reason_of_io;
-use hugewise_core::reason::SkipReason;
-use hugewise_core::sim::rng::Rng;
-use hugewise_core::units::{Addr, Geometry};
+use hugewise_core::base::rng::Rng;
+use hugewise_core::base::units::{Addr, Geometry};
+use hugewise_core::manager::reason::SkipReason;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 /// Base pages that a sample reads of one region: one of each 16 on x86-64, at a fifth of the cost
-/// of reading all (kernel.md 5.5). The standard error of one region's estimate is at worst 45
-/// pages of 512, when zeros and data alternate; over `n` regions it grows by the root of `n` only.
+/// of reading all (`docs/measurements.md#sampled-contents`). The standard error of one region's
+/// estimate is at worst 45 pages of 512, when zeros and data alternate; that of a sum over `n`
+/// regions grows only with the square root of `n`.
 pub const SAMPLE: u16 = 32;
 
-/// The memory of one address space. Bound to that: after an exec it reads nothing any more, where
-/// `process_vm_readv`, which goes by pid, would read the next program's. That costs: about 80 us
-/// for the sample of a huge region against about 40 us (6.18, on a virtual machine).
+/// The memory of one address space. After an exec it reads nothing any more, whereas
+/// `process_vm_readv`, which goes by pid, would read the next program's memory. The price: about
+/// 80 us for the sample of a huge region instead of 40 (`docs/measurements.md#sampled-contents`).
 #[derive(Debug)]
 pub struct Contents {
     file: File,
@@ -34,7 +35,7 @@ impl Contents {
     /// was opened earlier.
     ///
     /// # Errors
-    /// `Gone` when there is no such process; `NoPermission` without leave to trace it.
+    /// `Gone` when there is no such process; `NoPermission` without the right to trace it.
     pub fn open(root: &Root, pid: u32) -> Result<Self, SkipReason> {
         let path = root.path(format!("proc/{pid}/mem"));
         let file = File::open(path).map_err(|error| reason_of_io(&error))?;
@@ -111,7 +112,10 @@ mod tests {
         }
         let (mut contents, start) = (own(), regions.addr());
         let each = (0..len).step_by(HUGE).map(|at| Addr(start + at as u64));
-        let found = each.map(|at| contents.zero_pages(at, GEOMETRY, 7));
+        // The address goes into the draw, and differs from run to run: without it, all runs of the
+        // test read the same pages, so that its bounds hold always or never.
+        let seed = |at: Addr| at.0 ^ ((at.0 - start) / HUGE as u64 + 7);
+        let found = each.map(|at| contents.zero_pages(at, GEOMETRY, seed(at)));
         found.collect::<Result<_, _>>().expect("own memory can be read")
     }
 

@@ -3,17 +3,25 @@
 //! Their layouts change with the version and the machine, so only the tools themselves read them.
 //! A tool gets the file as its standard input and is told to read `/dev/stdin`: what it reads is
 //! what was looked at here, and no name can be taken for an option.
+//!
+//! A recording comes from anywhere, and the tools were written to trust theirs. Root runs them as
+//! a user that is nobody else. They open `/dev/stdin` anew, which the kernel allows only to who may
+//! read the file: of one that others may not read they get a copy in memory.
 
-use std::fs::File;
-use std::io::{self, Read};
+use crate::nobody::Nobody;
+use crate::root::Root;
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
+use hugewise_sys::session;
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 
-/// Where the tools are looked for: no path of the user's, whose recording may be anybody's.
+/// Where the tools are searched for: never on the user's PATH, for a recording may be hostile.
 const DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
 /// Most bytes that a tool may print. A day of sysstat at one minute has about 15 MB of JSON.
@@ -28,7 +36,7 @@ const TIME_MAX: Duration = Duration::from_secs(120);
 /// How long a tool may take to die, or to close its output when it ended.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether a tool ended.
+/// How often to check whether a tool ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A tool that turns recordings into text.
@@ -148,13 +156,17 @@ impl Converter {
     pub fn convert(&self, tool: Tool, file: &Path) -> Result<Converted, ForeignError> {
         let file = open(file)?;
         let program = self.find(tool).ok_or(ForeignError::NotInstalled(tool))?;
+        let run = |error| ForeignError::Run(tool, error);
+        let user = Nobody::pick(&Root::live()).map_err(run)?;
+        let file = if user.is_some() { readable(file).map_err(ForeignError::File)? } else { file };
         let mut command = Command::new(program);
         command.args(tool.args()).env_clear().env("LC_ALL", "C").current_dir("/");
         if let Some(zone) = std::env::var_os("TZ") {
             command.env("TZ", zone);
         }
         command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|error| ForeignError::Run(tool, error))?;
+        session::without_privileges(&mut command, user.map(|user| (user.uid, user.gid)));
+        let child = command.spawn().map_err(run)?;
         self.collect(tool, Running(child))
     }
 
@@ -182,10 +194,19 @@ impl Converter {
         let Some(status) = running.wait(until).map_err(run)? else {
             return Err(ForeignError::TimedOut(tool, self.time_max));
         };
-        // Its complaints end with it, unless somebody else holds the pipe.
+        // Its messages end with it, unless another process has the pipe open.
         let complaint = complains.recv_timeout(GRACE).ok().and_then(Result::ok).unwrap_or_default();
         judge(tool, status, bytes, &complaint)
     }
+}
+
+/// A recording for a tool that reads `/dev/stdin` as a user without privileges, whoever may read
+/// the file itself.
+///
+/// # Errors
+/// See [`ForeignError`].
+pub fn handed_over(file: &Path) -> Result<File, ForeignError> {
+    readable(open(file)?).map_err(ForeignError::File)
 }
 
 /// A recording that is a regular file, opened so that a pipe in its place does not block.
@@ -197,7 +218,19 @@ fn open(file: &Path) -> Result<File, ForeignError> {
     if regular { Ok(file) } else { Err(ForeignError::NotRegular) }
 }
 
-/// A tool that is killed when nobody waits for it any more.
+/// The same bytes in a file that everybody may open again, as `/dev/stdin` does.
+fn readable(mut file: File) -> io::Result<File> {
+    if file.metadata()?.permissions().mode() & 0o004 != 0 {
+        return Ok(file);
+    }
+    let mut copy = File::from(memfd_create("recording", MemfdFlags::CLOEXEC)?);
+    io::copy(&mut file, &mut copy)?;
+    copy.set_permissions(Permissions::from_mode(0o444))?;
+    copy.rewind()?;
+    Ok(copy)
+}
+
+/// A tool that runs; killed on drop.
 struct Running(Child);
 
 impl Running {
@@ -245,7 +278,7 @@ fn judge(
 ) -> Result<Converted, ForeignError> {
     let text = String::from_utf8_lossy(complaint);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    // The name that the tool was told means nothing to the user.
+    // The name that the tool was given means nothing to the user.
     let text = lines.join("; ").replace(": /dev/stdin", "").replace("/dev/stdin", "the file");
     if status.success() && !bytes.is_empty() {
         return Ok(Converted { bytes, complaint: Some(text).filter(|text| !text.is_empty()) });
@@ -267,9 +300,8 @@ fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use hugewise_scratch::Scratch;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     /// A directory with a recording and a tool that is a shell script.
     struct Fake(Scratch);
@@ -314,6 +346,24 @@ mod tests {
         let fake = Fake::new(Tool::Atop, script);
         let converted = fake.convert(Tool::Atop).expect("a text");
         assert_eq!(text(&converted), "recorded\n-r /dev/stdin -P ALL C none\n");
+    }
+
+    /// The tool may read what only root reads, and nothing else of root's.
+    #[test]
+    fn a_tool_is_nobody() {
+        let script = "cat /dev/stdin; grep -E '^(Uid|CapEff|NoNewPrivs):' /proc/self/status";
+        let fake = Fake::new(Tool::Sadf, script);
+        let recording = fake.0.join("-recording");
+        fs::set_permissions(&recording, Permissions::from_mode(0o600)).expect("a mode");
+        let said = text(&fake.convert(Tool::Sadf).expect("a text"));
+        assert!(said.starts_with("recorded\n") && said.contains("NoNewPrivs:\t1"), "{said}");
+        if rustix::process::geteuid().is_root() {
+            assert!(!said.contains("Uid:\t0") && said.contains("CapEff:\t0000000000000000"));
+        }
+        let spy = Fake::new(Tool::Sadf, "cat /etc/shadow && echo and more");
+        let read = spy.convert(Tool::Sadf);
+        let own = File::open("/etc/shadow").is_ok() && !rustix::process::geteuid().is_root();
+        assert!(own || read.is_err(), "{read:?}");
     }
 
     #[test]

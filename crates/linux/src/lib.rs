@@ -12,14 +12,20 @@ pub mod hugetlb;
 pub mod instance;
 mod lines;
 pub mod machine;
+pub mod mappings;
+pub mod nobody;
 pub mod pages;
+pub mod private;
 pub mod probe;
 pub mod process;
+mod reason;
+pub mod regular;
 pub mod root;
-#[cfg(test)]
-mod scratch;
+pub mod save;
+pub mod signals;
 pub mod target;
 pub mod trail;
+pub mod trust;
 pub mod world;
 
 pub use hugewise_sys::cpu;

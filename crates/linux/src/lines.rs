@@ -61,7 +61,7 @@ pub(crate) fn append(mut file: &File, line: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use hugewise_scratch::Scratch;
     use std::fs::{self, OpenOptions};
 
     #[test]

@@ -1,10 +1,10 @@
 //! Machine-wide values.
 
 use crate::root::Root;
-use hugewise_core::ownership::{THP_DIR, ThpFiles};
+use hugewise_core::base::units::{Bytes, Geometry};
+use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
+use hugewise_core::manager::snapshot::{MachineSample, ThpMode};
 use hugewise_core::parse;
-use hugewise_core::snapshot::MachineSample;
-use hugewise_core::units::{Bytes, Geometry};
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
     });
     MachineSample {
         geometry,
-        thp: thp_files(root, geometry).effective().map(|(mode, _)| mode),
+        thp: thp_mode(root, geometry),
         mem_total: memory.mem_total_bytes.map(Bytes),
         mem_available: memory.mem_available_bytes.map(Bytes),
         mem_free: memory.mem_free_bytes.map(Bytes),
@@ -42,6 +42,14 @@ pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
     (!zones.is_empty()).then(|| parse::buddyinfo::free_blocks_at_or_above(&zones, order))
+}
+
+/// Huge pages that could not be allocated for a collapse since boot, by anybody:
+/// `thp_collapse_alloc_failed` of `/proc/vmstat`.
+#[must_use]
+pub fn failed_allocations(root: &Root) -> Option<u64> {
+    let text = root.read_text("proc/vmstat").ok()?;
+    parse::vmstat::parse(&text).value.0.get("thp_collapse_alloc_failed").copied()
 }
 
 /// Huge pages split since boot, on the whole machine: from the size's own counter where the kernel
@@ -64,14 +72,26 @@ pub fn geometry(root: &Root) -> Geometry {
     Geometry { base, huge: huge.map_or(Geometry::X86_64.huge, Bytes) }
 }
 
+/// The effective value of the anonymous switch: two small files.
+#[must_use]
+pub fn thp_mode(root: &Root, geometry: Geometry) -> Option<ThpMode> {
+    let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
+    let per_size = thp_choice(root, &format!("{per_size_dir}/enabled"));
+    let top = thp_choice(root, "enabled");
+    let files = ThpFiles { top, per_size, defrag: None, max_ptes_none: None, per_size_dir };
+    files.effective().map(|(mode, _)| mode)
+}
+
+fn thp_choice(root: &Root, file: &str) -> Option<String> {
+    let text = root.read_line(format!("{THP_DIR}/{file}")).ok()?;
+    parse::thp_choice::parse(&text).ok().map(|choice| choice.selected)
+}
+
 /// The switches that modes own, as they stand.
 #[must_use]
 pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
     let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
-    let choice = |file: &str| {
-        let text = root.read_line(format!("{THP_DIR}/{file}")).ok()?;
-        parse::thp_choice::parse(&text).ok().map(|choice| choice.selected)
-    };
+    let choice = |file: &str| thp_choice(root, file);
     ThpFiles {
         top: choice("enabled"),
         per_size: choice(&format!("{per_size_dir}/enabled")),

@@ -1,11 +1,11 @@
 //! Counting a process's pages: `PAGEMAP_SCAN` where the kernel has it (6.7), else plain pagemap
-//! reads (kernel.md 1.2 and 3).
+//! reads (`docs/measurements.md#page-scan-cost`).
 //!
 //! Traps handled here: at most 512 buffered ranges a call (a larger buffer gives a stale
 //! `walk_end`), the shared zero page counts as present, and a reader that never pauses starves
 //! the target's writers.
 
-use hugewise_core::units::Geometry;
+use hugewise_core::base::units::Geometry;
 use hugewise_sys::Errno;
 use hugewise_sys::pagemap::{MAX_REGIONS, PageRegion, ScanQuery, category, scan};
 use std::collections::BTreeMap;
@@ -14,19 +14,22 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Bytes walked by one call: the mm lock is held for reading that long (kernel.md 3).
+/// Bytes walked by one call: the mm lock is read-held that long
+/// (`docs/measurements.md#scan-pauses`).
 const CHUNK: u64 = 8 << 20;
-/// Largest step through empty address space.
-const SKIP_MAX: u64 = 64 << 30;
+/// Largest step through empty address space. Where a program left its page tables behind, the
+/// kernel reads them entry by entry even there, in one piece and under the lock.
+const SKIP_MAX: u64 = 4 << 30;
 /// Most pages that one call may find: those of a chunk. Bounds the time that the lock is held
 /// when a large step meets memory after all.
 const FIND: u64 = CHUNK >> 12;
 /// Lock-holding time after which a pause is due: about one chunk of dense base pages.
 const HOLD: Duration = Duration::from_micros(50);
-/// Most blocks that a look asks the kernel about, the likeliest first: about 1 us each. One base
-/// page in 512 is placed like a part of a huge page by chance.
+/// Most page frames that an inspection asks the kernel about, the likeliest first: about 1 us
+/// each. One base page in 512 is placed like a part of a huge page by chance.
 const BLOCKS: usize = 16;
-/// The pause; without it waiting writers starve for about 4 ms (kernel.md 3).
+/// The pause; without it waiting writers starve for about 4 ms
+/// (`docs/measurements.md#scan-pauses`).
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// Pagemap entry bits (Documentation/admin-guide/mm/pagemap.rst).
@@ -66,7 +69,7 @@ impl Counts {
     }
 }
 
-/// What a closer look at one region's pagemap entries shows.
+/// What an inspection of one region's pagemap entries shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Detail {
     /// Populated pages that some other process maps too.
@@ -75,11 +78,27 @@ pub struct Detail {
     pub file: u32,
     /// Pages under userfaultfd write protection.
     pub write_protected: u32,
-    /// Base pages of a huge page's block that are not mapped here any more and still held; 0: no
+    /// Base pages of a huge folio that are not mapped here any more and still allocated; 0: no
     /// such block; `None` when page frames are hidden.
     pub held: Option<u16>,
     /// Addresses of base pages, at most three, any of which names its huge page or block.
     pub named: [Option<u64>; 3],
+}
+
+/// Whether an inspection asks the kernel about page frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frames {
+    /// To find blocks that are held, and pages that name them.
+    Wanted,
+    /// A promotion has no use for them.
+    Ignored,
+}
+
+/// The next step through space that was empty: twice as long, but half as long after one that took
+/// long. Whole chunks, so that no region is cut in two.
+fn next_skip(skip: u64, chunk: u64, took: Duration) -> u64 {
+    let next = if took < HOLD { (2 * skip).clamp(chunk, SKIP_MAX.max(chunk)) } else { skip / 2 };
+    next / chunk * chunk
 }
 
 /// How this kernel shows pages.
@@ -89,6 +108,8 @@ pub struct PageReader {
     kpageflags: Option<File>,
     geometry: Geometry,
     buffer: Vec<PageRegion>,
+    /// Lock-holding time since the last pause, over all mappings and calls.
+    held: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +127,7 @@ enum Method {
 pub struct NoPageReader;
 
 impl PageReader {
-    /// Finds out what works here, by looking at this process itself.
+    /// Finds out what works here, by reading this process itself.
     ///
     /// # Errors
     /// When neither `PAGEMAP_SCAN` nor page frames are available.
@@ -122,7 +143,7 @@ impl PageReader {
             Err(_) => return Err(NoPageReader),
         };
         let buffer = vec![PageRegion::default(); MAX_REGIONS];
-        Ok(Self { method, kpageflags, geometry, buffer })
+        Ok(Self { method, kpageflags, geometry, buffer, held: Duration::ZERO })
     }
 
     /// Whether `PAGEMAP_SCAN` is used.
@@ -145,7 +166,6 @@ impl PageReader {
         mut each: impl FnMut(u64, Counts),
         mut stop: impl FnMut() -> bool,
     ) -> Result<u64, Errno> {
-        let mut held = Duration::ZERO;
         let (mut at, mut skip) = (start, 0);
         while at < end {
             if at > start && stop() {
@@ -159,20 +179,25 @@ impl PageReader {
                 empty &= counts.present == 0 && counts.swapped == 0;
                 each(at, counts);
             })?;
-            held += began.elapsed();
+            let took = began.elapsed();
             // Address space that was only reserved, terabytes of it with some programs, is walked
-            // in ever larger steps: the kernel skips it by whole page tables.
-            skip = match empty && self.scans() {
-                true => (2 * skip).clamp(CHUNK, SKIP_MAX),
-                false => 0,
-            };
-            if held >= HOLD {
-                std::thread::sleep(PAUSE);
-                held = Duration::ZERO;
-            }
+            // in ever larger steps: the kernel skips it by whole page tables, where there are
+            // none.
+            skip = if empty && self.scans() { next_skip(skip, chunk, took) } else { 0 };
+            self.pause_when_due(took);
             at = chunk_end;
         }
         Ok(end)
+    }
+
+    /// Lets writers of the target have the lock once it was held for [`HOLD`] in all: many small
+    /// mappings hold it as long as one large one.
+    fn pause_when_due(&mut self, took: Duration) {
+        self.held += took;
+        if self.held >= HOLD {
+            std::thread::sleep(PAUSE);
+            self.held = Duration::ZERO;
+        }
     }
 
     /// Counts one region.
@@ -228,7 +253,7 @@ impl PageReader {
             };
             let scanned = scan(pagemap.as_fd(), &query, &mut self.buffer)?;
             for range in &self.buffer[..scanned.regions] {
-                // Ranges behind the cursor would be the stale walk_end at work (kernel.md 1.2).
+                // Ranges behind the cursor: docs/measurements.md#stale-walk_end.
                 let mut from = range.start.max(at);
                 while from < range.end {
                     if from / huge * huge != region {
@@ -241,7 +266,7 @@ impl PageReader {
                 }
             }
             // A walk that ended early met one of its bounds; a buffer that is not full rules out
-            // the stale walk_end (kernel.md 1.2).
+            // the stale walk_end (docs/measurements.md#stale-walk_end).
             at = scanned.walk_end.max(at + self.geometry.base.0);
         }
         each(region, counts);
@@ -252,12 +277,10 @@ impl PageReader {
         let pages = usize::try_from(self.geometry.pages_per_huge()).unwrap_or(0);
         let mut bytes = vec![0u8; pages * 8];
         let offset = at / self.geometry.base.0 * 8;
-        let read = pagemap
-            .read_at(&mut bytes, offset)
-            .map_err(|error| Errno(error.raw_os_error().unwrap_or(5)))?;
+        let read = pagemap.read_at(&mut bytes, offset).map_err(|error| Errno::of(&error))?;
         if read == 0 {
             // End of file: the address space behind this file is gone (ESRCH).
-            return Err(Errno(3));
+            return Err(Errno::SRCH);
         }
         let words = bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_ne_bytes));
         Ok(words.collect())
@@ -280,11 +303,19 @@ impl PageReader {
         Ok(counts)
     }
 
-    /// Looks closer at one region: 4 KiB of pagemap, about 24 us (kernel.md 1.2).
+    /// Inspects one region: 4 KiB of pagemap, about 24 us
+    /// (`docs/measurements.md#closer-inspection-of-a-region`). Only with `frames` is it found out
+    /// which block its pages belong to.
     ///
     /// # Errors
     /// As [`PageReader::count`].
-    pub fn detail(&self, pagemap: &File, at: u64, counts: Counts) -> Result<Detail, Errno> {
+    pub fn detail(
+        &self,
+        pagemap: &File,
+        at: u64,
+        counts: Counts,
+        frames: Frames,
+    ) -> Result<Detail, Errno> {
         let entries = self.entries(pagemap, at)?;
         let mut detail = Detail::default();
         let mut not_exclusive = 0;
@@ -294,9 +325,13 @@ impl PageReader {
             detail.file += u32::from(present && entry & bit::FILE != 0);
             detail.write_protected += u32::from(entry & bit::UFFD_WP != 0);
         }
-        // The zero page is never mapped exclusively, and is nobody's.
+        // The shared zero page is never mapped exclusively, and belongs to no process.
         detail.shared = not_exclusive.saturating_sub(counts.zero);
-        let block = if counts.huge { Some(None) } else { self.block(&entries) };
+        let block = match frames {
+            Frames::Ignored => return Ok(detail),
+            Frames::Wanted if counts.huge => Some(None),
+            Frames::Wanted => self.block(&entries),
+        };
         detail.held = block.map(|block| block.map_or(0, |(_, held)| held));
         let of_block = |entry: &u64| match block {
             Some(Some((first, _))) => (entry & bit::PFN) / entries.len() as u64 == first,
@@ -373,9 +408,8 @@ impl Counts {
     }
 }
 
-/// Whether the address space behind an open pagemap file still exists. A read tells on every
-/// kernel; `PAGEMAP_SCAN` does not: some answer ESRCH for a dead one, others (6.18 among them)
-/// find nothing in it and call that a success.
+/// Whether the address space behind an open pagemap file still exists. A read shows it on every
+/// kernel, `PAGEMAP_SCAN` does not (`docs/measurements.md#address-space-lifetime`).
 ///
 /// # Errors
 /// ESRCH when it is gone, else as the kernel says.
@@ -383,13 +417,13 @@ pub fn check_alive(pagemap: &File) -> Result<(), Errno> {
     let mut entry = [0u8; 8];
     // Address 0: mapped or not, a living address space has an entry for it.
     match pagemap.read_at(&mut entry, 0) {
-        Ok(0) => Err(Errno(3)),
+        Ok(0) => Err(Errno::SRCH),
         Ok(_) => Ok(()),
-        Err(error) => Err(Errno(error.raw_os_error().unwrap_or(5))),
+        Err(error) => Err(Errno::of(&error)),
     }
 }
 
-/// Frame of the shared zero page: read a page of memory that was never written, and look.
+/// Frame of the shared zero page: that of a page that was read and never written.
 fn zero_frame(own_pagemap: &File, geometry: Geometry) -> Option<u64> {
     let page = usize::try_from(geometry.base.0).ok()?;
     // A single base page: a larger arena might get the huge zero page instead.
@@ -398,4 +432,25 @@ fn zero_frame(own_pagemap: &File, geometry: Geometry) -> Option<u64> {
     let mut entry = [0u8; 8];
     own_pagemap.read_exact_at(&mut entry, arena.addr() / geometry.base.0 * 8).ok()?;
     Some(u64::from_ne_bytes(entry) & bit::PFN).filter(|frame| *frame != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step that ended within a region would show it as two regions, each half empty.
+    #[test]
+    fn steps_through_empty_space_end_between_regions() {
+        for chunk in [CHUNK, 32 << 20, 512 << 20] {
+            let (mut skip, mut steps) = (0, Vec::new());
+            for took in [0, 0, 0, 900, 900, 0, 900, 900, 900, 900, 0].map(Duration::from_micros) {
+                skip = next_skip(skip, chunk, took);
+                steps.push(skip);
+            }
+            assert!(steps.iter().all(|skip| skip % chunk == 0), "{steps:?}");
+            assert!(steps.contains(&0), "slow steps end in single chunks: {steps:?}");
+        }
+        let longest = (0..64).fold(0, |skip, _| next_skip(skip, CHUNK, Duration::ZERO));
+        assert_eq!(longest, SKIP_MAX);
+    }
 }

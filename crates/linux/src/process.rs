@@ -1,18 +1,24 @@
-//! Processes and their mappings.
+//! Processes.
 
 use crate::root::Root;
-use hugewise_core::parse::maps::{MapEntry, MapName};
+use hugewise_core::base::units::{Bytes, Geometry, ProcId};
+use hugewise_core::manager::snapshot::{ListAsk, ProcessSample};
 use hugewise_core::parse::passwd::User;
 use hugewise_core::parse::{self, pid_stat::PidStat};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::ProcessSample;
-use hugewise_core::units::{Addr, Bytes, Geometry, ProcId};
+use hugewise_sys::cpu;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 
-/// Below this, the dear files of a process (owner, executable, cgroup) are not read: nothing this
+/// Below this, further files of a process (owner, executable, cgroup) are not read: nothing this
 /// small is managed unless it is named, and then only its identity matters.
 const SMALL: Bytes = Bytes::mib(1);
+
+/// Resident memory below which stat alone is believed: its count may lag by 64 pages a thread.
+const TINY: Bytes = Bytes::kib(256);
+/// Most threads of a process that are asked how they are scheduled: 0.3 us each.
+const THREADS: usize = 1024;
 
 /// Lists processes; keeps what does not change from list to list.
 #[derive(Debug)]
@@ -34,13 +40,27 @@ impl Lister {
         }
     }
 
-    /// All processes that can be seen. Those that end while they are read are left out.
+    /// Processes that can be seen and were asked for, ascending. Those that end while they are read
+    /// are left out.
     ///
     /// # Errors
     /// When `/proc` itself cannot be listed.
-    pub fn list(&self, root: &Root, geometry: Geometry) -> io::Result<Vec<ProcessSample>> {
-        let pids = pids(root)?.into_iter();
-        let mut all: Vec<_> = pids.filter_map(|pid| self.sample(root, geometry, pid)).collect();
+    pub fn list(
+        &self,
+        root: &Root,
+        geometry: Geometry,
+        ask: &ListAsk,
+    ) -> io::Result<Vec<ProcessSample>> {
+        let pids = ask.only.clone().map_or_else(|| pids(root), Ok)?;
+        let briefly = |pid| self.briefly(root, geometry, pid);
+        let wanted = |sample: &ProcessSample| sample.anon >= ask.least_anon;
+        let mut all: Vec<_> = pids.into_iter().filter_map(briefly).filter(wanted).collect();
+        if ask.most > 0 && all.len() > ask.most {
+            all = largest_of_each_user(root, all, ask.most);
+        }
+        for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
+            self.details(root, sample);
+        }
         all.sort_by_key(|sample| sample.id);
         Ok(all)
     }
@@ -48,19 +68,33 @@ impl Lister {
     /// One process; `None` when it ended, or its files make no sense.
     #[must_use]
     pub fn sample(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
+        let mut sample = self.briefly(root, geometry, pid)?;
+        if sample.anon >= SMALL {
+            self.details(root, &mut sample);
+        }
+        Some(sample)
+    }
+
+    /// What two small files say of it.
+    fn briefly(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
         let stat = stat(root, pid)?;
-        let statm = root.read_line(format!("proc/{pid}/statm")).ok()?;
-        let statm = parse::statm::parse(&statm).ok()?;
         let pages = |pages: u64| geometry.bytes(pages);
-        let anon = pages(statm.resident.saturating_sub(statm.shared));
-        let mut sample = ProcessSample {
+        // Of most processes stat alone shows that they are small.
+        let (rss, anon) = match pages(stat.rss_pages) < TINY {
+            true => (pages(stat.rss_pages), Bytes(0)),
+            false => {
+                let statm = root.read_line(format!("proc/{pid}/statm")).ok()?;
+                let statm = parse::statm::parse(&statm).ok()?;
+                (pages(statm.resident), pages(statm.resident.saturating_sub(statm.shared)))
+            }
+        };
+        Some(ProcessSample {
             id: ProcId { pid, start_ticks: stat.starttime },
             kernel_thread: stat.is_kernel_thread(),
-            // SCHED_FIFO, SCHED_RR, SCHED_DEADLINE: include/uapi/linux/sched.h.
-            real_time: matches!(stat.policy, 1 | 2 | 6),
+            real_time: is_real_time(stat.policy),
             faults: stat.minflt.saturating_add(stat.majflt),
             name: stat.comm,
-            rss: pages(statm.resident),
+            rss,
             anon,
             exe: None,
             uid: None,
@@ -70,22 +104,21 @@ impl Lister {
             isolated: false,
             thp_disabled: None,
             is_self: self.own_pid == Some(pid),
-        };
-        if anon >= SMALL {
-            self.details(root, pid, &mut sample);
-        }
-        Some(sample)
+        })
     }
 
-    fn details(&self, root: &Root, pid: u32, sample: &mut ProcessSample) {
+    fn details(&self, root: &Root, sample: &mut ProcessSample) {
+        let pid = sample.id.pid;
         let status = root.read(format!("proc/{pid}/status")).unwrap_or_default();
         let status = parse::pid_status::parse(&status).value;
         sample.thp_disabled = status.thp_enabled.map(|enabled| !enabled);
         sample.uid = status.uid;
         sample.user = status.uid.and_then(|uid| self.users.get(&uid).cloned());
         let allowed = status.cpus_allowed_list.and_then(|l| parse::cpulist::parse(&l).ok());
-        sample.isolated =
-            !self.isolated.is_empty() && allowed.is_some_and(|cpus| cpus.is_subset(&self.isolated));
+        sample.isolated = allowed.is_some_and(|cpus| self.is_isolated(&cpus));
+        if root.is_live() {
+            self.threads(root, sample);
+        }
         let exe = fs::read_link(root.path(format!("proc/{pid}/exe"))).ok();
         // An upgraded program runs on from a deleted file, and is still the same to rules.
         let path = |path: std::path::PathBuf| {
@@ -100,6 +133,51 @@ impl Lister {
             sample.cgroup = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
         }
     }
+
+    fn is_isolated(&self, cpus: &BTreeSet<u32>) -> bool {
+        !self.isolated.is_empty() && cpus.is_subset(&self.isolated)
+    }
+
+    /// All threads share the memory: one that is real-time or bound to isolated CPUs is stalled
+    /// by what is done to it, whatever the first thread is.
+    fn threads(&self, root: &Root, sample: &mut ProcessSample) {
+        let tasks = fs::read_dir(root.path(format!("proc/{}/task", sample.id.pid)));
+        for entry in tasks.into_iter().flatten().flatten().take(THREADS) {
+            let Some(tid) = entry.file_name().to_str().and_then(|tid| tid.parse().ok()) else {
+                continue;
+            };
+            sample.real_time |= cpu::scheduling_policy(tid).is_some_and(is_real_time);
+            if !self.isolated.is_empty() && !sample.isolated {
+                let cpus = cpu::allowed_cpus(tid).map(BTreeSet::from_iter);
+                sample.isolated = cpus.is_some_and(|cpus| self.is_isolated(&cpus));
+            }
+        }
+    }
+}
+
+/// SCHED_FIFO, SCHED_RR, SCHED_DEADLINE: include/uapi/linux/sched.h.
+const fn is_real_time(policy: u32) -> bool {
+    matches!(policy, 1 | 2 | 6)
+}
+
+/// The largest process of each user, then the second of each, and so on.
+fn largest_of_each_user(
+    root: &Root,
+    mut all: Vec<ProcessSample>,
+    most: usize,
+) -> Vec<ProcessSample> {
+    all.sort_by_key(|sample| Reverse((sample.anon, sample.id)));
+    let mut of_user = BTreeMap::<_, usize>::new();
+    let mut ranked = Vec::with_capacity(all.len());
+    for (size, sample) in all.into_iter().enumerate() {
+        let directory = fs::metadata(root.path(format!("proc/{}", sample.id.pid)));
+        let before = of_user.entry(directory.map(|d| d.uid()).ok()).or_default();
+        ranked.push(((*before, size), sample));
+        *before += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(most);
+    ranked.into_iter().map(|(_, sample)| sample).collect()
 }
 
 /// Ids of all processes that can be seen, ascending.
@@ -130,69 +208,4 @@ pub(crate) fn passwd(root: &Root) -> BTreeMap<u32, User> {
 #[must_use]
 pub fn stat(root: &Root, pid: u32) -> Option<PidStat> {
     parse::pid_stat::parse(&root.read(format!("proc/{pid}/stat")).ok()?).ok()
-}
-
-/// One mapping of a process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// First address.
-    pub start: Addr,
-    /// Address after the last byte.
-    pub end: Addr,
-    /// Its name; untrusted text.
-    pub label: String,
-    /// Why it is no candidate, if it is none.
-    pub excluded: Option<SkipReason>,
-}
-
-impl Mapping {
-    /// The aligned addresses in it that whole regions can lie in; empty when none fits.
-    #[must_use]
-    pub fn aligned(&self, geometry: Geometry) -> std::ops::Range<u64> {
-        let huge = geometry.huge.0;
-        let start = self.start.0.div_ceil(huge).saturating_mul(huge);
-        let end = self.end.0 / huge * huge;
-        start..end.max(start)
-    }
-
-    /// Whole regions in it.
-    #[must_use]
-    pub fn regions(&self, geometry: Geometry) -> u64 {
-        let range = self.aligned(geometry);
-        (range.end - range.start) / geometry.huge.0
-    }
-}
-
-/// A process's mappings, ascending. Address space that was only reserved (no access at all) is
-/// left out.
-///
-/// # Errors
-/// As the system says: `NotFound` when the process ended, `PermissionDenied`.
-pub fn mappings(root: &Root, pid: u32) -> io::Result<Vec<Mapping>> {
-    let text = root.read(format!("proc/{pid}/maps"))?;
-    let entries = parse::maps::parse(&text).value;
-    let used = entries.into_iter().filter(|e| e.perms.read || e.perms.write || e.perms.execute);
-    let mut mappings: Vec<_> = used.map(mapping).collect();
-    mappings.sort_by_key(|mapping| mapping.start);
-    Ok(mappings)
-}
-
-fn mapping(entry: MapEntry) -> Mapping {
-    let excluded = match &entry.name {
-        _ if entry.perms.shared => Some(SkipReason::SharedMapping),
-        MapName::AnonShmem(_) => Some(SkipReason::SharedMapping),
-        MapName::File(_) => Some(SkipReason::FileMapping),
-        MapName::Stack | MapName::Special(_) => Some(SkipReason::SpecialMapping),
-        _ if !entry.perms.write => Some(SkipReason::NotWritable),
-        MapName::Anonymous | MapName::Heap | MapName::AnonNamed(_) => None,
-    };
-    let label = match entry.name {
-        MapName::Anonymous => "anonymous".to_owned(),
-        MapName::Heap => "[heap]".to_owned(),
-        MapName::Stack => "[stack]".to_owned(),
-        MapName::AnonNamed(name) => format!("[anon:{name}]"),
-        MapName::AnonShmem(name) => format!("[anon_shmem:{name}]"),
-        MapName::Special(name) | MapName::File(name) => name,
-    };
-    Mapping { start: Addr(entry.start), end: Addr(entry.end), label, excluded }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// default vm.max_map_count) is about 6 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// See the module's text.
+/// A directory in place of `/`; paths given to it are relative to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(PathBuf);
 
@@ -59,7 +59,7 @@ impl Root {
         Ok(bytes)
     }
 
-    /// A file's text; bytes that are not UTF-8 are replaced, for kernel text may hold anything.
+    /// A file's text; bytes that are not UTF-8 are replaced, for kernel text may contain anything.
     ///
     /// # Errors
     /// As [`Root::read`].

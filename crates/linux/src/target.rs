@@ -1,23 +1,27 @@
 //! One process under management: a pidfd and the pagemap file of one address space.
 //!
 //! A pidfd survives exec and then names another program's memory; the pagemap file stays bound to
-//! the address space on which it was opened and fails once that is gone (kernel.md 1.5). Both
-//! together say whom an action would hit.
+//! the address space on which it was opened and fails once that is gone
+//! (`docs/measurements.md#address-space-lifetime`). Together they say whom an action would hit.
 
 use crate::content::Contents;
-use crate::pages::{self, Counts, Detail, PageReader};
-use crate::process::{self, Mapping};
+use crate::mappings::{MapsReader, Span};
+use crate::pages::{self, Counts, Detail, Frames, PageReader};
+use crate::process;
+use crate::reason::{reason_of_errno, reason_of_io};
 use crate::root::Root;
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{LookAsk, LookReport, RegionSample, ScanAsk, ScanEnd, ScanReport};
-use hugewise_core::units::{Addr, Geometry, Ns, ProcId};
-use hugewise_sys::Errno;
+use hugewise_core::base::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::{
+    InspectAsk, InspectReport, RegionSample, ScanAsk, ScanEnd, ScanReport,
+};
 use hugewise_sys::pidfd::PidFd;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-/// See the module's text.
+/// A managed process. Everything done to it goes through the files that are open here.
 #[derive(Debug)]
 pub struct Target {
     /// Identity.
@@ -26,13 +30,33 @@ pub struct Target {
     pub(crate) pagemap: File,
     /// Opened when a sample of its contents is wanted for the first time.
     contents: Option<Contents>,
-    mappings: Vec<Mapping>,
-    /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read anew.
+    /// Where the program's code and stack lie: after an exec they lie elsewhere.
+    layout: (u64, u64),
+    /// A pass that goes on with the next scan.
+    pass: Option<Pass>,
+    /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read again.
     refusals: BTreeMap<Addr, SkipReason>,
 }
 
+/// A pass under way: what is to be read next. No list of mappings is kept.
+#[derive(Debug)]
+struct Pass {
+    maps: MapsReader,
+    /// The mapping in which the last scan ended.
+    within: Option<Span>,
+    /// The cursor that the last scan gave away.
+    at: Addr,
+}
+
+/// The budget is asked for once in so many mappings: that costs as much as reading a few.
+const MAPPINGS_A_CHECK: u32 = 16;
+/// Most regions in one report: 640 KiB. A larger address space takes several scans.
+const REPORT_REGIONS: usize = 16_384;
+/// Most of smaps that is read to explain a refusal: some 300 mappings.
+const SMAPS_BYTES: u64 = 256 << 10;
+
 impl Target {
-    /// Opens a process; the start time is checked after the pidfd is held, so that a pid that was
+    /// Opens a process; the start time is checked once the pidfd is open, so that a pid that was
     /// reused in between cannot slip in.
     ///
     /// # Errors
@@ -49,8 +73,31 @@ impl Target {
         }
         let pagemap = File::open(root.path(format!("proc/{}/pagemap", id.pid)))
             .map_err(|error| reason_of_io(&error))?;
+        let layout = (stat.start_code, stat.start_stack);
         let refusals = BTreeMap::new();
-        Ok(Self { id, pidfd, pagemap, contents: None, mappings: Vec::new(), refusals })
+        Ok(Self { id, pidfd, pagemap, contents: None, layout, pass: None, refusals })
+    }
+
+    /// Makes sure that pidfd and pagemap still name the same address space, just before acting:
+    /// a child that shared its parent's memory (`CLONE_VM`) and then became another program leaves
+    /// an open pagemap file that lives on with the parent, while the pidfd names the new program.
+    ///
+    /// # Errors
+    /// The named reason.
+    pub(crate) fn renew(&mut self, root: &Root) -> Result<(), SkipReason> {
+        if self.pidfd.has_exited().unwrap_or(true) {
+            return Err(SkipReason::Gone);
+        }
+        let pid = self.id.pid;
+        let pagemap = File::open(root.path(format!("proc/{pid}/pagemap")));
+        let stat = process::stat(root, pid).ok_or(SkipReason::Gone)?;
+        if (stat.start_code, stat.start_stack) != self.layout
+            || stat.starttime != self.id.start_ticks
+        {
+            return Err(SkipReason::AddressSpaceChanged);
+        }
+        self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
+        Ok(())
     }
 
     /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
@@ -88,40 +135,73 @@ impl Target {
         report: &mut ScanReport,
         spent: &dyn Fn() -> bool,
     ) -> Result<ScanEnd, SkipReason> {
-        if ask.from == Addr(0) || self.mappings.is_empty() {
-            let error = |error: io::Error| reason_of_io(&error);
-            self.mappings = process::mappings(root, self.id.pid).map_err(error)?;
-            self.refusals.clear();
-            for mapping in &self.mappings {
-                if let (Some(reason), regions @ 1..) = (mapping.excluded, mapping.regions(geometry))
-                {
-                    *report.excluded.entry(reason).or_default() += regions;
-                }
+        let mut pass = self.resume(root, ask.from).map_err(|error| reason_of_io(&error))?;
+        let mut read = 0;
+        loop {
+            let span = match pass.within.take() {
+                Some(span) => span,
+                None => match pass.maps.next().map_err(|error| reason_of_io(&error))? {
+                    Some(span) => {
+                        count_excluded(report, span, ask.from, geometry);
+                        span
+                    }
+                    None => return Ok(ScanEnd::Complete),
+                },
+            };
+            let stopped = self.scan_span(pages, ask, geometry, report, span, spent)?;
+            read += 1;
+            let within = (stopped < span.end).then_some(span);
+            let check = within.is_some() || read % MAPPINGS_A_CHECK == 0;
+            if check && (within.is_some() || spent() || report.regions.len() >= REPORT_REGIONS) {
+                self.pass = Some(Pass { within, at: stopped, ..pass });
+                return Ok(ScanEnd::Partial(stopped));
             }
         }
-        for mapping in self.mappings.iter().filter(|m| m.excluded.is_none()) {
-            let range = mapping.aligned(geometry);
-            let start = range.start.max(ask.from.0);
-            if start >= range.end {
-                continue;
-            }
-            if !report.regions.is_empty() && spent() {
-                return Ok(ScanEnd::Partial(Addr(start)));
-            }
-            let first = report.regions.len();
-            let regions = &mut report.regions;
-            let each = |at, counts| regions.extend(sample(at, counts, mapping.start));
-            let stopped = pages
-                .count(&self.pagemap, start, range.end, each, spent)
-                .map_err(reason_of_errno)?;
-            if ask.detail {
-                self.add_details(pages, &mut report.regions[first..])?;
-            }
-            if stopped < range.end {
-                return Ok(ScanEnd::Partial(Addr(stopped)));
-            }
+    }
+
+    /// The pass that goes on at `from`: the one under way, or a new one that skips what lies
+    /// before.
+    fn resume(&mut self, root: &Root, from: Addr) -> io::Result<Pass> {
+        if let Some(pass) = self.pass.take().filter(|pass| pass.at == from && from > Addr(0)) {
+            return Ok(pass);
         }
-        Ok(ScanEnd::Complete)
+        self.refusals.clear();
+        Ok(Pass { maps: MapsReader::open(root, self.id.pid)?, within: None, at: from })
+    }
+
+    /// Scans what lies of one mapping behind the ask's cursor. Where it stopped: the mapping's end
+    /// when nothing is left of it.
+    fn scan_span(
+        &self,
+        pages: &mut PageReader,
+        ask: &ScanAsk,
+        geometry: Geometry,
+        report: &mut ScanReport,
+        span: Span,
+        spent: &dyn Fn() -> bool,
+    ) -> Result<Addr, SkipReason> {
+        let range = span.aligned(geometry);
+        let start = range.start.max(ask.from.0);
+        if span.excluded.is_some() || start >= range.end {
+            return Ok(span.end);
+        }
+        let first = report.regions.len();
+        if first > 0 && spent() {
+            return Ok(Addr(start));
+        }
+        let found = Cell::new(first);
+        let regions = &mut report.regions;
+        let each = |at, counts| {
+            regions.extend(sample(at, counts, span.start));
+            found.set(regions.len());
+        };
+        let full = || found.get() >= REPORT_REGIONS || spent();
+        let stopped =
+            pages.count(&self.pagemap, start, range.end, each, full).map_err(reason_of_errno)?;
+        if ask.detail {
+            self.add_details(pages, &mut report.regions[first..])?;
+        }
+        Ok(if stopped < range.end { Addr(stopped) } else { span.end })
     }
 
     fn add_details(
@@ -130,26 +210,38 @@ impl Target {
         regions: &mut [RegionSample],
     ) -> Result<(), SkipReason> {
         for region in regions {
-            let (counts, detail) = self.look(pages, region.at)?;
-            let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
-            region.populated = small(counts.populated());
-            region.huge = counts.huge;
-            region.zero_page = small(counts.zero);
-            region.shared = Some(small(detail.shared));
-            region.held = detail.held;
+            let counts = pages.region(&self.pagemap, region.at.0).map_err(reason_of_errno)?;
+            self.add_detail(pages, region, counts)?;
         }
         Ok(())
     }
 
-    /// Looks closely at one region, and at a sample of its contents where that is asked for and
+    fn add_detail(
+        &self,
+        pages: &PageReader,
+        region: &mut RegionSample,
+        counts: Counts,
+    ) -> Result<(), SkipReason> {
+        let detail = pages.detail(&self.pagemap, region.at.0, counts, Frames::Wanted);
+        let detail = detail.map_err(reason_of_errno)?;
+        let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+        region.populated = small(counts.populated());
+        region.huge = counts.huge;
+        region.zero_page = small(counts.zero);
+        region.shared = Some(small(detail.shared));
+        region.held = detail.held;
+        Ok(())
+    }
+
+    /// Inspects one region, and a sample of its contents where that is asked for and
     /// the region is huge.
-    pub fn look_closely(
+    pub fn inspect(
         &mut self,
         root: &Root,
         pages: &mut PageReader,
-        ask: &LookAsk,
+        ask: &InspectAsk,
         geometry: Geometry,
-    ) -> LookReport {
+    ) -> InspectReport {
         let began = hugewise_sys::cpu::thread_cpu_time_ns();
         let seen = self.closely(root, pages, ask, geometry);
         // Afterwards: what was read while the address space went away must not be believed.
@@ -160,21 +252,21 @@ impl Target {
             Ok((region, refused)) => (region, refused),
             Err(reason) => (None, Some(reason)),
         };
-        LookReport { target: ask.target, at: ask.region, region, refused, cost }
+        InspectReport { target: ask.target, at: ask.region, region, refused, cost }
     }
 
     fn closely(
         &mut self,
         root: &Root,
         pages: &mut PageReader,
-        ask: &LookAsk,
+        ask: &InspectAsk,
         geometry: Geometry,
     ) -> Result<(Option<RegionSample>, Option<SkipReason>), SkipReason> {
         let counts = pages.region(&self.pagemap, ask.region.0).map_err(reason_of_errno)?;
         let Some(mut region) = sample(ask.region.0, counts, ask.mapping) else {
             return Ok((None, None));
         };
-        self.add_details(pages, std::slice::from_mut(&mut region))?;
+        self.add_detail(pages, &mut region, counts)?;
         if !ask.sample || !region.huge {
             return Ok((Some(region), None));
         }
@@ -198,9 +290,14 @@ impl Target {
     ///
     /// # Errors
     /// The named reason.
-    pub fn look(&self, pages: &mut PageReader, at: Addr) -> Result<(Counts, Detail), SkipReason> {
+    pub fn look(
+        &self,
+        pages: &mut PageReader,
+        at: Addr,
+        frames: Frames,
+    ) -> Result<(Counts, Detail), SkipReason> {
         let counts = pages.region(&self.pagemap, at.0).map_err(reason_of_errno)?;
-        let detail = pages.detail(&self.pagemap, at.0, counts).map_err(reason_of_errno)?;
+        let detail = pages.detail(&self.pagemap, at.0, counts, frames).map_err(reason_of_errno)?;
         Ok((counts, detail))
     }
 
@@ -233,15 +330,15 @@ impl Target {
 }
 
 /// Largest process, in base pages, whose smaps is read to explain a refusal. Reading holds the mm
-/// lock for a whole mapping at 16.5 ms/GiB (kernel.md 1.3): 8 ms for the 512 MiB of 4 KiB pages.
+/// lock over a whole mapping: 8 ms for 512 MiB of 4 KiB pages (`docs/measurements.md#smaps`).
 const SMAPS_PAGES: u64 = 131_072;
 
 /// `VmFlags` of one mapping. smaps walks page tables, so reading stops behind that mapping.
 fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
-    use std::io::BufRead;
+    use std::io::{BufRead, Read};
     let file = File::open(root.path(format!("proc/{pid}/smaps"))).ok()?;
     let (header, mut entry) = (format!("{:x}-", mapping.0), Vec::new());
-    for line in io::BufReader::with_capacity(4096, file).lines() {
+    for line in io::BufReader::with_capacity(4096, file.take(SMAPS_BYTES)).lines() {
         let line = line.ok()?;
         if !entry.is_empty() || line.starts_with(&header) {
             entry.extend_from_slice(line.as_bytes());
@@ -254,7 +351,16 @@ fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
     hugewise_core::parse::smaps::parse(&entry).value.into_iter().next()?.vm_flags
 }
 
-/// Nothing populated is no region: whoever looks for a reason finds no memory there.
+/// Counts the regions of a mapping that is no candidate, unless an earlier scan of this pass did.
+fn count_excluded(report: &mut ScanReport, span: Span, from: Addr, geometry: Geometry) {
+    if let (Some(reason), regions @ 1..) = (span.excluded, span.regions(geometry))
+        && span.start >= from
+    {
+        *report.excluded.entry(reason).or_default() += regions;
+    }
+}
+
+/// A range with nothing populated is no region, and needs no reason.
 fn sample(at: u64, counts: Counts, mapping: Addr) -> Option<RegionSample> {
     let small = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     (counts.populated() > 0).then(|| RegionSample {
@@ -270,27 +376,6 @@ fn sample(at: u64, counts: Counts, mapping: Addr) -> Option<RegionSample> {
     })
 }
 
-/// The name of an error met while reading a process's files.
-#[must_use]
-pub fn reason_of_io(error: &io::Error) -> SkipReason {
-    match error.raw_os_error() {
-        Some(errno) => reason_of_errno(Errno(errno)),
-        None => SkipReason::Unreadable,
-    }
-}
-
-fn reason_of_errno(errno: Errno) -> SkipReason {
-    match errno.0 {
-        // ENOENT, ESRCH: no such process, or the address space behind an open file is gone. Which
-        // of the two, the next listing tells.
-        2 => SkipReason::Gone,
-        3 => SkipReason::AddressSpaceChanged,
-        1 | 13 => SkipReason::NoPermission,
-        25 | 38 => SkipReason::NoMechanism,
-        _ => SkipReason::Unreadable,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,6 +389,36 @@ mod tests {
         assert!(Target::open(&root, id(stat.starttime)).is_ok());
         let other = Target::open(&root, id(stat.starttime + 1)).map(|_| ());
         assert_eq!(other, Err(SkipReason::AddressSpaceChanged));
+    }
+
+    /// The pagemap file of a child that shared its parent's memory lives on with the parent, so
+    /// that it cannot tell. Where code and stack lie can.
+    #[test]
+    fn another_program_in_the_same_process_is_told_from_the_first() -> io::Result<()> {
+        use std::io::Write;
+        let script = "read line; exec sleep 60";
+        let mut command = std::process::Command::new("sh");
+        let mut child = command.args(["-c", script]).stdin(std::process::Stdio::piped()).spawn()?;
+        let (root, pid) = (Root::live(), child.id());
+        let name = || process::stat(&root, pid).map(|stat| stat.comm);
+        let wait_for = |wanted: &str| {
+            while name().as_deref() != Some(wanted) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        };
+        wait_for("sh");
+        let start_ticks = process::stat(&root, pid).map_or(0, |stat| stat.starttime);
+        let mut target = Target::open(&root, ProcId { pid, start_ticks }).expect("it lives");
+        let first = target.renew(&root);
+        if let Some(mut requests) = child.stdin.take() {
+            requests.write_all(b"go\n")?;
+        }
+        wait_for("sleep");
+        let then = target.renew(&root);
+        child.kill()?;
+        child.wait()?;
+        assert_eq!((first, then), (Ok(()), Err(SkipReason::AddressSpaceChanged)));
+        Ok(())
     }
 
     #[test]
@@ -322,7 +437,10 @@ mod tests {
         let before = pages::check_alive(&pagemap);
         child.kill()?;
         child.wait()?;
-        assert_eq!((before, pages::check_alive(&pagemap)), (Ok(()), Err(Errno(3))));
+        assert_eq!(
+            (before, pages::check_alive(&pagemap)),
+            (Ok(()), Err(hugewise_sys::Errno::SRCH))
+        );
         Ok(())
     }
 }

@@ -7,19 +7,20 @@ use crate::pages::PageReader;
 use crate::process::Lister;
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::engine::{Wake, World};
-use hugewise_core::policy::{Decision, Outcome};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{
-    Ask, CgroupSample, LookAsk, LookReport, MachineSample, Observation, ScanAsk, ScanEnd,
+use hugewise_core::base::units::{Geometry, Ns, ProcId};
+use hugewise_core::manager::decision::{Decision, Outcome};
+use hugewise_core::manager::engine::{Wake, World};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::{
+    Ask, CgroupSample, InspectAsk, InspectReport, MachineSample, Observation, ScanAsk, ScanEnd,
     ScanReport,
 };
-use hugewise_core::units::{Geometry, Ns, ProcId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// See the module's text.
+/// The machine itself, or what lies below another root: observed with what is open, acted on
+/// through the actuator.
 #[derive(Debug)]
 pub struct Live {
     root: Root,
@@ -35,7 +36,7 @@ pub struct Live {
 
 impl Live {
     /// A world that shows `root` and acts through `actuator`; without one every decision is
-    /// withheld. Whoever holds the sender of `events` can wake it up.
+    /// withheld. The sender of `events` can wake it up.
     #[must_use]
     pub fn new(root: Root, actuator: Option<Actuator>, events: Receiver<Wake>) -> Self {
         let geometry = machine::geometry(&root);
@@ -90,7 +91,7 @@ impl Live {
         };
         self.pages = Some(pages);
         if matches!(report.end, ScanEnd::Refused(_)) {
-            // Whatever was wrong with its files: the next attempt opens them anew.
+            // Whatever was wrong with its files: the next attempt opens them again.
             self.targets.remove(&ask.target);
         }
         report
@@ -98,9 +99,9 @@ impl Live {
 }
 
 impl Live {
-    fn look(&mut self, ask: &LookAsk) -> LookReport {
+    fn inspect(&mut self, ask: &InspectAsk) -> InspectReport {
         let geometry = self.geometry;
-        let refused = |reason| LookReport {
+        let refused = |reason| InspectReport {
             target: ask.target,
             at: ask.region,
             region: None,
@@ -110,7 +111,7 @@ impl Live {
         let Some(mut pages) = self.pages.take() else { return refused(SkipReason::NoMechanism) };
         let root = self.root.clone();
         let report = match self.open(ask.target) {
-            Ok(target) => target.look_closely(&root, &mut pages, ask, geometry),
+            Ok(target) => target.inspect(&root, &mut pages, ask, geometry),
             Err(reason) => refused(reason),
         };
         self.pages = Some(pages);
@@ -134,13 +135,16 @@ impl World for Live {
         let machine = ask.machine.then(|| self.machine());
         let cgroups = ask.cgroups.iter().filter_map(|path| self.cgroup(path)).collect();
         // A list that cannot be had is unknown, not empty: no target is forgotten for it.
-        let list = || self.lister.list(&self.root, self.geometry).ok();
+        let began = hugewise_sys::cpu::thread_cpu_time_ns();
+        let list = || self.lister.list(&self.root, self.geometry, &ask.list).ok();
         let processes = ask.processes.then(list).flatten();
+        let listing = Ns(hugewise_sys::cpu::thread_cpu_time_ns().saturating_sub(began));
+        let list_cost = ask.processes.then_some(listing);
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
-        let looks = ask.looks.iter().map(|look| self.look(look)).collect();
+        let inspections = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
         let own_cpu = Some(Ns(hugewise_sys::cpu::process_cpu_time_ns()));
         let at = self.now();
-        Observation { at, machine, processes, cgroups, scans, looks, own_cpu }
+        Observation { at, machine, processes, list_cost, cgroups, scans, inspections, own_cpu }
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {

@@ -47,9 +47,28 @@ pub fn pin_current_thread(cpu: u32) -> io::Result<CpuPin> {
 impl Drop for CpuPin {
     fn drop(&mut self) {
         // This can only fail when the CPUs allowed before were all taken away meanwhile, and the
-        // kernel has moved the thread then already. A destructor has nobody to tell.
+        // kernel has moved the thread then already. A destructor cannot report errors.
         let _ = sched_setaffinity(None, &self.before);
     }
+}
+
+/// Scheduling policy of a thread, `SCHED_*` of `include/uapi/linux/sched.h`, without the flag
+/// `SCHED_RESET_ON_FORK`. `None` when it ended.
+#[must_use]
+pub fn scheduling_policy(tid: u32) -> Option<u32> {
+    let tid = libc::pid_t::try_from(tid).ok()?;
+    // SAFETY: takes and returns plain numbers.
+    let policy = unsafe { libc::sched_getscheduler(tid) };
+    u32::try_from(policy & !libc::SCHED_RESET_ON_FORK).ok().filter(|_| policy >= 0)
+}
+
+/// CPUs that a thread may run on; `None` when it ended.
+#[must_use]
+pub fn allowed_cpus(tid: u32) -> Option<Vec<u32>> {
+    let tid = rustix::process::Pid::from_raw(i32::try_from(tid).ok()?)?;
+    let set = sched_getaffinity(Some(tid)).ok()?;
+    let all = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
+    Some(all.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
 /// CPU time used by the calling thread so far, in nanoseconds.

@@ -6,19 +6,37 @@ use std::io;
 /// A kernel error number, such as 22 for `EINVAL`.
 ///
 /// The policy reads meaning out of the exact number (`EAGAIN` and `EINVAL` from the same call ask
-/// for opposite reactions), so it is kept as it came and not folded into `io::ErrorKind`.
+/// for opposite reactions), so it stays as it came and is not folded into `io::ErrorKind`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// Not permitted: who asks lacks a capability.
+    pub const PERM: Self = Self(libc::EPERM);
+    /// No such file.
+    pub const NOENT: Self = Self(libc::ENOENT);
+    /// No such process, or its address space is gone.
+    pub const SRCH: Self = Self(libc::ESRCH);
+    /// Input or output failed.
+    pub const IO: Self = Self(libc::EIO);
+    /// No memory, or nothing mapped there.
+    pub const NOMEM: Self = Self(libc::ENOMEM);
+    /// Access denied.
+    pub const ACCES: Self = Self(libc::EACCES);
+    /// The file does not know this ioctl.
+    pub const NOTTY: Self = Self(libc::ENOTTY);
+    /// The kernel does not have this system call.
+    pub const NOSYS: Self = Self(libc::ENOSYS);
+
     /// The error of the last failed C library call of this thread.
     pub(crate) fn last() -> Self {
         Self::of(&io::Error::last_os_error())
     }
 
     /// The number inside an `io::Error`; `EIO` when the error did not come from the kernel.
-    pub(crate) fn of(error: &io::Error) -> Self {
-        Self(error.raw_os_error().unwrap_or(libc::EIO))
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(Self::IO.0))
     }
 
     /// The symbolic name, such as `"EINVAL"`; `"E?"` for a number none of these calls documents.

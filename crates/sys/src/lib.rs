@@ -4,8 +4,8 @@
 //! plain numbers and owned or borrowed descriptors, makes one call, and reports what the kernel
 //! said. It decides nothing and keeps no state.
 //!
-//! Every `unsafe` block holds one operation and carries two comments: `SAFETY` (each requirement
-//! and why it holds) and `WHY UNSAFE` (why no safe function could be used instead).
+//! Every `unsafe` block contains one operation and carries two comments: `SAFETY` (each
+//! requirement and why it is met) and `WHY UNSAFE` (why no safe function could be used instead).
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
@@ -18,6 +18,7 @@ pub mod memory;
 pub mod pagemap;
 pub mod pidfd;
 pub mod prctl;
+pub mod record;
 pub mod segment;
 pub mod session;
 pub mod signal;

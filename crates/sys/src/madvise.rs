@@ -94,7 +94,7 @@ fn advise_one(fd: i32, base: usize, len: usize, advice: i32) -> Result<u64, Errn
 pub fn syscall_present() -> Presence {
     let (vlen, flags): (libc::c_ulong, libc::c_ulong) = (0, 0);
     let no_ranges = ptr::null::<libc::iovec>();
-    // SAFETY: descriptor -1 is never open, so the call fails before it looks at memory, and it
+    // SAFETY: descriptor -1 is never open, so the call fails before it reads memory, and it
     // was given no ranges.
     // WHY UNSAFE: neither rustix 1.1 nor std has process_madvise.
     let answer = unsafe { libc::syscall(libc::SYS_process_madvise, -1, no_ranges, vlen, 0, flags) };

@@ -24,8 +24,6 @@ pub enum LocalAdvice {
     Collapse,
     /// `MADV_POPULATE_WRITE` (Linux 5.14): fault every page in, as if written.
     PopulateWrite,
-    /// `MADV_MERGEABLE`: the kernel may merge equal pages (KSM); contents stay.
-    Mergeable,
 }
 
 impl LocalAdvice {
@@ -36,7 +34,6 @@ impl LocalAdvice {
             Self::DontNeed => libc::MADV_DONTNEED,
             Self::Collapse => MADV_COLLAPSE,
             Self::PopulateWrite => libc::MADV_POPULATE_WRITE,
-            Self::Mergeable => libc::MADV_MERGEABLE,
         }
     }
 }
@@ -225,6 +222,22 @@ impl Arena {
         Ok(())
     }
 
+    /// Unmaps the first page of each `step` bytes. What is left can only be given back.
+    ///
+    /// # Errors
+    /// `InvalidInput` when `step` is no positive multiple of the page size; `ENOMEM` when the
+    /// process has too many mappings.
+    pub fn into_holed(self, step: usize) -> io::Result<Holed> {
+        let page = rustix::param::page_size();
+        if step == 0 || !step.is_multiple_of(page) {
+            return Err(invalid("step is not a positive multiple of the page size"));
+        }
+        for at in (0..self.len).step_by(step) {
+            trim(self.start.as_ptr().wrapping_add(at), page.min(self.len - at))?;
+        }
+        Ok(Holed(self))
+    }
+
     /// The address of a range that lies inside the arena.
     fn part(&self, range: &Range<usize>) -> io::Result<*mut u8> {
         if range.start > range.end || range.end > self.len {
@@ -240,13 +253,17 @@ impl Drop for Arena {
     }
 }
 
+/// Memory with holes, which nobody may read any more; given back on drop.
+#[derive(Debug)]
+pub struct Holed(#[expect(dead_code, reason = "held, not read")] Arena);
+
 /// Unmaps `len` bytes at `start`, which the caller owns and will not use again.
 fn trim(start: *mut u8, len: usize) -> io::Result<()> {
     if len == 0 {
         return Ok(());
     }
-    // SAFETY: private to this module: the two callers pass parts of a mapping made by `map` that
-    // no `Arena` keeps, with no reference into them.
+    // SAFETY: private to this module: the callers pass parts of a mapping made by `map` that no
+    // `Arena` keeps, or that `Holed` lets nobody reach, with no reference into them.
     // WHY UNSAFE: std has no way to unmap memory.
     unsafe { munmap(start.cast(), len) }?;
     Ok(())

@@ -55,7 +55,7 @@ pub struct PageRegion {
     pub start: u64,
     /// Address after the last byte.
     pub end: u64,
-    /// Those of the asked-for categories (bits of [`category`]) that hold for every page.
+    /// Those of the requested categories (bits of [`category`]) that every page has.
     pub categories: u64,
 }
 
@@ -70,7 +70,7 @@ const _: () = {
     assert!(size_of::<procmap_query>() == 104);
 };
 
-/// What to look for.
+/// Which pages to find, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanQuery {
     /// First address, in bytes; page aligned.
@@ -114,7 +114,7 @@ const fn io_read_write(number: libc::c_ulong, size: usize) -> libc::c_ulong {
 /// replaces its program, a scan fails and never shows the new one.
 ///
 /// The kernel holds the target's mmap lock for reading while it walks, up to a buffer full of
-/// regions: keep ranges short (3 to 4 ms per GiB of dense memory).
+/// regions: keep ranges short (`docs/measurements.md#page-scan-cost`).
 ///
 /// # Errors
 /// `EINVAL` for an empty buffer, one above [`MAX_REGIONS`], an unaligned start or a category the
@@ -202,7 +202,7 @@ pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
     match Errno::last().0 {
         libc::ENOTTY => Presence::Absent,
         libc::EPERM | libc::EACCES | libc::ENOSYS => Presence::Refused,
-        // ENOENT: nothing is mapped at address 0, said by a kernel that looked.
+        // ENOENT: nothing is mapped at address 0; so the kernel knows the ioctl.
         _ => Presence::Present,
     }
 }

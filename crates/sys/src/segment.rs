@@ -9,7 +9,7 @@ const MODE: libc::c_int = 0o600;
 
 /// A segment that this process has attached; detached on drop.
 ///
-/// Whoever makes one marks it for removal at once: it lives as long as somebody has it attached,
+/// It is marked for removal at once: it lives as long as a process has it attached,
 /// and no longer, however its processes end. On Linux others can still attach it by its number
 /// (shmctl(2), `IPC_RMID`).
 #[derive(Debug)]

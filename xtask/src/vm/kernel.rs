@@ -3,12 +3,13 @@
 //! apt works in a folder of its own: it takes only the mirror's address from this machine's
 //! configuration and leaves its package lists alone. Debian's signature is checked as always.
 
-use super::{Error, Result, Scratch, failed};
+use super::error::{Error, Result, failed};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -205,6 +206,27 @@ fn check(command: &mut Command) -> Result<Output> {
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(Error::Unavailable(format!("{name} failed: {words}")))
+}
+
+/// A folder of this process alone, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = cache().join(format!("tmp-{}-{count}", std::process::id()));
+        fs::create_dir_all(&path)
+            .map_err(|e| failed(format!("cannot create '{}': {e}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,18 @@
 
 pub mod cpio;
 pub mod elf;
+mod error;
 pub mod guest;
 pub mod kernel;
 
+pub use error::{Error, Result};
+
+use error::failed;
+use kernel::Scratch;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,22 +27,6 @@ use std::time::{Duration, Instant};
 pub const MEMORY_MIB: u32 = 1024;
 
 const QEMU: &str = "qemu-system-x86_64";
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// This machine cannot do it; a test skips with the reason.
-    #[error("{0}")]
-    Unavailable(String),
-    /// It should have worked and did not.
-    #[error("{0}")]
-    Failed(String),
-}
-
-pub type Result<T> = std::result::Result<T, Error>;
-
-pub(crate) fn failed(what: impl std::fmt::Display) -> Error {
-    Error::Failed(what.to_string())
-}
 
 /// What to boot.
 #[derive(Debug, Clone)]
@@ -64,7 +52,8 @@ impl Config {
             files: Vec::new(),
             memory_mib: MEMORY_MIB,
             append: String::new(),
-            time_limit: Duration::from_secs(600),
+            // Two guests at once took 480 s on two processors that did nothing else.
+            time_limit: Duration::from_secs(900),
         }
     }
 }
@@ -186,25 +175,4 @@ fn collect(
 pub fn tail(serial: &str) -> String {
     let lines: Vec<&str> = serial.lines().filter(|l| !l.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(40)..].join("\n")
-}
-
-/// A folder of this process alone, removed when dropped.
-#[derive(Debug)]
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
-    pub(crate) fn new() -> Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = kernel::cache().join(format!("tmp-{}-{count}", std::process::id()));
-        fs::create_dir_all(&path)
-            .map_err(|e| failed(format!("cannot create '{}': {e}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

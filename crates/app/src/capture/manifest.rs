@@ -1,6 +1,5 @@
 //! What a capture says about itself.
 
-use super::Taken;
 use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use serde::{Deserialize, Serialize};
@@ -18,6 +17,21 @@ pub(crate) struct NotRead {
     pub(crate) why: String,
     /// How often.
     pub(crate) times: u64,
+}
+
+/// What sampling came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Taken {
+    /// Samples.
+    pub(crate) samples: u64,
+    /// Whether it was stopped before its time.
+    pub(crate) stopped: bool,
+    /// What could not be read.
+    pub(crate) unreadable: Vec<NotRead>,
+    /// Most processes that a sample left out.
+    pub(crate) processes_left_out: usize,
+    /// Most cgroups that a sample left out.
+    pub(crate) cgroups_left_out: usize,
 }
 
 /// The file `manifest.json`.

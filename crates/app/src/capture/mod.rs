@@ -2,7 +2,7 @@
 //!
 //! [`live`] takes them, [`write::Directory`] keeps them as one zstd frame each beside a
 //! [`manifest::Manifest`], [`read::open`] gives them back. What they mean is read by
-//! `hugewise_core::recording::readers::capture::Capture`, sample by sample.
+//! `hugewise_core::evidence::recording::readers::capture::Capture`, sample by sample.
 
 mod manifest;
 pub(crate) mod read;
@@ -11,7 +11,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use manifest::{Manifest, NotRead};
+pub(crate) use manifest::{Manifest, NotRead, Taken};
 pub(crate) use write::Directory;
 
 use hugewise_linux::capture::{Options, Sampler};
@@ -24,7 +24,7 @@ const MANIFEST: &str = "manifest.json";
 
 /// When to sample, and what.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct CapturePlan {
     /// Time between samples.
     pub(crate) every: Duration,
     /// Time from the first to the last one.
@@ -79,27 +79,12 @@ impl Stop {
     }
 }
 
-/// What sampling came to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Taken {
-    /// Samples.
-    pub(crate) samples: u64,
-    /// Whether it was stopped before its time.
-    pub(crate) stopped: bool,
-    /// What could not be read.
-    pub(crate) unreadable: Vec<NotRead>,
-    /// Most processes that a sample left out.
-    pub(crate) processes_left_out: usize,
-    /// Most cgroups that a sample left out.
-    pub(crate) cgroups_left_out: usize,
-}
-
 /// Samples the machine below `root`: at once, then after each interval, at last when the time is
 /// up. Each sample's text goes to `each`; its error ends sampling, too. What was taken until then
 /// is told in any case.
 pub(crate) fn live(
     root: &Root,
-    plan: &Plan,
+    plan: &CapturePlan,
     stop: &Stop,
     mut each: impl FnMut(&[u8]) -> anyhow::Result<()>,
 ) -> (Taken, anyhow::Result<()>) {
@@ -136,7 +121,7 @@ pub(crate) fn live(
 }
 
 /// When the next sample is due: those that were missed, as on a machine that slept, are left out.
-fn next(due: Duration, plan: &Plan, elapsed: Duration) -> Duration {
+fn next(due: Duration, plan: &CapturePlan, elapsed: Duration) -> Duration {
     let next = due + plan.every;
     if elapsed <= next {
         return next;

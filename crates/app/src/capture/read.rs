@@ -3,15 +3,25 @@
 use super::manifest::SCHEMA;
 use super::{MANIFEST, Manifest};
 use anyhow::Context;
-use hugewise_core::recording::readers::capture;
-use std::fs::File;
+use hugewise_core::evidence::recording::readers::capture::{self, sample};
+use hugewise_linux::regular;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// How every zstd frame begins (RFC 8878).
 const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
-/// Most text that is unpacked from one file: a hostile one may hold any number of zeros.
-const TEXT_BYTES_MAX: u64 = 256 << 20;
+/// Most text that is unpacked from one file: a hostile one may expand to any number of zeros. The
+/// largest sample has sockets of 400,000 connections, 64 MiB, of 4,096 processes 12 MiB.
+const TEXT_BYTES_MAX: u64 = 128 << 20;
+/// A file may expand to so many times its size, and the bytes below. Texts of the kernel compress
+/// to a sixth or less, and nowhere near to a two-hundredth.
+const EXPANSION_MAX: u64 = 200;
+/// See [`EXPANSION_MAX`].
+const EXPANSION_ROOM_BYTES: u64 = 4 << 20;
+/// Largest window that a frame may ask for, as a power of two: 16 MiB. Ours have 2 MiB.
+const WINDOW_LOG_MAX: u32 = 24;
+/// Most problems that are listed.
+const PROBLEMS_MAX: usize = 32;
 /// Largest manifest.
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
 
@@ -24,13 +34,27 @@ pub(crate) struct Opened {
     pub(crate) problems: Vec<String>,
     /// Files that gave a text.
     pub(crate) samples: usize,
+    /// Problems that are not listed.
+    more: usize,
+}
+
+impl Opened {
+    fn say(&mut self, problem: String) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
 }
 
 /// Whether [`open`] is for this path: a directory, or a file that zstd compressed.
+///
+/// A pipe is none: what is read from it to find out would be gone.
 pub(crate) fn is_capture(path: &Path) -> bool {
     let mut start = Vec::new();
     path.is_dir()
-        || File::open(path)
+        || regular::open(path)
             .is_ok_and(|file| file.take(4).read_to_end(&mut start).is_ok() && start == ZSTD_MAGIC)
 }
 
@@ -43,19 +67,28 @@ pub(crate) fn open(path: &Path, mut each: impl FnMut(&[u8])) -> anyhow::Result<O
     let is_dir = path.is_dir();
     let files = if is_dir { directory(path, &mut opened)? } else { vec![path.to_path_buf()] };
     for file in files {
-        let (text, error) = unpack(&file)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = name.escape_debug();
+        let (text, error) = match unpack(&file) {
+            Ok(unpacked) => unpacked,
+            Err(error) => {
+                opened.say(format!("{name} is left out: {error:#}"));
+                continue;
+            }
+        };
         if let Some(error) = error {
-            let rest = if text.is_empty() { "nothing" } else { "what could be read" };
-            opened.problems.push(format!("{name} is torn ({error}): {rest} of it is used"));
+            let rest = if text.is_empty() { "nothing" } else { "what stands before" };
+            opened.say(format!("{name} is {error}: {rest} of it is used"));
         }
         if capture::is_capture(&text) {
             opened.samples += 1;
             each(&text);
         } else if !text.is_empty() {
-            opened.problems.push(format!("{name} holds no sample of 'hugewise capture'"));
+            opened.say(format!("{name} holds no sample of 'hugewise capture'"));
         }
+    }
+    if opened.more > 0 {
+        opened.problems.push(format!("and {} more problems like these", opened.more));
     }
     if opened.samples == 0 && !is_dir {
         let why = opened.problems.join("; ");
@@ -86,13 +119,13 @@ fn directory(path: &Path, opened: &mut Opened) -> anyhow::Result<Vec<PathBuf>> {
              {MANIFEST} {why}",
             path.display()
         ),
-        Err(why) => opened.problems.push(format!("{MANIFEST} {why}: it is not known what of")),
+        Err(why) => opened.say(format!("{MANIFEST} {why}: it is not known what of")),
     }
     for pair in numbered.windows(2) {
         if let [(before, _), (after, _)] = pair
             && before.checked_add(1) != Some(*after)
         {
-            opened.problems.push(format!("samples between {before} and {after} are missing"));
+            opened.say(format!("samples between {before} and {after} are missing"));
         }
     }
     Ok(numbered.into_iter().map(|(_, file)| file).collect())
@@ -100,13 +133,13 @@ fn directory(path: &Path, opened: &mut Opened) -> anyhow::Result<Vec<PathBuf>> {
 
 fn manifest(path: &Path) -> Result<Manifest, String> {
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|f| f.take(MANIFEST_BYTES_MAX).read_to_end(&mut text));
+    let read = regular::open(path).and_then(|f| f.take(MANIFEST_BYTES_MAX).read_to_end(&mut text));
     read.map_err(|error| format!("cannot be read ({error})"))?;
     serde_json::from_slice(&text).map_err(|error| format!("makes no sense ({error})"))
 }
 
 fn check(manifest: &Manifest, files: usize, opened: &mut Opened) {
-    let mut say = |text: String| opened.problems.push(text);
+    let mut say = |text: String| opened.say(text);
     if manifest.schema != SCHEMA {
         say(format!(
             "written by hugewise {} in format {}; this one knows {SCHEMA}",
@@ -126,20 +159,30 @@ fn check(manifest: &Manifest, files: usize, opened: &mut Opened) {
 /// is taken as it is.
 fn unpack(path: &Path) -> anyhow::Result<(Vec<u8>, Option<String>)> {
     let context = || format!("cannot read '{}'", path.display());
-    let mut file = BufReader::new(File::open(path).with_context(context)?);
+    let file = regular::open(path).with_context(context)?;
+    let packed = file.metadata().with_context(context)?.len();
+    let mut file = BufReader::new(file);
     let mut start = Vec::new();
     (&mut file).take(4).read_to_end(&mut start).with_context(context)?;
     let whole = std::io::Cursor::new(start.clone()).chain(file);
     let mut text = Vec::new();
-    let result = if start == ZSTD_MAGIC {
-        let decoder = zstd::stream::read::Decoder::new(whole).with_context(context)?;
-        decoder.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text)
+    let (result, most) = if start == ZSTD_MAGIC {
+        let mut decoder = zstd::stream::read::Decoder::new(whole).with_context(context)?;
+        decoder.window_log_max(WINDOW_LOG_MAX).with_context(context)?;
+        let most = packed.saturating_mul(EXPANSION_MAX).saturating_add(EXPANSION_ROOM_BYTES);
+        let most = most.min(TEXT_BYTES_MAX);
+        (decoder.take(most + 1).read_to_end(&mut text), most)
+    } else if sample::MAGIC.as_bytes().starts_with(&start) {
+        (whole.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text), TEXT_BYTES_MAX)
     } else {
-        whole.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text)
+        // Whatever its size, it is not read.
+        return Ok((start, None));
     };
-    let mut error = result.err().map(|error| error.to_string());
-    if text.len() as u64 > TEXT_BYTES_MAX {
-        error = Some(format!("more than {} MiB of text", TEXT_BYTES_MAX >> 20));
+    let mut error = result.err().map(|error| format!("torn ({error})"));
+    if text.len() as u64 > most {
+        error = Some(format!(
+            "cut here ({packed} bytes expand to more than {most}, as no sample does)"
+        ));
     }
     Ok((text, error))
 }

@@ -1,7 +1,7 @@
 use super::read::{Opened, is_capture, open};
 use super::*;
 use crate::exit;
-use crate::scratch::Scratch;
+use hugewise_scratch::Scratch;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,9 +9,9 @@ use std::path::Path;
 const SAMPLE: &str = "hugewise-capture 1 at_ms=1795305600000 utc_offset_s=0 monotonic_ns=5 \
                       files=1\n@@ 27 /proc/loadavg\n1.06 0.75 0.40 2/157 41317\n\n";
 
-fn plan(every_ms: u64, length_ms: u64) -> Plan {
+fn plan(every_ms: u64, length_ms: u64) -> CapturePlan {
     let (every, length) = (Duration::from_millis(every_ms), Duration::from_millis(length_ms));
-    Plan { every, length, options: Options::default() }
+    CapturePlan { every, length, options: Options::default() }
 }
 
 fn empty_root() -> Scratch {
@@ -62,7 +62,7 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn a_directory_in_use_or_a_link_is_refused() {
+fn a_directory_in_use_or_of_others_is_refused() {
     let scratch = Scratch::new();
     let path = captured(&scratch);
     let error = Directory::create(&path).expect_err("it holds a capture");
@@ -72,7 +72,15 @@ fn a_directory_in_use_or_a_link_is_refused() {
     assert!(Directory::create(&empty).is_ok());
     let link = scratch.join("link");
     std::os::unix::fs::symlink(&empty, &link).expect("symlink");
-    assert!(Directory::create(&link).is_err());
+    assert!(Directory::create(&link).is_ok(), "a link of one's own means what it says");
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::lchown(&link, Some(65_533), None).expect("root");
+        let error = Directory::create(&link).expect_err("a stranger's link");
+        assert_eq!(exit::of_error(&error), exit::REFUSED);
+        std::os::unix::fs::chown(&empty, Some(65_533), None).expect("root");
+        let error = Directory::create(&empty).expect_err("a stranger's directory");
+        assert_eq!(exit::of_error(&error), exit::REFUSED);
+    }
     assert!(Directory::create(&scratch.join("no/such")).is_err());
     fs::write(scratch.join("file"), "").expect("write");
     assert!(Directory::create(&scratch.join("file")).is_err());
@@ -124,6 +132,53 @@ fn foreign_directories_and_files_are_refused() {
     let error = read(&scratch.join("x.zst")).0.expect_err("no sample");
     assert!(error.to_string().contains("is no sample"), "{error}");
     assert!(read(&scratch.join("none")).0.is_err());
+}
+
+#[test]
+fn what_expands_beyond_any_sample_is_cut_and_told() {
+    let scratch = Scratch::new();
+    let bomb = scratch.join("000001.zst");
+    // A sample's first line, and then nothing but blanks: 50 MiB in a few KiB.
+    let text = [SAMPLE.as_bytes(), &vec![b' '; 50 << 20]].concat();
+    fs::write(&bomb, zstd::bulk::compress(&text, 3).expect("packed")).expect("written");
+    let packed = fs::metadata(&bomb).expect("it is there").len();
+    let (opened, texts) = read(&bomb);
+    let problems = opened.expect("a sample").problems;
+    assert!(problems[0].contains("is cut here") && problems[0].contains("expand"), "{problems:?}");
+    assert!(texts[0].len() as u64 <= packed * 200 + (4 << 20) + 1, "{packed}: {}", texts[0].len());
+}
+
+#[test]
+fn what_is_no_file_in_a_capture_is_left_out_and_told() {
+    let scratch = Scratch::new();
+    let path = captured(&scratch);
+    let pipe = rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path.join("000003.zst"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    );
+    pipe.expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", path.join("000004.zst")).expect("a link");
+    let hole = fs::File::create(path.join("000005.zst")).expect("a file");
+    hole.set_len(1 << 40).expect("a hole");
+    for number in 6..100 {
+        fs::write(path.join(format!("{number:06}.zst")), "no sample").expect("written");
+    }
+    let (opened, texts) = read(&path);
+    let opened = opened.expect("a capture");
+    assert_eq!((opened.samples, texts.len()), (2, 2));
+    for wanted in [
+        "000003.zst is left out: cannot read",
+        "000004.zst is left out: cannot read",
+        "000005.zst holds no sample",
+        "more problems like these",
+    ] {
+        assert!(opened.problems.iter().any(|p| p.contains(wanted)), "{:?}", opened.problems);
+    }
+    assert_eq!(opened.problems.len(), 33);
+    assert!(!is_capture(&path.join("000003.zst")));
 }
 
 #[test]

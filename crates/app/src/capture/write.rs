@@ -2,12 +2,13 @@
 
 use super::{MANIFEST, Manifest};
 use crate::exit;
+use crate::output::refused;
 use anyhow::Context;
+use hugewise_linux::save;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// zstd's own default: its higher levels save little on such texts and cost several times the CPU.
@@ -19,7 +20,7 @@ const DRAFT: &str = "manifest.json.new";
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
-    /// All files are made in this directory, whatever becomes of its path.
+    /// All files are made in this directory, also when its path changes meanwhile.
     fd: OwnedFd,
     number: u64,
 }
@@ -28,18 +29,12 @@ impl Directory {
     /// Makes the directory, or takes an empty one.
     ///
     /// # Errors
-    /// Exit code 6 for a directory that holds anything; else as the system says.
+    /// Exit code 6 for a directory that is not empty; else as the system says.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        match std::fs::DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                let text = format!("cannot create '{}'; give another with '-o'", path.display());
-                return Err(error).context(text);
-            }
-            Ok(()) | Err(_) => {}
-        }
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-        let fd = rustix::fs::open(path, flags, Mode::empty())
-            .with_context(|| format!("'{}' is no directory of its own", path.display()))?;
+        let opened = save::new_directory(path, 0o700).map_err(refused);
+        let fd = OwnedFd::from(opened.with_context(|| {
+            format!("cannot use '{}' for a capture; give another with '-o'", path.display())
+        })?);
         let mut entries = rustix::fs::Dir::read_from(&fd)
             .with_context(|| format!("cannot look into '{}'", path.display()))?;
         let taken = entries.any(|entry| {

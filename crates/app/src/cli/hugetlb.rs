@@ -1,5 +1,6 @@
 //! Syntax of `hugetlb`.
 
+use super::places::STATE_DIR;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -90,7 +91,7 @@ pub(crate) struct HugetlbApplyArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Directory of the settings trail
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
 }
 
@@ -107,7 +108,7 @@ pub(crate) struct HugetlbVerifyArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// Directory in which 'apply' left its plan
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
 }
 
@@ -117,7 +118,7 @@ pub(crate) struct HugetlbVerifyArgs {
 something could not be put back: again later, 6 another apply or revert runs, 1 error.")]
 pub(crate) struct HugetlbRevertArgs {
     /// Directory of the settings trail
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
     /// Show what would be put back; nothing is changed
     #[arg(long)]

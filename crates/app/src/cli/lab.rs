@@ -1,5 +1,6 @@
 //! Syntax of `lab`.
 
+use super::places::STATE_DIR;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -75,7 +76,7 @@ pub(crate) struct LabRunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Directory of the settings trail
-    #[arg(long, default_value = "/var/lib/hugewise", value_name = "DIR")]
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
 }
 

@@ -1,51 +1,46 @@
 //! `hugewise capture`.
 
-use crate::capture::{Directory, Manifest, Plan, Stop, live};
+use crate::capture::{CapturePlan, Directory, Manifest, Stop, live};
 use crate::cli::{CaptureArgs, Global};
 use crate::cmd::manage::duration;
 use crate::exit;
+use crate::output::Output;
+use crate::say::Progress;
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::cpu;
 use hugewise_linux::root::Root;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &CaptureArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &CaptureArgs) -> anyhow::Result<Output> {
     let plan = plan(args)?;
     let root = Root::at(&global.root);
     let mut directory = Directory::create(&args.output)?;
     let mut manifest = Manifest::new(&root, plan.every, args.with_arguments);
     directory.manifest(&manifest)?;
     let stop = Stop::on_signals()?;
-    let progress = std::io::stderr().is_terminal() && !global.json;
+    let progress = Progress::new(!global.json);
     let cpu_ns = cpu::process_cpu_time_ns();
     let (taken, result) = live(&root, &plan, &stop, |text| {
         manifest.bytes += directory.sample(text)?;
         manifest.samples += 1;
         manifest.text_bytes += text.len() as u64;
-        if progress {
-            show(&manifest, &plan);
-        }
+        progress.show(&line(&manifest, &plan));
         Ok(())
     });
-    if progress {
-        eprint!("\r\x1b[K");
-    }
+    drop(progress);
     manifest.cpu_ms = (cpu::process_cpu_time_ns() - cpu_ns) / 1_000_000;
     manifest.end(taken, result.as_ref().err());
     // The first error counts: a full disk takes no manifest either.
     let written = directory.manifest(&manifest);
     result.and(written)?;
     if global.json {
-        println!("{}", serde_json::to_string(&manifest)?);
-    } else {
-        println!("{}", summary(&manifest, args));
+        return Output::json(&manifest, exit::OK);
     }
-    Ok(exit::OK)
+    Ok(Output::text(summary(&manifest, args) + "\n", exit::OK))
 }
 
-fn plan(args: &CaptureArgs) -> anyhow::Result<Plan> {
+fn plan(args: &CaptureArgs) -> anyhow::Result<CapturePlan> {
     let time = |text: &str| duration(text).map(|time| Duration::from_nanos(time.0));
     let (every, length) = (time(&args.every)?, time(&args.r#for)?);
     if every > length {
@@ -60,13 +55,13 @@ fn plan(args: &CaptureArgs) -> anyhow::Result<Plan> {
         return Err(exit::coded(exit::USAGE, text));
     }
     let options = Options { arguments: args.with_arguments, processes_max };
-    Ok(Plan { every, length, options })
+    Ok(CapturePlan { every, length, options })
 }
 
-/// One line on the terminal, written over itself.
-fn show(manifest: &Manifest, plan: &Plan) {
+/// How far it is.
+fn line(manifest: &Manifest, plan: &CapturePlan) -> String {
     let all = plan.length.as_nanos() / plan.every.as_nanos().max(1) + 1;
-    eprint!("\r\x1b[K{} of {all} samples, {} KiB", manifest.samples, manifest.bytes >> 10);
+    format!("{} of {all} samples, {} KiB", manifest.samples, manifest.bytes >> 10)
 }
 
 fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {

@@ -3,7 +3,8 @@
 use crate::cli::{ConfigArgs, ConfigCommand, Global};
 use crate::config::{self, Loaded};
 use crate::exit;
-use hugewise_core::units::Bytes;
+use crate::output::Output;
+use hugewise_core::base::units::Bytes;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -13,24 +14,22 @@ const SCHEMA: u32 = 1;
 const MAX_ALIGN: usize = 48;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, command: &ConfigCommand) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, command: &ConfigCommand) -> anyhow::Result<Output> {
     match command {
         ConfigCommand::Show(args) => show(global, args),
         ConfigCommand::Check(args) => check(global, args),
     }
 }
 
-fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<u8> {
+fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
     let loaded = config::load(args.config.as_deref(), &args.set)?;
     if global.json {
-        println!("{:#}", show_json(&loaded)?);
-    } else {
-        print!("{}", show_text(&loaded)?);
+        return Output::pretty_json(&show_json(&loaded)?, exit::OK);
     }
-    Ok(exit::OK)
+    Ok(Output::text(show_text(&loaded)?, exit::OK))
 }
 
-fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<u8> {
+fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
     let result = config::load(args.config.as_deref(), &args.set);
     if global.json {
         let (files, error) = match &result {
@@ -40,15 +39,15 @@ fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<u8> {
         let valid = result.is_ok();
         let json =
             serde_json::json!({ "schema": SCHEMA, "valid": valid, "files": files, "error": error });
-        println!("{json:#}");
-        return Ok(result.as_ref().map_or_else(exit::of_error, |_| exit::OK));
+        let code = result.as_ref().map_or_else(exit::of_error, |_| exit::OK);
+        return Output::pretty_json(&json, code);
     }
     let loaded = result?;
-    match file_names(&loaded).as_slice() {
-        [] => println!("ok: there is no configuration file, all values are the defaults"),
-        files => println!("ok: {}", files.join(", ")),
-    }
-    Ok(exit::OK)
+    let text = match file_names(&loaded).as_slice() {
+        [] => "ok: there is no configuration file, all values are the defaults\n".to_owned(),
+        files => format!("ok: {}\n", files.join(", ")),
+    };
+    Ok(Output::text(text, exit::OK))
 }
 
 /// The files as text: a name that is not UTF-8 must not make the whole view fail.
@@ -100,7 +99,7 @@ fn show_text(loaded: &Loaded) -> anyhow::Result<String> {
         if comment.is_empty() {
             writeln!(text, "{line}")?;
         } else {
-            // A file's name may hold anything; a line feed would end the comment.
+            // A file's name may contain anything; a line feed would end the comment.
             let comment: String =
                 comment.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
             let pad = width + usize::from(line.starts_with('\n'));
@@ -131,8 +130,8 @@ fn show_json(loaded: &Loaded) -> anyhow::Result<serde_json::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
-    use hugewise_core::config::Config;
+    use hugewise_core::manager::config::Config;
+    use hugewise_scratch::Scratch;
 
     fn loaded() -> Loaded {
         let dir = Scratch::new();

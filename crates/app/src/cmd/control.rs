@@ -2,10 +2,12 @@
 
 use crate::cli::{DaemonArgs, Global};
 pub(crate) use crate::control::Verb;
+use crate::output::Output;
 use crate::{control, exit};
+use hugewise_core::manager::status::SCHEMA;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Result<Output> {
     let Some(reply) = control::request(&args.run_dir, verb)? else {
         return Err(exit::coded(
             exit::ERROR,
@@ -16,17 +18,16 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
         ));
     };
     if global.json {
-        println!("{}", reply_json(verb, reply));
-        return Ok(exit::OK);
+        return Output::json(&reply_json(verb, reply), exit::OK);
     }
-    match verb {
+    let text = match verb {
         Verb::Pause => {
-            println!("paused: the manager observes, and promotes nothing until 'resume'");
+            "paused: the manager observes, and promotes nothing until 'resume'\n".to_owned()
         }
-        Verb::Resume => println!("resumed: the manager promotes again"),
-        Verb::Status => println!("{reply}"),
-    }
-    Ok(exit::OK)
+        Verb::Resume => "resumed: the manager promotes again\n".to_owned(),
+        Verb::Status => format!("{reply}\n"),
+    };
+    Ok(Output::text(text, exit::OK))
 }
 
 /// What `--json` prints: with a version, as every command does.
@@ -34,7 +35,7 @@ fn reply_json(verb: Verb, reply: serde_json::Value) -> serde_json::Value {
     match verb {
         Verb::Status => reply,
         Verb::Pause | Verb::Resume => {
-            serde_json::json!({ "schema": hugewise_core::status::SCHEMA, "done": verb.key() })
+            serde_json::json!({ "schema": SCHEMA, "done": verb.key() })
         }
     }
 }

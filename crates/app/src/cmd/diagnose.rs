@@ -6,16 +6,14 @@ pub(super) use input::read;
 
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
-use crate::view::paint::Paint;
-use crate::view::{diagnosis, rules};
-use anyhow::Context;
-use hugewise_core::diagnose::{Diagnosis, Severity, Thresholds, diagnose};
+use crate::output::{Asked, Output, paint};
+use crate::render::view::{diagnosis, rules};
+use hugewise_core::evidence::diagnose::{Diagnosis, Severity, Thresholds, diagnose};
 use hugewise_linux::root::Root;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
     let mut thresholds = Thresholds::default();
     for pair in &args.set {
         let (key, value) = pair
@@ -24,13 +22,13 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
         let set = thresholds.set(key.trim(), value.trim());
         set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
     }
-    if let Some(node) = &args.explain {
-        let text = rules::explain(node, &thresholds).map_err(|error| coded(exit::USAGE, error))?;
-        super::print(&text)?;
-        if args.files.is_empty() {
-            return Ok(exit::OK);
-        }
+    let explained = args.explain.as_ref().map(|node| rules::explain(node, &thresholds));
+    let mut text = explained.transpose().map_err(|error| coded(exit::USAGE, error))?;
+    if let Some(text) = text.take_if(|_| args.files.is_empty()) {
+        return Ok(Output::text(text, exit::OK));
     }
+    let mut text = text.unwrap_or_default();
+    let asked = args.report.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let recording = if args.files.is_empty() {
         let length = super::manage::duration(&args.r#for)?;
         input::watch(&Root::at(&global.root), Duration::from_nanos(length.0))?
@@ -38,26 +36,27 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<u8> {
         input::read(&args.files)?
     };
     let found = diagnose(&recording, &thresholds);
-    if let Some(path) = &args.report {
-        let page = crate::report::diagnosis::page(&recording, &found, &thresholds)?;
-        std::fs::write(path, page)
-            .with_context(|| format!("cannot write the report '{}'", path.display()))?;
-    }
     let code = code(&found);
+    if let Some(asked) = asked {
+        let page = crate::render::view::diagnosis::page::page(&recording, &found, &thresholds)?;
+        if let Some(page) = asked.finish(page)? {
+            return Ok(Output::text(page, code));
+        }
+    }
     if global.json {
         let mut json = serde_json::to_value(&found)?;
         json["command"] = "diagnose".into();
         json["version"] = env!("CARGO_PKG_VERSION").into();
         json["partial"] = partial(&found).into();
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&json)?))?;
+        text += &serde_json::to_string_pretty(&json)?;
+        text.push('\n');
     } else {
-        let paint = Paint::new(global.color, std::io::stdout().is_terminal());
-        super::print(&diagnosis::render(&recording, &found, args.tree, paint))?;
+        text += &diagnosis::render(&recording, &found, args.tree, paint(global));
         if let Some(path) = &args.report {
-            super::print(&format!("Report: {}\n", path.display()))?;
+            text += &format!("Report: {}\n", path.display());
         }
     }
-    Ok(code)
+    Ok(Output::text(text, code))
 }
 
 /// Whether input was left out or cut off: then nothing found is no all-clear.

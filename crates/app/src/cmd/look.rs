@@ -1,11 +1,30 @@
-//! What `status` and `map` have in common: looking at processes for a limited time.
+//! What `status` and `map` have in common: scanning processes for a limited time.
 
-use hugewise_core::engine::World;
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{Ask, LookAsk, RegionSample, ScanAsk, ScanEnd, ScanReport};
-use hugewise_core::units::{Addr, Ns, ProcId};
+use crate::say::note;
+use hugewise_core::base::units::{Addr, Ns, ProcId};
+use hugewise_core::manager::engine::World;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::{
+    Ask, InspectAsk, RegionSample, ScanAsk, ScanEnd, ScanReport,
+};
+use hugewise_linux::probe;
+use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+
+/// Says in one line what a command would do beyond this for root; nothing where nothing is missing.
+pub(super) fn say_what_root_adds(root: &Root, command: &str, what: &str) {
+    if !root.is_live() {
+        return;
+    }
+    let privileges = probe::privileges(root);
+    let missing = privileges.missing();
+    let who = match privileges.uid {
+        Some(uid) if uid != 0 => format!("you are user {uid}"),
+        _ if !missing.is_empty() => format!("without {}", missing.join(", ")),
+        _ => return,
+    };
+    note(&format!("{who}: as root, 'hugewise {command}' also {what}"));
+}
 
 /// Time for all scans of one view.
 const PATIENCE: Ns = Ns::s(2);
@@ -24,7 +43,7 @@ pub(super) fn scan(
     while !open.is_empty() && world.now() < end {
         for target in wanted {
             let Some(from) = open.get(target).copied() else { continue };
-            // One look each, even when time is up: something is better than nothing.
+            // One scan each, even when time is up: something is better than nothing.
             if from != Addr(0) && world.now() >= end {
                 continue;
             }
@@ -42,7 +61,7 @@ pub(super) fn scan(
     open
 }
 
-/// Regions whose contents are sampled before the clock is looked at again.
+/// Regions whose contents are sampled before the clock is read again.
 const SAMPLES: usize = 64;
 
 /// Samples the contents of all huge ones among `regions`, as long as time is left; what was seen
@@ -61,15 +80,16 @@ pub(super) fn sample(
             let what = format!("time was up before {open} huge pages were sampled");
             return vec![what];
         }
-        let looks = some.iter().map(|region| LookAsk {
+        let inspections = some.iter().map(|region| InspectAsk {
             target,
             region: region.at,
             mapping: region.mapping,
             sample: true,
         });
-        let ask = Ask { targets: vec![target], looks: looks.collect(), ..Ask::default() };
+        let ask =
+            Ask { targets: vec![target], inspections: inspections.collect(), ..Ask::default() };
         let seen = world.observe(&ask);
-        for (region, report) in some.iter_mut().zip(seen.looks) {
+        for (region, report) in some.iter_mut().zip(seen.inspections) {
             refused.extend(report.refused);
             if let Some(now) = report.region {
                 **region = now;
@@ -87,21 +107,7 @@ pub(super) fn sentence(reason: SkipReason) -> String {
     if remedy.is_empty() { means.to_owned() } else { format!("{means}; {remedy}") }
 }
 
-/// Prints a finished view. A reader that has seen enough (`| head`) is no error.
-pub(super) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
-    }
-}
-
-/// Prints JSON on one line: arrays have an entry a region.
-pub(super) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
-    print(&format!("{value}\n"))
-}
-
-/// Fails for a pid that is not there: a typing error should not look like an empty result.
+/// Fails for a pid that is not there: a typing error should not give an empty result.
 pub(super) fn all_there(wanted: &BTreeSet<u32>, found: &BTreeSet<u32>) -> anyhow::Result<()> {
     match wanted.difference(found).next() {
         None => Ok(()),

@@ -1,33 +1,38 @@
 //! `hugewise manage`.
 
-use crate::cli::{Global, ManageArgs};
+use super::look;
+use crate::cli::{Global, ManageArgs, STATE_DIR};
 use crate::daemon::{self, FileSink, OwnedSettings, Until};
 use crate::journal::Journal;
-use crate::lab::stage::put_back;
+use crate::output::{self, Output};
+use crate::say::{Progress, note};
+use crate::service::Service;
 use crate::{config, exit};
 use anyhow::Context;
-use hugewise_core::config::{Config, Mode};
-use hugewise_core::engine::{Manager, Sink, World};
-use hugewise_core::ownership;
-use hugewise_core::policy::select::Selection;
-use hugewise_core::reason::SkipReason;
-use hugewise_core::record::Record;
-use hugewise_core::replay::{Event, Recorder};
-use hugewise_core::status;
-use hugewise_core::units::{Ns, ProcId};
+use hugewise_core::base::units::{Ns, ProcId};
+use hugewise_core::experiment::settings;
+use hugewise_core::manager::config::{Config, Mode};
+use hugewise_core::manager::engine::{Manager, Sink, World};
+use hugewise_core::manager::ownership;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::record::Record;
+use hugewise_core::manager::replay::{Event, Recorder};
+use hugewise_core::manager::select::Selection;
+use hugewise_core::manager::status;
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
-use hugewise_linux::instance::{InstanceLock, LockError};
+use hugewise_linux::instance::{InstanceLock, LockError, Role};
 use hugewise_linux::probe::{self, ProbeChild};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::Restored;
+use hugewise_linux::trail::{Restored, make_dir, revert};
 use hugewise_linux::world::Live;
-use hugewise_linux::{machine, process};
+use hugewise_linux::{machine, process, save};
 use std::collections::BTreeSet;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     if !root.is_live() {
         return Err(exit::coded(
@@ -45,47 +50,44 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     wanted_settings(&root, &config, mode)?;
     let acts = mode != Mode::Observe;
     if mode == Mode::Guard && !config.demote.sample {
-        eprintln!("{GUARD_IS_BLIND}");
+        note(GUARD_IS_BLIND);
     }
     // Until ours is taken: none begins then without seeing it.
-    let outside = acts && !args.in_experiment;
+    // A dry run changes nothing: it may be anybody's, and beside anybody.
+    let alone = acts && !args.dry_run;
+    let outside = alone && !args.in_experiment;
     let no_experiment = outside.then(|| no_experiment(&root, args)).transpose()?;
-    let _lock = acts.then(|| lock(&root)).transpose()?;
+    let _lock = alone.then(|| lock(&root, args, Role::Manager)).transpose()?;
     drop(no_experiment);
     let record = args.record.as_deref().map(recording).transpose()?;
     // From here on signals are events: settings that were changed are always put back.
     let (send, events) = mpsc::channel();
     daemon::listen_to_signals(send.clone())?;
 
-    let journal_path = args.journal.clone();
-    let journal_path = journal_path.unwrap_or_else(|| args.state_dir.join("journal.jsonl"));
-    make_state_dir(&args.state_dir)?;
-    let mut journal = Journal::open(&journal_path, config.journal.max_bytes.0)?;
+    if !alone {
+        look::say_what_root_adds(&root, "manage", ROOT_ADDS);
+    }
+    let mut journal = journal(args, &config, alone)?;
     journal.write(&start_record(&root, args, mode));
-    // Only who holds the lock and really acts may touch the trail: it may be a living manager's.
+    // Only who has the lock and really acts may touch the trail: it may be a living manager's.
     let open = || OwnedSettings::open(&root, &args.state_dir, &mut journal);
-    let mut settings = (acts && !args.dry_run).then(open).transpose()?;
+    let mut settings = alone.then(open).transpose()?;
     if !args.keep_settings {
         let wanted = wanted_settings(&root, &config, mode)?;
-        match &mut settings {
-            Some(settings) => settings.take(&wanted, &mut journal).map_err(|error| {
-                anyhow::anyhow!(
-                    "{error:#}: run as root on a writable /sys, or with '--keep-settings'"
-                )
-            })?,
-            None => daemon::rehearse_settings(&wanted, &mut journal),
-        }
+        own(&wanted, settings.as_mut(), &mut journal)?;
     }
 
     let shared = Arc::new(Mutex::new(String::new()));
-    let _server = daemon::control_server(&args.daemon.run_dir, shared.clone(), send);
+    let _server =
+        daemon::control_server(&args.daemon.run_dir, shared.clone(), send, !alone && !is_root());
     let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
     let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
     let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
-    let progress = if std::io::stderr().is_terminal() && !global.json { show } else { |_: &_| {} };
-    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress };
+    let progress = Progress::new(!global.json);
+    let service = Service::from_environment();
+    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress, service };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match record {
@@ -98,31 +100,41 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<u8> {
     finish(global, &manager, sink, settings, why, end)
 }
 
+/// Writes what the mode owns, or says what it would write.
+fn own(
+    wanted: &[ownership::WantedSetting],
+    settings: Option<&mut OwnedSettings>,
+    journal: &mut Journal,
+) -> anyhow::Result<()> {
+    let Some(settings) = settings else {
+        daemon::rehearse_settings(wanted, journal);
+        return Ok(());
+    };
+    settings.take(wanted, journal).map_err(|error| {
+        anyhow::anyhow!("{error:#}: run as root on a writable /sys, or with '--keep-settings'")
+    })
+}
+
 fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
     let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
     let never = match config.promote.allow_under_never {
         true => OperatorNever::Override,
         false => OperatorNever::Respect,
     };
-    Actuator::new(reach, machine::geometry(root), never)
+    Actuator::new(root, reach, machine::geometry(root), never)
 }
 
 /// Said when `guard` starts without leave to read.
-const GUARD_IS_BLIND: &str = "hugewise: guard: how much is used of huge pages that programs make \
+const GUARD_IS_BLIND: &str = "guard: how much is used of huge pages that programs make \
     themselves is unknown without 'demote.sample = true': those are left alone, and 'hugewise \
     status' says how much memory that is";
 
 /// Where a recording stops growing.
 const RECORDING_BYTES: usize = 1 << 30;
 
-/// A callback that writes events to a new file. It holds addresses, so it is its owner's alone.
-fn recording(path: &std::path::Path) -> anyhow::Result<impl FnMut(&Event)> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    let file =
-        options.open(path).with_context(|| format!("cannot record to '{}'", path.display()))?;
+/// A callback that writes events to a new file. They contain addresses: only its owner may read it.
+fn recording(path: &Path) -> anyhow::Result<impl FnMut(&Event)> {
+    let file = save::begin_anew(path).map_err(output::refused).context("'--record'")?;
     let (mut file, mut written) = (BufWriter::new(file), 0);
     Ok(move |event: &Event| {
         // A recording that cannot be written, or grows too large, must not stop the manager.
@@ -144,26 +156,27 @@ fn finish(
     settings: Option<OwnedSettings>,
     why: &str,
     end: Ns,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<Output> {
+    sink.service.ends();
     let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
     let not_restored = settings.map(put_back).unwrap_or_default();
-    let totals = manager.state.totals.clone();
+    let totals = manager.state().totals().clone();
     sink.record(end, &Record::Stop { why: why.into(), totals });
     sink.journal.flush();
+    sink.progress.show("");
     for step in &not_restored {
-        eprintln!("hugewise: not put back: {step:?}");
+        note(&format!("not put back: {step:?}"));
     }
     if sink.journal.lost() > 0 {
-        eprintln!("hugewise: {} journal lines were lost", sink.journal.lost());
+        note(&format!("{} journal lines were lost", sink.journal.lost()));
     }
     let status = status::manager(manager, sink.dry_run, end);
-    if global.json {
-        println!("{}", serde_json::to_string(&status)?);
-    } else {
-        println!("{}", summary(&status, why));
-    }
     let failed = not_restored.iter().any(|step| matches!(step, Restored::Failed { .. }));
-    Ok(if failed { exit::PARTIAL } else { exit::OK })
+    let code = if failed { exit::PARTIAL } else { exit::OK };
+    if global.json {
+        return Output::json(&status, code);
+    }
+    Ok(Output::text(summary(&status, why) + "\n", code))
 }
 
 fn summary(status: &status::ManagerStatus, why: &str) -> String {
@@ -183,7 +196,7 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
         let coverage = coverage.map_or("nothing eligible".into(), |c| format!("{c:.0} % huge"));
         let name = target.name.escape_debug();
         let _ = write!(text, "  {} {name}: {coverage} of {}", target.pid, target.eligible);
-        let reasons: Vec<_> = target.skips.iter().map(|(r, n)| format!("{r} {n}")).collect();
+        let reasons: Vec<_> = target.not_promoted.iter().map(|(r, n)| format!("{r} {n}")).collect();
         if let Some(reason) = target.refused {
             let _ = write!(text, "; {reason}");
         } else if !reasons.is_empty() {
@@ -199,25 +212,11 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// One line on the terminal, written over itself.
-fn show(manager: &Manager) {
-    let state = &manager.state;
-    let waiting: u64 =
-        state.targets.values().filter_map(|t| t.skips.get(&SkipReason::Scheduled)).sum();
-    let limit = state.targets.values().find_map(|t| t.limit);
-    let limit = limit.map_or(String::new(), |l| format!(", held back by {}", l.config_key()));
-    eprint!(
-        "\r\x1b[K{} processes, {} regions promoted, {waiting} waiting{limit}",
-        state.targets.len(),
-        state.totals.promoted
-    );
-}
-
 fn wanted_settings(
     root: &Root,
     config: &Config,
     mode: Mode,
-) -> anyhow::Result<Vec<ownership::Wanted>> {
+) -> anyhow::Result<Vec<ownership::WantedSetting>> {
     let files = machine::thp_files(root, machine::geometry(root));
     ownership::wanted(config, mode, &files).map_err(|reason| {
         let (means, remedy) = reason.text();
@@ -226,32 +225,38 @@ fn wanted_settings(
     })
 }
 
-fn lock(root: &Root) -> anyhow::Result<InstanceLock> {
-    InstanceLock::take(root).map_err(|error| match error {
-        LockError::Taken => exit::coded(exit::REFUSED, error.to_string()),
-        LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..) => error.into(),
-    })
+fn lock(root: &Root, args: &ManageArgs, role: Role) -> anyhow::Result<InstanceLock> {
+    let lock = InstanceLock::take_to_keep(root, &args.state_dir, role).map_err(refused)?;
+    lock.remarks().iter().for_each(|remark| note(remark));
+    Ok(lock)
+}
+
+fn refused(error: LockError) -> anyhow::Error {
+    match error {
+        LockError::Taken(Role::Lab, holder) => exit::coded(
+            exit::REFUSED,
+            format!(
+                "refused: a 'hugewise lab run' is running ({holder}), and what stands in the \
+                 kernel's settings now is part of it; wait for its end"
+            ),
+        ),
+        LockError::Taken(..) => exit::coded(exit::REFUSED, error.to_string()),
+        LockError::Io(..) => anyhow::Error::new(error).context(
+            "old values could not be kept safe: give another directory with '--state-dir'",
+        ),
+        LockError::Missing(..) => error.into(),
+    }
 }
 
 /// Refuses beside an experiment, and after one that was killed: the values of its variants would be
 /// taken for the operator's, and written back for good in the end. While the lock that is returned
 /// is held, none begins.
 fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<InstanceLock> {
-    let lock = match InstanceLock::take_lab(root) {
-        Ok(lock) => lock,
-        Err(LockError::LabTaken) => {
-            return Err(exit::coded(
-                exit::REFUSED,
-                "refused: a 'hugewise lab run' is running, and what stands in the kernel's \
-                 settings now is part of it; wait for its end",
-            ));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let lock = lock(root, args, Role::Lab)?;
     if args.keep_settings {
         return Ok(lock);
     }
-    let left = put_back(root, &args.state_dir, true)?;
+    let left = revert(root, &args.state_dir, &settings::LEFT, true)?;
     match left.iter().find_map(still_stands) {
         Some(file) => Err(exit::coded(
             exit::REFUSED,
@@ -297,12 +302,30 @@ fn named_processes(root: &Root, pids: &[u32]) -> anyhow::Result<Option<BTreeSet<
     Ok((!named.is_empty()).then_some(named))
 }
 
-fn make_state_dir(path: &std::path::Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o750).create(path).with_context(|| {
-        format!("cannot create '{}'; give another with '--state-dir'", path.display())
-    })
+/// What `observe` and a dry run have of root.
+const ROOT_ADDS: &str = "sees programs of other users, keeps its journal in /var/lib/hugewise and \
+    answers 'hugewise status'; meanwhile give --journal FILE and --run-dir DIR for those";
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The journal; none for who does nothing, where the usual place is root's.
+fn journal(args: &ManageArgs, config: &Config, alone: bool) -> anyhow::Result<Journal> {
+    let max_bytes = config.journal.max_bytes.0;
+    if let Some(path) = &args.journal {
+        return Journal::open(path, max_bytes);
+    }
+    let made = make_dir(&args.state_dir).with_context(|| {
+        format!("cannot create '{}'; give another with '--state-dir'", args.state_dir.display())
+    });
+    let open = || Journal::open(&args.state_dir.join("journal.jsonl"), max_bytes);
+    match made.and_then(|()| open()) {
+        Err(_) if !alone && !is_root() && args.state_dir == Path::new(STATE_DIR) => {
+            Ok(Journal::absent())
+        }
+        journal => journal,
+    }
 }
 
 fn start_record(root: &Root, args: &ManageArgs, mode: Mode) -> Record {

@@ -3,21 +3,22 @@
 use crate::cli::{Global, MapArgs};
 use crate::cmd::look;
 use crate::exit;
-use crate::view::bloat::NOT_LOOKED_FOR;
-use crate::view::map::{self, Charset, Style};
-use crate::view::paint::Paint;
-use crate::view::space::{Cell, Map, Mapping, NotDrawn};
-use crate::view::svg;
+use crate::output::{Asked, Output, paint};
+use crate::render::view::map::picture;
+use crate::render::view::map::space::{Cell, Map, Mapping, NotDrawn};
+use crate::render::view::map::{self, Charset, Style};
+use crate::render::view::status::bloat::NOT_LOOKED_FOR;
+use crate::say::note;
 use anyhow::Context;
-use hugewise_core::engine::World;
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{Ask, ProcessSample, RegionSample, ScanEnd};
-use hugewise_core::units::{Addr, Geometry};
-use hugewise_linux::process;
+use hugewise_core::base::units::{Addr, Geometry};
+use hugewise_core::manager::engine::World;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::{Ask, ProcessSample, RegionSample, ScanEnd};
+use hugewise_linux::mappings;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{ErrorKind, IsTerminal};
+use std::io::ErrorKind;
 
 /// Cells a line that fit 80 columns.
 const CELLS: usize = 64;
@@ -27,28 +28,36 @@ const SAMPLED: &str = "samples of this process's memory were read: 32 base pages
                        page; amounts of zeros are estimates";
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     anyhow::ensure!(
         root.is_live(),
         "'{}' is a captured tree and has no page tables: 'map' needs the live machine",
         global.root.display()
     );
+    look::say_what_root_adds(
+        &root,
+        "map",
+        "shows programs of other users, and blocks that are held though unmapped",
+    );
+    let asked = args.svg.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let map = look(&root, args.pid, args.sample)?;
-    if let Some(path) = &args.svg {
-        std::fs::write(path, svg::render(&map))
-            .with_context(|| format!("cannot write '{}'", path.display()))?;
+    let code = if map.missing.is_empty() { exit::OK } else { exit::PARTIAL };
+    if let Some(asked) = asked
+        && let Some(picture) = asked.finish(picture::render(&map))?
+    {
+        return Ok(Output::text(picture, code));
     }
     if global.json {
-        look::print_json(&map::json(&map))?;
-    } else if let Some(path) = &args.svg {
-        eprintln!("hugewise: wrote '{}'", path.display());
-    } else {
-        let paint = Paint::new(global.color, std::io::stdout().is_terminal());
-        let width = args.width.unwrap_or(CELLS).clamp(1, 4096);
-        look::print(&map::render(&map, Style { paint, charset: charset(), width }))?;
+        return Output::json(&map::json(&map), code);
     }
-    Ok(if map.missing.is_empty() { exit::OK } else { exit::PARTIAL })
+    if let Some(path) = &args.svg {
+        note(&format!("wrote '{}'", path.display()));
+        return Ok(Output::text("", code));
+    }
+    let width = args.width.unwrap_or(CELLS).clamp(1, 4096);
+    let style = Style { paint: paint(global), charset: charset(), width };
+    Ok(Output::text(map::render(&map, style), code))
 }
 
 /// What the locale can show: the first of these variables that is set decides (POSIX).
@@ -95,8 +104,8 @@ fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     Ok(map)
 }
 
-fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<process::Mapping>> {
-    process::mappings(root, pid).map_err(|error| match error.kind() {
+fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<mappings::Mapping>> {
+    mappings::mappings(root, pid).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => anyhow::anyhow!(
             "no permission to read the mappings of process {pid}: that needs CAP_SYS_PTRACE in \
              its user namespace (root has it there), or to be its own user"
@@ -110,22 +119,22 @@ fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<process::Mapping>> {
 fn picture(
     process: &ProcessSample,
     geometry: Geometry,
-    mappings: &[process::Mapping],
+    mappings: &[mappings::Mapping],
     regions: &[RegionSample],
     open: Option<Addr>,
 ) -> Map {
     let mut drawn = Vec::new();
     let mut not_drawn: BTreeMap<Option<SkipReason>, NotDrawn> = BTreeMap::new();
-    for mapping in mappings {
-        let count = mapping.regions(geometry);
-        let size = hugewise_core::units::Bytes(mapping.end.0.saturating_sub(mapping.start.0));
-        if mapping.excluded.is_some() || count == 0 {
-            let entry = not_drawn.entry(mapping.excluded).or_default();
+    for mappings::Mapping { span, label } in mappings {
+        let count = span.regions(geometry);
+        let size = hugewise_core::base::units::Bytes(span.end.0.saturating_sub(span.start.0));
+        if span.excluded.is_some() || count == 0 {
+            let entry = not_drawn.entry(span.excluded).or_default();
             entry.mappings += 1;
             entry.size += size;
             continue;
         }
-        let range = mapping.aligned(geometry);
+        let range = span.aligned(geometry);
         let index = |at: u64| at.saturating_sub(range.start) / geometry.huge.0;
         let inside = regions.iter().filter(|r| range.contains(&r.at.0));
         let cells = inside.map(|region| Cell {
@@ -138,7 +147,7 @@ fn picture(
             zeros: region.zeros,
         });
         drawn.push(Mapping {
-            label: mapping.label.clone(),
+            label: label.clone(),
             size,
             regions: count,
             seen: open.map_or(count, |at| index(at.0).min(count)),

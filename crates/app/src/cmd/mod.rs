@@ -1,11 +1,11 @@
-//! One module a command; each gets its parsed arguments and returns an exit code.
+//! One module a command; each gets its parsed arguments and returns what it says, and an exit code.
 
 mod capture;
 mod config;
 mod control;
 mod diagnose;
 mod doctor;
-pub(crate) mod hugetlb;
+mod hugetlb;
 mod lab;
 mod look;
 mod manage;
@@ -18,11 +18,10 @@ mod r#try;
 mod workload;
 
 use crate::cli::{Cli, Command};
-use anyhow::Context;
-use std::io::Write;
+use crate::output::Output;
 
 /// Runs the command.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
     let global = &cli.global;
     match cli.command {
         Command::Doctor => doctor::run(global),
@@ -37,18 +36,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
-        Command::Rules => rules::run(),
+        Command::Rules => Ok(rules::run()),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
-        Command::Workload(args) => workload::run(&args),
-    }
-}
-
-/// Writes to standard output; a reader that has seen enough ('| head') is no error.
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("writing to standard output"),
+        Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
 }

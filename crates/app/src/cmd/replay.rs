@@ -1,15 +1,27 @@
 //! `hugewise replay`.
 
 use crate::cli::{Global, ReplayArgs};
+use crate::output::Output;
 use crate::{config, exit};
 use anyhow::Context;
-use hugewise_core::config::Mode;
-use hugewise_core::engine::{Manager, Sink, TickEnd, World, tick};
-use hugewise_core::policy::select::Selection;
-use hugewise_core::record::Record;
-use hugewise_core::replay::{Event, Replay};
-use hugewise_core::units::Ns;
-use std::io::BufRead;
+use hugewise_core::base::units::Ns;
+use hugewise_core::manager::config::Mode;
+use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_core::manager::record::Record;
+use hugewise_core::manager::replay::{Event, Replay, check};
+use hugewise_core::manager::select::Selection;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Largest recording that is replayed: all of it is held in memory.
+const RECORDING_BYTES_MAX: u64 = 1 << 30;
+
+/// Longest line: an observation, with all processes or many regions.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+/// What every input should have been.
+const WANTED: &str = "not a recording of 'hugewise manage --record'";
 
 /// A replay writes nothing down.
 struct Forget;
@@ -20,7 +32,7 @@ impl Sink for Forget {
 }
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<Output> {
     let config = config::load(args.config.as_deref(), &args.set)?.config;
     let events = read(&args.file)?;
     let pids = events.iter().filter_map(|event| match event {
@@ -38,31 +50,48 @@ pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<u8> {
     }
     let comparison = world.comparison();
     if global.json {
-        println!("{}", serde_json::json!({ "schema": 1, "ticks": ticks, "decisions": comparison }));
-    } else {
-        println!(
-            "{ticks} ticks replayed. Decisions: {} as recorded, {} new, {} missing.",
-            comparison.same, comparison.new, comparison.missing
-        );
+        let json = serde_json::json!({ "schema": 1, "ticks": ticks, "decisions": comparison });
+        return Output::json(&json, exit::OK);
     }
-    Ok(exit::OK)
+    let text = format!(
+        "{ticks} ticks replayed. Decisions: {} as recorded, {} new, {} missing.\n",
+        comparison.same, comparison.new, comparison.missing
+    );
+    Ok(Output::text(text, exit::OK))
 }
 
-fn read(path: &std::path::Path) -> anyhow::Result<Vec<Event>> {
-    let file = std::fs::File::open(path)
+fn read(path: &Path) -> anyhow::Result<Vec<Event>> {
+    let file = File::open(path)
         .with_context(|| format!("cannot open the recording '{}'", path.display()))?;
-    let mut events = Vec::new();
-    for (number, line) in std::io::BufReader::new(file).lines().enumerate() {
-        let line = line.with_context(|| format!("cannot read '{}'", path.display()))?;
-        match serde_json::from_str(&line) {
-            Ok(event) => events.push(event),
-            Err(error) => anyhow::bail!(
-                "'{}' line {}: not a recording of 'hugewise manage --record': {error}",
-                path.display(),
-                number + 1
-            ),
+    let mut lines = BufReader::new(file.take(RECORDING_BYTES_MAX + 1));
+    let (mut events, mut line, mut bytes) = (Vec::new(), Vec::new(), 0);
+    loop {
+        line.clear();
+        let place = || format!("'{}' line {}", path.display(), events.len() + 1);
+        let read = (&mut lines).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line);
+        let read = read.with_context(|| format!("cannot read {}", place()))? as u64;
+        if read == 0 {
+            break;
         }
+        bytes += read;
+        anyhow::ensure!(
+            bytes <= RECORDING_BYTES_MAX,
+            "'{}' is larger than {} MiB: replay a part of it, from its first line on",
+            path.display(),
+            RECORDING_BYTES_MAX >> 20
+        );
+        anyhow::ensure!(
+            read <= LINE_BYTES_MAX,
+            "{} is longer than {} MiB: {WANTED}",
+            place(),
+            LINE_BYTES_MAX >> 20
+        );
+        let event = serde_json::from_slice(&line);
+        events.push(event.map_err(|error| anyhow::anyhow!("{}: {WANTED}: {error}", place()))?);
     }
     anyhow::ensure!(!events.is_empty(), "'{}' is empty: nothing to replay", path.display());
+    check(&events).map_err(|(number, why)| {
+        anyhow::anyhow!("'{}' line {number}: {WANTED}, or it was changed: {why}", path.display())
+    })?;
     Ok(events)
 }

@@ -1,48 +1,32 @@
 //! `hugewise revert`.
 
 use crate::cli::{Global, RevertArgs};
-use crate::cmd::hugetlb;
 use crate::exit;
-use crate::lab::stage::put_back;
-use hugewise_linux::instance::{ENDING, InstanceLock, LockError};
+use crate::hugetlb::revert::restore;
+use crate::output::Output;
+use crate::render::view::revert::{setting, text};
+use crate::say::note;
+use hugewise_core::experiment::settings::LEFT;
+use hugewise_core::manager::ownership::OWNER;
+use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, Scope, Trail};
+use hugewise_linux::trail::{Restored, revert};
+use std::time::Duration;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
-    // A running experiment puts its own values back after each run; a manager's, too, would seem to
-    // be somebody else's beside those. Asked before anything is touched, also before the lock that
-    // its next manager needs.
-    let lab = if args.dry_run { None } else { Some(InstanceLock::take_lab(&root)) };
-    if let Some(Err(LockError::LabTaken)) = lab {
-        return Err(exit::coded(
-            exit::REFUSED,
-            "a 'hugewise lab run' is running: it puts its settings back itself; wait for its end",
-        ));
-    }
-    // A living manager would put its own values back at its end, and change them until then.
-    let _lock = match InstanceLock::take_from_ending(&root, ENDING) {
-        Ok(lock) => Some(lock),
-        Err(LockError::Taken) => {
-            return Err(exit::coded(
-                exit::REFUSED,
-                "a manager is running: it puts its settings back when it ends; stop it first",
-            ));
-        }
-        Err(LockError::LabTaken | LockError::NoThp(_) | LockError::Io(..)) => None,
-    };
-    let mut trail = Trail::existing(root.clone(), &args.state_dir, Scope::Manager)?;
-    let mut steps = if args.dry_run { trail.plan() } else { trail.restore() };
+    let _locks = if args.dry_run { look(&root)? } else { alone(&root, args)? };
+    let mut owners = vec![(OWNER, "")];
     if args.all {
-        steps.extend(put_back(&root, &args.state_dir, args.dry_run)?);
+        owners.extend(LEFT);
     }
-    let pools = if args.all {
-        Some(hugetlb::revert::restore(&root, &args.state_dir, args.dry_run)?)
-    } else {
-        None
-    };
+    let steps = revert(&root, &args.state_dir, &owners, args.dry_run)?;
+    let pools = if args.all { Some(restore(&root, &args.state_dir, args.dry_run)?) } else { None };
     let nothing = steps.is_empty() && pools.as_ref().is_none_or(|pools| pools.is_empty());
+    let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
+        || pools.as_ref().is_some_and(|pools| pools.is_partial());
+    let code = if failed { exit::PARTIAL } else { exit::OK };
     if global.json {
         let mut json =
             serde_json::json!({ "schema": 1, "dry_run": args.dry_run, "settings": steps });
@@ -50,31 +34,70 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<u8> {
             json["hugetlb"] =
                 serde_json::json!({ "settings": pools.settings, "files": pools.files });
         }
-        println!("{json}");
-    } else if nothing {
-        println!("Nothing to put back: the trail in '{}' is empty.", args.state_dir.display());
-    } else {
-        steps.iter().for_each(|step| println!("{}", describe(step)));
-        print!("{}", pools.as_ref().map(|pools| pools.text()).unwrap_or_default());
+        return Output::json(&json, code);
     }
-    let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
-        || pools.is_some_and(|pools| pools.is_partial());
-    Ok(if failed { exit::PARTIAL } else { exit::OK })
+    if nothing {
+        let place = args.state_dir.display();
+        let nothing = format!("Nothing to put back: the trail in '{place}' is empty.\n");
+        return Ok(Output::text(nothing, code));
+    }
+    let mut done: String = steps.iter().map(|step| setting(step) + "\n").collect();
+    done += &pools.as_ref().map(text).unwrap_or_default();
+    Ok(Output::text(done, code))
 }
 
-/// What became of a setting, in a line.
-pub(in crate::cmd) fn describe(step: &Restored) -> String {
-    match step {
-        Restored::PutBack { file, from, to } => format!("/{file}: '{from}' -> '{to}'"),
-        Restored::Unchanged { file } => format!("/{file}: has its old value already"),
-        Restored::Foreign { file, found, written } => format!(
-            "/{file}: left alone: '{found}' is neither the old value nor hugewise's '{written}'"
-        ),
-        Restored::InUse { file, from, to, wanted } => format!(
-            "/{file}: '{from}' -> '{to}', not '{wanted}': so many pages are in use or reserved; \
-             again when their programs have ended"
-        ),
-        Restored::EarlierBoot { file } => format!("/{file}: of an earlier boot: forgotten"),
-        Restored::Failed { file, error } => format!("/{file}: NOT put back: {error}"),
+/// The locks of experiments and of managers. A running experiment puts its own values back after
+/// each run; a manager's, too, would seem to be somebody else's beside those. So its lock comes
+/// first, before the one that its next manager needs. A living manager would put its own values
+/// back at its end, and change them until then.
+///
+/// Nothing but those two keeps settings from going back: no full disk, nobody who cannot be seen.
+fn alone(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<InstanceLock>> {
+    let mut locks = Vec::new();
+    for (role, patience) in [(Role::Lab, Duration::ZERO), (Role::Manager, ENDING)] {
+        match InstanceLock::take_from_ending(root, &args.state_dir, role, patience) {
+            Ok(lock) => {
+                lock.remarks().iter().for_each(|remark| note(remark));
+                locks.push(lock);
+            }
+            Err(LockError::Taken(role, Holder::Outside)) => note(&unseen(role)),
+            Err(LockError::Taken(role, holder)) => return Err(refused(role, holder)),
+            Err(LockError::Missing(..)) => {}
+            Err(error @ LockError::Io(..)) => note(&format!("{error}: goes on without")),
+        }
     }
+    Ok(locks)
+}
+
+/// What would be refused, for a dry run, which takes no lock.
+fn look(root: &Root) -> anyhow::Result<Vec<InstanceLock>> {
+    for role in [Role::Lab, Role::Manager].into_iter().filter(|_| root.is_live()) {
+        match held_by(role) {
+            None => {}
+            Some(Holder::Outside) => note(&unseen(role)),
+            Some(holder) => return Err(refused(role, holder)),
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn unseen(role: Role) -> String {
+    let what = if role == Role::Lab { "an experiment" } else { "a manager" };
+    format!(
+        "outside of this container runs what may be {what}, or a stranger's program that looks \
+         like it: settings go back all the same"
+    )
+}
+
+fn refused(role: Role, holder: Holder) -> anyhow::Error {
+    let why = match role {
+        Role::Lab => format!(
+            "a 'hugewise lab run' is running ({holder}): it puts its settings back itself; wait \
+             for its end"
+        ),
+        Role::Manager | Role::Pools => format!(
+            "a manager is running ({holder}): it puts its settings back when it ends; stop it first"
+        ),
+    };
+    exit::coded(exit::REFUSED, why)
 }

@@ -1,10 +1,10 @@
 //! `hugewise rules`.
 
 use crate::exit;
-use crate::view::rules;
+use crate::output::Output;
+use crate::render::view::rules;
 
 /// Runs the command.
-pub(crate) fn run() -> anyhow::Result<u8> {
-    super::print(&rules::page())?;
-    Ok(exit::OK)
+pub(crate) fn run() -> Output {
+    Output::text(rules::page(), exit::OK)
 }

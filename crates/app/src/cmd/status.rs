@@ -4,40 +4,46 @@ use crate::cli::{Global, StatusArgs};
 use crate::cmd::look;
 use crate::control::{self, Verb};
 use crate::exit;
-use crate::view::machine::{COUNTERS, Counter, Machine, ThpSettings, Zone};
-use crate::view::paint::Paint;
-use crate::view::status::{self, Seen, View};
-use hugewise_core::config::Config;
-use hugewise_core::engine::World;
-use hugewise_core::ownership::THP_DIR;
+use crate::output::{Output, paint};
+use crate::render::view::status::machine::COUNTERS;
+use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
+use crate::render::view::status::{self, Seen, View};
+use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
+use hugewise_core::manager::config::Config;
+use hugewise_core::manager::engine::World;
+use hugewise_core::manager::ownership::THP_DIR;
+use hugewise_core::manager::policy::utilization::Utilization;
+use hugewise_core::manager::policy::{Policy, View as PolicyView};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::select::{Selection, select, select_all};
+use hugewise_core::manager::snapshot::{Ask, MachineSample, ProcessSample};
+use hugewise_core::manager::state::State;
+use hugewise_core::manager::status::{
+    LeftAloneStatus, ManagerStatus, Sources, TargetStatus, targets,
+};
 use hugewise_core::parse;
-use hugewise_core::policy::plan;
-use hugewise_core::policy::select::{Selection, select};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::{Ask, MachineSample, ProcessSample};
-use hugewise_core::state::State;
-use hugewise_core::status::{LeftAloneStatus, ManagerStatus, TargetStatus, targets};
-use hugewise_core::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// How long counters are watched: long enough for a rate, short enough to wait for.
 const WATCH: Ns = Ns::s(1);
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
+    look::say_what_root_adds(
+        &root,
+        "status",
+        "sees programs of other users, and asks a running manager",
+    );
     let view = look(&root, args)?;
+    let code = if view.missing.is_empty() { exit::OK } else { exit::PARTIAL };
     if global.json {
-        look::print_json(&status::json(&view))?;
-    } else {
-        let paint = Paint::new(global.color, std::io::stdout().is_terminal());
-        look::print(&status::render(&view, paint))?;
+        return Output::json(&status::json(&view), code);
     }
-    Ok(if view.missing.is_empty() { exit::OK } else { exit::PARTIAL })
+    Ok(Output::text(status::render(&view, paint(global)), code))
 }
 
 fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
@@ -58,11 +64,11 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     if let Some(machine) = seen.machine {
         state.machine(&config, machine);
     }
-    state.list(&config, &selection, samples.clone(), seen.at);
+    state.list(&config, select_all(&config, &selection, samples.clone()), seen.at);
     let left_alone = left_alone(&config, &selection, &state, &samples);
     let shown = largest(&state, if selection.named.is_some() { usize::MAX } else { args.top });
-    let more = state.targets.len() - shown.len();
-    state.targets.retain(|id, _| shown.contains(id));
+    let more = state.targets().len() - shown.len();
+    state.keep_only(&shown);
     let manager = ask_manager(root, &args.daemon.run_dir, &mut missing);
 
     if root.is_live() {
@@ -72,8 +78,11 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     } else {
         missing.push("a captured tree has no page tables: processes are not scanned".to_owned());
     }
-    let _ = plan::plan(&config, &mut state, world.now());
-    let mut processes = targets(&config, &state, world.now());
+    let now = world.now();
+    let plan = Utilization.plan(&config, &PolicyView::new(&config, &state, false, now), now);
+    let limits = BTreeMap::new();
+    let sources = Sources { config: &config, state: &state, plan: &plan, limits: &limits };
+    let mut processes = targets(sources, now);
     merge(&mut processes, manager.status());
     let again = world.observe(&Ask { machine: true, ..Ask::default() });
     let watched = again.at.since(seen.at);
@@ -97,7 +106,7 @@ fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
 
 /// The `n` largest targets.
 fn largest(state: &State, n: usize) -> Vec<ProcId> {
-    let mut ids: Vec<_> = state.targets.values().map(|t| (t.sample.anon, t.sample.id)).collect();
+    let mut ids: Vec<_> = state.targets().values().map(|t| (t.sample.anon, t.sample.id)).collect();
     ids.sort_by_key(|key| std::cmp::Reverse(*key));
     ids.into_iter().take(n).map(|(_, id)| id).collect()
 }
@@ -116,7 +125,7 @@ fn left_alone(
         reason,
     };
     let Some(named) = &selection.named else {
-        return state.left_alone.iter().map(|left| one(&left.sample, left.reason)).collect();
+        return state.left_alone().iter().map(|left| one(&left.sample, left.reason)).collect();
     };
     let named = samples.iter().filter(|sample| named.contains(&sample.id));
     named.filter_map(|s| select(config, selection, s).err().map(|reason| one(s, reason))).collect()
@@ -139,7 +148,10 @@ fn ask_manager(root: &Root, run_dir: &Path, missing: &mut Vec<String>) -> Seen {
 }
 
 /// Sentences about processes that are not known completely.
-fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_core::units::Addr>) -> Vec<String> {
+fn not_scanned(
+    state: &State,
+    open: &BTreeMap<ProcId, hugewise_core::base::units::Addr>,
+) -> Vec<String> {
     let mut missing = Vec::new();
     if !open.is_empty() {
         let pids: Vec<_> = open.keys().map(ToString::to_string).collect();
@@ -149,7 +161,7 @@ fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_core::units::Addr
         ));
     }
     let mut refused: BTreeMap<SkipReason, u64> = BTreeMap::new();
-    for reason in state.targets.values().filter_map(|target| target.refused) {
+    for reason in state.targets().values().filter_map(|target| target.refused) {
         *refused.entry(reason).or_default() += 1;
     }
     for (reason, n) in refused {
@@ -158,15 +170,15 @@ fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_core::units::Addr
     missing
 }
 
-/// A running manager knows more about its targets than one look shows: what it promoted, what
+/// A running manager knows more about its targets than one scan shows: what it promoted, what
 /// waits and why.
 fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
     let known = manager.map_or(&[][..], |manager| &manager.targets);
     for process in processes {
         let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else {
-            // Whoever looks once cannot tell that more is about to be dropped.
-            if let Some(n) = process.kept.remove(&SkipReason::Settling) {
-                *process.kept.entry(SkipReason::Scheduled).or_default() += n;
+            // One scan cannot show that more is about to be dropped.
+            if let Some(n) = process.not_split.remove(&SkipReason::Settling) {
+                *process.not_split.entry(SkipReason::Scheduled).or_default() += n;
             }
             continue;
         };
@@ -177,8 +189,8 @@ fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
         process.refused = theirs.refused.or(process.refused);
         if theirs.scanned {
             // Before its first pass it has no reasons yet; ours are better then.
-            process.skips.clone_from(&theirs.skips);
-            process.kept.clone_from(&theirs.kept);
+            process.not_promoted.clone_from(&theirs.not_promoted);
+            process.not_split.clone_from(&theirs.not_split);
             process.known_bloat = theirs.known_bloat;
             process.bloat = theirs.bloat;
         }
@@ -220,7 +232,7 @@ fn machine(
 fn zones(root: &Root, geometry: Geometry) -> Option<Vec<Zone>> {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
-    // Zone DMA is too small to matter and counts nowhere (DESIGN section 4).
+    // Zone DMA is too small to matter and counts nowhere (docs/measurements.md#fmfi).
     let zones = zones.into_iter().filter(|zone| zone.zone != "DMA");
     let zones = zones.map(|zone| Zone {
         node: zone.node,

@@ -1,56 +1,116 @@
 //! `hugewise try`.
 
-use crate::cli::{Global, TryArgs};
-use crate::environment::Environment;
-use crate::session::Session;
-use crate::trial::protocol::layout;
-use crate::trial::verdict::Verdict;
-use crate::trial::{SCHEMA, Trial, schedule, simulated, table};
-use crate::{exit, report};
-use anyhow::Context;
-use hugewise_core::parse::size;
-use hugewise_core::units::{Bytes, Geometry};
-use hugewise_linux::root::Root;
+mod simulated;
 
-/// The default size: enough that base pages do not fit into any TLB, and two minutes in all.
-const SIZE_MAX: Bytes = Bytes::mib(512);
+use super::lab;
+use crate::cli::{Global, STATE_DIR, TryArgs};
+use crate::exit;
+use crate::output::{Asked, Output};
+use crate::render::view::trial;
+use crate::render::view::trial::model::{SCHEMA, Trial};
+use crate::render::view::trial::table;
+use crate::render::view::trial::verdict::Verdict;
+use crate::say::Progress;
+use anyhow::{Context, bail};
+use hugewise_core::base::size;
+use hugewise_core::base::units::{Bytes, Geometry};
+use hugewise_core::experiment::check::{Checked, check};
+use hugewise_core::experiment::kind::Value;
+use hugewise_core::experiment::kinds::{Executable, Params, Task};
+use hugewise_core::experiment::record::{Outcome, Record};
+use hugewise_core::experiment::spec::Experiment;
+use hugewise_lab::environment::Environment;
+use hugewise_lab::session::Session;
+use hugewise_lab::stage::Stage;
+use hugewise_lab::store::Store;
+use hugewise_lab::{engine, shipped};
+use hugewise_linux::root::Root;
+use hugewise_workloads::demo::layout;
+use std::path::Path;
+
+/// The default size: enough that base pages do not fit into any TLB, and under two minutes in all.
+const SIZE_MAX: Bytes = Bytes::mib(384);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
+/// What a run warms, in percent of the workload: its memory, and where promoted regions move to.
+const WARM_PERCENT: u64 = 200;
+/// Name of the experiment.
+const NAME: &str = "try";
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let environment = Environment::read(&root);
     let size = wanted_size(args, &environment)?;
     if args.rounds == 0 {
         return Err(exit::coded(exit::USAGE, "--rounds is at least 1"));
     }
+    let checked = experiment(size, args.rounds)?;
     // Now, not after two minutes: a report that cannot be written wastes the run.
-    let report = std::fs::OpenOptions::new().append(true).create(true).open(&args.report);
-    report.with_context(|| format!("cannot write {}", args.report.display()))?;
+    let report = Asked::begin(&args.report, global)?;
     let simulated = obstacle(args, &root, &environment, size);
     let parts = layout(size, Geometry::X86_64.huge.0);
-    let rows = match &simulated {
-        Some(_) => simulated::run(&parts),
-        None => schedule::run(
-            &mut Session::start("try", "the workload is ended, no setting was changed")?,
-            size,
-            args.rounds,
-        )?,
+    let free_percent = checked.params.first().map_or(0, freed);
+    let records = match &simulated {
+        Some(_) => simulated::run(&parts, free_percent),
+        None => real(&checked)?,
     };
     let rounds = if simulated.is_some() { 1 } else { args.rounds };
-    let trial = Trial { schema: SCHEMA, simulated, size, parts, rounds, environment, rows };
-    let verdict = Verdict::of(&trial);
-    let page = report::page(&trial, &verdict)?;
-    std::fs::write(&args.report, page)
-        .with_context(|| format!("cannot write {}", args.report.display()))?;
-    if global.json {
-        println!("{}", serde_json::to_string(&trial)?);
-    } else {
-        print!("{}", table::text(&trial, &verdict));
-        println!("\nReport: {}", args.report.display());
+    let schema = SCHEMA;
+    let shown =
+        Trial { schema, simulated, size, parts, rounds, free_percent, environment, records };
+    let verdict = Verdict::of(&shown);
+    let page = trial::page(&shown, &verdict)?;
+    if let Some(page) = report.finish(page)? {
+        return Ok(Output::text(page, exit::OK));
     }
-    Ok(exit::OK)
+    if global.json {
+        return Output::json(&shown, exit::OK);
+    }
+    let (text, report) = (table::text(&shown, &verdict), args.report.display());
+    Ok(Output::text(format!("{text}\nReport: {report}\n"), exit::OK))
+}
+
+/// How much a trial frees at its end, percent.
+fn freed(params: &Params) -> u64 {
+    match params.task() {
+        Task::Executable(Executable::Demo(demo)) => demo.free_percent,
+        _ => 0,
+    }
+}
+
+/// The shipped experiment, with this much memory and so many repetitions.
+fn experiment(size: Bytes, rounds: u32) -> anyhow::Result<Checked> {
+    let text = shipped::find(NAME).context("no experiment of that name is shipped")?;
+    let mut experiment: Experiment = toml::from_str(text)?;
+    let mib = size.0 / Bytes::mib(1).0;
+    experiment.workload.params.insert("mib".into(), Value::Count(mib));
+    experiment.warm_mib = Some(mib * WARM_PERCENT / 100);
+    experiment.stop.repetitions = rounds;
+    check(experiment, false).map_err(|faults| exit::coded(exit::USAGE, faults.join("; ")))
+}
+
+/// Runs the experiment; its results go with the session. An error when a run failed.
+fn real(checked: &Checked) -> anyhow::Result<Vec<Record>> {
+    // Its own values are kept with the session; who keeps some in the usual place is asked, too.
+    let _alone = lab::alone(&Root::live(), Path::new(STATE_DIR))?;
+    let afterwards = "the workload is ended, no setting was changed";
+    let session = Session::start(NAME, afterwards, Box::new(Progress::new(true)))?;
+    let directory = session.directory().to_owned();
+    let store = Store::create(&directory.join("results"))?;
+    // Nobody is told to wait for a quiet machine: what disturbed is shown.
+    let (mut stage, _) = Stage::open(checked, session, &directory.join("state"), true)?;
+    let ended = engine::run(checked, &lab::plan(), &store, &mut stage)?;
+    let failed = ended.records.iter().filter_map(|record| match &record.outcome {
+        Outcome::Failed { error } => Some(format!("{}: {error}", record.variant)),
+        Outcome::Done => None,
+    });
+    let failed: Vec<String> = failed.collect();
+    if !failed.is_empty() {
+        let all = ended.records.len();
+        bail!("{} of {all} runs failed:\n  {}", failed.len(), failed.join("\n  "));
+    }
+    Ok(ended.records)
 }
 
 fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Bytes> {
@@ -90,8 +150,8 @@ fn obstacle(args: &TryArgs, root: &Root, environment: &Environment, size: Bytes)
     if environment.huge_page != Some(Geometry::X86_64.huge) {
         return Some("the bundled workload is made for huge pages of 2 MiB".into());
     }
-    // Warming takes half as much again, and others need a rest.
-    let needed = size.percent(200.0);
+    // Warming takes twice as much, and others need a rest.
+    let needed = size.percent(250.0);
     environment.mem_available.filter(|available| *available < needed).map(|available| {
         format!("it needs {needed} of available memory and {available} are there; see --size")
     })

@@ -8,6 +8,7 @@ use crate::manager::{Manage, journal};
 use crate::promote::{FAST, MIB};
 use anyhow::{Context, ensure};
 use hugewise_linux::{process, root::Root};
+use hugewise_workloads::protocol::{Request, Span};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
@@ -58,7 +59,8 @@ fn pause_and_resume(_: &Turn) -> anyhow::Result<()> {
     let manager = Manage::new(&scratch, &args).start()?;
     ensure!(told(&scratch, "pause")?.expect(0)?.json()?["done"] == "pause", "pause");
     manager.wait("the pause", |s| s["paused"] == true)?;
-    hold.ask(&format!("touch 0 {}", MIB << 10))?;
+    let all = Span { offset_mib: 0, len_kib: usize::try_from(MIB << 10)? };
+    hold.ask(Request::Touch(all))?;
     let waits = |s: &Value| s["targets"][0]["skips"]["paused"].as_u64() >= Some(MIB / 2);
     let status = manager.wait("regions that wait for the end of the pause", waits)?;
     ensure!(status["gate"] == "paused" && status["promoted"] == 0, "{status}");
@@ -131,7 +133,7 @@ fn a_target_that_execs_in_the_middle(_: &Turn) -> anyhow::Result<()> {
     let manager = Manage::new(&scratch, &args).start()?;
     let status = manager.wait("a promotion", |s| s["promoted"].as_u64() > Some(0))?;
     ensure!(status["promoted"].as_u64() < Some(MIB / 2), "in the middle: {status}");
-    hold.tell("exec")?;
+    hold.tell(Request::Exec)?;
     hold.ready()?;
     // The new program starts small, and grows huge like the old one.
     let grown = wait_for("huge pages in the new address space", || {

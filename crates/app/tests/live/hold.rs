@@ -1,9 +1,9 @@
-//! A `hugewise workload hold` of one trial.
+//! A workload of one trial: `hold`, or another one.
 
 use crate::init;
 use crate::machine::Memory;
-use anyhow::{Context, ensure};
-use serde_json::Value;
+use anyhow::{Context, bail, ensure};
+use hugewise_workloads::protocol::{Counts, Event, Report, Request};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -15,6 +15,8 @@ pub(crate) struct Hold {
     process: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
+    /// What it said when its memory was filled.
+    pub(crate) filled: Report,
 }
 
 impl Hold {
@@ -56,7 +58,7 @@ impl Hold {
             .with_context(|| format!("cannot start {}", program.display()))?;
         let requests = process.stdin.take().context("no standard input")?;
         let answers = BufReader::new(process.stdout.take().context("no standard output")?);
-        let mut hold = Self { process, requests, answers };
+        let mut hold = Self { process, requests, answers, filled: Report::default() };
         hold.ready()?;
         Ok(hold)
     }
@@ -65,34 +67,49 @@ impl Hold {
         self.process.id()
     }
 
-    /// Reads the line that says how many pages are written.
-    pub(crate) fn ready(&mut self) -> anyhow::Result<u64> {
-        let answer = self.answer()?;
-        answer["ready"].as_u64().with_context(|| format!("not ready: {answer}"))
+    /// Waits until its memory is filled.
+    pub(crate) fn ready(&mut self) -> anyhow::Result<()> {
+        let event = self.event()?;
+        let Event::Ready(report) = event else { bail!("not ready: {event:?}") };
+        self.filled = report;
+        Ok(())
     }
 
-    pub(crate) fn ask(&mut self, request: &str) -> anyhow::Result<Value> {
+    pub(crate) fn ask(&mut self, request: Request) -> anyhow::Result<Event> {
         self.tell(request)?;
-        self.answer().with_context(|| format!("no answer to '{request}'"))
+        self.event().with_context(|| format!("no answer to {request:?}"))
     }
 
-    pub(crate) fn tell(&mut self, request: &str) -> anyhow::Result<()> {
-        writeln!(self.requests, "{request}").context("the workload has ended")
+    pub(crate) fn tell(&mut self, request: Request) -> anyhow::Result<()> {
+        writeln!(self.requests, "{}", request.line()).context("the workload has ended")
     }
 
-    fn answer(&mut self) -> anyhow::Result<Value> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        Ok(serde_json::from_str(&line)?)
+    /// The next event that is no progress.
+    fn event(&mut self) -> anyhow::Result<Event> {
+        loop {
+            let mut line = String::new();
+            self.answers.read_line(&mut line)?;
+            let event = serde_json::from_str(&line);
+            match event.with_context(|| format!("no event: '{}'", line.trim()))? {
+                Event::Progress { .. } => {}
+                event => return Ok(event),
+            }
+        }
     }
 
     /// Every page that was written holds what was written. Returns their number.
     pub(crate) fn verify(&mut self) -> anyhow::Result<u64> {
-        let answer = self.ask("verify")?;
-        let pages = answer["verified"].as_u64();
-        let pages = pages.with_context(|| format!("DATA CHANGED: {answer}"))?;
-        ensure!(pages > 0, "nothing was verified");
-        Ok(pages)
+        let event = self.ask(Request::Verify)?;
+        let Event::Verified { checked } = event else { bail!("DATA CHANGED: {event:?}") };
+        ensure!(checked > 0, "nothing was verified");
+        Ok(checked)
+    }
+
+    /// What a `shadow` did so far.
+    pub(crate) fn counts(&mut self) -> anyhow::Result<Counts> {
+        let event = self.ask(Request::Counts)?;
+        let Event::Counts(counts) = event else { bail!("no counts: {event:?}") };
+        Ok(counts)
     }
 
     pub(crate) fn memory(&self) -> anyhow::Result<Memory> {

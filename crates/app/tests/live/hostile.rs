@@ -4,7 +4,7 @@ use crate::hold::Hold;
 use crate::kit::{Scratch, hugewise, number, promotes, skip, trial};
 use crate::machine::{Kernel, Turn};
 use crate::manager::{Manage, journal};
-use crate::promote::{FAST, MIB, is_covered, once, target};
+use crate::promote::{FAST, MIB, is_covered, is_promoted_now, once, target};
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -46,7 +46,7 @@ fn without_privileges_nothing_is_done(_: &Turn) -> anyhow::Result<()> {
     ensure!(target(&status, hold.pid())?["refused"] == reason, "{reason}: {status}");
     ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
     hold.verify()?;
-    Ok(())
+    is_promoted_now(&mut hold)
 }
 
 /// A file system of 64 KiB with no room left.

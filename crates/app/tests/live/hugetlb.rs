@@ -3,11 +3,12 @@
 use crate::hugetlb_kit::{Hugetlb, Pool, Sharers, changed, configuration, pool_of};
 use crate::init;
 use crate::kit::{Scratch, number, skip, trial};
-use crate::machine::{POOLS, Settings, Turn};
+use crate::machine::{Settings, Turn};
 use anyhow::{Context, ensure};
+use hugewise_linux::instance::{InstanceLock, Role};
+use hugewise_linux::root::Root;
 use libtest_mimic::Trial;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -183,11 +184,12 @@ fn pages_of_one_node(_: &Turn) -> anyhow::Result<()> {
 fn two_at_once_are_refused(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hugetlb = Hugetlb::new(&scratch, 256)?;
-    let lock = File::open(POOLS)?;
-    flock(&lock, FlockOperation::LockExclusive)?;
+    let elsewhere = scratch.join("elsewhere");
+    let lock = InstanceLock::take_to_keep(&Root::live(), &elsewhere, Role::Pools)?;
     for command in ["apply --sga 64M --leave 64M", "revert"] {
         let said = hugetlb.run(command)?.expect(6)?;
-        ensure!(said.err.contains("another hugewise"), "{said:?}");
+        let holder = format!("changing the HugeTLB pools (pid {})", std::process::id());
+        ensure!(said.err.contains(&holder), "{said:?}");
     }
     drop(lock);
     ensure!(Pool::now()?.total == 0, "nothing was done");

@@ -3,7 +3,8 @@
 use crate::hold::Hold;
 use crate::kit::{Said, Scratch, hugewise, skip, wait_for};
 use crate::machine::POOLS;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
+use hugewise_workloads::protocol::{Event, Request};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -182,8 +183,8 @@ pub(crate) struct Sharers {
 impl Sharers {
     pub(crate) fn start(args: &str) -> anyhow::Result<Self> {
         let mut hold = Hold::start_kind("segment", args)?;
-        let answer = hold.ask("pids")?;
-        let pids: Vec<u32> = serde_json::from_value(answer["pids"].clone())?;
+        let event = hold.ask(Request::Processes)?;
+        let Event::Processes { pids } = event else { bail!("no processes: {event:?}") };
         Ok(Self { hold, pids })
     }
 
@@ -194,7 +195,7 @@ impl Sharers {
 
     /// Ends all of them.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
-        self.hold.tell("exit")?;
+        self.hold.tell(Request::Exit)?;
         for pid in &self.pids {
             // The first one stays a zombie until it is dropped.
             wait_for("the end of the sharers", || {

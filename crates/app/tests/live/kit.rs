@@ -6,6 +6,7 @@ use crate::machine::{Kernel, Settings, Turn};
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::{Completion, Trial};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -157,12 +158,22 @@ pub(crate) fn hugewise<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> an
     Ok(Said::of(&output.context("cannot run hugewise")?))
 }
 
+/// Directories of experiments that run, or were killed.
+pub(crate) fn lab_directories() -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("hugewise-lab-")
+    };
+    entries.map(|entry| entry.path()).filter(named).collect()
+}
+
 /// What a `lab run` said; a reason to skip where somebody else runs an experiment on this machine,
 /// or nothing of it can be run here.
 pub(crate) fn unless_busy(said: Said) -> anyhow::Result<Said> {
     match said.code {
         Some(5) if said.err.contains("skipped: ") => Err(skip(said.err.trim())),
-        Some(6) if said.err.contains("another 'hugewise") => {
+        Some(6) if said.err.contains("another hugewise") => {
             Err(skip("somebody else runs an experiment or a manager on this machine"))
         }
         _ => Ok(said),

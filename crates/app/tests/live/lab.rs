@@ -1,17 +1,17 @@
-//! The fragmenters of experiments, on a machine that is nobody's.
+//! Workloads of experiments: fragmenters, on a machine that is nobody's, and where the huge pages
+//! of the others come from.
 
+use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Scratch, skip, trial};
-use crate::machine::{MIN_FREE, Turn, set_in_guest};
+use crate::machine::{MIN_FREE, Turn, set_in_guest, thp};
 use anyhow::{Context, bail, ensure};
 use hugewise_core::parse::{buddyinfo, meminfo};
+use hugewise_workloads::protocol::{Event, Report, Request};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A machine with more is somebody's: taking all of its memory would hurt.
 const LARGEST_MIB: u64 = 4096;
@@ -20,11 +20,14 @@ const LEAVE_MIB: u64 = 24;
 const PROACTIVENESS: &str = "/proc/sys/vm/compaction_proactiveness";
 /// What experiments call a fragmented machine.
 const WANTED: f64 = 0.85;
+/// Memory of a workload that is looked at for its huge pages, MiB.
+const MIB: u64 = 32;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("lab_fragment_holes", lab_fragment_holes),
         trial("lab_fragment_page_cache", lab_fragment_page_cache),
+        trial("lab_always_has_huge_pages", lab_always_has_huge_pages),
     ]
 }
 
@@ -97,75 +100,49 @@ fn fmfi() -> anyhow::Result<f64> {
 /// Fragments the machine, looks whether it is, and whether it recovers.
 fn fragments(kind: &str, folder: &Path) -> anyhow::Result<()> {
     let before = fmfi()?;
-    let mut fragmenter = Fragmenter::start(kind, folder)?;
-    let ready = fragmenter.event("ready")?;
-    let (said, seen) = (number(&ready, "fmfi")?, fmfi()?);
-    let took = number(&ready, "fill_s")?;
-    let held = number(&ready, "held_mib")?;
+    let folder = folder.display();
+    let args = format!("{kind} --params {{\"leave_mib\":{LEAVE_MIB}}} --scratch {folder}");
+    let mut fragmenter = Hold::start_kind("lab", &args)?;
+    let (said, seen) = (number(&fragmenter.filled, "fmfi")?, fmfi()?);
+    let took = number(&fragmenter.filled, "fill_s")?;
+    let held = number(&fragmenter.filled, "held_mib")?;
     init::say(&format!("{kind}: {before:.3} -> {seen:.3}, {held:.0} MiB held, {took:.1} s"));
-    ensure!(said >= WANTED && seen >= WANTED, "from {before:.2} to {seen:.2} only: {ready}");
+    ensure!(said >= WANTED && seen >= WANTED, "from {before:.2} to {seen:.2} only, {said:.2} said");
     let text = fs::read_to_string("/proc/meminfo")?;
     let left = meminfo::parse(&text).value.mem_available_bytes.context("no MemAvailable")?;
     ensure!(left > LEAVE_MIB << 20, "only {} MiB are left", left >> 20);
-    fragmenter.tell("measure 1")?;
-    let later = number(&fragmenter.event("measured")?, "fmfi")?;
+    let measured = fragmenter.ask(Request::Measure(1.0))?;
+    let Event::Measured(measured) = measured else { bail!("not measured: {measured:?}") };
+    let later = number(&measured, "fmfi")?;
     ensure!(later >= WANTED, "it did not last: {later:.2}");
-    fragmenter.tell("verify")?;
-    let verified = fragmenter.event("verified")?;
-    ensure!(verified["checked"].as_u64() > Some(1000), "{verified}");
-    fragmenter.tell("release")?;
-    let released = number(&fragmenter.event("released")?, "fmfi")?;
+    let verified = fragmenter.verify()?;
+    ensure!(verified > 1000, "only {verified} were verified");
+    let released = fragmenter.ask(Request::Release)?;
+    let Event::Released(released) = released else { bail!("not released: {released:?}") };
+    let released = number(&released, "fmfi")?;
     init::say(&format!("{kind}: {later:.3} a second later, {released:.3} when released"));
     ensure!(released < 0.5, "released, and the index is {released:.2}");
     Ok(())
 }
 
-fn number(event: &Value, name: &str) -> anyhow::Result<f64> {
-    event["values"][name].as_f64().with_context(|| format!("no {name}: {event}"))
+fn number(report: &Report, name: &str) -> anyhow::Result<f64> {
+    report.values.get(name).copied().with_context(|| format!("no {name}: {report:?}"))
 }
 
-/// A fragmenter that runs; ended with the trial.
-#[derive(Debug)]
-struct Fragmenter {
-    process: Child,
-    requests: ChildStdin,
-    events: BufReader<ChildStdout>,
-}
-
-impl Fragmenter {
-    fn start(kind: &str, folder: &Path) -> anyhow::Result<Self> {
-        let params = format!(r#"{{"leave_mib":{LEAVE_MIB}}}"#);
-        let mut command = Command::new(init::hugewise());
-        command.args(["workload", "lab", kind, "--params", &params, "--scratch"]).arg(folder);
-        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut process = process.context("cannot start the fragmenter")?;
-        let requests = process.stdin.take().context("no standard input")?;
-        let events = BufReader::new(process.stdout.take().context("no standard output")?);
-        Ok(Self { process, requests, events })
+/// What an experiment calls `always` is what the kernel did: also before Linux 6.13, where a page
+/// that is read before it is written becomes a base page in spite of the advice.
+fn lab_always_has_huge_pages(_: &Turn) -> anyhow::Result<()> {
+    if thp("enabled")? == "never" {
+        return Err(skip("transparent huge pages are switched off"));
     }
-
-    fn tell(&mut self, request: &str) -> anyhow::Result<()> {
-        writeln!(self.requests, "{request}").context("the fragmenter has ended")
+    for kind in ["demo", "gups", "pointer-chase", "btree", "fork-cow"] {
+        let args = |pages: &str| format!("{kind} --params {{\"mib\":{MIB}}} --huge-pages {pages}");
+        let huge = |pages: &str| -> anyhow::Result<u64> {
+            Ok(Hold::start_kind("lab", &args(pages))?.memory()?.huge >> 10)
+        };
+        let (always, never) = (huge("always")?, huge("never")?);
+        ensure!(always * 10 >= MIB * 9, "{kind}: {always} of {MIB} MiB are huge");
+        ensure!(never == 0, "{kind}: {never} MiB are huge where none may be");
     }
-
-    /// The next event, which must be this one.
-    fn event(&mut self, wanted: &str) -> anyhow::Result<Value> {
-        loop {
-            let mut line = String::new();
-            self.events.read_line(&mut line)?;
-            let event: Value = serde_json::from_str(&line).with_context(|| format!("'{line}'"))?;
-            match event["event"].as_str() {
-                Some("progress") => {}
-                Some(name) if name == wanted => return Ok(event),
-                _ => bail!("'{wanted}' was expected: {event}"),
-            }
-        }
-    }
-}
-
-impl Drop for Fragmenter {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+    Ok(())
 }

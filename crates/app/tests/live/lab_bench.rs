@@ -1,6 +1,7 @@
 //! Two of the experiments of `make bench`, small: what they measure is there and makes sense.
 
-use crate::kit::{Scratch, hugewise, promotes, skip, trial};
+use crate::init;
+use crate::kit::{Scratch, hugewise, promotes, skip, trial, unless_busy};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -31,6 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("lab_promote_measures_what_became_huge", lab_promote_measures_what_became_huge),
         trial("lab_recover_measures_what_came_back", lab_recover_measures_what_came_back),
+        trial("try_measures_what_it_shows", try_measures_what_it_shows),
     ]
 }
 
@@ -59,6 +61,54 @@ fn lab_recover_measures_what_came_back(_: &Turn) -> anyhow::Result<()> {
     let rate = value("kept_mib")? * 0.95 / 1024.0 / value("back_s")?;
     // More than that may be back at the last look.
     ensure!(value("gib_per_s")? >= rate * 0.99, "{record}");
+    Ok(())
+}
+
+/// `hugewise try` in small: each variant ran, and all that the report shows was measured.
+fn try_measures_what_it_shows(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if init::is_guest() {
+        return Err(skip("an emulated processor promotes too slowly for the time that 'try' has"));
+    }
+    let scratch = Scratch::new()?;
+    let report = scratch.join("report.html").to_string_lossy().into_owned();
+    let args = ["try", "--json", "--rounds", "1", "--size", "64MiB", "--report", &report];
+    let said = unless_busy(hugewise(args)?)?.expect(0)?;
+    let json = said.json()?;
+    if let Some(why) = json["simulated"].as_str() {
+        return Err(skip(why));
+    }
+    let records = json["records"].as_array().context("no records")?;
+    ensure!(records.len() == 3, "{json}");
+    for record in records {
+        let (variant, values) = (&record["variant"], &record["measured"]["values"]);
+        let value = |key: &str| value(record, key);
+        ensure!(value("access_ns")? > 0.0 && value("fill_s")? > 0.0, "{variant}: {values}");
+        ensure!(value("verified_words")? > value("settled.verified_words")?, "{variant}: {values}");
+        ensure!(value("freed.rss_mib")? < value("rss_mib")?, "{variant}: {values}");
+        let huge = value("dense.huge_percent")?;
+        let wanted = if record["variant"] == "never" { huge <= 0.0 } else { huge >= 90.0 };
+        ensure!(wanted, "{variant}: {huge} % of the dense part is huge");
+        let histograms = &record["measured"]["histograms"];
+        for name in ["first_touch", "access", "fault", "map"] {
+            ensure!(histograms[name].is_object(), "no {name}: {variant}");
+        }
+        if record["variant"] == "hugewise" {
+            // 19 regions are dense, 6 of 32 idle.
+            ensure!(
+                value("promoted")? >= 23.0 && value("promoting_s")? > 0.0,
+                "{variant}: {values}"
+            );
+            ensure!(
+                value("sparse.huge_percent")? < 1.0 && value("demoted")? > 0.0,
+                "{variant}: {values}"
+            );
+            ensure!(histograms["promoting.fault"].is_object(), "{variant}: {values}");
+            ensure!(record["measured"]["series"].as_array().is_some_and(|all| all.len() == 3));
+        }
+    }
+    let page = fs::read_to_string(&report).context("no report")?;
+    ensure!(page.matches("role=\"img\"").count() == 5 && !page.contains("class=\"banner\""));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Experiments with programs of others: each kind once, small, as `hugewise lab run` runs it.
 
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, skip, trial, unless_busy, wait_for};
+use crate::kit::{Said, Scratch, hugewise, lab_directories, skip, trial, unless_busy, wait_for};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -173,21 +173,26 @@ fn killed_leaves_no_postgres(_: &Turn) -> anyhow::Result<()> {
     let log = fs::File::create(lab.scratch.join("log"))?;
     let mut command = Command::new(init::hugewise());
     command.args(lab.args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let before = lab_directories();
     let mut running = Running(command.spawn()?);
-    let directory = format!("hugewise-lab-{}/run", running.0.id());
+    let mut session = PathBuf::new();
+    let mut directory = String::new();
     wait_for("pgbench", || {
         if let Some(status) = running.0.try_wait()? {
             let said = fs::read_to_string(lab.scratch.join("log"))?;
-            if said.contains("another 'hugewise") {
+            if said.contains("another hugewise") {
                 return Err(skip("somebody else runs an experiment on this machine"));
             }
             anyhow::bail!("it ended with {status}: {said}");
         }
+        let made = lab_directories().difference(&before).next().cloned();
+        let Some(made) = made else { return Ok(false) };
+        session = made;
+        directory = session.join("run").display().to_string();
         Ok(processes_of(&directory)?.iter().any(|args| args.contains("--log-prefix")))
     })?;
     ensure!(processes_of(&directory)?.iter().any(|args| args.contains("listen_addresses")));
     let group = group_of(running.0.id())?;
-    let session = std::env::temp_dir().join(format!("hugewise-lab-{}", running.0.id()));
     let interlock = interlock(&session.join("run/data"))?;
     running.0.kill()?;
     running.0.wait()?;

@@ -2,7 +2,10 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{PATIENCE, Said, Scratch, hugewise, promotes, trial, unless_busy, wait_for};
+use crate::kit::{
+    PATIENCE, Said, Scratch, hugewise, lab_directories, promotes, skip, trial, unless_busy,
+    wait_for,
+};
 use crate::machine::{Settings, Turn, thp};
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
@@ -32,7 +35,7 @@ fn experiment(scratch: &Scratch) -> anyhow::Result<String> {
         r#"
 name = "killed"
 question = "What is left?"
-measure_s = 6
+measure_s = 3
 manage_s = 1
 settle = {{ still_s = 1, max_s = 3, within_percent = 5.0 }}
 stop = {{ repetitions = 2 }}
@@ -99,6 +102,7 @@ fn workloads() -> Vec<u32> {
 
 /// Starts the experiment and kills it in the middle of its second run. The directory that it had.
 fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
+    let before = lab_directories();
     let child = Command::new(init::hugewise())
         .args(arguments(scratch)?)
         .stdin(Stdio::null())
@@ -106,7 +110,6 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
         .stderr(File::create(scratch.join("err"))?)
         .spawn()
         .context("cannot start the experiment")?;
-    let directory = std::env::temp_dir().join(format!("hugewise-lab-{}", child.id()));
     let mut lab = Lab(child);
     wait_for("the second run", || {
         let ended = lab.0.try_wait()?;
@@ -118,6 +121,8 @@ fn kill_in_second_run(scratch: &Scratch) -> anyhow::Result<PathBuf> {
         let pace = thp("khugepaged/scan_sleep_millisecs")?;
         Ok(runs(scratch).len() == 1 && pace == PACE && !workloads().is_empty())
     })?;
+    let made = lab_directories().difference(&before).next().cloned();
+    let directory = made.context("the experiment has no directory")?;
     drop(lab);
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == PACE, "nothing was left to put back");
     ensure!(runs(scratch).len() == 1, "the second run was over already");
@@ -138,6 +143,10 @@ fn unchanged(settings: &Settings) -> anyhow::Result<()> {
 
 fn killed_and_resumed(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
+    if init::is_guest() {
+        // Four runs: a minute of the time that all trials of a guest have.
+        return Err(skip("runs of an experiment take too long on an emulated processor"));
+    }
     let (scratch, settings) = (Scratch::new()?, Settings::read()?);
     let directory = kill_in_second_run(&scratch)?;
     let first = runs(&scratch);

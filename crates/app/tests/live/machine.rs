@@ -4,6 +4,7 @@ use crate::baseline::Baseline;
 use crate::init;
 use crate::kit::skip;
 use anyhow::Context;
+use hugewise_linux::instance::{Role, held_by};
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -44,7 +45,7 @@ impl Kernel {
         Ok(Self(major, minor))
     }
 
-    /// The tier that `doctor` must name (DESIGN section 5).
+    /// The tier that `doctor` must name (`docs/measurements.md#kernel-tiers`).
     pub(crate) fn tier(self) -> &'static str {
         match self {
             k if k >= Self(6, 12) => "A",
@@ -85,15 +86,15 @@ impl Turn {
 /// Waits until the locks that every manager and every experiment take are free; a trial that finds
 /// one taken all the time is skipped.
 fn wait_for_strangers() -> anyhow::Result<()> {
-    for (name, who) in [("enabled", "manager"), ("defrag", "experiment")] {
-        let Ok(file) = File::open(format!("{THP}/{name}")) else {
-            return Err(skip(format!("this kernel has no transparent huge pages ({THP})")));
-        };
+    if !Path::new(THP).join("enabled").exists() {
+        return Err(skip(format!("this kernel has no transparent huge pages ({THP})")));
+    }
+    for (role, who) in [(Role::Manager, "manager"), (Role::Lab, "experiment")] {
         let began = Instant::now();
-        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        while let Some(holder) = held_by(role) {
             if began.elapsed() > COURTESY {
                 let seconds = COURTESY.as_secs();
-                let why = format!("somebody else's {who} has been running for {seconds} s");
+                let why = format!("somebody else's {who} ({holder}) has run for {seconds} s");
                 return Err(skip(why));
             }
             std::thread::sleep(Duration::from_millis(100));

@@ -79,8 +79,8 @@ impl<'a> Manage<'a> {
         Ok(Said::of(&self.command().output().context("cannot run hugewise manage")?))
     }
 
-    /// Starts it, and waits until it has begun to journal.
-    pub(crate) fn start(&self) -> anyhow::Result<Manager<'a>> {
+    /// Starts it.
+    pub(crate) fn spawn(&self) -> anyhow::Result<Manager<'a>> {
         let (out, err) = (self.scratch.join("out"), self.scratch.join("err"));
         let process = self
             .command()
@@ -89,7 +89,12 @@ impl<'a> Manage<'a> {
             .stderr(File::create(err)?)
             .spawn()
             .context("cannot start hugewise manage")?;
-        let mut manager = Manager { process, scratch: self.scratch };
+        Ok(Manager { process, scratch: self.scratch })
+    }
+
+    /// Starts it, and waits until it has begun to journal.
+    pub(crate) fn start(&self) -> anyhow::Result<Manager<'a>> {
+        let mut manager = self.spawn()?;
         // The first status comes after the first tick: by then everything is set up.
         wait_for("the manager's first tick", || {
             let ended = manager.process.try_wait()?;

@@ -2,11 +2,11 @@
 //! it does must never show in their data.
 
 use anyhow::Context;
-use hugewise_core::policy::{Action, Decision, Motive, Outcome};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::sim::rng::Rng;
-use hugewise_core::snapshot::{RegionSample, ScanAsk, ScanEnd};
-use hugewise_core::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_core::base::rng::Rng;
+use hugewise_core::base::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_core::manager::decision::{Action, Decision, Motive, Outcome};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::{ListAsk, RegionSample, ScanAsk, ScanEnd};
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::pages::PageReader;
 use hugewise_linux::process::Lister;
@@ -44,7 +44,7 @@ impl Shaker {
         let root = Root::live();
         let geometry = machine::geometry(&root);
         let pages = PageReader::new(geometry).context("pages cannot be counted here")?;
-        let actuator = Actuator::new(Reach::Act, geometry, OperatorNever::Respect);
+        let actuator = Actuator::new(&root, Reach::Act, geometry, OperatorNever::Respect);
         let done = Shaken::default();
         let (rng, kept_away) = (Rng::new(seed), BTreeSet::new());
         Ok(Self { root, geometry, pages, actuator, rng, kept_away, done })
@@ -71,7 +71,9 @@ impl Shaker {
 
     /// One round over every process of a user.
     pub(crate) fn shake_user(&mut self, uid: u32) {
-        let all = Lister::new(&self.root).list(&self.root, self.geometry).unwrap_or_default();
+        let all = Lister::new(&self.root)
+            .list(&self.root, self.geometry, &ListAsk::default())
+            .unwrap_or_default();
         for process in all.iter().filter(|process| process.uid == Some(uid)) {
             self.shake(process.id.pid);
         }

@@ -1,11 +1,11 @@
 //! The reference page of experiments: kinds, metrics, keys of files, settings, what is shipped.
 
-use hugewise_core::lab::kind::{Default, Kind};
-use hugewise_core::lab::load::LoadSpec;
-use hugewise_core::lab::load::profile::GRAMMAR;
-use hugewise_core::lab::metric::{Better, METRICS};
-use hugewise_core::lab::spec::Experiment;
-use hugewise_core::lab::{kinds, settings};
+use hugewise_core::experiment::kind::{Default, Kind};
+use hugewise_core::experiment::load::LoadSpec;
+use hugewise_core::experiment::load::profile::GRAMMAR;
+use hugewise_core::experiment::metric::{Better, METRICS};
+use hugewise_core::experiment::spec::Experiment;
+use hugewise_core::experiment::{kinds, settings};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -103,7 +103,7 @@ const LOAD: &[(&str, &str)] = &[
     ("timeout_ms", "time from its intended start after which a request has failed, ms"),
     ("max_waiting", "requests that may wait for a connection, and users that may think"),
     ("seed", "decides arrivals, keys, values and think times; an experiment leaves it out"),
-    ("tool", "who sends: `own` (hugewise), `memtier`, `wrk2`, `k6` or `gatling`"),
+    ("tool", "who sends: `own` (hugewise), or `gatling` (HTTP; needs Maven and a JDK)"),
 ];
 
 /// The paths of all values; those of a list's items without their places.

@@ -1,5 +1,5 @@
-//! `/proc/PID/cmdline` of the few programs whose arguments size shared memory. Arguments may hold
-//! passwords: nothing else of them leaves this module.
+//! `/proc/PID/cmdline` of the few programs whose arguments size shared memory. Arguments may
+//! contain passwords: nothing else of them leaves this module.
 
 /// Beginnings of Java's arguments that take a size behind them.
 const JAVA_SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
@@ -60,7 +60,7 @@ const JAVA_PAIRS: [&str; 13] = [
 /// Java's arguments behind which the program's own begin, but for a name.
 const JAVA_LAST: [&str; 3] = ["-jar", "-m", "--module"];
 
-/// Longest argument that is kept, in bytes: the names above with a number.
+/// Longest argument that is recorded, in bytes: the names above with a number.
 const FLAG_BYTES_MAX: usize = 64;
 
 fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -68,7 +68,7 @@ fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Those arguments of a Java program that size its memory. Ends where the program's own begin:
-/// they may look alike.
+/// they may be alike.
 #[must_use]
 pub fn java_memory_flags(cmdline: &[u8]) -> Vec<String> {
     let mut flags = Vec::new();

@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Parsed<Vec<ZoneFree>> {
     for (number, line) in numbered_lines(text.as_bytes()) {
         let line = std::str::from_utf8(line).unwrap_or_default();
         match zone_line(line) {
-            Some(zone) => parsed.value.push(zone),
+            Some(zone) => parsed.keep(zone, "buddyinfo", number, line),
             None => {
                 let wanted = "'Node N, zone NAME' and block counts";
                 parsed.note(ParseError::new("buddyinfo", number, line, wanted));
@@ -68,7 +68,7 @@ fn index(free: u128, suitable: u128) -> Option<f64> {
     (free > 0).then(|| (free - suitable) as f64 / free as f64)
 }
 
-/// Unusable free space index of one zone at `order`: the share of free memory that lies in blocks
+/// Unusable free space index of one zone at `order`: the share of free memory that is in blocks
 /// too small, 0 (none) to 1 (all). `None` when nothing is free.
 ///
 /// This is `unusable_free_index` of `mm/vmstat.c`, not the kernel's `fragmentation_index`.

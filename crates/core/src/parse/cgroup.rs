@@ -25,7 +25,7 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
-    /// The systemd unit: the last part of the path that is named like one. Looked for in the
+    /// The systemd unit: the last part of the path that is named like one. Searched for in the
     /// unified hierarchy, then in systemd's own version 1 hierarchy.
     #[must_use]
     pub fn unit(&self) -> Option<&str> {
@@ -59,7 +59,7 @@ fn named_in<'a>(path: &'a str, endings: &[&str]) -> Option<&'a str> {
     path.rsplit('/').find(named)
 }
 
-/// Reads the file: bytes, because a directory name may hold any.
+/// Reads the file: bytes, because a directory name may contain any.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Cgroup> {
     let mut parsed = Parsed::<Cgroup>::empty();

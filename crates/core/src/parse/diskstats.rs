@@ -1,5 +1,7 @@
 //! `/proc/diskstats` (`Documentation/admin-guide/iostats.rst`).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ParseError, Parsed, decimal, numbered_lines};
@@ -47,7 +49,7 @@ pub fn parse(text: &str) -> Parsed<Vec<Disk>> {
     for (number, line) in numbered_lines(text.as_bytes()) {
         let line = std::str::from_utf8(line).unwrap_or_default();
         match disk(line) {
-            Some(disk) => parsed.value.push(disk),
+            Some(disk) => parsed.keep(disk, "diskstats", number, line),
             None => {
                 let wanted = "device numbers, a name and at least eleven counts";
                 parsed.note(ParseError::new("diskstats", number, line, wanted));
@@ -105,18 +107,15 @@ fn disk(line: &str) -> Option<Disk> {
 
 /// Whether `name` is a partition of a disk in `all`: the disk's name and a number, with a `p`
 /// between them where the disk's name ends in a digit (`disk_name` of `block/genhd.c`).
-pub fn is_partition<'a>(name: &str, mut all: impl Iterator<Item = &'a str>) -> bool {
-    all.any(|disk| {
-        let Some(rest) = name.strip_prefix(disk).filter(|rest| !rest.is_empty()) else {
-            return false;
-        };
-        let number = if disk.ends_with(|c: char| c.is_ascii_digit()) {
-            rest.strip_prefix('p')
-        } else {
-            Some(rest)
-        };
-        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+#[must_use]
+pub fn is_partition(name: &str, all: &BTreeSet<&str>) -> bool {
+    let digit = |c: char| c.is_ascii_digit();
+    let start = name.trim_end_matches(digit);
+    if start.len() == name.len() {
+        return false;
+    }
+    let numbered = start.strip_suffix('p').filter(|disk| disk.ends_with(digit));
+    all.contains(start) || numbered.is_some_and(|disk| all.contains(disk))
 }
 
 #[cfg(test)]
@@ -139,12 +138,12 @@ mod tests {
 
     #[test]
     fn partitions_are_known_by_their_disks() {
-        let all = ["sda", "nvme0n1", "dm-1", "mmcblk0", "sdaa"];
+        let all = BTreeSet::from(["sda", "nvme0n1", "dm-1", "mmcblk0", "sdaa"]);
         for part in ["sda1", "nvme0n1p2", "mmcblk0p12"] {
-            assert!(is_partition(part, all.into_iter()), "{part}");
+            assert!(is_partition(part, &all), "{part}");
         }
         for disk in ["sda", "sdaa", "dm-10", "nvme0n1", "nvme0n11", "nvme0n1p", "sdb1"] {
-            assert!(!is_partition(disk, all.into_iter()), "{disk}");
+            assert!(!is_partition(disk, &all), "{disk}");
         }
     }
 }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::cpulist::CPUS_MAX;
 use super::{ParseError, Parsed, decimal, numbered_lines};
 
+/// Most counts that are kept; 512 CPUs with 1,500 vectors have 768,000.
+const PAIRS_MAX: usize = 1 << 21;
+
 /// One vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vector {
@@ -26,10 +29,23 @@ pub fn parse(text: &str) -> Parsed<Vec<Vector>> {
         parsed.note(ParseError::new("interrupts", number, head, "CPU0, CPU1, ..."));
         return parsed;
     };
+    if cpus.len() > CPUS_MAX as usize {
+        parsed.note(ParseError::new("interrupts", number, head, "no more than 8192 CPUs"));
+        return parsed;
+    }
+    let mut pairs = 0;
     for (number, line) in lines {
         let line = std::str::from_utf8(line).unwrap_or_default();
         match vector(line, &cpus) {
-            Ok(vector) => parsed.value.extend(vector),
+            Ok(Some(vector)) if pairs + vector.counts.len() <= PAIRS_MAX => {
+                pairs += vector.counts.len();
+                parsed.value.push(vector);
+            }
+            Ok(Some(_)) => {
+                let wanted = "no more than 2097152 counts of vectors by CPU; the rest is left out";
+                parsed.full("interrupts", number, line, wanted);
+            }
+            Ok(None) => {}
             Err(wanted) => parsed.note(ParseError::new("interrupts", number, line, wanted)),
         }
     }
@@ -70,6 +86,18 @@ mod tests {
         assert_eq!(parsed.value[0].counts, [(0, 1), (2, 20)]);
         let soft = parse("      CPU0   CPU1\n NET_RX:   7  9\n").value;
         assert_eq!((soft[0].name.as_str(), soft[0].counts[1]), ("NET_RX", (1, 9)));
+    }
+
+    #[test]
+    fn counts_beyond_number_are_left_out_and_told() {
+        let head: String = (0..CPUS_MAX).map(|cpu| format!("CPU{cpu} ")).collect();
+        let row = |number: u32| format!("{number}: {}\n", "1 ".repeat(CPUS_MAX as usize));
+        let text: String = (0..260).map(row).collect();
+        let parsed = parse(&format!("{head}\n{text}"));
+        assert_eq!(parsed.value.iter().map(|v| v.counts.len()).sum::<usize>(), PAIRS_MAX);
+        let [problem] = &parsed.problems[..] else { panic!("{:?}", parsed.problems) };
+        assert_eq!((problem.line, problem.wanted.contains("left out")), (258, true));
+        assert_eq!(parse(&format!("{head} CPU0\n{text}")).value, []);
     }
 
     #[test]

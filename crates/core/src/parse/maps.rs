@@ -30,14 +30,65 @@ pub enum MapName {
     AnonNamed(String),
     /// `[anon_shmem:NAME]`: shared anonymous memory named the same way (Linux 6.2).
     AnonShmem(String),
-    /// Another name in brackets, brackets kept: `[vdso]`, `[vvar]`, `[rollup]`.
+    /// Another name in brackets, with them: `[vdso]`, `[vvar]`, `[rollup]`.
     Special(String),
     /// A path, with the kernel's marks (` (deleted)`, `\012` for a line end); invalid UTF-8
     /// replaced.
     File(String),
 }
 
+/// What a mapping's name says about its memory, without the name: [`MapName`] for readers of many
+/// lines that keep none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// No name, `[heap]` or `[anon:NAME]`: private anonymous memory.
+    Anonymous,
+    /// `[anon_shmem:NAME]`.
+    AnonShmem,
+    /// `[stack]`, or another name in brackets.
+    Special,
+    /// A path.
+    File,
+}
+
+impl MapKind {
+    fn from_bytes(name: &[u8]) -> Self {
+        let bracketed = name.starts_with(b"[") && name.ends_with(b"]");
+        match name {
+            b"" | b"[heap]" => Self::Anonymous,
+            _ if !bracketed => Self::File,
+            _ if name.starts_with(b"[anon:") => Self::Anonymous,
+            _ if name.starts_with(b"[anon_shmem:") => Self::AnonShmem,
+            _ => Self::Special,
+        }
+    }
+}
+
+/// A mapping without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapRange {
+    /// First address, in bytes.
+    pub start: u64,
+    /// Address after the last byte; always above `start`.
+    pub end: u64,
+    /// What it may be used for.
+    pub perms: Perms,
+    /// What its name says.
+    pub kind: MapKind,
+}
+
 impl MapName {
+    /// What the name says about the memory.
+    #[must_use]
+    pub const fn kind(&self) -> MapKind {
+        match self {
+            Self::Anonymous | Self::Heap | Self::AnonNamed(_) => MapKind::Anonymous,
+            Self::AnonShmem(_) => MapKind::AnonShmem,
+            Self::Stack | Self::Special(_) => MapKind::Special,
+            Self::File(_) => MapKind::File,
+        }
+    }
+
     fn from_bytes(name: &[u8]) -> Self {
         let name = String::from_utf8_lossy(name);
         let inside = |prefix: &str| {
@@ -92,7 +143,7 @@ impl MapEntry {
     }
 }
 
-/// Reads the file: bytes, because a path may hold any.
+/// Reads the file: bytes, because a path may contain any.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Vec<MapEntry>> {
     let mut parsed = Parsed::<Vec<MapEntry>>::empty();
@@ -105,15 +156,33 @@ pub fn parse(text: &[u8]) -> Parsed<Vec<MapEntry>> {
     parsed
 }
 
-/// One line, or what was wanted where it went wrong.
-pub(super) fn map_line(line: &[u8]) -> Result<MapEntry, &'static str> {
+/// One line without its name; `line` may end anywhere in a name, a path can be 4 KiB long.
+///
+/// # Errors
+/// What was wanted where it went wrong.
+pub fn range(line: &[u8]) -> Result<MapRange, &'static str> {
     let mut rest = line;
-    let range = next_word(&mut rest).split_once('-').and_then(|(start, end)| {
+    let (start, end, perms) = range_and_perms(&mut rest)?;
+    for _ in ["offset", "device", "inode"] {
+        next_word(&mut rest);
+    }
+    Ok(MapRange { start, end, perms, kind: MapKind::from_bytes(rest.trim_ascii()) })
+}
+
+fn range_and_perms(rest: &mut &[u8]) -> Result<(u64, u64, Perms), &'static str> {
+    let range = next_word(rest).split_once('-').and_then(|(start, end)| {
         let (start, end) = (hex(start)?, hex(end)?);
         (start < end).then_some((start, end))
     });
     let (start, end) = range.ok_or("an address range")?;
-    let perms = perms(next_word(&mut rest)).ok_or("permissions such as 'rw-p'")?;
+    let perms = perms(next_word(rest)).ok_or("permissions such as 'rw-p'")?;
+    Ok((start, end, perms))
+}
+
+/// One line, or what was wanted where it went wrong.
+pub(super) fn map_line(line: &[u8]) -> Result<MapEntry, &'static str> {
+    let mut rest = line;
+    let (start, end, perms) = range_and_perms(&mut rest)?;
     let offset = hex(next_word(&mut rest)).ok_or("an offset in hexadecimal")?;
     let device = next_word(&mut rest)
         .split_once(':')

@@ -24,9 +24,9 @@ pub struct MemInfo {
     pub anon_pages_bytes: Option<u64>,
     /// `AnonHugePages`: the part of it that is mapped as whole huge pages.
     pub anon_huge_pages_bytes: Option<u64>,
-    /// `ShmemHugePages`: shared memory and tmpfs held in huge pages, mapped or not.
+    /// `ShmemHugePages`: shared memory and tmpfs in huge pages, mapped or not.
     pub shmem_huge_pages_bytes: Option<u64>,
-    /// `FileHugePages`: page cache held in huge pages.
+    /// `FileHugePages`: page cache in huge pages.
     pub file_huge_pages_bytes: Option<u64>,
     /// `PageTables`: memory of user page tables.
     pub page_tables_bytes: Option<u64>,

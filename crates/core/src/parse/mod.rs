@@ -6,19 +6,20 @@
 //! did not, because one line of a new kernel must not hide the others. Texts with one meaning give
 //! a `Result`. What a text did not contain is `None`, never 0.
 
-use std::fmt;
-use std::str::FromStr;
-
+pub use crate::base::problem::{FOUND_CHARS_MAX, ParseError};
 use serde::Serialize;
+use std::str::FromStr;
 
 pub mod arguments;
 pub mod buddyinfo;
 pub mod cgroup;
 pub mod cpulist;
 pub mod diskstats;
+pub mod id_map;
 pub mod irq_table;
 pub mod kernel_release;
 pub mod loadavg;
+pub mod locks;
 pub mod maps;
 pub mod meminfo;
 pub mod mountinfo;
@@ -30,7 +31,6 @@ pub mod pid_stat;
 pub mod pid_status;
 pub mod pressure;
 pub mod proc_stat;
-pub mod size;
 pub mod smaps;
 pub mod snmp;
 pub mod softnet;
@@ -41,53 +41,15 @@ pub mod tcp_table;
 pub mod thp_choice;
 pub mod vmstat;
 
-/// How much of the offending text an error quotes, in characters.
-pub const FOUND_CHARS_MAX: usize = 80;
-
 /// How many problems one text may report. A file in an unknown format would otherwise cost as much
 /// memory in complaints as it has lines.
 pub const PROBLEMS_MAX: usize = 64;
 
-/// A piece of text that is not what its format promises.
-///
-/// `source` is a kind of file, not an underlying error: there is none, so
-/// `std::error::Error::source` is always `None`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ParseError {
-    /// Kind of text, such as `"meminfo"`.
-    pub source: &'static str,
-    /// Line number, from 1.
-    pub line: usize,
-    /// What stood there: at most [`FOUND_CHARS_MAX`] characters, invalid UTF-8 replaced.
-    pub found: String,
-    /// What was expected instead.
-    pub wanted: &'static str,
-}
+/// Most rows of one file that are kept, such as disks or interfaces; no machine has as many.
+pub const ROWS_MAX: usize = 65_536;
 
-impl ParseError {
-    /// An error about `found`, which is shortened.
-    pub(crate) fn new(
-        source: &'static str,
-        line: usize,
-        found: impl AsRef<[u8]>,
-        wanted: &'static str,
-    ) -> Self {
-        let found = found.as_ref();
-        // No character is longer than 4 bytes: a bound that spares converting a huge line.
-        let start = &found[..found.len().min(4 * FOUND_CHARS_MAX)];
-        let found = String::from_utf8_lossy(start).chars().take(FOUND_CHARS_MAX).collect();
-        Self { source, line, found, wanted }
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, line, found, wanted } = self;
-        write!(f, "{source} line {line}: found '{}', wanted {wanted}", found.escape_debug())
-    }
-}
-
-impl std::error::Error for ParseError {}
+/// Most names of one file of counters; `/proc/vmstat` has about 200.
+pub const NAMES_MAX: usize = 8192;
 
 /// What a text of many lines said, and which lines made no sense.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -108,6 +70,25 @@ impl<T> Parsed<T> {
     fn note(&mut self, problem: ParseError) {
         if self.problems.len() < PROBLEMS_MAX {
             self.problems.push(problem);
+        }
+    }
+
+    /// Says, before all else and once, that from this line on something is left out.
+    fn full(&mut self, source: &'static str, number: usize, line: &str, wanted: &'static str) {
+        if self.problems.first().is_none_or(|first| first.wanted != wanted) {
+            self.problems.insert(0, ParseError::new(source, number, line, wanted));
+            self.problems.truncate(PROBLEMS_MAX);
+        }
+    }
+}
+
+impl<T> Parsed<Vec<T>> {
+    /// Keeps a row, unless there are [`ROWS_MAX`] already.
+    fn keep(&mut self, row: T, source: &'static str, number: usize, line: &str) {
+        if self.value.len() < ROWS_MAX {
+            self.value.push(row);
+        } else {
+            self.full(source, number, line, "no more than 65536 rows; the rest is left out");
         }
     }
 }
@@ -135,7 +116,7 @@ pub(crate) fn kib_to_bytes(text: &str) -> Option<u64> {
     decimal::<u64>(number)?.checked_mul(1024)
 }
 
-/// Splits `"Key:   value"`; a key holds no blanks.
+/// Splits `"Key:   value"`; a key contains no blanks.
 pub(crate) fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = !key.is_empty() && !key.contains(char::is_whitespace);

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ParseError, Parsed, decimal, numbered_lines, size};
+use super::{ParseError, Parsed, decimal, numbered_lines};
+use crate::base::size;
 
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ impl MountEntry {
     }
 }
 
-/// Reads the file: bytes, because a path may hold any.
+/// Reads the file: bytes, because a path may contain any.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Vec<MountEntry>> {
     let mut parsed = Parsed::<Vec<MountEntry>>::empty();

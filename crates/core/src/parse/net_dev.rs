@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Parsed<Vec<Interface>> {
             continue;
         }
         match interface(line) {
-            Some(interface) => parsed.value.push(interface),
+            Some(interface) => parsed.keep(interface, "net/dev", number, line),
             None => {
                 let wanted = "'NAME:' and sixteen counts";
                 parsed.note(ParseError::new("net/dev", number, line, wanted));

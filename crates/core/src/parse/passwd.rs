@@ -32,7 +32,7 @@ pub fn parse(text: &[u8]) -> Parsed<BTreeMap<u32, User>> {
                 let user = || User { name: name.to_owned(), gid };
                 parsed.value.entry(id).or_insert_with(user);
             }
-            // The line itself stays out of the message: an old file may hold a password.
+            // The line itself stays out of the message: an old file may contain a password.
             _ => parsed.note(ParseError::new("passwd", number, "", "'name:password:id:...'")),
         }
     }

@@ -44,6 +44,13 @@ pub struct PidStat {
     pub vsize: u64,
     /// Resident memory in base pages; may lag behind by some pages per thread.
     pub rss_pages: u64,
+    /// First address of the program's code; 0 where that may not be seen. Together with
+    /// `start_stack` it changes with each exec, which `starttime` does not.
+    #[serde(default)]
+    pub start_code: u64,
+    /// Bottom of the main stack; 0 where that may not be seen.
+    #[serde(default)]
+    pub start_stack: u64,
     /// CPU the process last ran on.
     pub processor: u32,
     /// Real-time priority, 1 to 99; 0 for ordinary scheduling.
@@ -60,7 +67,7 @@ impl PidStat {
     }
 }
 
-/// Reads the file. The name may hold blanks, parentheses and any bytes, so it reaches from the
+/// Reads the file. The name may contain blanks, parentheses and any bytes, so it reaches from the
 /// first `(` to the *last* `)`.
 ///
 /// # Errors
@@ -96,6 +103,8 @@ pub fn parse(text: &[u8]) -> Result<PidStat, ParseError> {
         starttime: fields.number(22, "start time in field 22")?,
         vsize: fields.number(23, "address space in field 23")?,
         rss_pages: fields.number(24, "resident pages in field 24")?,
+        start_code: fields.number(26, "start of the code in field 26")?,
+        start_stack: fields.number(28, "start of the stack in field 28")?,
         processor: fields.number(39, "the CPU in field 39")?,
         rt_priority: fields.number(40, "real-time priority in field 40")?,
         policy: fields.number(41, "scheduling policy in field 41")?,

@@ -39,7 +39,7 @@ pub struct PidStatus {
     pub ns_pid: Option<Vec<u32>>,
 }
 
-/// Reads the file: bytes, because a name may hold any.
+/// Reads the file: bytes, because a name may contain any.
 #[must_use]
 pub fn parse(text: &[u8]) -> Parsed<PidStatus> {
     let mut parsed = Parsed::<PidStatus>::empty();

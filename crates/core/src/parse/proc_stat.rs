@@ -31,8 +31,8 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Share of the time since an earlier look that was spent in the kernel, interrupts included,
-    /// percent of all CPUs; `None` when no time has passed.
+    /// Share of the time since an earlier reading that was spent in the kernel, interrupts
+    /// included, percent of all CPUs; `None` when no time has passed.
     #[must_use]
     pub fn kernel_percent_since(&self, before: &Self) -> Option<f64> {
         let since = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before)) as f64;
@@ -84,7 +84,11 @@ fn store(stat: &mut ProcStat, line: &str) -> Result<(), &'static str> {
             stat.all = Some(times);
         } else {
             let cpu: Option<u32> = decimal(cpu).filter(|cpu| *cpu < CPUS_MAX);
-            stat.cpus.push((cpu.ok_or("a CPU number below 8192")?, times));
+            let cpu = cpu.ok_or("a CPU number below 8192")?;
+            if stat.cpus.len() >= CPUS_MAX as usize {
+                return Err("no more than 8192 CPUs; the rest is left out");
+            }
+            stat.cpus.push((cpu, times));
         }
         return Ok(());
     }

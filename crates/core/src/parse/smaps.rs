@@ -96,7 +96,7 @@ impl SmapsEntry {
     }
 }
 
-/// Reads the file: bytes, because a path may hold any.
+/// Reads the file: bytes, because a path may contain any.
 ///
 /// Fields after a header that could not be read are left out with it, so that they are not taken
 /// for the mapping before.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ParseError, Parsed, decimal, numbered_lines};
+use super::{NAMES_MAX, ParseError, Parsed, decimal, numbered_lines};
+
+/// Most protocols that are kept; the kernel has about 10.
+const PROTOCOLS_MAX: usize = 64;
 
 /// Counts since boot by protocol and name, such as `Tcp` and `RetransSegs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,11 +39,15 @@ pub fn parse(text: &str) -> Parsed<Snmp> {
             names = Some((protocol, words));
             continue;
         };
-        if heading.len() == words.len() {
+        let room = parsed.value.0.len() < PROTOCOLS_MAX || parsed.value.0.contains_key(protocol);
+        if heading.len() > NAMES_MAX || !room {
+            let wanted = "no more than 64 protocols of 8192 names; the rest is left out";
+            parsed.full("snmp", number, line, wanted);
+        } else if heading.len() == words.len() {
             let counts = parsed.value.0.entry(protocol.to_owned()).or_default();
             let pairs = heading.iter().zip(words);
             let pairs = pairs.filter_map(|(name, word)| Some(((*name).to_owned(), decimal(word)?)));
-            counts.extend(pairs);
+            counts.extend(pairs.take(NAMES_MAX.saturating_sub(counts.len())));
         } else {
             parsed.note(ParseError::new("snmp", number, line, "a number for each name above"));
         }

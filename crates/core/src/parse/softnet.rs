@@ -1,5 +1,5 @@
 //! `/proc/net/softnet_stat` (`softnet_seq_show` of `net/core/net-procfs.c`): receiving by CPU, in
-//! hexadecimal. The counts have 32 bits and begin anew after that.
+//! hexadecimal. The counts have 32 bits and wrap.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Parsed<Vec<Backlog>> {
     for (number, line) in numbered_lines(text.as_bytes()) {
         let line = std::str::from_utf8(line).unwrap_or_default();
         match backlog(line, number - 1) {
-            Some(backlog) => parsed.value.push(backlog),
+            Some(backlog) => parsed.keep(backlog, "softnet_stat", number, line),
             None => {
                 let wanted = "at least three hexadecimal counts";
                 parsed.note(ParseError::new("softnet_stat", number, line, wanted));

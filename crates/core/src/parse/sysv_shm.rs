@@ -108,7 +108,7 @@ pub fn parse(text: &str) -> Parsed<Vec<Segment>> {
     for (number, line) in lines {
         let line = std::str::from_utf8(line).unwrap_or_default();
         match columns.segment(line) {
-            Some(segment) => parsed.value.push(segment),
+            Some(segment) => parsed.keep(segment, "sysvipc/shm", number, line),
             None => parsed.note(ParseError::new("sysvipc/shm", number, line, "numbers")),
         }
     }

@@ -16,6 +16,9 @@ pub const CLOSE_WAIT: u8 = 0x08;
 /// `TCP_LISTEN`.
 pub const LISTEN: u8 = 0x0a;
 
+/// Most sockets that are kept: as many as a recording takes.
+pub const SOCKETS_MAX: usize = 500_000;
+
 /// One socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
@@ -41,7 +44,11 @@ pub fn parse(text: &str) -> Parsed<Vec<Row>> {
             continue;
         }
         match row(line) {
-            Some(row) => parsed.value.push(row),
+            Some(row) if parsed.value.len() < SOCKETS_MAX => parsed.value.push(row),
+            Some(_) => {
+                let wanted = "no more than 500000 sockets; the rest is left out";
+                parsed.full("net/tcp", number, line, wanted);
+            }
             None => {
                 let wanted = "a number, two addresses, a state and two queues";
                 parsed.note(ParseError::new("net/tcp", number, line, wanted));
@@ -49,6 +56,19 @@ pub fn parse(text: &str) -> Parsed<Vec<Row>> {
         }
     }
     parsed
+}
+
+/// Owners of the sockets that listen on a port of this machine, whatever the address.
+#[must_use]
+pub fn listeners(text: &str, port: u16) -> Vec<u32> {
+    let owner = |line: &str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, local, _, state, _, _, _, uid, ..] = words[..] else { return None };
+        let (_, own) = local.split_once(':')?;
+        let listens = hexadecimal(state)? == u32::from(LISTEN);
+        (listens && hexadecimal(own)? == u32::from(port)).then(|| decimal(uid))?
+    };
+    text.lines().filter_map(owner).collect()
 }
 
 fn row(line: &str) -> Option<Row> {
@@ -127,6 +147,17 @@ mod tests {
         let six = parse(TEXT6).value;
         assert_eq!((six[0].local.as_str(), six[0].remote.as_str()), ("[::1]:22", "10.0.0.3:80"));
         assert_eq!(six[0].state, CLOSE_WAIT);
+    }
+
+    #[test]
+    fn owners_of_listening_sockets_are_found() {
+        assert_eq!(listeners(TEXT, 6667), [0]);
+        assert_eq!(
+            listeners(&TEXT.replace(" 0        0 28", " 1900000007 0 28"), 6667),
+            [1900000007]
+        );
+        // A connection is no listener, and another port another server.
+        assert_eq!((listeners(TEXT, 22), listeners(TEXT, 6668)), (vec![], vec![]));
     }
 
     #[test]

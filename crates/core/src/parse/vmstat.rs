@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ParseError, Parsed, decimal, numbered_lines};
+use super::{NAMES_MAX, ParseError, Parsed, decimal, numbered_lines};
 
 /// Counters and gauges by the kernel's names. Units differ by name; most are pages or events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,14 @@ pub fn parse(text: &str) -> Parsed<VmStat> {
         let pair = line.split_once(' ').filter(|(name, _)| !name.is_empty());
         match pair.and_then(|(name, value)| Some((name, decimal(value)?))) {
             Some((name, value)) => {
-                parsed.value.0.insert(name.to_owned(), value);
+                if let Some(known) = parsed.value.0.get_mut(name) {
+                    *known = value;
+                } else if parsed.value.0.len() < NAMES_MAX {
+                    parsed.value.0.insert(name.to_owned(), value);
+                } else {
+                    let wanted = "no more than 8192 names; the rest is left out";
+                    parsed.full("vmstat", number, line, wanted);
+                }
             }
             None => parsed.note(ParseError::new("vmstat", number, line, "'name number'")),
         }

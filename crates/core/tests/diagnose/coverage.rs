@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hugewise_core::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
+use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
 use super::{made, of_texts, put, real, seeds};
 

@@ -1,6 +1,6 @@
 //! Made recordings: what published cases show only as pictures, and what no real one has.
 
-use hugewise_core::diagnose::{Severity, Verdict};
+use hugewise_core::evidence::diagnose::{Severity, Verdict};
 
 use super::{
     Text, answer, assert_says, chain, found, key, notes, of_texts, said, suffers, verdict,

@@ -1,7 +1,7 @@
 //! What no reader of texts gives yet: values put as a live capture or a profile gives them.
 
-use hugewise_core::diagnose::{Diagnosis, Severity, Thresholds, Verdict, diagnose};
-use hugewise_core::recording::{Builder, Field, Recording, SourceKind, Stamp, Subject};
+use hugewise_core::evidence::diagnose::{Diagnosis, Severity, Thresholds, Verdict, diagnose};
+use hugewise_core::evidence::recording::{Builder, Field, Recording, SourceKind, Stamp, Subject};
 
 use super::{assert_says, chain, found, suffers, verdict};
 

@@ -1,7 +1,7 @@
 //! Listings of published cases, as their articles printed them.
 
-use hugewise_core::diagnose::{Ground, Level, Reach, Severity, Verdict, episodes};
-use hugewise_core::recording::{Field, Subject};
+use hugewise_core::evidence::diagnose::{Ground, Level, Reach, Severity, Verdict, episodes};
+use hugewise_core::evidence::recording::{Field, Subject};
 
 use super::{Text, answer, assert_says, chain, found, key, of_texts, read, said, suffers};
 

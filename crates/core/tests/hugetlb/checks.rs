@@ -1,12 +1,12 @@
 //! Expected against actual.
 
 use crate::machine::{GIB, HUGE, MIB, machine, pool, run, sga, share};
-use hugewise_core::hugetlb::facts::{Facts, ObjectKind, Pool};
-use hugewise_core::hugetlb::files::{SYSCTL, WantedFile};
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::{plan, plan_again};
-use hugewise_core::hugetlb::verify::{Verified, verify};
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{Facts, ObjectKind, Pool};
+use hugewise_core::evidence::hugetlb::files::{SYSCTL, WantedFile};
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::plan::{plan, plan_again};
+use hugewise_core::evidence::hugetlb::verify::{Verified, verify};
 
 /// PostgreSQL on 4 KiB pages, planned for; then as `now` has it.
 fn after(now: impl FnOnce(&mut Facts)) -> Verified {
@@ -20,7 +20,10 @@ fn after(now: impl FnOnce(&mut Facts)) -> Verified {
     verify(&plan, &facts, &[])
 }
 
-fn row<'a>(verified: &'a Verified, what: &str) -> &'a hugewise_core::hugetlb::verify::Check {
+fn row<'a>(
+    verified: &'a Verified,
+    what: &str,
+) -> &'a hugewise_core::evidence::hugetlb::verify::Check {
     let found = verified.checks.iter().find(|check| check.what.contains(what));
     found.unwrap_or_else(|| panic!("no '{what}' in {:#?}", verified.checks))
 }
@@ -62,7 +65,7 @@ fn one_page_fewer_is_foretold() {
     let mut facts = machine();
     facts.pools = vec![pool(536, 536, 0)];
     let inputs = Inputs {
-        postgres: vec![hugewise_core::hugetlb::input::PostgresAnswer {
+        postgres: vec![hugewise_core::evidence::hugetlb::input::PostgresAnswer {
             directory: "/db".into(),
             pages: 537,
             page: None,

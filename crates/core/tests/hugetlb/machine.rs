@@ -1,10 +1,10 @@
 //! Machines to plan for.
 
-use hugewise_core::hugetlb::facts::{
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{
     Facts, Java, Limits, Memory, NodePool, Object, ObjectKind, Pool, Process,
 };
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::units::Bytes;
+use hugewise_core::evidence::hugetlb::input::Inputs;
 
 pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) const GIB: u64 = 1 << 30;

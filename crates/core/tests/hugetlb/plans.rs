@@ -1,17 +1,17 @@
 //! Sums and choices.
 
 use crate::machine::{GIB, HUGE, MIB, java, machine, node, pool, run, sga, share};
-use hugewise_core::hugetlb::demand::{LeftOutReason, Origin};
-use hugewise_core::hugetlb::facts::ObjectKind;
-use hugewise_core::hugetlb::files;
-use hugewise_core::hugetlb::input::{Inputs, PostgresAnswer};
-use hugewise_core::hugetlb::plan::{Plan, PoolPlan, plan, plan_again};
-use hugewise_core::hugetlb::product::Product;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::demand::{LeftOutReason, Origin};
+use hugewise_core::evidence::hugetlb::facts::ObjectKind;
+use hugewise_core::evidence::hugetlb::files;
+use hugewise_core::evidence::hugetlb::input::{Inputs, PostgresAnswer};
+use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, plan, plan_again};
+use hugewise_core::evidence::hugetlb::product::Product;
 
 const SMALL: Bytes = Bytes(4096);
 
-fn only(plan: &Plan) -> &PoolPlan {
+fn only(plan: &HugetlbPlan) -> &PoolPlan {
     assert_eq!(plan.pools.len(), 1, "{:?}", plan.pools);
     &plan.pools[0]
 }
@@ -164,14 +164,17 @@ fn a_jvm_on_huge_pages_is_one_demand() {
 fn java_is_planned_on_the_pages_that_it_takes() {
     let mut facts = machine();
     facts.default_page = Some(Bytes(GIB));
-    facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
+    facts
+        .pools
+        .push(hugewise_core::evidence::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
     java(&mut facts, 400, "-Xmx64m -XX:+UseLargePages");
     let flags = vec!["-Xmx512m".to_owned(), "-XX:+UseLargePages".to_owned()];
     for page in [None, Some(Bytes(GIB))] {
         let inputs = Inputs { page, ..Inputs::default() };
         let running = plan(&facts, &inputs);
         let described = plan(&facts, &Inputs { java: vec![flags.clone()], ..inputs });
-        let pages = |plan: &Plan| plan.pools.iter().map(|p| p.needed_pages).collect::<Vec<_>>();
+        let pages =
+            |plan: &HugetlbPlan| plan.pools.iter().map(|p| p.needed_pages).collect::<Vec<_>>();
         assert_eq!((pages(&running), pages(&described)), (vec![152, 0], vec![384, 0]));
     }
 }
@@ -179,7 +182,9 @@ fn java_is_planned_on_the_pages_that_it_takes() {
 #[test]
 fn postgres_says_its_own_number_and_page_size() {
     let mut facts = machine();
-    facts.pools.push(hugewise_core::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
+    facts
+        .pools
+        .push(hugewise_core::evidence::hugetlb::facts::Pool { page: Bytes(GIB), ..pool(0, 0, 0) });
     let answer = |pages, page| PostgresAnswer {
         directory: "/db".into(),
         pages,

@@ -1,13 +1,13 @@
 //! Whatever a machine looks like: no panic, nothing taken from those who use it, sums that add up.
 
 use crate::machine::{HUGE, machine, run, share};
-use hugewise_core::hugetlb::facts::{Facts, NodePool, ObjectKind, Pool};
-use hugewise_core::hugetlb::files;
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::java;
-use hugewise_core::hugetlb::plan::plan;
-use hugewise_core::hugetlb::verify::verify;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{Facts, NodePool, ObjectKind, Pool};
+use hugewise_core::evidence::hugetlb::files;
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::java;
+use hugewise_core::evidence::hugetlb::plan::plan;
+use hugewise_core::evidence::hugetlb::verify::verify;
 use proptest::prelude::*;
 
 fn pools() -> impl Strategy<Value = Vec<Pool>> {
@@ -98,7 +98,7 @@ proptest! {
                 prop_assert!(demand.held_pages <= demand.pages);
             }
         }
-        let again = hugewise_core::hugetlb::plan::plan(&facts, &inputs);
+        let again = hugewise_core::evidence::hugetlb::plan::plan(&facts, &inputs);
         prop_assert_eq!(&plan, &again);
         let _ = verify(&plan, &facts, &[]);
         for file in files::wanted(&plan, facts.default_page) {

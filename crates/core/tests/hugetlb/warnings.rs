@@ -1,11 +1,11 @@
 //! Each warning is reached by a machine, and no other machine has it.
 
 use crate::machine::{GIB, HUGE, MIB, machine, node, pool, run, sga, share};
-use hugewise_core::hugetlb::facts::{ConfiguredLine, Facts, Kubelet, ObjectKind, Pool};
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::plan;
-use hugewise_core::hugetlb::warning::WarningKind as W;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{ConfiguredLine, Facts, Kubelet, ObjectKind, Pool};
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::plan::plan;
+use hugewise_core::evidence::hugetlb::warning::WarningKind as W;
 use std::collections::BTreeSet;
 
 /// A described segment for a user who may use it, without anything to warn of.
@@ -62,7 +62,7 @@ fn pools() -> Vec<(W, Facts, Inputs)> {
     let nodes = Pool {
         nodes: vec![
             node(0, 0, 0),
-            hugewise_core::hugetlb::facts::NodePool {
+            hugewise_core::evidence::hugetlb::facts::NodePool {
                 memory_free: Some(Bytes(GIB)),
                 ..node(1, 0, 0)
             },

@@ -1,9 +1,11 @@
 //! Experiments whose truth is known: as many false differences as promised and no more, true ones
 //! found, intervals that cover.
 
-use hugewise_core::lab::compare::{Better, Comparison, Judged, Judgement, Rule, compare, judge};
-use hugewise_core::sim::rng::Rng;
-use hugewise_core::stats::normal;
+use hugewise_core::base::rng::Rng;
+use hugewise_core::experiment::compare::{
+    Better, Comparison, Judged, Judgement, Rule, compare, judge,
+};
+use hugewise_core::experiment::stats::normal;
 use std::f64::consts::PI;
 
 const EXPERIMENTS: u64 = 200;
@@ -71,8 +73,8 @@ fn experiment(noise: Noise, rounds: usize, factors: &[f64], rng: &mut Rng) -> Ve
     runs
 }
 
-fn judged(runs: &[Vec<f64>], seed: u64) -> Vec<Judged<usize>> {
-    let against = |other: &Vec<f64>| -> Comparison { compare(&runs[0], other, &RULE, seed) };
+fn judged(runs: &[Vec<f64>]) -> Vec<Judged<usize>> {
+    let against = |other: &Vec<f64>| -> Comparison { compare(&runs[0], other, &RULE) };
     let family = runs.iter().enumerate().skip(1).map(|(key, other)| (key, against(other), RULE));
     judge(family.collect())
 }
@@ -107,9 +109,9 @@ fn equal_variants_are_called_different_as_rarely_as_promised() {
     let bound = most(EXPERIMENTS, RULE.alpha);
     for (noise, rounds) in MODELS.iter().flat_map(|noise| [(*noise, 5), (*noise, 10)]) {
         let mut rng = Rng::new(4242);
-        let wrong = (0..EXPERIMENTS).filter(|seed| {
+        let wrong = (0..EXPERIMENTS).filter(|_| {
             let runs = experiment(noise, rounds, &[1.0; VARIANTS + 1], &mut rng);
-            judged(&runs, *seed).iter().any(|judged| differs(judged.judgement))
+            judged(&runs).iter().any(|judged| differs(judged.judgement))
         });
         let wrong = wrong.count() as u64;
         println!("{noise:?}, {rounds} rounds: {wrong} of {EXPERIMENTS} wrong, bound {bound}");
@@ -123,9 +125,9 @@ fn a_difference_of_ten_percent_in_two_percent_noise_is_found() {
     factors[2] = 1.1;
     for rounds in [5, 10] {
         let mut rng = Rng::new(99);
-        let found = (0..EXPERIMENTS).filter(|seed| {
+        let found = (0..EXPERIMENTS).filter(|_| {
             let runs = experiment(Noise::Normal, rounds, &factors, &mut rng);
-            judged(&runs, *seed)[1].judgement == Judgement::Worse
+            judged(&runs)[1].judgement == Judgement::Worse
         });
         let found = found.count() as u64;
         println!("{rounds} rounds: {found} of {EXPERIMENTS} found");
@@ -138,9 +140,9 @@ fn intervals_cover_the_true_ratio_as_often_as_promised() {
     let (truth, bound) = (1.07, most(EXPERIMENTS, RULE.alpha));
     for (noise, rounds) in MODELS.iter().flat_map(|noise| [(*noise, 5), (*noise, 10)]) {
         let mut rng = Rng::new(7);
-        let missed = (0..EXPERIMENTS).filter(|seed| {
+        let missed = (0..EXPERIMENTS).filter(|_| {
             let runs = experiment(noise, rounds, &[1.0, truth], &mut rng);
-            let ratio = compare(&runs[0], &runs[1], &RULE, *seed).ratio.expect("above 0");
+            let ratio = compare(&runs[0], &runs[1], &RULE).ratio.expect("above 0");
             !ratio.interval.expect("enough runs").contains(truth)
         });
         let missed = missed.count() as u64;
@@ -155,15 +157,15 @@ fn intervals_cover_the_true_ratio_as_often_as_promised() {
 fn what_could_have_been_seen_mostly_is() {
     for rounds in [5, 10, 20] {
         let mut rng = Rng::new(11);
-        let percents = (0..EXPERIMENTS).map(|seed| {
+        let percents = (0..EXPERIMENTS).map(|_| {
             let runs = experiment(Noise::Normal, rounds, &[1.0; 2], &mut rng);
-            let comparison = compare(&runs[0], &runs[1], &RULE, seed);
+            let comparison = compare(&runs[0], &runs[1], &RULE);
             comparison.smallest_visible_percent.expect("enough runs")
         });
         let percent = percents.sum::<f64>() / EXPERIMENTS as f64;
-        let found = (0..EXPERIMENTS).filter(|seed| {
+        let found = (0..EXPERIMENTS).filter(|_| {
             let runs = experiment(Noise::Normal, rounds, &[1.0, 1.0 + percent / 100.0], &mut rng);
-            differs(judged(&runs, *seed)[0].judgement)
+            differs(judged(&runs)[0].judgement)
         });
         let found = found.count();
         println!("{rounds} rounds: {percent:.2} % found in {found} of {EXPERIMENTS}");

@@ -1,11 +1,11 @@
 //! The rule that ends an experiment when its intervals are narrow keeps the promised error rate.
 
-use hugewise_core::lab::check::{Checked, check};
-use hugewise_core::lab::compare::Judgement;
-use hugewise_core::lab::enough::{Enough, enough};
-use hugewise_core::lab::record::{Conditions, Measured, Outcome, Plan, Record, SCHEMA};
-use hugewise_core::lab::summary::Summary;
-use hugewise_core::sim::rng::Rng;
+use hugewise_core::base::rng::Rng;
+use hugewise_core::experiment::check::{Checked, check};
+use hugewise_core::experiment::compare::Judgement;
+use hugewise_core::experiment::enough::{Enough, enough};
+use hugewise_core::experiment::record::{Conditions, Measured, Outcome, Record, RunPlan, SCHEMA};
+use hugewise_core::experiment::summary::Summary;
 use std::collections::BTreeMap;
 
 /// Experiments without any difference.
@@ -25,8 +25,8 @@ fn checked() -> Checked {
     check(experiment, false).expect("no fault")
 }
 
-fn plan() -> Plan {
-    Plan {
+fn plan() -> RunPlan {
+    RunPlan {
         schema: SCHEMA,
         text: String::new(),
         quick: false,

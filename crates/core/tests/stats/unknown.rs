@@ -1,9 +1,9 @@
 //! Values that are no finite numbers, and too few of them, are unknown and never a panic.
 
-use hugewise_core::stats::spread::{Spread, deviation, mad, pooled_deviation};
-use hugewise_core::stats::{
-    Histogram, Summary, adjust, bootstrap, mann_whitney, median, normal, outlier::Outliers,
-    permutation, quantile, shift::Pairs, visible,
+use hugewise_core::experiment::stats::spread::{deviation, mad, pooled_deviation};
+use hugewise_core::experiment::stats::{
+    Histogram, Summary, adjust, mann_whitney, median, normal, outlier::Outliers, quantile,
+    shift::Pairs, visible,
 };
 use proptest::prelude::*;
 
@@ -29,22 +29,15 @@ fn usable(values: &[f64]) -> bool {
     values.len() >= 2 && values.iter().all(|value| value.is_finite())
 }
 
-fn mean_of_first(samples: &[Vec<f64>]) -> Option<f64> {
-    let first = samples.first()?;
-    Some(first.iter().sum::<f64>() / first.len() as f64)
-}
-
 proptest! {
     #[test]
     fn one_sample(values in any_values(), share in any_value()) {
         let known = [
-            Spread::of(&values).is_some(),
             mad(&values).is_some(),
             deviation(&values).is_some(),
             Outliers::of(&values).is_some(),
-            bootstrap::bootstrap(&[&values], mean_of_first, 0.05, 1).is_some(),
         ];
-        prop_assert!(usable(&values) || known == [false; 5], "{:?}: {:?}", values, known);
+        prop_assert!(usable(&values) || known == [false; 3], "{:?}: {:?}", values, known);
         // Those skip what is no number, as they always did.
         let numbers = values.iter().any(|value| !value.is_nan());
         prop_assert_eq!(Summary::of(&values).is_some(), numbers);
@@ -61,13 +54,11 @@ proptest! {
         let known = [
             mann_whitney::test(&one, &two).is_some(),
             mann_whitney::exact(&one, &two).is_some(),
-            permutation::test(&one, &two, permutation::mean_difference, 1).is_some(),
             pooled_deviation(&one, &two).is_some(),
-            bootstrap::ratio_of_medians(&one, &two, alpha, 1).is_some(),
             pairs[0].is_some(),
             pairs[1].is_some(),
         ];
-        prop_assert!(usable(&one) && usable(&two) || known == [false; 7], "{:?}", known);
+        prop_assert!(usable(&one) && usable(&two) || known == [false; 5], "{:?}", known);
         for pairs in pairs.into_iter().flatten() {
             prop_assert!((0.0..=1.0).contains(&pairs.p()) && pairs.estimate().is_finite());
             let interval = pairs.interval(alpha);

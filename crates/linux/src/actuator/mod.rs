@@ -3,16 +3,16 @@
 mod split;
 
 use crate::machine;
-use crate::pages::PageReader;
+use crate::pages::{Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::policy::{Action, Decision, FailureClass, Outcome};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::snapshot::ThpMode;
-use hugewise_core::units::{Geometry, Ns};
-use hugewise_sys::cpu;
+use hugewise_core::base::units::{Geometry, Ns};
+use hugewise_core::manager::decision::{Action, Decision, FailureClass, Outcome};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use hugewise_sys::memory::{Arena, LocalAdvice};
+use hugewise_sys::{Errno, cpu};
 use std::fs::File;
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ pub enum OperatorNever {
     Override,
 }
 
-/// See the module's text.
+/// The only part of hugewise that changes memory of other processes.
 #[derive(Debug)]
 pub struct Actuator {
     reach: Reach,
@@ -43,13 +43,17 @@ pub struct Actuator {
     /// `None` where that cannot be had.
     arena: Option<(Arena, File)>,
     never: OperatorNever,
+    /// [`machine::failed_allocations`] when it was last read.
+    failed_allocations: Option<u64>,
 }
 
 impl Actuator {
-    /// An actuator.
+    /// An actuator on the machine below `root`.
     #[must_use]
-    pub fn new(reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
-        Self { reach, geometry, arena: warm_arena(geometry).ok(), never }
+    pub fn new(root: &Root, reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
+        let failed_allocations = machine::failed_allocations(root);
+        let arena = warm_arena(geometry).ok();
+        Self { reach, geometry, arena, never, failed_allocations }
     }
 
     /// Carries out `decision` on `target`.
@@ -90,7 +94,7 @@ impl Actuator {
         // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
         let _pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let warm = decision.warm.then(|| self.warm(pages)).flatten();
-        // A warm-up may take milliseconds, time enough for a fork or an exec: look again.
+        // A warm-up may take milliseconds, time enough for a fork or an exec: check again.
         if warm.is_some()
             && let Err(reason) = self.recheck(root, pages, target, decision)
         {
@@ -113,21 +117,21 @@ impl Actuator {
             cpu: spent(),
         };
         match answer {
-            Ok(_) => match target.look(pages, decision.region) {
+            Ok(_) => match target.look(pages, decision.region, Frames::Ignored) {
                 Ok((counts, _)) if counts.huge => {
                     Outcome::Promoted { populated, warm, call, cpu: spent() }
                 }
                 Ok(_) => failed(FailureClass::Transient, SkipReason::RetryLater, None),
                 Err(reason) => skipped(reason, warm),
             },
-            Err(errno) if errno.0 == 3 => skipped(SkipReason::Gone, warm),
+            Err(Errno::SRCH) => skipped(SkipReason::Gone, warm),
             Err(errno) => {
                 let class = FailureClass::of_errno(errno.0);
-                // ENOMEM also says that a part of the range is not mapped any more.
-                if class == FailureClass::Allocation
-                    && let Err(reason) = self.recheck(root, pages, target, decision)
-                {
-                    return skipped(reason, warm);
+                if class == FailureClass::Allocation && !self.allocation_failed(root) {
+                    return match self.recheck(root, pages, target, decision) {
+                        Err(reason) => skipped(reason, warm),
+                        Ok(_) => failed(FailureClass::Refused, SkipReason::Hole, Some(errno.0)),
+                    };
                 }
                 let reason = match class {
                     FailureClass::Refused => target.refusal(root, decision.mapping),
@@ -138,24 +142,29 @@ impl Actuator {
         }
     }
 
-    /// Looks again right before acting: the decision may be seconds old.
+    /// Whether the kernel counted a failed allocation since this was last asked; where it does not
+    /// say, it did. ENOMEM also says that a part of the range is not mapped, which any program can
+    /// arrange, and for which nobody else should wait.
+    fn allocation_failed(&mut self, root: &Root) -> bool {
+        let now = machine::failed_allocations(root);
+        let before = std::mem::replace(&mut self.failed_allocations, now);
+        now.zip(before).is_none_or(|(now, before)| now > before)
+    }
+
+    /// Checks again right before acting: the decision may be seconds old.
     fn recheck(
         &self,
         root: &Root,
         pages: &mut PageReader,
-        target: &Target,
+        target: &mut Target,
         decision: &Decision,
     ) -> Result<u16, SkipReason> {
-        if target.pidfd.has_exited().unwrap_or(true) {
-            return Err(SkipReason::Gone);
-        }
-        let thp = machine::thp_files(root, self.geometry).effective();
-        if self.never == OperatorNever::Respect
-            && thp.is_none_or(|(mode, _)| mode == ThpMode::Never)
-        {
+        target.renew(root)?;
+        let thp = machine::thp_mode(root, self.geometry);
+        if self.never == OperatorNever::Respect && thp.is_none_or(|mode| mode == ThpMode::Never) {
             return Err(SkipReason::OperatorNever);
         }
-        let (counts, detail) = target.look(pages, decision.region)?;
+        let (counts, detail) = target.look(pages, decision.region, Frames::Ignored)?;
         if counts.huge {
             return Err(SkipReason::AlreadyHuge);
         }
@@ -182,7 +191,8 @@ impl Actuator {
     }
 
     /// Takes the next free block, has the host back it, and gives it back to the head of the free
-    /// list (kernel.md 2.3). `None` where this process cannot get a huge page by a fault.
+    /// list (`docs/measurements.md#lazily-backed-memory`). `None` where this process cannot get a
+    /// huge page by a fault.
     fn warm(&mut self, pages: &mut PageReader) -> Option<Ns> {
         let huge = usize::try_from(self.geometry.huge.0).ok()?;
         let (arena, own_pages) = self.arena.as_mut()?;

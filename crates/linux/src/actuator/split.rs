@@ -1,22 +1,23 @@
 //! Demotion: `MADV_COLD` on one base page splits the huge page, or the block, that it belongs to.
 //!
-//! The kernel reports success whether it split or not (kernel.md 5.1), so the outcome is what a
-//! look afterwards shows.
+//! The kernel reports success whether it split or not
+//! (`docs/measurements.md#splitting-a-huge-page`), so the outcome is what the page tables show
+//! afterwards.
 
 use super::{Actuator, ns_since};
 use crate::machine;
-use crate::pages::{Counts, Detail, PageReader};
+use crate::pages::{Counts, Detail, Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::policy::{Decision, FailureClass, Motive, Outcome};
-use hugewise_core::reason::SkipReason;
-use hugewise_core::units::Ns;
-use hugewise_sys::cpu;
+use hugewise_core::base::units::Ns;
+use hugewise_core::manager::decision::{Decision, FailureClass, Motive, Outcome};
+use hugewise_core::manager::reason::SkipReason;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::{Errno, cpu};
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-/// What the look before the call showed.
+/// What the page tables showed before the call.
 struct Before {
     counts: Counts,
     detail: Detail,
@@ -30,7 +31,7 @@ impl Actuator {
         &self,
         root: &Root,
         pages: &mut PageReader,
-        target: &Target,
+        target: &mut Target,
         decision: &Decision,
     ) -> Outcome {
         let began = cpu::thread_cpu_time_ns();
@@ -62,7 +63,7 @@ impl Actuator {
             match answer {
                 Ok(_) => {}
                 // The page was unmapped, or the process ended, meanwhile.
-                Err(errno) if matches!(errno.0, 3 | 12) => {
+                Err(errno) if matches!(errno, Errno::SRCH | Errno::NOMEM) => {
                     let class = FailureClass::Transient;
                     return failed(class, SkipReason::NoLongerHuge, Some(errno.0), call);
                 }
@@ -85,13 +86,11 @@ impl Actuator {
         &self,
         root: &Root,
         pages: &mut PageReader,
-        target: &Target,
+        target: &mut Target,
         decision: &Decision,
     ) -> Result<Before, SkipReason> {
-        if target.pidfd.has_exited().unwrap_or(true) {
-            return Err(SkipReason::Gone);
-        }
-        let (counts, detail) = target.look(pages, decision.region)?;
+        target.renew(root)?;
+        let (counts, detail) = target.look(pages, decision.region, Frames::Wanted)?;
         if detail.file > 0 {
             return Err(SkipReason::SharedMapping);
         }
@@ -124,7 +123,7 @@ impl Actuator {
         decision: &Decision,
         before: &Before,
     ) -> Result<Option<u16>, SkipReason> {
-        let (counts, detail) = target.look(pages, decision.region)?;
+        let (counts, detail) = target.look(pages, decision.region, Frames::Wanted)?;
         let small = |pages: u32| u16::try_from(pages).unwrap_or(u16::MAX);
         if before.counts.huge {
             let freed = before.counts.populated().saturating_sub(counts.populated());

@@ -50,9 +50,6 @@ pub(super) const FILES: [&str; 36] = [
 const HUGETLB: [&str; 2] =
     ["/proc/sys/vm/hugetlb_shm_group", "/proc/sys/vm/nr_overcommit_hugepages"];
 
-/// Tables of sockets.
-pub(super) const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
-
 /// Files of each interface.
 const OF_INTERFACE: [&str; 3] = ["operstate", "speed", "duplex"];
 /// Most interfaces: a host of containers has one for each.
@@ -69,7 +66,7 @@ const CPU_FOLDERS: [&str; 2] = ["cpu,cpuacct", "cpu"];
 const CGROUPS_MAX: usize = 200;
 /// How far below the root they may be.
 const CGROUP_DEPTH_MAX: usize = 4;
-/// Most folders that are looked at in search of them.
+/// Most folders that are searched for them.
 const FOLDERS_MAX: usize = 4000;
 
 /// The settings for huge pages that this kernel has, and its pools of HugeTLB pages.

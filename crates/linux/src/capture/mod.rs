@@ -1,6 +1,6 @@
 //! Samples of raw kernel text for `hugewise capture` and for a live diagnosis: which files, and
-//! what of them. What the texts mean is known in `hugewise_core::recording::readers::capture`,
-//! which also has the format.
+//! what of them. What the texts mean, and their format, is known in
+//! `hugewise_core::evidence::recording::readers::capture`.
 //!
 //! Environments of processes are never read; arguments, the kernel's included, only on request.
 
@@ -11,8 +11,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hugewise_core::evidence::recording::readers::capture::sample::{self, Header, Writer};
 use hugewise_core::parse::{pid_stat, tcp_table};
-use hugewise_core::recording::readers::capture::sample::{Header, Writer};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::machine;
@@ -21,13 +21,9 @@ use crate::root::Root;
 
 /// Most processes of a sample; the format has room for four files of each.
 pub const PROCESSES_MAX: usize = 4096;
-/// Largest file that is taken. `/proc/interrupts` of 512 CPUs is about 3 MiB.
-const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Largest table of sockets that is looked through: 150 bytes each, of 400,000.
-const SOCKETS_BYTES_MAX: u64 = 64 << 20;
 /// Time between tables of sockets, less half a second, for samples are never quite on time: the
-/// kernel walks all its hash buckets for one, 5 ms of CPU on a machine with 24 GiB, which is more
-/// than for all else.
+/// kernel walks all its hash buckets for one (`docs/measurements.md#socket-tables`), which costs
+/// more than all else.
 const SOCKETS_EVERY_NS: u64 = 9_500_000_000;
 /// How many kinds of unreadable files are remembered.
 const UNREADABLE_MAX: usize = 200;
@@ -71,7 +67,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Looks for the settings that this kernel has.
+    /// Finds the settings that this kernel has.
     #[must_use]
     pub fn new(root: &Root, options: Options) -> Self {
         let processes_max = options.processes_max.min(PROCESSES_MAX);
@@ -96,7 +92,7 @@ impl Sampler {
         }
         if header.monotonic_ns >= self.sockets_due_ns {
             self.sockets_due_ns = header.monotonic_ns.saturating_add(SOCKETS_EVERY_NS);
-            for path in list::SOCKETS {
+            for path in sample::SOCKETS {
                 self.take_sockets(&mut out, path);
             }
         }
@@ -165,7 +161,7 @@ impl Sampler {
 
     /// Takes a file; `kind` is what it is called when it cannot be read.
     fn take(&mut self, out: &mut Writer, path: &str, kind: &str) -> bool {
-        match self.read(path, FILE_BYTES_MAX) {
+        match self.read(path, sample::FILE_BYTES_MAX as u64) {
             Ok(()) => out.file(path, &self.buffer),
             Err(error) => {
                 self.note(kind, &error);
@@ -175,14 +171,14 @@ impl Sampler {
     }
 
     fn take_if_there(&mut self, out: &mut Writer, path: &str) {
-        if self.read(path, FILE_BYTES_MAX).is_ok() {
+        if self.read(path, sample::FILE_BYTES_MAX as u64).is_ok() {
             out.file(path, &self.buffer);
         }
     }
 
     /// Only the rows that say something: an idle connection's does not, and there may be 100,000.
     fn take_sockets(&mut self, out: &mut Writer, path: &str) {
-        match self.read(path, SOCKETS_BYTES_MAX) {
+        match self.read(path, sample::SOCKETS_BYTES_MAX as u64) {
             Ok(()) => {
                 let text = String::from_utf8_lossy(&self.buffer);
                 let rows = text.split_inclusive('\n').filter(|row| tcp_table::worth_keeping(row));
@@ -205,7 +201,7 @@ impl Sampler {
 
     fn note(&mut self, kind: &str, error: &io::Error) {
         let of_process = kind.starts_with("/proc/PID/");
-        // A process that ended meanwhile is nothing to tell: ENOENT, or ESRCH of an open file.
+        // A process that ended meanwhile is no error: ENOENT, or ESRCH of an open file.
         let ended = error.kind() == io::ErrorKind::NotFound
             || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
         if of_process && ended {

@@ -1,9 +1,9 @@
 use super::*;
-use crate::scratch::Scratch;
-use hugewise_core::hugetlb::recorded::from_recording;
-use hugewise_core::recording::readers::capture::Capture;
-use hugewise_core::recording::readers::capture::sample;
-use hugewise_core::recording::{Builder, Field, Subject};
+use hugewise_core::evidence::hugetlb::recorded::from_recording;
+use hugewise_core::evidence::recording::readers::capture::Capture;
+use hugewise_core::evidence::recording::readers::capture::sample;
+use hugewise_core::evidence::recording::{Builder, Field, Subject};
+use hugewise_scratch::Scratch;
 
 /// A directory that looks like the root of a machine with these files.
 struct Tree(Scratch);

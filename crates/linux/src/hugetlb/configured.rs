@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hugewise_core::hugetlb::facts::ConfiguredLine;
-use hugewise_core::hugetlb::recorded::{SETTINGS, configured_line};
+use hugewise_core::evidence::hugetlb::facts::ConfiguredLine;
+use hugewise_core::evidence::hugetlb::recorded::{SETTINGS, configured_line};
 use hugewise_core::parse::sysctl;
 
 use super::notes::Notes;
@@ -67,7 +67,7 @@ fn target(root: &Root, folder: &str, name: &str) -> Option<PathBuf> {
         Ok(target) if target.is_absolute() => root.path(target),
         _ => path,
     };
-    // What must not be read is still there, and is told when it is read.
+    // A file that must not be read is listed, and reported when it is read.
     match fs::canonicalize(&target) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         found => Some(found.unwrap_or(target)),

@@ -1,11 +1,11 @@
 //! Which file systems are on HugeTLB pages. One file system has one page size: a mounted
 //! hugetlbfs, and each of those that the kernel keeps to itself for `SHM_HUGETLB`, `MAP_HUGETLB`
-//! and `MFD_HUGETLB` (`fs/hugetlbfs/inode.c`). So one look tells it of all their objects.
+//! and `MFD_HUGETLB` (`fs/hugetlbfs/inode.c`). So one object shows it of all others on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hugewise_core::base::units::Bytes;
 use hugewise_core::parse::mountinfo::{self, MountEntry};
-use hugewise_core::units::Bytes;
 
 use crate::root::Root;
 
@@ -20,11 +20,11 @@ pub(super) enum Pages {
     Huge(Option<Bytes>),
 }
 
-/// See the module's text.
+/// Page sizes by device number, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     known: BTreeMap<Device, Pages>,
-    /// Looked for among the mounts of a process, and not to be looked for again.
+    /// Searched for among the mounts of a process; not searched for again.
     sought: BTreeSet<Device>,
 }
 
@@ -37,7 +37,7 @@ impl Devices {
         }
     }
 
-    /// A size that is known stays so.
+    /// A size that is known is not replaced.
     pub(super) fn learn(&mut self, device: Device, pages: Pages) {
         match (self.known.get(&device), pages) {
             (None | Some(Pages::Huge(None)), _) => self.known.insert(device, pages),

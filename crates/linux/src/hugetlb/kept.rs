@@ -7,7 +7,7 @@
 use crate::lines;
 use crate::root::Root;
 use crate::trail::{TrailError, make_dir, trusted};
-use hugewise_core::hugetlb::files::{self, WantedFile};
+use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ const TRAIL: &str = "hugetlb-files.jsonl";
 /// Added to a file's name while it is written. Neither sysctl nor systemd nor pam_limits reads
 /// names that end so.
 const NEW: &str = ".hugewise-new";
-/// Largest file that is kept: it is one of ours.
+/// Largest file that is read and saved: it is one of ours.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// A file as it was.
@@ -93,7 +93,7 @@ impl RestoredFile {
     }
 }
 
-/// See the module's text.
+/// The files that were written, each with what stood there before.
 #[derive(Debug)]
 pub struct KeptFiles {
     root: Root,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scratch::Scratch;
+use hugewise_scratch::Scratch;
 use std::os::unix::fs::{MetadataExt, symlink};
 
 struct Fixture {

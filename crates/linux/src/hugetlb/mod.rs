@@ -1,6 +1,6 @@
 //! HugeTLB pools of a machine, below a root: what is known of it ([`facts`]), and what changes it
 //! ([`pool`] grows and shrinks, [`kept`] writes configuration files). What to do is decided in
-//! `hugewise_core::hugetlb`.
+//! `hugewise_core::evidence::hugetlb`.
 
 mod configured;
 mod devices;
@@ -11,31 +11,27 @@ pub mod pool;
 pub mod pools;
 pub mod postgres;
 mod processes;
+pub mod size;
 pub mod users;
 
 use std::collections::BTreeMap;
 
-use hugewise_core::hugetlb::facts::{Facts, Kubelet, Limits, Memory, Mount};
-use hugewise_core::hugetlb::pools::from_files;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{Facts, Kubelet, Limits, Memory, Mount};
+use hugewise_core::evidence::hugetlb::pools::from_files;
 use hugewise_core::parse;
 use hugewise_core::parse::mountinfo::MountEntry;
 use hugewise_core::parse::pid_stat::PidStat;
-use hugewise_core::units::Bytes;
+
+pub use self::processes::ProcessSelection;
 
 use self::notes::Notes;
 use crate::root::Root;
 
-/// Whom to look at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// These processes, and of shared memory only what they map; empty: all of both.
-    pub pids: Vec<u32>,
-}
-
 /// Everything that can be seen. What cannot is in [`Facts::missing`]; processes may end at any
 /// time, which is no news.
 #[must_use]
-pub fn facts(root: &Root, wanted: &Wanted) -> Facts {
+pub fn facts(root: &Root, wanted: &ProcessSelection) -> Facts {
     let mut notes = Notes::default();
     let meminfo = notes.text(root, "/proc/meminfo").unwrap_or_default();
     let meminfo = parse::meminfo::parse(&meminfo).value;
@@ -57,7 +53,7 @@ pub fn facts(root: &Root, wanted: &Wanted) -> Facts {
         ..Facts::default()
     };
     if facts.pools.is_empty() {
-        notes.add(hugewise_core::hugetlb::pools::POOLS, "no pools there");
+        notes.add(hugewise_core::evidence::hugetlb::pools::POOLS, "no pools there");
     }
     let mounted = notes.bytes(root, "/proc/self/mountinfo").unwrap_or_default();
     let mounted = parse::mountinfo::parse(&mounted).value;

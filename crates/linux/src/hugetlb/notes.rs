@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use hugewise_core::hugetlb::facts::Missing;
+use hugewise_core::evidence::hugetlb::facts::Missing;
 
 use crate::root::Root;
 
-/// See the module's text.
+/// What could not be read; files of processes are counted, by file and reason.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     missing: Vec<Missing>,

@@ -6,22 +6,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use hugewise_core::hugetlb::facts::{Object, ObjectKind};
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{Object, ObjectKind};
 use hugewise_core::parse::maps::{self, MapEntry, MapName};
 use hugewise_core::parse::mountinfo::MountEntry;
 use hugewise_core::parse::smaps::{self, SmapsEntry};
 use hugewise_core::parse::sysv_shm::{self, Segment};
-use hugewise_core::units::Bytes;
 
-use super::Wanted;
 use super::devices::{Device, Devices, Pages};
 use super::notes::Notes;
+use super::processes::ProcessSelection;
 use crate::root::Root;
 
 /// Smaller objects are left out: no huge page would serve them.
 const BYTES_MIN: u64 = 2 << 20;
 
-/// How many processes are looked at for one object: one may have ended or let go of it, and old
+/// How many processes are read for one object: one may have ended or unmapped it, and old
 /// kernels do not tell what is touched whomever one asks.
 const LOOKS_MAX: usize = 3;
 
@@ -30,7 +30,7 @@ const DELETED: &str = " (deleted)";
 /// What makes two mappings the same memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    /// An inode. System V segments are numbered anew in each IPC namespace, and all of them are
+    /// An inode. System V segments have numbers per IPC namespace, and all of them are
     /// on the same file system: theirs is named unless it is this program's.
     Shared { device: Device, inode: u64, space: Option<String> },
     /// All that a process has on a file system.
@@ -56,7 +56,7 @@ struct Found {
     touched: Option<u64>,
 }
 
-/// See the module's text.
+/// What is found so far while processes are gone through.
 pub(super) struct Search<'a> {
     root: &'a Root,
     notes: &'a mut Notes,
@@ -79,7 +79,12 @@ impl<'a> Search<'a> {
 
     /// All memory of `pids`; of System V segments those that nobody maps, too, unless only some
     /// processes are asked for. `pages` are the page sizes of this machine's pools.
-    pub(super) fn all(mut self, wanted: &Wanted, pids: &[u32], pages: &[Bytes]) -> Vec<Object> {
+    pub(super) fn all(
+        mut self,
+        wanted: &ProcessSelection,
+        pids: &[u32],
+        pages: &[Bytes],
+    ) -> Vec<Object> {
         for pid in pids {
             self.read_maps(*pid);
         }
@@ -225,7 +230,7 @@ impl<'a> Search<'a> {
             search.found.get(key).is_some_and(|found| search.is_open(key, found))
         };
         let keys: Vec<Key> = self.found.keys().filter(|key| open(self, key)).cloned().collect();
-        // The more objects a process maps, the more a look at it tells.
+        // The more objects a process maps, the more its smaps shows.
         let mut weight: BTreeMap<u32, usize> = BTreeMap::new();
         for pid in keys.iter().filter_map(|key| self.found.get(key)).flat_map(|found| &found.pids) {
             *weight.entry(*pid).or_default() += 1;

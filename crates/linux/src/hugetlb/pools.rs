@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hugewise_core::hugetlb::pools::{
+use hugewise_core::evidence::hugetlb::pools::{
     NODE_POOL_FILES, NODES, POOL_FILES, POOLS, node_of_folder, page_of_folder,
 };
 

@@ -8,8 +8,8 @@
 
 use crate::process;
 use crate::root::Root;
-use hugewise_core::hugetlb::input::PostgresAnswer;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::input::PostgresAnswer;
 use hugewise_sys::session;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const TIME_MAX: Duration = Duration::from_secs(20);
 /// Most bytes of an answer or a complaint, and of `postmaster.opts`.
 const BYTES_MAX: u64 = 4096;
-/// Most bytes of `PG_VERSION`: it holds one short number.
+/// Most bytes of `PG_VERSION`: one short number.
 const VERSION_BYTES_MAX: u64 = 64;
 /// Names of the server's program; `postmaster` is the older one.
 const NAMES: [&str; 2] = ["postgres", "postmaster"];
@@ -188,7 +188,7 @@ fn wait(child: &Child, until: Instant) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What a pipe holds now: whoever else has its other end is not waited for.
+/// What is in a pipe now, without waiting for others that have its other end open.
 fn text(from: Option<impl Read + AsFd>) -> io::Result<String> {
     let Some(from) = from else { return Ok(String::new()) };
     rustix::fs::fcntl_setfl(&from, OFlags::NONBLOCK)?;
@@ -218,7 +218,7 @@ fn read_plain(folder: &File, name: &str, bytes_max: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// `PG_VERSION`: digits and dots. Anything else is told to nobody.
+/// `PG_VERSION`: digits and dots. Anything else is not shown to anybody.
 fn version(folder: &File) -> io::Result<String> {
     let text = read_plain(folder, "PG_VERSION", VERSION_BYTES_MAX)?;
     let version = text.trim();
@@ -239,7 +239,7 @@ fn options(folder: &File) -> Vec<String> {
     let line = read_plain(folder, "postmaster.opts", BYTES_MAX).unwrap_or_default();
     let (program, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let quoted = rest.split('"').skip(1).step_by(2).map(str::to_owned);
-    // The directory is given by whoever asks.
+    // The directory comes from the command line.
     let mut all = vec![program.to_owned()];
     let mut skip = false;
     for option in quoted {

@@ -1,7 +1,7 @@
-//! What a stopped server's directory may hold, and what its program may do.
+//! What a stopped server's directory may contain, and what its program may do.
 
 use super::*;
-use crate::scratch::Scratch;
+use hugewise_scratch::Scratch;
 use std::os::unix::fs::symlink;
 
 struct Folder(Scratch);

@@ -3,16 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use hugewise_core::hugetlb::facts::{Java, Process};
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::{Java, Process};
 use hugewise_core::parse::arguments;
 use hugewise_core::parse::pid_stat::PidStat;
 use hugewise_core::parse::{cgroup, pid_limits, pid_status};
-use hugewise_core::units::Bytes;
 
-use super::Wanted;
 use super::notes::Notes;
 use crate::process;
 use crate::root::Root;
+
+/// Whom to look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessSelection {
+    /// These processes, and of shared memory only what they map; empty: all of both.
+    pub pids: Vec<u32>,
+}
 
 /// Processes that have memory of their own.
 #[derive(Debug, Default)]
@@ -23,7 +29,7 @@ pub(super) struct Listed {
     pub(super) wanted: Vec<u32>,
 }
 
-pub(super) fn list(root: &Root, wanted: &Wanted, notes: &mut Notes) -> Listed {
+pub(super) fn list(root: &Root, wanted: &ProcessSelection, notes: &mut Notes) -> Listed {
     let pids = process::pids(root).map_err(|error| notes.error("/proc", &error));
     let pids = pids.unwrap_or_default();
     let stats = pids.into_iter().filter_map(|pid| Some((pid, process::stat(root, pid)?)));

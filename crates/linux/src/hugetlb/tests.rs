@@ -1,6 +1,6 @@
 use super::*;
-use crate::scratch::Scratch;
-use hugewise_core::hugetlb::facts::{NodePool, Object, ObjectKind, Pool, Process};
+use hugewise_core::evidence::hugetlb::facts::{NodePool, Object, ObjectKind, Pool, Process};
+use hugewise_scratch::Scratch;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl Tree {
     }
 
     fn facts_of(&self, pids: &[u32]) -> Facts {
-        facts(&Root::at(&self.0), &Wanted { pids: pids.to_vec() })
+        facts(&Root::at(&self.0), &ProcessSelection { pids: pids.to_vec() })
     }
 }
 
@@ -421,11 +421,11 @@ fn a_kubelet_runs_or_is_installed() {
 #[test]
 fn this_machine_has_facts() {
     let own = std::process::id();
-    let all = facts(&Root::live(), &Wanted::default());
+    let all = facts(&Root::live(), &ProcessSelection::default());
     assert_eq!(all.source, "this machine");
     assert!(all.memory.total.is_some() && all.memory.page_tables.is_some());
     assert!(all.processes.contains_key(&own));
-    let one = facts(&Root::live(), &Wanted { pids: vec![own] });
+    let one = facts(&Root::live(), &ProcessSelection { pids: vec![own] });
     assert_eq!(one.processes.keys().copied().collect::<Vec<_>>(), [own]);
     let process = &one.processes[&own];
     assert!(process.page_tables.is_some() && process.memlock.is_some() && process.uid.is_some());

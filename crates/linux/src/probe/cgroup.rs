@@ -1,7 +1,7 @@
 //! The cgroup that this program runs in. A promotion is charged to the *target's* cgroup; this
 //! one tells which version the machine uses, and bounds what a probe or a workload may use.
 
-use super::{Finding, files};
+use super::finding::{Finding, absent, named};
 use crate::root::Root;
 use hugewise_core::parse::cgroup;
 use serde::Serialize;
@@ -92,7 +92,7 @@ fn limit(root: &Root, version: CgroupVersion) -> Option<MemoryLimit> {
 /// Whether memory is accounted by cgroup.
 pub(super) fn memcg(root: &Root) -> Finding {
     match version(root) {
-        None => files::absent(root, MOUNT, "no memory cgroup is mounted"),
+        None => absent(root, MOUNT, "no memory cgroup is mounted"),
         Some(CgroupVersion::V1) => Finding::with("version 1"),
         Some(CgroupVersion::Hybrid) => Finding::with("version 1 for memory (hybrid)"),
         Some(CgroupVersion::V2) => {
@@ -101,7 +101,7 @@ pub(super) fn memcg(root: &Root) -> Finding {
             match controllers.map(memory) {
                 Ok(true) => Finding::with("version 2"),
                 Ok(false) => Finding::absent("version 2 without the memory controller"),
-                Err(error) => Finding::unknown(super::named(&error)),
+                Err(error) => Finding::unknown(named(&error)),
             }
         }
     }

@@ -80,14 +80,14 @@ impl Dialog {
         match self.from.read_line(&mut line) {
             Ok(0) => Err("the probe child ended early".into()),
             Ok(_) => Ok(line.trim_end().to_owned()),
-            Err(error) => Err(format!("probe child: {}", super::named(&error))),
+            Err(error) => Err(format!("probe child: {}", super::finding::named(&error))),
         }
     }
 
     /// Says one line and returns the answer.
     pub(super) fn ask(&mut self, words: &str) -> Result<String, String> {
         let said = writeln!(self.to, "{words}").and_then(|()| self.to.flush());
-        said.map_err(|error| format!("probe child: {}", super::named(&error)))?;
+        said.map_err(|error| format!("probe child: {}", super::finding::named(&error)))?;
         self.line()
     }
 }

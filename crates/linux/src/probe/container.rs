@@ -29,7 +29,7 @@ pub(super) fn evidence(root: &Root) -> Option<String> {
     Some(format!("PID 1 is in cgroup {}", path.escape_debug()))
 }
 
-/// The variable that systemd's container interface asks managers to set. Only this one is kept.
+/// The variable that systemd's container interface asks managers to set. Only this one is read.
 fn first_process_says(root: &Root) -> Option<String> {
     let environment = root.read("proc/1/environ").ok()?;
     let value = environment.split(|byte| *byte == 0).find_map(|v| v.strip_prefix(b"container="))?;

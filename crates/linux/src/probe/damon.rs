@@ -1,6 +1,6 @@
-//! DAMON: whether it is there, and who has it. Never taken from anybody.
+//! DAMON: whether it is there, and who has it. Never taken from its user.
 
-use super::{Finding, files, named};
+use super::finding::{Finding, absent, named};
 use crate::root::Root;
 use std::io;
 
@@ -13,7 +13,7 @@ pub(super) fn look(root: &Root) -> Finding {
         Ok(text) => text.parse::<u32>().unwrap_or(0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let why = "no CONFIG_DAMON_SYSFS (5.18 and later)";
-            return files::absent(root, "sys/kernel/mm", why);
+            return absent(root, "sys/kernel/mm", why);
         }
         Err(error) => return Finding::refused(named(&error)),
     };

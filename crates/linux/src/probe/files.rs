@@ -1,12 +1,13 @@
 //! What files tell: presence, current values, and whether a setting could be written.
 
-use super::{Finding, Findings, cgroup, named};
+use super::cgroup;
+use super::finding::{Finding, Findings, absent, named};
 use crate::machine;
 use crate::root::Root;
-use hugewise_core::ownership::{THP_DIR, ThpFiles};
+use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
+use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_core::parse::kernel_release::KernelRelease;
 use hugewise_core::parse::{buddyinfo, pressure, thp_choice};
-use hugewise_core::snapshot::ThpMode;
 use rustix::fs::{Access, AtFlags, CWD};
 use std::io;
 
@@ -46,15 +47,6 @@ pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
         ("swap", swap(root)),
         ("zswap", value(root, "sys/module/zswap/parameters/enabled", "sys/module", "no zswap")),
     ])
-}
-
-/// A directory that must be there for the absence of something below it to mean anything.
-pub(super) fn absent(root: &Root, witness: &str, why: &str) -> Finding {
-    if root.has(witness) {
-        Finding::absent(why)
-    } else {
-        Finding::unknown(format!("/{witness} is missing: not mounted, or not captured"))
-    }
 }
 
 fn presence(root: &Root, path: &str, witness: &str, why: &str) -> Finding {

@@ -4,7 +4,7 @@
 //! are promoted and split from outside, and the child checks its data at the end.
 
 use super::child::{Dialog, Lender, ProbeChild};
-use super::{Finding, Findings, State, named};
+use super::finding::{Finding, Findings, State, named};
 use crate::root::Root;
 use hugewise_core::parse::smaps;
 use hugewise_sys::Errno;
@@ -37,7 +37,7 @@ const KEYS: [&str; 10] = [
     "thp_disable_except_advised",
 ];
 
-/// Largest huge page that is lent for a probe: 64 KiB base pages have huge pages of 512 MiB.
+/// Largest huge page that a probe uses: 64 KiB base pages have huge pages of 512 MiB.
 const HUGE_MAX: u64 = 32 << 20;
 /// Tries and pause for what may fail in passing: a page not yet on the LRU, a lock held by
 /// reclaim, a split that reported success and did nothing.
@@ -75,7 +75,7 @@ pub(super) fn prove(root: &Root, how: &ProbeChild, found: &Findings) -> Findings
     };
     let (send, receive) = mpsc::channel();
     let until = Instant::now() + how.time_limit;
-    // A thread of its own: a call that the kernel does not finish must not hold the caller. When
+    // A thread of its own: a call that the kernel does not finish must not block the caller. When
     // the time is over the child is killed, which ends the calls and with them the thread.
     std::thread::spawn(move || {
         if let Err(why) = Prober::new(dialog, huge, send.clone()).and_then(|p| p.all(thp_why)) {
@@ -302,7 +302,7 @@ impl Prober {
         }
         self.say("remote_cold", Finding::with(format!("proven: split, {each:.1} ms each")));
         if huge > 0 {
-            // Which of the two was split is not known: its zero pages may still be held.
+            // Which of the two was split is not known: its zero pages may still be allocated.
             self.say("split_frees_zero_pages", Finding::unknown("only one region was split"));
             return Ok(());
         }

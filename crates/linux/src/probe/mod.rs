@@ -1,4 +1,4 @@
-//! What this kernel and these privileges allow: looked at once, without side effects.
+//! What this kernel and these privileges allow: probed once, without side effects.
 //!
 //! Files are read through a [`Root`]. On the live machine a child process lends two regions of
 //! its own memory, and the kernel shows on them what it really does: versions lie (distributions
@@ -10,6 +10,7 @@ mod child;
 mod container;
 mod damon;
 mod files;
+mod finding;
 mod functional;
 mod privileges;
 mod table;
@@ -19,42 +20,16 @@ mod tier;
 
 pub use cgroup::{CgroupVersion, MemoryLimit, OwnCgroup};
 pub use child::ProbeChild;
+pub use finding::{Need, State};
 pub use functional::SPARSE_PAGES;
 pub use privileges::{Capability, Privileges};
 pub use tier::{Facts, Tier, Verdict, verdict};
 
 use crate::root::Root;
+use finding::{Finding, Findings};
+use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_core::parse::kernel_release;
-use hugewise_core::snapshot::ThpMode;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::io;
-
-/// Whether a mechanism is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", content = "why", rename_all = "snake_case")]
-pub enum State {
-    /// It is there, and where a child could show it, it works.
-    Present,
-    /// This kernel does not have it; says how that was found.
-    Absent(String),
-    /// The kernel may have it, but we may not use it; says who refused.
-    Refused(String),
-    /// Could not be found out; says why.
-    Unknown(String),
-}
-
-/// How much `hugewise manage` needs something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Need {
-    /// Its default mode cannot work without.
-    Required,
-    /// Works without, and less well.
-    Useful,
-    /// Seen and told for context only.
-    Unused,
-}
 
 /// One mechanism of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,38 +89,7 @@ impl Features {
     }
 }
 
-/// What one probe found out, before it is joined with the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
-    state: State,
-    detail: Option<String>,
-}
-
-impl Finding {
-    fn present() -> Self {
-        Self { state: State::Present, detail: None }
-    }
-
-    fn with(detail: impl Into<String>) -> Self {
-        Self { state: State::Present, detail: Some(detail.into()) }
-    }
-
-    fn absent(why: impl Into<String>) -> Self {
-        Self { state: State::Absent(why.into()), detail: None }
-    }
-
-    fn refused(why: impl Into<String>) -> Self {
-        Self { state: State::Refused(why.into()), detail: None }
-    }
-
-    fn unknown(why: impl Into<String>) -> Self {
-        Self { state: State::Unknown(why.into()), detail: None }
-    }
-}
-
-type Findings = BTreeMap<&'static str, Finding>;
-
-/// Looks once. Takes about 10 ms, at most a little more than the child's time limit.
+/// Probes once. Takes about 10 ms, at most a little more than the child's time limit.
 ///
 /// Never fails: what could not be found out is [`State::Unknown`] with its reason. On another
 /// root than the live one the child is not started.
@@ -188,6 +132,12 @@ pub fn run(root: &Root, child: &ProbeChild) -> Features {
     }
 }
 
+/// Who this process is to the kernel.
+#[must_use]
+pub fn privileges(root: &Root) -> Privileges {
+    privileges::look(root)
+}
+
 /// Whether splitting a huge page gives its zero pages back (Linux 6.12), proven on a child's
 /// memory; `None` where that could not be found out. Takes about 10 ms.
 #[must_use]
@@ -197,14 +147,5 @@ pub fn frees_zeros(root: &Root, child: &ProbeChild) -> Option<bool> {
         State::Present => Some(true),
         State::Absent(_) => Some(false),
         State::Refused(_) | State::Unknown(_) => None,
-    }
-}
-
-/// An error as `EPERM (1)`; in words where it has no number that we know.
-fn named(error: &io::Error) -> String {
-    let errno = error.raw_os_error().map(hugewise_sys::Errno);
-    match errno {
-        Some(errno) if errno.name() != "E?" => errno.to_string(),
-        _ => error.to_string(),
     }
 }

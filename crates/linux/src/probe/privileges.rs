@@ -4,7 +4,7 @@ use crate::root::Root;
 use hugewise_core::parse::{pid_status, thp_choice};
 use serde::Serialize;
 
-use super::Need;
+use super::finding::Need;
 
 /// The whole range of user ids maps to itself: `/proc/self/uid_map` of the initial namespace.
 const IDENTITY_MAP: [&str; 3] = ["0", "0", "4294967295"];

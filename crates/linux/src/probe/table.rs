@@ -1,8 +1,8 @@
-//! Every mechanism that a probe looks at: one row each, in the order in which views list them.
+//! Every mechanism that is probed: one row each, in the order in which views list them.
 
-use super::Need;
+use super::finding::Need;
 
-/// What is known about a mechanism before looking.
+/// What is known about a mechanism before it is probed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) key: &'static str,

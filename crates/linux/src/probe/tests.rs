@@ -1,7 +1,7 @@
 //! Captured trees of kernels that are not this one, and children that misbehave.
 
 use super::*;
-use crate::scratch::Scratch;
+use hugewise_scratch::Scratch;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

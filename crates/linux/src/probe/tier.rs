@@ -1,6 +1,6 @@
 //! The tier: what a kernel allows hugewise to do, in one letter. A pure rule.
 
-use super::State;
+use super::finding::State;
 use hugewise_core::parse::kernel_release::KernelRelease;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ impl Tier {
 /// A tier and how sure it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// The tier; `None`: neither shown nor told by a release.
+    /// The tier; `None`: neither the probes nor the release show it.
     pub tier: Option<Tier>,
     /// Why it is not proven; empty when the kernel has just shown it on a child's memory.
     pub not_proven: Vec<String>,

@@ -1,8 +1,13 @@
-//! The way back: which values are hugewise's own, and what becomes of each.
+//! The way back: which values are hugewise's own, and what is done with each.
 
-use super::{Entry, MIN_FREE, Scope, Trail, TrailError, is_switch, is_watch};
-use crate::hugetlb::pool;
+use super::{Entry, Trail, TrailError, is_switch, is_watch};
+use crate::hugetlb::size;
+use crate::root::Root;
+use hugewise_core::base::owner::Owner;
+use hugewise_core::evidence::hugetlb::pools::is_size;
+use hugewise_core::manager::ownership::MIN_FREE;
 use serde::Serialize;
+use std::path::Path;
 
 /// What became of one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,10 +62,29 @@ pub enum Restored {
     },
 }
 
+/// Puts back what each of these owners has left, one after the other; in a dry run says what that
+/// would be. Each one's trail is in its folder below the state directory.
+///
+/// # Errors
+/// When one of the trails is there and cannot be read.
+pub fn revert(
+    root: &Root,
+    state_dir: &Path,
+    owners: &[(Owner, &str)],
+    dry_run: bool,
+) -> Result<Vec<Restored>, TrailError> {
+    let mut all = Vec::new();
+    for (owner, folder) in owners {
+        let mut trail = Trail::existing(root.clone(), &state_dir.join(folder), *owner)?;
+        all.extend(if dry_run { trail.plan() } else { trail.restore() });
+    }
+    Ok(all)
+}
+
 impl Trail {
     /// Puts every setting back, the last change first, and empties the trail of what is settled.
     pub fn restore(&mut self) -> Vec<Restored> {
-        // Each is looked at once more when the one before is done: it may have changed the other.
+        // Each is read once more when the one before is done: that may have changed it.
         let files = self.files_with_ours();
         let steps = files.iter().map(|(file, ours)| self.carry_out(self.step(file, *ours)));
         let mut done: Vec<Restored> = steps.collect();
@@ -119,7 +143,7 @@ impl Trail {
     /// Entries of a file that still count.
     fn own<'a>(&'a self, file: &'a str) -> impl DoubleEndedIterator<Item = (usize, &'a Entry)> {
         // Over a reboot configuration files have set the pools again.
-        let counts = |entry: &Entry| self.scope == Scope::Hugetlb || entry.boot_id == self.boot_id;
+        let counts = |entry: &Entry| self.owner.over_reboots || entry.boot_id == self.boot_id;
         let all = self.entries.iter().enumerate();
         all.filter(move |(_, entry)| entry.file == file && counts(entry))
     }
@@ -142,18 +166,18 @@ impl Trail {
         let (Some((_, first)), Some((_, last))) = (first, last) else { return false };
         // What was cut short by a crash was cut short in that boot only.
         let cut_short = is_watch(last) && last.boot_id == self.boot_id;
-        self.value(file).is_ok_and(|found| match self.scope {
-            _ if cut_short || found == first.old => true,
-            Scope::Manager | Scope::Lab => found == last.new,
-            Scope::Hugetlb => self.own(file).any(|(_, entry)| entry.new == found),
-        })
+        let written = |found: &str| match self.owner.over_reboots {
+            true => self.own(file).any(|(_, entry)| entry.new == found),
+            false => found == last.new,
+        };
+        self.value(file).is_ok_and(|found| cut_short || found == first.old || written(&found))
     }
 
     /// A value that somebody else set since is the one to come back: what was before it is
     /// forgotten.
     pub(super) fn start_anew_if_foreign(&mut self, file: &str) -> Result<(), TrailError> {
         let known = self.own(file).next().is_some();
-        if self.scope != Scope::Hugetlb || !known || self.is_ours(file) {
+        if !self.owner.over_reboots || !known || self.is_ours(file) {
             return Ok(());
         }
         let all = self.entries.clone();
@@ -185,7 +209,7 @@ impl Trail {
     /// The size that a pool cannot be shrunk below, where that is more than it should get: never
     /// more than it has, as pages in use may be surplus ones.
     fn least(&self, file: &str, from: &str, to: &str) -> Option<u64> {
-        let held = pool::floor(&self.root, file)?;
+        let held = size::floor(&self.root, file)?;
         let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
         (held > to && from > to).then_some(held.min(from))
     }
@@ -205,7 +229,7 @@ impl Trail {
 fn same_pool(one: &str, other: &str) -> bool {
     let size = |file: &str| {
         let size = file.rsplit('/').nth(1).map(str::to_owned);
-        size.filter(|_| pool::is_size(file))
+        size.filter(|_| is_size(file))
     };
     let whole = |file: &str| file.starts_with("sys/kernel/");
     whole(one) != whole(other) && size(one).is_some() && size(one) == size(other)

@@ -3,75 +3,35 @@
 //! `trail.jsonl` in the state directory holds one line per intended change, synced before the
 //! write. Restoring compares what stands in the file now with what hugewise wrote: a setting that
 //! somebody else changed meanwhile is left alone. So are a manager's entries of an earlier boot;
-//! those of pools hold over reboots, as configuration files set pools again.
+//! those of pools stay valid after a reboot, as configuration files set pools again.
 //!
 //! A pool and its NUMA nodes' shares are views of one thing: changing one changes the other. What
 //! is ours is settled before anything is put back, and what was changed first goes back last.
 //!
-//! Writing the THP switch makes the kernel raise `vm.min_free_kbytes` (kernel.md 9); that file is
-//! noted beforehand and put back.
+//! Writing the THP switch makes the kernel raise `vm.min_free_kbytes`
+//! (`docs/measurements.md#thp-switch-and-min_free_kbytes`); that file is noted beforehand and put
+//! back.
 //!
-//! Each [`Scope`] has a trail of its own: a manager that starts must not take away the pool that
+//! Each [`Owner`] has a trail of its own: a manager that starts must not take away the pool that
 //! an operator has applied.
 
 mod back;
 
-pub use back::Restored;
+pub use back::{Restored, revert};
 
-use crate::hugetlb::pool;
+use crate::hugetlb::size;
 use crate::lines;
 use crate::machine;
 use crate::root::Root;
-use hugewise_core::lab::settings;
-use hugewise_core::ownership::THP_DIR;
+use hugewise_core::base::owner::Owner;
+use hugewise_core::evidence::hugetlb::pools::is_size;
+use hugewise_core::manager::ownership::{MIN_FREE, THP_DIR};
 use hugewise_core::parse::thp_choice;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-
-/// The file that the kernel changes on its own when THP is switched.
-const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
-
-/// Who changes settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// `manage`: THP settings, for as long as it runs.
-    Manager,
-    /// `hugetlb apply`: pools and limits of shared memory, until they are reverted, also over
-    /// reboots: configuration files write them again.
-    Hugetlb,
-    /// `lab run`: what a variant asks for, for the length of a run.
-    Lab,
-}
-
-impl Scope {
-    /// Name of the trail in the state directory.
-    #[must_use]
-    pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Manager => "trail.jsonl",
-            Self::Hugetlb => "hugetlb.jsonl",
-            Self::Lab => "lab.jsonl",
-        }
-    }
-
-    /// Whether a trail may name this file at all: nothing else is ever written, whoever wrote the
-    /// trail.
-    fn may_own(self, file: &str) -> bool {
-        match self {
-            _ if file.contains("..") => false,
-            Self::Manager => file == MIN_FREE || file.starts_with(&format!("{THP_DIR}/")),
-            Self::Hugetlb => pool::is_size(file) || LIMITS.contains(&file),
-            Self::Lab => file == MIN_FREE || pool::is_size(file) || settings::may_own(file),
-        }
-    }
-}
-
-/// Settings of `hugetlb` beside the pools.
-const LIMITS: [&str; 3] =
-    ["proc/sys/vm/hugetlb_shm_group", "proc/sys/kernel/shmmax", "proc/sys/kernel/shmall"];
 
 /// One intended change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,31 +77,31 @@ pub enum TrailError {
     },
 }
 
-/// See the module's text.
+/// The trail of one scope: notes old values, writes new ones, puts the old ones back.
 #[derive(Debug)]
 pub struct Trail {
     root: Root,
-    scope: Scope,
+    owner: Owner,
     path: PathBuf,
     boot_id: Option<String>,
     entries: Vec<Entry>,
 }
 
 impl Trail {
-    /// Opens the trail in `state_dir` (created with mode 0750 when missing) and reads what an
+    /// Opens the trail in `state_dir` (created with mode 0700 when missing) and reads what an
     /// earlier manager left. A torn last line (a crash while it was written: the setting was not
     /// touched yet) is ignored.
     ///
     /// # Errors
     /// When the directory cannot be used or others may write it, the trail is a symbolic link, or
     /// one of its lines is damaged.
-    pub fn open(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
-        let path = state_dir.join(scope.file_name());
+    pub fn open(root: Root, state_dir: &Path, owner: Owner) -> Result<Self, TrailError> {
+        let path = state_dir.join(owner.trail);
         let store = |error| TrailError::Store { path: path.display().to_string(), error };
         make_dir(state_dir).map_err(store)?;
         // What could not be read back later is not begun.
         File::open(state_dir).and_then(|dir| trusted(state_dir, &dir)).map_err(store)?;
-        let trail = Self::existing(root, state_dir, scope)?;
+        let trail = Self::existing(root, state_dir, owner)?;
         // Prove now that the trail can be written, not when the first setting is due; and end a
         // line that a crash or a full disk left torn, or the next entry would be lost with it.
         let file = trail.file().map_err(store)?;
@@ -153,8 +113,8 @@ impl Trail {
     ///
     /// # Errors
     /// When it is there and cannot be read, or one of its lines is damaged.
-    pub fn existing(root: Root, state_dir: &Path, scope: Scope) -> Result<Self, TrailError> {
-        let path = state_dir.join(scope.file_name());
+    pub fn existing(root: Root, state_dir: &Path, owner: Owner) -> Result<Self, TrailError> {
+        let path = state_dir.join(owner.trail);
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         let read = |mut file: File| {
@@ -170,9 +130,9 @@ impl Trail {
                 return Err(TrailError::Store { path: path.display().to_string(), error });
             }
         };
-        entries.retain(|entry| scope.may_own(&entry.file));
+        entries.retain(|entry| !entry.file.contains("..") && (owner.owns)(&entry.file));
         let boot_id = machine::boot_id(&root);
-        Ok(Self { root, scope, path, boot_id, entries })
+        Ok(Self { root, owner, path, boot_id, entries })
     }
 
     /// Entries not restored yet.
@@ -209,7 +169,7 @@ impl Trail {
         self.note(file, &old, WATCHED)
     }
 
-    /// Writes a value between [`Trail::begin`] and [`Trail::settle`], whatever becomes of it.
+    /// Writes a value between [`Trail::begin`] and [`Trail::settle`], whether or not it succeeds.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -266,8 +226,8 @@ impl Trail {
     /// the whole line.
     fn value(&self, file: &str) -> Result<String, TrailError> {
         let read = |error| TrailError::Read { file: file.into(), error };
-        if pool::is_size(file) {
-            return pool::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
+        if is_size(file) {
+            return size::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
         }
         let line = self.root.read_line(file).map_err(read)?;
         if !line.contains('[') {
@@ -342,8 +302,8 @@ fn is_switch(file: &str) -> bool {
     file.starts_with(THP_DIR) && file.ends_with("/enabled")
 }
 
-/// A trail says what root is to write: it and its directory must belong to whoever runs this, and
-/// be writable by nobody else.
+/// A trail says what root is to write: it and its directory must belong to the user who runs
+/// this, and be writable by no other.
 pub(crate) fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();
@@ -358,9 +318,13 @@ pub(crate) fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
+/// Makes a state directory, this user's alone; nothing where there is one.
+///
+/// # Errors
+/// As the system says.
+pub fn make_dir(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o750).create(path)
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 #[cfg(test)]

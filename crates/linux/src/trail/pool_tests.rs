@@ -2,11 +2,13 @@
 //! files here; what a real one does is in the live tests.
 
 use super::*;
-use crate::hugetlb::pool::{Wanted, grow};
-use crate::scratch::Scratch;
-use hugewise_core::hugetlb::files::pool_file;
-use hugewise_core::hugetlb::grow::Outcome;
-use hugewise_core::units::Bytes;
+use crate::hugetlb::pool::{PoolSize, grow};
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::files::pool_file;
+use hugewise_core::evidence::hugetlb::grow::Outcome;
+use hugewise_core::evidence::hugetlb::pools::OWNER;
+use hugewise_core::manager::ownership;
+use hugewise_scratch::Scratch;
 
 struct Fixture {
     dir: Scratch,
@@ -43,12 +45,12 @@ impl Fixture {
     }
 
     fn trail(&self) -> Trail {
-        let opened = Trail::open(self.root.clone(), &self.dir.join("state"), Scope::Hugetlb);
+        let opened = Trail::open(self.root.clone(), &self.dir.join("state"), OWNER);
         opened.expect("opens")
     }
 
     fn grown(&self, pages: u64) -> Outcome {
-        let wanted = Wanted { page: Bytes::mib(2), node: None, pages, leave: Bytes(0) };
+        let wanted = PoolSize { page: Bytes::mib(2), node: None, pages, leave: Bytes(0) };
         let grown = grow(&self.root, &mut self.trail(), wanted, &mut |_| {});
         grown.expect("grows").outcome
     }
@@ -140,7 +142,7 @@ fn surplus_pages_are_not_the_pools() {
     let fixture = Fixture::new();
     fixture.pool(40, 10, 10);
     fixture.put(&fixture.file.replace("nr_hugepages", "surplus_hugepages"), "30\n");
-    let size = crate::hugetlb::pool::size(&fixture.root, &fixture.file);
+    let size = crate::hugetlb::size::size(&fixture.root, &fixture.file);
     assert_eq!(size.expect("reads"), 10);
 }
 
@@ -148,7 +150,7 @@ fn surplus_pages_are_not_the_pools() {
 fn a_trail_of_pools_names_nothing_else() {
     let fixture = Fixture::new();
     fixture.grown(5);
-    let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
+    let path = fixture.dir.join("state").join(OWNER.trail);
     let text = fs::read_to_string(&path).expect("reads");
     for other in ["etc/passwd", "sys/kernel/mm/transparent_hugepage/enabled", "proc/sys/vm/x"] {
         fs::write(&path, text.replace(&fixture.file, other)).expect("write");
@@ -183,7 +185,7 @@ fn a_limit_that_somebody_set_between_comes_back() {
 
 /// A pool whose share of node 0 is all of it: both folders are one.
 fn with_node(fixture: &Fixture) -> String {
-    let node = hugewise_core::hugetlb::files::node_file(Bytes::mib(2), 0);
+    let node = hugewise_core::evidence::hugetlb::files::node_file(Bytes::mib(2), 0);
     let folder = |file: &str| fixture.root.path(file.trim_end_matches("/nr_hugepages"));
     fs::create_dir_all(folder(&node).parent().expect("has a parent")).expect("mkdir");
     std::os::unix::fs::symlink(folder(&fixture.file), folder(&node)).expect("link");
@@ -252,7 +254,7 @@ fn putting_back_never_makes_a_pool_larger_than_it_is() {
 fn numbers_that_make_no_sense_do_not_end_it() {
     let fixture = Fixture::new();
     fixture.pool(u64::MAX, 0, u64::MAX);
-    assert_eq!(crate::hugetlb::pool::floor(&fixture.root, &fixture.file), Some(u64::MAX));
+    assert_eq!(crate::hugetlb::size::floor(&fixture.root, &fixture.file), Some(u64::MAX));
 }
 
 #[test]
@@ -262,7 +264,7 @@ fn nothing_is_begun_in_a_directory_that_others_can_write() {
     let state = fixture.dir.join("state");
     fs::create_dir_all(&state).expect("mkdir");
     fs::set_permissions(&state, fs::Permissions::from_mode(0o1777)).expect("chmod");
-    for scope in [Scope::Hugetlb, Scope::Manager] {
+    for scope in [OWNER, ownership::OWNER] {
         let opened = Trail::open(fixture.root.clone(), &state, scope);
         assert!(matches!(opened, Err(TrailError::Store { .. })));
     }
@@ -273,12 +275,12 @@ fn nothing_is_begun_in_a_directory_that_others_can_write() {
 fn a_damaged_line_is_told_and_nothing_is_overwritten() {
     let fixture = Fixture::new();
     fixture.grown(5);
-    let path = fixture.dir.join("state").join(Scope::Hugetlb.file_name());
+    let path = fixture.dir.join("state").join(OWNER.trail);
     let text = fs::read_to_string(&path).expect("reads").replacen('{', "[", 1);
     fs::write(&path, &text).expect("write");
     let state = fixture.dir.join("state");
-    let open = Trail::open(fixture.root.clone(), &state, Scope::Hugetlb).err();
-    let existing = Trail::existing(fixture.root.clone(), &state, Scope::Hugetlb).err();
+    let open = Trail::open(fixture.root.clone(), &state, OWNER).err();
+    let existing = Trail::existing(fixture.root.clone(), &state, OWNER).err();
     for error in [open, existing] {
         let error = error.expect("an error").to_string();
         assert!(error.contains("line 1 is damaged"), "{error}");

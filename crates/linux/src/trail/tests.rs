@@ -1,5 +1,6 @@
 use super::*;
-use crate::scratch::Scratch;
+use hugewise_core::manager::ownership::OWNER;
+use hugewise_scratch::Scratch;
 
 struct Fixture {
     dir: Scratch,
@@ -24,7 +25,7 @@ impl Fixture {
     }
 
     fn trail(&self) -> Trail {
-        Trail::open(self.root.clone(), &self.dir.join("state"), Scope::Manager).expect("opens")
+        Trail::open(self.root.clone(), &self.dir.join("state"), OWNER).expect("opens")
     }
 
     fn get(&self, file: &str) -> String {
@@ -108,12 +109,14 @@ fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
     let fixture = Fixture::new();
     fixture.trail().set(NONE, "51").expect("sets");
     let path = fixture.dir.join("state/trail.jsonl");
+    // As it is, it is followed.
+    assert_eq!(fixture.trail().entries().len(), 1);
     let text = fs::read_to_string(&path).expect("reads").replace(NONE, "etc/passwd");
     fs::write(&path, text).expect("write");
     assert!(fixture.trail().entries().is_empty());
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("chmod");
-    let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), Scope::Manager);
+    let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
     assert!(matches!(opened, Err(TrailError::Store { .. })));
 }
 
@@ -121,7 +124,11 @@ fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
 fn nothing_is_written_when_the_trail_cannot_be() {
     let fixture = Fixture::new();
     let mut trail = fixture.trail();
-    trail.path = PathBuf::from("/dev/full/trail.jsonl");
+    let path = std::mem::replace(&mut trail.path, PathBuf::from("/dev/full/trail.jsonl"));
     assert!(matches!(trail.set(NONE, "51"), Err(TrailError::Store { .. })));
     assert_eq!(fixture.get(NONE), "511");
+    // It was the trail alone that kept it from being written.
+    trail.path = path;
+    trail.set(NONE, "51").expect("sets");
+    assert_eq!(fixture.get(NONE), "51");
 }

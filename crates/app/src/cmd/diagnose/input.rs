@@ -1,19 +1,23 @@
 //! What `diagnose` reads: files of many tools, captures, the live machine.
 
-use crate::capture::{Plan, Stop, live, read};
+use crate::capture::{CapturePlan, Stop, live, read};
 use crate::exit::{self, coded};
+use crate::say::Progress;
 use anyhow::Context;
-use hugewise_core::recording::readers::capture::Capture;
-use hugewise_core::recording::{Builder, Foreign, Recording};
+use hugewise_core::evidence::recording::readers::capture::Capture;
+use hugewise_core::evidence::recording::{Builder, Foreign, Recording, foreign};
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::root::Root;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Largest input that is read: a month of `sar` text at one minute on 64 CPUs.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
+
+/// As much of an input as shows whether it is text.
+const START_BYTES: u64 = 64 << 10;
 
 /// What every input should have been.
 const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
@@ -62,10 +66,13 @@ fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()
     let mut capture = Capture::new(name);
     let opened = read::open(path, |text| capture.take(text, builder))?;
     capture.end(builder);
+    if opened.samples == 0 {
+        let why = opened.problems.join("; ");
+        anyhow::bail!("'{name}' holds no sample of a capture: {why}; {WANTED}");
+    }
     for problem in opened.problems {
         builder.input_problem(problem);
     }
-    anyhow::ensure!(opened.samples > 0, "'{name}' holds no sample of a capture; {WANTED}");
     Ok(())
 }
 
@@ -73,21 +80,17 @@ fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()
 pub(super) fn watch(root: &Root, length: Duration) -> anyhow::Result<Recording> {
     let every = Duration::from_secs(1);
     let options = Options { arguments: false, processes_max: PROCESSES_MAX };
-    let plan = Plan { every, length: length.max(every), options };
-    let progress = std::io::stderr().is_terminal();
+    let plan = CapturePlan { every, length: length.max(every), options };
+    let progress = Progress::new(true);
     let (mut builder, mut samples) = (Builder::new(), 0_u64);
     let mut capture = Capture::new("this machine");
     let (_, result) = live(root, &plan, &Stop::never(), |text| {
         capture.take(text, &mut builder);
         samples += 1;
-        if progress {
-            eprint!("\r\x1b[Kwatching this machine: {} of {} s", samples - 1, length.as_secs());
-        }
+        progress.show(&format!("watching this machine: {} of {} s", samples - 1, length.as_secs()));
         Ok(())
     });
-    if progress {
-        eprint!("\r\x1b[K");
-    }
+    drop(progress);
     result?;
     capture.end(&mut builder);
     Ok(builder.finish())
@@ -112,11 +115,11 @@ fn converted(builder: &mut Builder, tool: Tool, file: &Path, name: &str) -> anyh
 fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let all = if file == Path::new("-") {
-        std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
+        read_text(std::io::stdin().lock(), &mut bytes)
     } else {
         let open = std::fs::File::open(file)
             .with_context(|| format!("cannot open '{}'", file.display()))?;
-        open.take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes)
+        read_text(open, &mut bytes)
     };
     all.with_context(|| format!("cannot read '{}'", file.display()))?;
     anyhow::ensure!(
@@ -126,6 +129,16 @@ fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
         INPUT_BYTES_MAX >> 20
     );
     Ok(bytes)
+}
+
+/// Reads an input, of one that is no text only the start: a device such as `/dev/zero`, or a file
+/// with a hole, may be of any size.
+fn read_text(mut input: impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    input.by_ref().take(START_BYTES).read_to_end(bytes)?;
+    if !matches!(foreign(bytes), None | Some(Foreign::Empty)) {
+        return Ok(());
+    }
+    input.take(INPUT_BYTES_MAX + 1 - START_BYTES).read_to_end(bytes).map(|_| ())
 }
 
 /// What the input is, what was wanted, and how to get there.

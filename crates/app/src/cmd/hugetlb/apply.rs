@@ -1,99 +1,41 @@
 //! `hugewise hugetlb apply`.
 
-use super::saved::{self, Saved};
 use super::{input, plan};
 use crate::cli::{Global, HugetlbApplyArgs};
-use crate::cmd::print;
 use crate::exit::{self, coded};
-use crate::view::hugetlb;
-use crate::view::paint::Paint;
+use crate::hugetlb::done::{Done, FileDone, PoolDone};
+use crate::hugetlb::saved::{self, Saved};
+use crate::output::{Output, paint};
+use crate::render::view::hugetlb;
+use crate::say::{Progress, note};
 use anyhow::Context;
-use hugewise_core::hugetlb::facts::Facts;
-use hugewise_core::hugetlb::files::{self, WantedFile};
-use hugewise_core::hugetlb::grow::Outcome;
-use hugewise_core::hugetlb::plan::{Plan, PoolPlan, Setting};
-use hugewise_core::units::Bytes;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::facts::Facts;
+use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
+use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, Setting};
+use hugewise_core::evidence::hugetlb::pools::OWNER;
 use hugewise_linux::hugetlb::kept::KeptFiles;
-use hugewise_linux::hugetlb::pool::{self, Wanted};
-use hugewise_linux::instance::{InstanceLock, PoolsLockError};
+use hugewise_linux::hugetlb::pool::{self, PoolSize};
+use hugewise_linux::hugetlb::size;
+use hugewise_linux::instance::{InstanceLock, LockError, Role, needs};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Scope, Trail, TrailError};
-use serde::Serialize;
-use std::io::{ErrorKind, IsTerminal, stderr, stdout};
+use hugewise_linux::trail::{Trail, TrailError};
+use std::io::ErrorKind;
 
 /// Said where the system says no.
 const ROOT: &str = "HugeTLB pools are sized by root";
 
-/// What happened to a pool, or to a NUMA node's share.
-#[derive(Debug, Serialize)]
-pub(crate) struct PoolDone {
-    /// Size of its pages.
-    pub(crate) page_bytes: Bytes,
-    /// The node; `None`: the whole pool.
-    pub(crate) node: Option<u32>,
-    /// Pages before.
-    pub(crate) before_pages: u64,
-    /// Pages wanted.
-    pub(crate) wanted_pages: u64,
-    /// Pages granted; `None` in a dry run.
-    pub(crate) granted_pages: Option<u64>,
-    /// How it ended; `None` in a dry run.
-    pub(crate) outcome: Option<Outcome>,
-    /// How often memory was compacted.
-    pub(crate) compactions: u32,
-}
-
-/// What happened to a file.
-#[derive(Debug, Serialize)]
-pub(crate) struct FileDone {
-    /// Path below the root.
-    pub(crate) path: String,
-    /// Whether it is not as it was.
-    pub(crate) changed: bool,
-    /// All of its text.
-    pub(crate) text: String,
-}
-
-/// What was done, or would be.
-#[derive(Debug, Serialize)]
-pub(crate) struct Done {
-    /// Version of this JSON.
-    pub(crate) schema: u32,
-    /// Whether nothing was changed.
-    pub(crate) dry_run: bool,
-    /// Pools.
-    pub(crate) pools: Vec<PoolDone>,
-    /// Settings beside them.
-    pub(crate) settings: Vec<Setting>,
-    /// Files; none without `--persist`.
-    pub(crate) files: Vec<FileDone>,
-    /// Files of an earlier `--persist` that say something else than this plan: with `--persist`
-    /// they are put back, without they stay and count at the next boot.
-    pub(crate) stale_files: Vec<String>,
-    /// The plan that was carried out.
-    pub(crate) plan: Plan,
-}
-
-impl Done {
-    /// Whether a pool was given fewer pages than planned.
-    fn is_partial(&self) -> bool {
-        self.pools.iter().any(|pool| pool.granted_pages.is_some_and(|p| p < pool.wanted_pages))
-    }
-}
-
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     if !root.is_live() && !args.dry_run {
         let message = "--root reads another tree, and nothing is changed there: add --dry-run";
         return Err(coded(exit::USAGE, message));
     }
-    // What makes no sense is told whoever else is at work.
+    // What makes no sense is refused, whether or not another run has the lock.
     let inputs = input::read(&root, &args.inputs)?;
-    let _lock = InstanceLock::take_pools(&root).map_err(|error| {
-        let taken = matches!(error, PoolsLockError::Taken);
-        coded(if taken { exit::REFUSED } else { exit::ERROR }, error.to_string())
-    })?;
+    needs(&root, Role::Pools)?;
+    let _lock = if args.dry_run { None } else { Some(alone(&root, args)?) };
     // Read before anything is changed: a plan that cannot be trusted ends it here.
     let saved = saved::read(&args.state_dir)?;
     let again = saved.as_ref().is_some_and(|saved| saved.plan.inputs == inputs);
@@ -113,15 +55,26 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<u8
             false => error.context(undo),
         }
     })?;
+    let code = if done.is_partial() { exit::PARTIAL } else { exit::OK };
     if global.json {
         let mut json = serde_json::to_value(&done)?;
         json["plan"] = plan::to_json(&done.plan)?;
-        print(&format!("{json}\n"))?;
-    } else {
-        let paint = Paint::new(global.color, stdout().is_terminal());
-        print(&hugetlb::apply::render(&done, args.persist, paint))?;
+        return Output::json(&json, code);
     }
-    Ok(if done.is_partial() { exit::PARTIAL } else { exit::OK })
+    Ok(Output::text(hugetlb::apply::render(&done, args.persist, paint(global)), code))
+}
+
+fn alone(root: &Root, args: &HugetlbApplyArgs) -> anyhow::Result<InstanceLock> {
+    let lock = InstanceLock::take_to_keep(root, &args.state_dir, Role::Pools);
+    let lock = lock.map_err(|error| match &error {
+        LockError::Taken(..) => coded(exit::REFUSED, error.to_string()),
+        LockError::Io(_, cause) if cause.kind() == ErrorKind::PermissionDenied => {
+            anyhow::Error::new(error).context(ROOT)
+        }
+        LockError::Io(..) | LockError::Missing(..) => coded(exit::ERROR, error.to_string()),
+    })?;
+    lock.remarks().iter().for_each(|remark| note(remark));
+    Ok(lock)
 }
 
 fn is_denied(error: &anyhow::Error) -> bool {
@@ -137,7 +90,7 @@ fn carry_out(
     root: &Root,
     args: &HugetlbApplyArgs,
     facts: &Facts,
-    plan: Plan,
+    plan: HugetlbPlan,
     saved: Option<Saved>,
 ) -> anyhow::Result<Done> {
     let mut effects = Effects::new(root, args)?;
@@ -175,14 +128,14 @@ fn carry_out(
     Ok(done)
 }
 
-fn wanted(pool: &PoolPlan, plan: &Plan, leave: Bytes) -> Vec<Wanted> {
+fn wanted(pool: &PoolPlan, plan: &HugetlbPlan, leave: Bytes) -> Vec<PoolSize> {
     let page = pool.page_bytes;
     if plan.inputs.nodes.is_empty() {
-        return vec![Wanted { page, node: None, pages: pool.target_pages, leave }];
+        return vec![PoolSize { page, node: None, pages: pool.target_pages, leave }];
     }
     let shares = pool.nodes.iter().filter(|share| share.target_pages != share.now_pages);
     shares
-        .map(|share| Wanted { page, node: Some(share.node), pages: share.target_pages, leave })
+        .map(|share| PoolSize { page, node: Some(share.node), pages: share.target_pages, leave })
         .collect()
 }
 
@@ -196,7 +149,7 @@ struct Effects<'a> {
 
 impl<'a> Effects<'a> {
     fn new(root: &'a Root, args: &HugetlbApplyArgs) -> anyhow::Result<Self> {
-        let open = || Trail::open(root.clone(), &args.state_dir, Scope::Hugetlb);
+        let open = || Trail::open(root.clone(), &args.state_dir, OWNER);
         let trail = if args.dry_run { None } else { Some(open()?) };
         let files = KeptFiles::open(root.clone(), &args.state_dir)?;
         Ok(Self { root, trail, files })
@@ -209,8 +162,8 @@ impl<'a> Effects<'a> {
         Ok(())
     }
 
-    fn grow(&mut self, wanted: &Wanted) -> anyhow::Result<PoolDone> {
-        let before = pool::size(self.root, &wanted.file())
+    fn grow(&mut self, wanted: &PoolSize) -> anyhow::Result<PoolDone> {
+        let before = size::size(self.root, &wanted.file())
             .with_context(|| format!("reading '/{}'", wanted.file()))?;
         let mut done = PoolDone {
             page_bytes: wanted.page,
@@ -222,17 +175,11 @@ impl<'a> Effects<'a> {
             compactions: 0,
         };
         if let Some(trail) = &mut self.trail {
-            let shown = stderr().is_terminal();
+            let line = Progress::new(true);
             let mut progress = |pages: u64| {
-                if shown {
-                    eprint!("\r\x1b[K{pages} of {} pages of {}", wanted.pages, wanted.page);
-                }
+                line.show(&format!("{pages} of {} pages of {}", wanted.pages, wanted.page));
             };
-            let grown = pool::grow(self.root, trail, *wanted, &mut progress);
-            if shown {
-                eprint!("\r\x1b[K");
-            }
-            let grown = grown?;
+            let grown = pool::grow(self.root, trail, *wanted, &mut progress)?;
             done.granted_pages = Some(grown.pages);
             done.outcome = Some(grown.outcome);
             done.compactions = grown.compactions;
@@ -260,7 +207,7 @@ impl<'a> Effects<'a> {
             if text.is_none() || wanted.is_some_and(|wanted| Some(&wanted.text) == text.as_ref()) {
                 continue;
             }
-            // A dry run is told before its files are written: those that will be are not stale.
+            // A dry run is reported before files are written: those that would be are not stale.
             if persist && wanted.is_some() {
                 continue;
             }
@@ -288,7 +235,7 @@ impl<'a> Effects<'a> {
                 new.plan.tables = old.plan.tables;
                 new.plan.processes = old.plan.processes;
             }
-            // Without --persist the files of an earlier plan stay, and are still looked at.
+            // Without --persist the files of an earlier plan stay, and are still checked.
             if !args.persist {
                 new.files = old.files;
             }

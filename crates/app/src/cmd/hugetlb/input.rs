@@ -3,11 +3,11 @@
 use crate::cli::HugetlbInputs;
 use crate::exit::{self, coded};
 use anyhow::Context;
-use hugewise_core::hugetlb::files;
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::java;
-use hugewise_core::parse::size::Size;
-use hugewise_core::units::Bytes;
+use hugewise_core::base::size::Size;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::hugetlb::files;
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::java;
 use hugewise_linux::hugetlb::{postgres, users};
 use hugewise_linux::root::Root;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn names(inputs: &mut Inputs, args: &HugetlbInputs) -> anyhow::Result<()> {
 fn ask(
     root: &Root,
     directory: &Path,
-) -> anyhow::Result<hugewise_core::hugetlb::input::PostgresAnswer> {
+) -> anyhow::Result<hugewise_core::evidence::hugetlb::input::PostgresAnswer> {
     // As the server itself will say it.
     let directory = &directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let owner = users::owner(root, directory);

@@ -1,16 +1,16 @@
 //! `hugewise hugetlb`.
 
-pub(crate) mod apply;
+mod apply;
 mod input;
 mod plan;
 pub(super) mod revert;
-mod saved;
 mod verify;
 
 use crate::cli::{Global, HugetlbCommand};
+use crate::output::Output;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, command: &HugetlbCommand) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, command: &HugetlbCommand) -> anyhow::Result<Output> {
     match command {
         HugetlbCommand::Plan(args) => plan::run(global, args),
         HugetlbCommand::Apply(args) => apply::run(global, args),

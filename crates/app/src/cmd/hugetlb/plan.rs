@@ -2,35 +2,32 @@
 
 use super::input;
 use crate::cli::{Global, HugetlbPlanArgs};
-use crate::cmd::{diagnose, print};
+use crate::cmd::diagnose;
 use crate::exit::{self, coded};
-use crate::view::hugetlb;
-use crate::view::paint::Paint;
-use hugewise_core::hugetlb::facts::Facts;
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::{Plan, plan, plan_again};
-use hugewise_core::hugetlb::recorded;
-use hugewise_core::recording::{Field, Host};
-use hugewise_linux::hugetlb::{Wanted, facts};
+use crate::output::{Output, paint};
+use crate::render::view::hugetlb;
+use hugewise_core::evidence::hugetlb::facts::Facts;
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
+use hugewise_core::evidence::hugetlb::recorded;
+use hugewise_core::evidence::recording::{Field, Host};
+use hugewise_linux::hugetlb::{ProcessSelection, facts};
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, stdout};
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
     let facts = if args.files.is_empty() { live(&root, &inputs)? } else { recorded(args)? };
     check_nodes(&facts, &inputs)?;
     let plan = plan(&facts, &inputs);
+    let code = if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK };
     if global.json {
-        print(&format!("{}\n", to_json(&plan)?))?;
-    } else {
-        let paint = Paint::new(global.color, stdout().is_terminal());
-        let options = command_line(&args.inputs);
-        print(&hugetlb::plan::render(&facts, &plan, Some(&options), paint))?;
+        return Output::json(&to_json(&plan)?, code);
     }
-    Ok(if plan.refusals().next().is_some() { exit::WARNING } else { exit::OK })
+    let options = command_line(&args.inputs);
+    Ok(Output::text(hugetlb::plan::render(&facts, &plan, Some(&options), paint(global)), code))
 }
 
 /// The facts of the machine below `root`.
@@ -44,7 +41,7 @@ pub(super) fn live(root: &Root, inputs: &Inputs) -> anyhow::Result<Facts> {
             return Err(coded(exit::ERROR, format!("--pid {pid}: there is no such process")));
         }
     }
-    Ok(facts(root, &Wanted { pids }))
+    Ok(facts(root, &ProcessSelection { pids }))
 }
 
 /// A node that is not there would get no pages, and nobody else would get them either.
@@ -122,7 +119,7 @@ pub(super) fn of_machine(
     root: &Root,
     inputs: &Inputs,
     again: bool,
-) -> anyhow::Result<(Facts, Plan)> {
+) -> anyhow::Result<(Facts, HugetlbPlan)> {
     let facts = live(root, inputs)?;
     check_nodes(&facts, inputs)?;
     let plan = if again { plan_again(&facts, inputs) } else { plan(&facts, inputs) };
@@ -130,7 +127,7 @@ pub(super) fn of_machine(
 }
 
 /// A plan as JSON, its warnings in words, too.
-pub(super) fn to_json(plan: &Plan) -> anyhow::Result<serde_json::Value> {
+pub(super) fn to_json(plan: &HugetlbPlan) -> anyhow::Result<serde_json::Value> {
     let mut json = serde_json::to_value(plan)?;
     let warnings = json["warnings"].as_array_mut().into_iter().flatten();
     for (shown, warning) in warnings.zip(&plan.warnings) {

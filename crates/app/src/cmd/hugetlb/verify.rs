@@ -1,21 +1,20 @@
 //! `hugewise hugetlb verify`.
 
-use super::{input, plan, saved};
+use super::{input, plan};
 use crate::cli::{Global, HugetlbVerifyArgs};
-use crate::cmd::print;
 use crate::exit::{self, coded};
-use crate::view::hugetlb;
-use crate::view::paint::Paint;
-use hugewise_core::hugetlb::files::WantedFile;
-use hugewise_core::hugetlb::input::Inputs;
-use hugewise_core::hugetlb::plan::Plan;
-use hugewise_core::hugetlb::verify::{FoundFile, verify};
+use crate::hugetlb::saved;
+use crate::output::{Output, paint};
+use crate::render::view::hugetlb;
+use hugewise_core::evidence::hugetlb::files::WantedFile;
+use hugewise_core::evidence::hugetlb::input::Inputs;
+use hugewise_core::evidence::hugetlb::plan::HugetlbPlan;
+use hugewise_core::evidence::hugetlb::verify::{FoundFile, verify};
 use hugewise_linux::hugetlb::kept::KeptFiles;
 use hugewise_linux::root::Root;
-use std::io::{IsTerminal, stdout};
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let inputs = input::read(&root, &args.inputs)?;
     let (plan, files) = expected(&root, args, &inputs)?;
@@ -27,19 +26,19 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<u
         found.push((file, text));
     }
     let verified = verify(&plan, &facts, &found);
-    if global.json {
-        let ok = verified.ok();
-        let json = serde_json::json!({ "schema": 1, "ok": ok, "result": verified });
-        print(&format!("{json}\n"))?;
-    } else {
-        let paint = Paint::new(global.color, stdout().is_terminal());
-        print(&hugetlb::verify::render(&verified, paint))?;
-    }
-    Ok(match verified.ok() {
+    let ok = verified.ok();
+    let code = match ok {
         Some(true) => exit::OK,
         Some(false) => exit::WARNING,
         None => exit::PARTIAL,
-    })
+    };
+    if global.json {
+        return Output::json(
+            &serde_json::json!({ "schema": 1, "ok": ok, "result": verified }),
+            code,
+        );
+    }
+    Ok(Output::text(hugetlb::verify::render(&verified, paint(global)), code))
 }
 
 /// The plan to compare with: given as a file, described, or applied before.
@@ -47,7 +46,7 @@ fn expected(
     root: &Root,
     args: &HugetlbVerifyArgs,
     inputs: &Inputs,
-) -> anyhow::Result<(Plan, Vec<WantedFile>)> {
+) -> anyhow::Result<(HugetlbPlan, Vec<WantedFile>)> {
     let applied = || saved::read(&args.state_dir);
     let files = || applied().map(|saved| saved.map_or_else(Vec::new, |saved| saved.files));
     if let Some(path) = &args.plan {

@@ -3,21 +3,20 @@
 use super::report;
 use super::results::Results;
 use crate::cli::{Global, LabCompareArgs};
-use crate::cmd::print;
 use crate::exit;
-use crate::view::lab::render;
-use crate::view::paint::Paint;
-use crate::view::text::{printable, wrap};
-use hugewise_core::lab::across::{Across, Side, across, environments};
+use crate::output::{Output, paint};
+use crate::render::text::wrap;
+use crate::render::view::lab::render;
+use hugewise_core::base::escape::printable;
+use hugewise_core::experiment::across::{Across, Side, across, environments};
 use serde_json::{Map, json};
-use std::io::IsTerminal;
 
 /// What no statistics can take away.
 const NOT_INTERLEAVED: &str = "These runs were not interleaved: whatever else changed on the \
                                machine between the two counts as a difference, too.";
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<Output> {
     let (before, after) = (Results::read(&args.before)?, Results::read(&args.after)?);
     if before.checked.experiment.workload.kind != after.checked.experiment.workload.kind {
         anyhow::bail!(
@@ -43,10 +42,9 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> 
             "schema": 1, "interleaved": false, "same_experiment": !other, "machine": machine,
             "variants": variants,
         });
-        print(&format!("{json}\n"))?;
-        return Ok(code);
+        return Output::json(&json, code);
     }
-    let paint = Paint::new(global.color, std::io::stdout().is_terminal());
+    let paint = paint(global);
     let mut out: String =
         wrap("WARNING: ", NOT_INTERLEAVED).lines().map(|line| paint.bad(line) + "\n").collect();
     if other {
@@ -58,8 +56,7 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<u8> 
     for one in &all {
         out += &format!("\n{}\n{}", paint.bold(&one.variant), render(&one.summary, paint));
     }
-    print(&out)?;
-    Ok(code)
+    Ok(Output::text(out, code))
 }
 
 fn side(results: &Results) -> Side<'_> {

@@ -1,33 +1,35 @@
 //! `hugewise lab list`.
 
 use crate::cli::{Global, LabListArgs};
-use crate::cmd::print;
 use crate::exit;
-use crate::lab::{driver, shipped};
-use crate::view::text::wrap;
-use hugewise_core::lab::kind::{Default, Kind, Param};
-use hugewise_core::lab::spec::Experiment;
-use hugewise_core::lab::{kinds, metric};
+use crate::output::Output;
+use crate::render::text::wrap;
+use hugewise_core::experiment::kind::{Default, Kind, Param};
+use hugewise_core::experiment::spec::Experiment;
+use hugewise_core::experiment::{kinds, metric};
+use hugewise_lab::{programs, shipped};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabListArgs) -> anyhow::Result<u8> {
-    let text = match &args.kind {
-        None if global.json => format!("{}\n", everything()?),
-        None => overview()?,
-        Some(name) => {
-            let kind = kinds::find(name).ok_or_else(|| {
-                let known: Vec<_> = kinds::all().map(|kind| kind.name).collect();
-                let known = known.join(", ");
-                let message = format!("there is no kind '{}': {known}", name.escape_debug());
-                exit::coded(exit::USAGE, message)
-            })?;
-            if global.json { format!("{}\n", alone(kind)) } else { explain(kind) }
-        }
+pub(super) fn run(global: &Global, args: &LabListArgs) -> anyhow::Result<Output> {
+    let Some(name) = &args.kind else {
+        return if global.json {
+            Output::json(&everything()?, exit::OK)
+        } else {
+            Ok(Output::text(overview()?, exit::OK))
+        };
     };
-    print(&text)?;
-    Ok(exit::OK)
+    let kind = kinds::find(name).ok_or_else(|| {
+        let known: Vec<_> = kinds::all().map(|kind| kind.name).collect();
+        let known = known.join(", ");
+        let message = format!("there is no kind '{}': {known}", name.escape_debug());
+        exit::coded(exit::USAGE, message)
+    })?;
+    if global.json {
+        return Output::json(&alone(kind), exit::OK);
+    }
+    Ok(Output::text(explain(kind), exit::OK))
 }
 
 fn experiments() -> anyhow::Result<Vec<Experiment>> {
@@ -39,7 +41,7 @@ fn overview() -> anyhow::Result<String> {
     for experiment in experiments()? {
         let Experiment { name, question, variants, workload, .. } = experiment;
         let kind = kinds::find(&workload.kind);
-        let missing = kind.map(driver::missing).unwrap_or_default();
+        let missing = kind.map(programs::missing).unwrap_or_default();
         out += &wrap(&format!("  {name:<18} "), &question);
         let variants: Vec<_> = variants.into_iter().map(|variant| variant.name).collect();
         out += &wrap(&format!("  {:<18} ", ""), &format!("variants: {}", variants.join(", ")));
@@ -73,7 +75,7 @@ fn explain(kind: &Kind) -> String {
         let help = metric::find(key).map_or("", |metric| metric.help);
         out += &wrap(&format!("  {key:<30} "), help);
     }
-    for text in driver::missing(kind) {
+    for text in programs::missing(kind) {
         out += &wrap("\nMissing here: ", &text);
     }
     out
@@ -83,7 +85,7 @@ fn everything() -> anyhow::Result<Value> {
     let experiments: Vec<Value> = experiments()?
         .into_iter()
         .map(|experiment| {
-            let missing = kinds::find(&experiment.workload.kind).map(driver::missing);
+            let missing = kinds::find(&experiment.workload.kind).map(programs::missing);
             json!({ "experiment": experiment, "missing": missing.unwrap_or_default() })
         })
         .collect();
@@ -125,6 +127,6 @@ fn as_json(kind: &Kind) -> Value {
         "about": kind.about,
         "parameters": params,
         "metrics": kind.metrics,
-        "missing": driver::missing(kind),
+        "missing": programs::missing(kind),
     })
 }

@@ -9,12 +9,15 @@ mod results;
 mod run;
 mod setup;
 
+pub(crate) use run::{alone, plan};
+
 use crate::cli::{Global, LabCommand};
 use crate::exit;
+use crate::output::Output;
 use hugewise_linux::root::Root;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<u8> {
+pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Output> {
     if !Root::at(&global.root).is_live() {
         let message = "experiments run on the live machine: leave --root out";
         return Err(exit::coded(exit::USAGE, message));

@@ -1,14 +1,14 @@
 //! What cannot be run on this machine, and why.
 
-use crate::environment::Environment;
-use crate::lab::driver;
-use hugewise_core::config::Mode;
-use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::kind::Params;
-use hugewise_core::lab::kinds;
-use hugewise_core::lab::spec::{HugePages, Variant};
-use hugewise_core::parse::{meminfo, size};
-use hugewise_core::units::Bytes;
+use hugewise_core::base::size;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::experiment::check::Checked;
+use hugewise_core::experiment::kinds::{self, Params};
+use hugewise_core::experiment::spec::{HugePages, Variant};
+use hugewise_core::manager::config::Mode;
+use hugewise_core::parse::meminfo;
+use hugewise_lab::environment::Environment;
+use hugewise_lab::programs;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
 /// killed.
 fn of_memory(checked: &Checked, params: &Params, available: Bytes) -> Option<String> {
     let experiment = &checked.experiment;
-    let needs = kinds::needs_mib(checked.kind.name, params);
+    let needs = params.memory_mib();
     let limit = experiment.memory_limit_mib.unwrap_or(u64::MAX);
     let needs = needs.map(|mib| mib.min(limit)).max(experiment.warm_mib)?;
     let has = available.0 / Bytes::mib(1).0;
@@ -83,7 +83,7 @@ fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Opti
 
 fn of_files(checked: &Checked, variant: &Variant, root: &Root) -> Option<String> {
     let settings = checked.settings(variant);
-    let files = settings.keys().filter_map(|key| hugewise_core::lab::settings::file(key));
+    let files = settings.keys().filter_map(|key| hugewise_core::experiment::settings::file(key));
     let absent = files.into_iter().find(|file| !root.path(file).exists());
     if let Some(file) = absent {
         return Some(format!("this kernel has no /{file}"));
@@ -97,16 +97,16 @@ fn of_files(checked: &Checked, variant: &Variant, root: &Root) -> Option<String>
 
 /// Programs that the workload or what runs beside it needs and that are missing.
 pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
-    let mut missing = driver::missing(checked.kind);
+    let mut missing = programs::missing(checked.kind);
     let experiment = &checked.experiment;
     for part in experiment.beside.iter().chain(&experiment.fragment) {
         let kind = kinds::find(&part.kind);
-        missing.extend(kind.map(driver::missing).unwrap_or_default());
+        missing.extend(kind.map(programs::missing).unwrap_or_default());
     }
     let params = checked.params.iter();
-    missing.extend(params.filter_map(|params| driver::missing_named(checked.kind, params)));
+    missing.extend(params.filter_map(programs::missing_named));
     let load = experiment.load.as_ref();
-    missing.extend(load.and_then(|load| driver::missing_tool(checked.kind, load)));
+    missing.extend(load.and_then(programs::missing_tool));
     missing.sort_unstable();
     missing.dedup();
     missing
@@ -115,7 +115,7 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::lab::check::check;
+    use hugewise_core::experiment::check::check;
 
     #[test]
     fn what_does_not_fit_is_left_out_with_its_size() {

@@ -2,12 +2,13 @@
 
 use super::obstacles;
 use crate::cli::LabExperiment;
-use crate::lab::shipped;
-use crate::{exit, trust};
+use crate::exit;
 use anyhow::Context;
-use hugewise_core::lab::check::{Checked, check};
-use hugewise_core::lab::record::Plan;
-use hugewise_core::lab::spec::Experiment;
+use hugewise_core::experiment::check::{Checked, check};
+use hugewise_core::experiment::record::RunPlan;
+use hugewise_core::experiment::spec::Experiment;
+use hugewise_lab::shipped;
+use hugewise_linux::trust;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -53,7 +54,7 @@ pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
 ///
 /// # Errors
 /// When its text has faults, which an older version of hugewise did not find.
-pub(super) fn planned(plan: &Plan) -> anyhow::Result<Checked> {
+pub(super) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
     let which = LabExperiment {
         experiment: "the plan".into(),
         quick: plan.quick,

@@ -2,42 +2,37 @@
 
 use super::results::Results;
 use crate::cli::{Global, LabReportArgs};
-use crate::cmd::print;
 use crate::exit;
-use crate::report::lab as report;
-use crate::view::lab::render;
-use crate::view::paint::Paint;
-use hugewise_core::lab::summary::Summary;
-use std::io::IsTerminal;
+use crate::output::{Output, paint};
+use crate::render::view::lab as report;
+use crate::render::view::lab::render;
+use hugewise_core::experiment::summary::Summary;
 use std::path::Path;
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabReportArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &LabReportArgs) -> anyhow::Result<Output> {
     if args.markdown && global.json {
         return Err(exit::coded(exit::USAGE, "either --markdown or --json, not both"));
     }
     if args.markdown {
         let results = Results::read(&args.directory)?;
         let summary = results.summary();
-        print(&report::markdown(&summary))?;
-        return Ok(code(&results, &summary));
+        return Ok(Output::text(report::markdown(&summary), code(&results, &summary)));
     }
     tell(global, &args.directory)
 }
 
-/// Writes the files for readers, and prints the verdict.
-pub(super) fn tell(global: &Global, directory: &Path) -> anyhow::Result<u8> {
+/// Writes the files for readers; says the verdict.
+pub(super) fn tell(global: &Global, directory: &Path) -> anyhow::Result<Output> {
     let results = Results::read(directory)?;
     let summary = results.summary();
     let page = results.write(&summary)?;
+    let code = code(&results, &summary);
     if global.json {
-        print(&format!("{}\n", serde_json::to_string(&summary)?))?;
-    } else {
-        let paint = Paint::new(global.color, std::io::stdout().is_terminal());
-        print(&render(&summary, paint))?;
-        print(&format!("\nReport: {}\n", page.display()))?;
+        return Output::json(&summary, code);
     }
-    Ok(code(&results, &summary))
+    let text = render(&summary, paint(global));
+    Ok(Output::text(format!("{text}\nReport: {}\n", page.display()), code))
 }
 
 /// Partial where a run failed or has not been made, or a variant was left out for want of

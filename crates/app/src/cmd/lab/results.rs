@@ -1,25 +1,25 @@
 //! What a directory of results holds, and the files for readers that are made from it.
 
 use super::prepare::planned;
-use crate::lab::store::Store;
-use crate::report::lab as report;
+use crate::render::view::lab as report;
 use anyhow::Context;
-use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::record::{Plan, Record};
-use hugewise_core::lab::summary::Summary;
+use hugewise_core::experiment::check::Checked;
+use hugewise_core::experiment::record::{Record, RunPlan};
+use hugewise_core::experiment::summary::Summary;
+use hugewise_lab::store::Store;
 use std::path::{Path, PathBuf};
 
 /// The report for readers.
 const PAGE: &str = "report.html";
 
-/// See the module's text.
+/// A directory of results that was read: its plan and the runs made so far.
 #[derive(Debug)]
 pub(super) struct Results {
     store: Store,
     /// What was to be run.
     pub(super) checked: Checked,
     /// What it was when it began.
-    pub(super) plan: Plan,
+    pub(super) plan: RunPlan,
     /// The runs, in the order of time.
     pub(super) records: Vec<Record>,
 }

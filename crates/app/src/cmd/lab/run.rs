@@ -3,21 +3,23 @@
 use super::prepare::{Prepared, planned, prepare};
 use super::{obstacles, report, setup};
 use crate::cli::{Global, LabRunArgs};
-use crate::cmd::revert::describe;
-use crate::environment::{Environment, utc};
 use crate::exit;
-use crate::lab::engine;
-use crate::lab::stage::Stage;
-use crate::lab::stale;
-use crate::lab::store::Store;
-use crate::session::Session;
-use hugewise_core::lab::across::environments;
-use hugewise_core::lab::check::Checked;
-use hugewise_core::lab::record::{Plan, Resumed, SCHEMA};
-use hugewise_linux::instance::{ENDING, InstanceLock, LockError};
+use crate::output::Output;
+use crate::render::view::revert::setting;
+use crate::say::{Progress, note};
+use hugewise_core::experiment::across::environments;
+use hugewise_core::experiment::check::Checked;
+use hugewise_core::experiment::record::{Resumed, RunPlan, SCHEMA};
+use hugewise_lab::engine;
+use hugewise_lab::environment::{Environment, utc};
+use hugewise_lab::session::Session;
+use hugewise_lab::stage::Stage;
+use hugewise_lab::stale;
+use hugewise_lab::store::Store;
+use hugewise_linux::instance::{ENDING, InstanceLock, LockError, Role};
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// What an interruption leaves behind.
@@ -25,13 +27,14 @@ const AFTERWARDS: &str = "the runs so far are kept and every setting is as it wa
                           command goes on";
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> {
     let prepared = prepare(&args.which)?;
-    let directory =
-        args.output.clone().unwrap_or_else(|| directory(&prepared.checked, args.which.quick));
+    let directory = args
+        .output
+        .clone()
+        .unwrap_or_else(|| setup::directory(&prepared.checked, args.which.quick));
     if args.dry_run {
-        setup::tell(global, &prepared, &directory)?;
-        return Ok(exit::OK);
+        return setup::tell(global, &prepared, &directory, exit::OK);
     }
     let found = Store::at(&directory).plan()?;
     let mut plan = match &found {
@@ -42,18 +45,15 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     let checked = planned(&plan)?;
     permitted(args, &checked, found.is_some())?;
     let root = Root::live();
-    let _lock = InstanceLock::take_lab(&root).map_err(refused)?;
-    // A manager of the whole machine would be part of every variant.
-    drop(InstanceLock::take_from_ending(&root, ENDING).map_err(refused)?);
-    stale::clear(&root);
+    let _lock = alone(&root, &args.state_dir)?;
     let store = Store::create(&directory)?;
     if store.plan()? != found {
         anyhow::bail!("another start wrote to {} just now: start again", directory.display());
     }
-    let session = Session::start("lab", AFTERWARDS)?;
+    let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
     let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, args.noisy)?;
     for step in &left {
-        eprintln!("hugewise: left by an experiment that was killed: {}", describe(step));
+        note(&format!("left by an experiment that was killed: {}", setting(step)));
     }
     // Looked at once the settings are back.
     begin(&mut plan, found.as_ref(), &store)?;
@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<u8> {
     // Before the report is written every setting is as it was.
     drop(stage);
     if let Some(why) = ended.why.text() {
-        eprintln!("hugewise: {why}");
+        note(why);
     }
     report::tell(global, &directory)
 }
@@ -91,26 +91,31 @@ fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Res
     })
 }
 
-fn refused(error: LockError) -> anyhow::Error {
-    match error {
-        LockError::Taken | LockError::LabTaken => exit::coded(exit::REFUSED, error.to_string()),
-        LockError::NoThp(_) | LockError::Io(..) => error.into(),
-    }
+/// Proof that no other experiment and no manager of the whole machine, which would be part of every
+/// variant, is running here; what killed ones have left behind is cleared.
+pub(crate) fn alone(root: &Root, state_dir: &Path) -> anyhow::Result<InstanceLock> {
+    let lock = InstanceLock::take(root, state_dir, Role::Lab).map_err(refused)?;
+    let manager = InstanceLock::take_from_ending(root, state_dir, Role::Manager, ENDING);
+    drop(manager.map_err(refused)?);
+    lock.remarks().iter().for_each(|remark| note(remark));
+    stale::clear(root);
+    Ok(lock)
 }
 
-/// Where the results of an experiment are unless the command line says otherwise.
-pub(super) fn directory(checked: &Checked, quick: bool) -> PathBuf {
-    let quick = if quick { "-quick" } else { "" };
-    Path::new("hugewise-lab").join(format!("{}{quick}", checked.experiment.name))
+fn refused(error: LockError) -> anyhow::Error {
+    match error {
+        LockError::Taken(..) => exit::coded(exit::REFUSED, error.to_string()),
+        LockError::Missing(..) | LockError::Io(..) => error.into(),
+    }
 }
 
 /// The plan of what is in the directory already, if this start asks for the same.
 fn resumable(
     args: &LabRunArgs,
     prepared: &Prepared,
-    old: &Plan,
+    old: &RunPlan,
     directory: &Path,
-) -> anyhow::Result<Plan> {
+) -> anyhow::Result<RunPlan> {
     let differs = if old.text != prepared.text || old.quick != args.which.quick {
         Some("another experiment, or this one before its file was changed".to_owned())
     } else if args.seed.is_some_and(|seed| seed != old.seed) {
@@ -134,14 +139,27 @@ fn resumable(
     Ok(plan)
 }
 
-fn new(args: &LabRunArgs, prepared: Prepared) -> Plan {
-    Plan {
-        schema: SCHEMA,
+fn new(args: &LabRunArgs, prepared: Prepared) -> RunPlan {
+    let empty = plan();
+    RunPlan {
         text: prepared.text,
         quick: args.which.quick,
-        seed: args.seed.unwrap_or_else(seed),
+        seed: args.seed.unwrap_or(empty.seed),
         repetitions: args.which.repetitions,
         without: prepared.without,
+        ..empty
+    }
+}
+
+/// A plan that says nothing but in which order the variants come: another one each time.
+pub(crate) fn plan() -> RunPlan {
+    RunPlan {
+        schema: SCHEMA,
+        text: String::new(),
+        quick: false,
+        seed: seed(),
+        repetitions: None,
+        without: BTreeMap::new(),
         began: None,
         environment: serde_json::Value::Null,
         resumed: Vec::new(),
@@ -149,21 +167,21 @@ fn new(args: &LabRunArgs, prepared: Prepared) -> Plan {
 }
 
 /// Writes down when and where it begins, or what has changed since.
-fn begin(plan: &mut Plan, found: Option<&Plan>, store: &Store) -> anyhow::Result<()> {
+fn begin(plan: &mut RunPlan, found: Option<&RunPlan>, store: &Store) -> anyhow::Result<()> {
     let began = utc(SystemTime::now());
     let environment = serde_json::to_value(Environment::read(&Root::live()))?;
     if let Some(old) = found {
         let directory = store.directory().display();
-        eprintln!("hugewise: going on with the experiment in {directory}");
+        note(&format!("going on with the experiment in {directory}"));
         let changed = environments(&old.environment, &environment);
         let changed = changed.into_iter().map(|(key, then, now)| format!("{key}: {then} -> {now}"));
         let changed: Vec<String> = changed.collect();
         for text in &changed {
-            eprintln!("hugewise: not as it was when the experiment began: {text}");
+            note(&format!("not as it was when the experiment began: {text}"));
         }
         let repetitions = plan.repetitions.filter(|_| plan.repetitions != old.repetitions);
         if repetitions.is_some() {
-            eprintln!("hugewise: other repetitions than before: the report says so");
+            note("other repetitions than before: the report says so");
         }
         let runs = store.records()?.len();
         plan.resumed.push(Resumed { began, runs, repetitions, environment_changed: changed });

@@ -1,50 +1,53 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
 use super::prepare::{Prepared, prepare, text_of};
-use super::run::directory;
 use crate::cli::{Global, LabSetupArgs};
-use crate::cmd::print;
-use crate::lab::engine::duration;
-use crate::lab::store::Store;
-use crate::view::text::wrap;
+use crate::output::{Output, refused};
+use crate::render::text::wrap;
 use crate::{config, exit};
 use anyhow::Context;
-use hugewise_core::lab::{kinds, settings};
-use hugewise_core::ownership;
-use hugewise_linux::machine;
+use hugewise_core::experiment::check::Checked;
+use hugewise_core::experiment::kinds::Params;
+use hugewise_core::experiment::settings;
+use hugewise_core::manager::ownership;
+use hugewise_lab::engine::duration;
+use hugewise_lab::store::Store;
 use hugewise_linux::root::Root;
+use hugewise_linux::{machine, save};
 use serde_json::json;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a run takes beside its measurements and waits, seconds: settling, filling, comparing. A
 /// guess, said to be one; once runs have been made their time is known.
 const OVERHEAD_S: f64 = 15.0;
 
 /// Runs the command.
-pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<u8> {
+pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<Output> {
     // First: what cannot be run as it is has to be copied, to be made smaller.
     if let Some(path) = &args.write {
-        write(path, &text_of(&args.which.experiment)?)?;
+        // Never over somebody's work.
+        save::create(path, text_of(&args.which.experiment)?.as_bytes()).map_err(refused)?;
     }
     let prepared = prepare(&args.which)?;
-    tell(global, &prepared, &directory(&prepared.checked, args.which.quick))?;
     let partial = !prepared.missing.is_empty() || !prepared.without.is_empty();
-    Ok(if partial { exit::PARTIAL } else { exit::OK })
+    let code = if partial { exit::PARTIAL } else { exit::OK };
+    tell(global, &prepared, &directory(&prepared.checked, args.which.quick), code)
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut options = OpenOptions::new();
-    // Never over somebody's work.
-    let file = options.write(true).create_new(true).open(path);
-    let mut file = file.with_context(|| format!("cannot create {}", path.display()))?;
-    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+/// Where the results of an experiment are unless the command line says otherwise.
+pub(super) fn directory(checked: &Checked, quick: bool) -> PathBuf {
+    let quick = if quick { "-quick" } else { "" };
+    Path::new("hugewise-lab").join(format!("{}{quick}", checked.experiment.name))
 }
 
 /// Says what would be done; the directory is where the results would be.
-pub(super) fn tell(global: &Global, prepared: &Prepared, directory: &Path) -> anyhow::Result<()> {
+pub(super) fn tell(
+    global: &Global,
+    prepared: &Prepared,
+    directory: &Path,
+    code: u8,
+) -> anyhow::Result<Output> {
     let time = time(prepared, directory);
     if global.json {
         let checked = &prepared.checked;
@@ -60,9 +63,9 @@ pub(super) fn tell(global: &Global, prepared: &Prepared, directory: &Path) -> an
             "without": prepared.without,
             "missing": prepared.missing,
         });
-        return print(&format!("{json}\n"));
+        return Output::json(&json, code);
     }
-    print(&text(prepared, &managers(prepared)?, &time))
+    Ok(Output::text(text(prepared, &managers(prepared)?, &time), code))
 }
 
 /// How long all runs would take.
@@ -79,7 +82,7 @@ fn time(prepared: &Prepared, directory: &Path) -> Time {
         return Time { seconds: runs * mean, measured: true };
     }
     let (checked, repetitions) = (&prepared.checked, prepared.checked.experiment.stop.repetitions);
-    let one = |params| kinds::run_seconds(checked.kind.name, params, &checked.experiment) as f64;
+    let one = |params: &Params| params.run_seconds(&checked.experiment) as f64;
     let all = checked.params.iter().map(|params| one(params) + OVERHEAD_S).sum::<f64>();
     Time { seconds: all * f64::from(repetitions), measured: false }
 }

@@ -1,8 +1,11 @@
 //! Puts a server under load and prints what came of it, for tests.
 
 use anyhow::{Context, bail};
-use hugewise_core::lab::load::LoadSpec;
+use hugewise_core::experiment::load::LoadSpec;
+use hugewise_lab::load::Access;
+use hugewise_linux::nobody::Nobody;
 use hugewise_linux::prctl;
+use hugewise_linux::root::Root;
 
 /// `hugewise workload load FILE`: a load in TOML in, a result in JSON out.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
@@ -10,7 +13,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     let [file] = args else { bail!("usage: workload load FILE") };
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
     let spec: LoadSpec = toml::from_str(&text).with_context(|| format!("{file} is no load"))?;
-    let result = crate::lab::load::run(&spec, &mut |_| Ok(()))?;
+    let user = Nobody::pick(&Root::live())?;
+    let access = Access { password: None, user };
+    let result = hugewise_lab::load::run(&spec, &access, &mut |_| Ok(()))?;
     println!("{}", serde_json::to_string(&result)?);
     Ok(crate::exit::OK)
 }

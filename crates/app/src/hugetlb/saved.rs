@@ -1,0 +1,94 @@
+//! The plan that `apply` leaves for `verify`.
+
+use crate::exit::{self, coded};
+use anyhow::Context;
+use hugewise_core::evidence::hugetlb::files::WantedFile;
+use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, SCHEMA};
+use hugewise_linux::trust;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Largest file that can be one.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// What was applied.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    /// The plan, with what was seen before.
+    pub(crate) plan: HugetlbPlan,
+    /// Files that were written for it; none without `--persist`.
+    pub(crate) files: Vec<WantedFile>,
+}
+
+fn path(state_dir: &Path) -> PathBuf {
+    state_dir.join("hugetlb-plan.json")
+}
+
+/// Keeps it, in one step.
+pub(crate) fn write(state_dir: &Path, saved: &Saved) -> anyhow::Result<()> {
+    let path = path(state_dir);
+    let new = path.with_extension("new");
+    let what = || format!("keeping the plan in '{}'", path.display());
+    let _ = fs::remove_file(&new);
+    let mut options = fs::OpenOptions::new();
+    let mut out = options.write(true).create_new(true).mode(0o600).open(&new).with_context(what)?;
+    serde_json::to_writer(&mut out, saved).with_context(what)?;
+    out.flush().and_then(|()| out.sync_all()).with_context(what)?;
+    fs::rename(&new, &path).with_context(what)
+}
+
+/// Reads it; `None` where nothing was applied.
+pub(crate) fn read(state_dir: &Path) -> anyhow::Result<Option<Saved>> {
+    let path = path(state_dir);
+    let meta = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.with_context(|| format!("reading '{}'", path.display()))?,
+    };
+    trust::check("the plan", &path, &meta)?;
+    let saved: Saved = parse(&path)?;
+    check(&path, &saved.plan)?;
+    Ok(Some(saved))
+}
+
+/// Reads the output of `hugetlb plan --json`.
+pub(crate) fn read_plan(path: &Path) -> anyhow::Result<HugetlbPlan> {
+    let plan: HugetlbPlan = parse(path)?;
+    check(path, &plan)?;
+    Ok(plan)
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<T> {
+    let name = path.display();
+    let meta = fs::metadata(path).with_context(|| format!("reading '{name}'"))?;
+    if !meta.is_file() || meta.len() > BYTES_MAX {
+        return Err(coded(exit::ERROR, format!("'{name}' is no file of at most 16 MiB")));
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("reading '{name}'"))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let wanted = "wanted the output of 'hugewise hugetlb plan --json'";
+        coded(exit::ERROR, format!("'{name}' is no plan: {error}; {wanted}"))
+    })
+}
+
+fn check(path: &Path, plan: &HugetlbPlan) -> anyhow::Result<()> {
+    if plan.schema == SCHEMA {
+        return Ok(());
+    }
+    let (name, found) = (path.display(), plan.schema);
+    let message = format!("'{name}' has schema {found}, and this program reads {SCHEMA}");
+    Err(coded(exit::ERROR, message))
+}
+
+/// Forgets it.
+pub(crate) fn remove(state_dir: &Path) -> anyhow::Result<()> {
+    let path = path(state_dir);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing '{}'", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,103 @@
+//! Text for a terminal: columns and wrapped lines.
+
+/// Width of all text output.
+pub(crate) const WIDTH: usize = 80;
+
+/// Columns that a character takes: letters of East Asian scripts take two.
+fn columns(c: char) -> usize {
+    let wide = ['\u{1100}'..='\u{115f}', '\u{2e80}'..='\u{a4cf}', '\u{ac00}'..='\u{d7a3}'];
+    let far = ['\u{f900}'..='\u{faff}', '\u{ff00}'..='\u{ff60}', '\u{20000}'..='\u{3fffd}'];
+    if wide.iter().chain(&far).any(|range| range.contains(&c)) { 2 } else { 1 }
+}
+
+/// Columns that text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// Cut to `wide` columns, a final `~` saying so.
+pub(crate) fn fit(text: &str, wide: usize) -> String {
+    if width(text) <= wide {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let mut cut = String::new();
+    for c in text.chars() {
+        used += columns(c);
+        if used >= wide {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('~');
+    cut
+}
+
+/// Cut or filled up to `wide` columns, text at the left.
+pub(crate) fn left(text: &str, wide: usize) -> String {
+    let text = fit(text, wide);
+    let fill = wide.saturating_sub(width(&text));
+    format!("{text}{}", " ".repeat(fill))
+}
+
+/// Cut or filled up to `wide` columns, text at the right.
+pub(crate) fn right(text: &str, wide: usize) -> String {
+    let text = fit(text, wide);
+    let fill = wide.saturating_sub(width(&text));
+    format!("{}{text}", " ".repeat(fill))
+}
+
+/// `text` wrapped at [`WIDTH`] columns behind `first`; further lines are indented as far.
+pub(crate) fn wrap(first: &str, text: &str) -> String {
+    wrap_at(first, text, WIDTH)
+}
+
+/// As [`wrap`], at `most` columns.
+pub(crate) fn wrap_at(first: &str, text: &str, most: usize) -> String {
+    let indent = width(first);
+    let mut out = first.to_owned();
+    let mut column = indent;
+    for word in text.split_whitespace() {
+        let wide = width(word);
+        if column > indent {
+            if column + 1 + wide > most {
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                column = indent;
+            } else {
+                out.push(' ');
+                column += 1;
+            }
+        }
+        out.push_str(word);
+        column += wide;
+    }
+    out.push('\n');
+    out
+}
+
+/// Spaces at line ends removed: they only get in the way of copying and comparing.
+pub(crate) fn trimmed(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_hold_whatever_the_name() {
+        for name in ["", "short", "漢字漢字漢字漢字", "a-very-long-process-name"] {
+            assert_eq!(width(&left(name, 10)), 10, "{name}");
+            assert_eq!(width(&right(name, 10)), 10, "{name}");
+        }
+    }
+
+    #[test]
+    fn wrapped_text_keeps_its_indent() {
+        let text = "word ".repeat(30);
+        let wrapped = wrap("  key  ", &text);
+        assert!(wrapped.lines().all(|l| width(l) <= WIDTH), "{wrapped}");
+        assert!(wrapped.lines().skip(1).all(|l| l.starts_with("       w")), "{wrapped}");
+    }
+}

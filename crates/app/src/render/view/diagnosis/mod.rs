@@ -1,0 +1,342 @@
+//! A diagnosis as text: findings first, then the tree with the path taken.
+
+pub(crate) mod page;
+mod plots;
+mod questions;
+mod time_plot;
+
+use crate::render::colour::Paint;
+use crate::render::text::{fit, wrap};
+use hugewise_core::base::escape::printable;
+use hugewise_core::evidence::diagnose::{
+    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Severity, Step, Unseen, Verdict,
+};
+use hugewise_core::evidence::recording::{Clock, Recording, Stamp};
+use std::fmt::Write;
+
+/// Most problems and unrecognised stretches that are shown.
+const NOTES_MAX: usize = 8;
+/// Most sources that are listed.
+const SOURCES_MAX: usize = 12;
+/// Most missing observations that are listed.
+const MISSING_MAX: usize = 5;
+/// Most intervals that are listed.
+const INTERVALS_MAX: usize = 8;
+
+/// Whether no question at all got an answer.
+pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
+    let mut all = found.hosts.iter().flat_map(|host| &host.tree);
+    !all.any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
+}
+
+/// The whole text.
+pub(crate) fn render(recording: &Recording, found: &Diagnosis, all: bool, paint: Paint) -> String {
+    let mut out = String::new();
+    push_sources(&mut out, recording);
+    push_notes(&mut out, found, paint);
+    for finding in &found.findings {
+        push_finding(&mut out, finding, found.hosts.len() > 1, paint);
+    }
+    if found.findings.is_empty() {
+        push_all_clear(&mut out, found, paint);
+    }
+    for host in &found.hosts {
+        push_tree(&mut out, host, all, paint);
+    }
+    out
+}
+
+/// What was read: each block with the number that evidence names, machines, time.
+fn push_sources(out: &mut String, recording: &Recording) {
+    let _ = writeln!(out, "Read:");
+    for (index, source) in recording.sources.iter().enumerate().take(SOURCES_MAX) {
+        let place = format!("{}:{}", printable(&source.input), source.line);
+        out.push_str(&wrap(
+            &format!("  [{}] ", index + 1),
+            &format!("{} in {place}", source.kind.label()),
+        ));
+    }
+    let more = recording.sources.len().saturating_sub(SOURCES_MAX);
+    if more > 0 {
+        let _ = writeln!(out, "  ... and {more} more (--json lists them)");
+    }
+    for host in &recording.hosts {
+        let times = host.restarts.iter().filter_map(|restart| restart.at);
+        let times: Vec<String> = times.take(INTERVALS_MAX).map(|at| at.to_string()).collect();
+        if !times.is_empty() {
+            let name = host.name.as_deref().map_or_else(String::new, printable);
+            out.push_str(&wrap("  ", &format!("{name} restarted at {}", times.join(", "))));
+        }
+    }
+    let names: Vec<String> =
+        recording.hosts.iter().filter_map(|host| host.name.as_deref()).map(printable).collect();
+    let mut text = names.join(", ");
+    if let Some((first, last)) = span(recording) {
+        let comma = if text.is_empty() { "" } else { "; " };
+        let span = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let utc = recording.sources.iter().any(|source| source.clock == Clock::Utc);
+        let zone = if utc { " (UTC where the source has UTC)" } else { "" };
+        let _ = write!(text, "{comma}{span}{zone}");
+    }
+    if !text.is_empty() {
+        out.push_str(&wrap("  ", &text));
+    }
+}
+
+/// The first and the last time of all values.
+pub(crate) fn span(recording: &Recording) -> Option<(Stamp, Stamp)> {
+    let series = recording.hosts.iter().flat_map(|host| host.series.values());
+    let points = series
+        .flat_map(|all| all.values().flatten())
+        .flat_map(|series| [series.points.first(), series.points.last()].into_iter().flatten());
+    let stamps = || points.clone().filter_map(|point| point.at);
+    Some((stamps().min()?, stamps().max()?))
+}
+
+fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
+    for problem in found.problems.iter().take(NOTES_MAX) {
+        let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
+        let text = format!("{}{line}: {}", printable(&problem.input), printable(&problem.text));
+        out.push_str(&paint.warn(&wrap("Problem: ", &text)));
+    }
+    let more = found.problems.len().saturating_sub(NOTES_MAX);
+    if more > 0 {
+        let _ = writeln!(out, "... and {more} more problems (--json lists them)");
+    }
+    if !found.unrecognised.is_empty() {
+        let lines: usize = found.unrecognised.iter().map(|u| u.last_line + 1 - u.first_line).sum();
+        let shown = found.unrecognised.iter().take(3).map(|u| {
+            let start = fit(&printable(&u.start), 30);
+            format!("{}:{}-{} '{start}'", printable(&u.input), u.first_line, u.last_line)
+        });
+        let shown: Vec<String> = shown.collect();
+        let more = if found.unrecognised.len() > 3 { ", ..." } else { "" };
+        let text = format!("{lines} lines: {}{more}", shown.join(", "));
+        out.push_str(&paint.dim(&wrap("Not recognised: ", &text)));
+    }
+}
+
+fn head(finding: &Finding, paint: Paint) -> String {
+    match finding.severity {
+        Severity::Critical => paint.bad("CRITICAL"),
+        Severity::Warning => paint.warn("WARNING"),
+        Severity::Note => paint.dim("NOTE"),
+    }
+}
+
+fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Paint) {
+    let host = finding.host.as_deref().filter(|_| name_host).map(printable);
+    let host = host.map_or_else(String::new, |host| format!("{host}: "));
+    let _ = writeln!(out);
+    let _ = write!(
+        out,
+        "{}",
+        wrap(&format!("{} ", head(finding, paint)), &format!("{host}{}", finding.title))
+    );
+    if !finding.intervals.is_empty() {
+        let mut times: Vec<String> =
+            finding.intervals.iter().take(INTERVALS_MAX).map(ToString::to_string).collect();
+        let more = finding.intervals.len().saturating_sub(INTERVALS_MAX);
+        if more > 0 {
+            times.push(format!("and {more} more"));
+        }
+        out.push_str(&wrap("  when       ", &times.join("; ")));
+    }
+    let sure = format!("{}: {}", finding.confidence.level.label(), finding.confidence.reason);
+    out.push_str(&wrap("  confidence ", &sure));
+    let _ = writeln!(out, "  {}", paint.bold("why"));
+    for (depth, step) in finding.chain.iter().enumerate() {
+        push_step(out, step, depth.min(4), paint);
+    }
+    if !finding.also.is_empty() {
+        out.push_str(&wrap("    also: ", &finding.also.join(", ")));
+    }
+    push_ruled_out(out, finding, paint);
+    push_missing(out, &finding.missing, paint);
+    let _ = writeln!(out, "  {}", paint.bold("what to do, the smallest reach first"));
+    for (index, remedy) in finding.remedies.iter().enumerate() {
+        let first = format!("    {} {:9}", index + 1, remedy.reach.label());
+        out.push_str(&wrap(&first, remedy.what));
+        // A command is one line: breaking it would break it.
+        let _ = writeln!(out, "      $ {}", remedy.command);
+        out.push_str(&paint.dim(&wrap("      check: ", remedy.verify)));
+    }
+}
+
+/// An answer in a word.
+pub(crate) const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Yes => "yes",
+        Verdict::No => "no",
+        Verdict::Unknown => "unknown",
+    }
+}
+
+fn push_step(out: &mut String, step: &Step, depth: usize, paint: Paint) {
+    let indent = " ".repeat(4 + 2 * depth);
+    let answer = match step.verdict {
+        Verdict::Yes => paint.bold("yes"),
+        other => word(other).to_owned(),
+    };
+    let _ = writeln!(out, "{indent}{} {answer}", step.question);
+    for evidence in &step.evidence {
+        push_evidence(out, evidence, &format!("{indent}- "));
+    }
+}
+
+fn push_evidence(out: &mut String, evidence: &Evidence, first: &str) {
+    let ground = match evidence.ground {
+        Ground::Observed => "",
+        Ground::Derived => "derived: ",
+        Ground::Assumed => "assumed: ",
+    };
+    let source = evidence.source.map_or_else(String::new, |id| format!(" [{}]", id.0 + 1));
+    out.push_str(&wrap(first, &format!("{ground}{}{source}", printable(&evidence.text))));
+}
+
+fn push_ruled_out(out: &mut String, finding: &Finding, paint: Paint) {
+    if finding.ruled_out.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "  {}", paint.bold("ruled out"));
+    for step in &finding.ruled_out {
+        let text = step.evidence.first().map_or("", |evidence| evidence.text.as_str());
+        let text = format!("{} no: {}", step.question, printable(text));
+        out.push_str(&wrap("    - ", &text));
+    }
+}
+
+fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
+    if missing.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "  {}", paint.bold("not observed"));
+    for unseen in missing.iter().take(MISSING_MAX) {
+        let blind = unseen.blind.iter().take(INTERVALS_MAX).map(ToString::to_string);
+        let mut blind: Vec<String> = blind.collect();
+        let more = unseen.blind.len().saturating_sub(INTERVALS_MAX);
+        if more > 0 {
+            blind.push(format!("and {more} more times"));
+        }
+        let times = if blind.is_empty() {
+            String::new()
+        } else {
+            format!(" (none for {})", blind.join("; "))
+        };
+        out.push_str(&wrap("    - ", &format!("{}{times}", unseen.missing.what)));
+        let _ = writeln!(out, "      $ {}", unseen.missing.command);
+    }
+    let more = missing.len().saturating_sub(MISSING_MAX);
+    if more > 0 {
+        let _ = writeln!(out, "    ... and {more} more (--json lists them)");
+    }
+}
+
+fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
+    let count = |verdict| {
+        found.hosts.iter().flat_map(|host| &host.tree).filter(|asked| asked.is(verdict)).count()
+    };
+    let (no, yes, unknown) = (count(Verdict::No), count(Verdict::Yes), count(Verdict::Unknown));
+    let text = format!(
+        "{} questions were answered and none names a cause; {unknown} could not be answered from \
+         these sources.",
+        no + yes
+    );
+    let _ = writeln!(out);
+    let head = if nothing_seen(found) {
+        paint.warn("Nothing to go by. ")
+    } else {
+        paint.good("No finding. ")
+    };
+    out.push_str(&wrap(&head, &text));
+    let mut commands: Vec<&str> = Vec::new();
+    for asked in found.hosts.iter().flat_map(|host| &host.tree) {
+        for missing in asked.answer.iter().flat_map(|answer| &answer.missing) {
+            if !commands.contains(&missing.command) {
+                commands.push(missing.command);
+            }
+        }
+    }
+    if !commands.is_empty() {
+        let _ = writeln!(out, "To see more:");
+        for command in commands.iter().take(6) {
+            let _ = writeln!(out, "  $ {command}");
+        }
+    }
+}
+
+/// The questions of one machine: those answered, and the unknown ones right below a yes.
+fn push_tree(out: &mut String, host: &Examined, all: bool, paint: Paint) {
+    let yes =
+        |id: Option<&str>| host.tree.iter().any(|asked| Some(asked.id) == id && asked.is_yes());
+    let shown = |asked: &&Asked| {
+        all || asked.is(Verdict::Yes)
+            || asked.is(Verdict::No)
+            || (asked.is(Verdict::Unknown) && yes(asked.parent))
+    };
+    if !all && !host.tree.iter().any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No)) {
+        return;
+    }
+    let name =
+        host.host.as_deref().map_or_else(String::new, |name| format!(" of {}", printable(name)));
+    let _ = writeln!(out, "\n{}", paint.bold(&format!("Questions{name}")));
+    for asked in host.tree.iter().filter(shown) {
+        push_asked(out, asked, paint);
+    }
+    let hidden: Vec<&Asked> = host.tree.iter().filter(|asked| !shown(asked)).collect();
+    let unknown = hidden.iter().filter(|asked| asked.answer.is_some()).count();
+    if !hidden.is_empty() {
+        let text = format!(
+            "{unknown} more could not be answered from these sources, {} were not asked because \
+             of a no above them: --tree shows all.",
+            hidden.len() - unknown
+        );
+        out.push_str(&paint.dim(&wrap("", &text)));
+    }
+}
+
+fn push_asked(out: &mut String, asked: &Asked, paint: Paint) {
+    let mark = match asked.answer.as_ref().map(|answer| answer.verdict) {
+        Some(Verdict::Yes) => "yes",
+        Some(Verdict::No) => "no",
+        Some(Verdict::Unknown) => "?",
+        None => "-",
+    };
+    let indent = "  ".repeat(asked.depth);
+    let line = fit(&format!("{mark:>4}  {indent}{} {}", asked.id, asked.question), 80);
+    let line = if asked.is_yes() { paint.bold(&line) } else { paint.dim(&line) };
+    let _ = writeln!(out, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::golden;
+    use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
+    use hugewise_core::evidence::recording::Builder;
+
+    fn shown(name: &str, text: &str) -> String {
+        let mut builder = Builder::new();
+        builder.read(name, text.as_bytes()).expect("text");
+        let recording = builder.finish();
+        render(&recording, &diagnose(&recording, &Thresholds::default()), false, Paint::plain())
+    }
+
+    #[test]
+    fn a_database_s_page_tables() {
+        let text = include_str!("../../../../../core/tests/recordings/made/003.txt");
+        golden::check("diagnosis-003.txt", &shown("003.txt", text));
+    }
+
+    #[test]
+    fn a_file_server_s_disk() {
+        let text = include_str!("../../../../../core/tests/recordings/made/002-nfs.txt");
+        golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text));
+    }
+
+    #[test]
+    fn an_idle_machine() {
+        let text = include_str!("../../../../../core/tests/recordings/real/idle.sar");
+        golden::check("diagnosis-idle.txt", &shown("idle.sar", text));
+    }
+}

@@ -1,0 +1,12 @@
+//! Where the answer comes from.
+
+use std::path::Path;
+
+/// Where the answer comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// This machine.
+    Live,
+    /// A captured tree.
+    Tree(&'a Path),
+}

@@ -1,0 +1,16 @@
+//! `hugewise hugetlb` in a terminal.
+
+pub(crate) mod apply;
+pub(crate) mod plan;
+pub(crate) mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use hugewise_core::base::size::Size;
+use hugewise_core::base::units::Bytes;
+
+/// A page size, exactly: `2 MiB`.
+fn page(bytes: Bytes) -> String {
+    Size(bytes.0).to_string()
+}

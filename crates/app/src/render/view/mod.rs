@@ -1,0 +1,11 @@
+//! The views, a module each: what is shown of a value as text, JSON, HTML or SVG.
+
+pub(crate) mod diagnosis;
+pub(crate) mod doctor;
+pub(crate) mod hugetlb;
+pub(crate) mod lab;
+pub(crate) mod map;
+pub(crate) mod revert;
+pub(crate) mod rules;
+pub(crate) mod status;
+pub(crate) mod trial;

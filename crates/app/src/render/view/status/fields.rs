@@ -1,0 +1,377 @@
+//! Each field of a view, defined once: text tables, JSON help and metrics render from here.
+
+use crate::render::number;
+use crate::render::view::status::values::Machine;
+use hugewise_core::base::escape::printable;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::snapshot::ThpMode;
+use hugewise_core::manager::status::TargetStatus;
+use serde_json::{Value as Json, json};
+
+/// What a value is, and so how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A name.
+    Text,
+    /// A number of things.
+    Count,
+    /// An amount of memory.
+    Bytes,
+    /// 0 to 100.
+    Percent,
+    /// 0 to 1.
+    Index,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Good {
+    /// The more the better.
+    High,
+    /// The less the better.
+    Low,
+    /// Neither.
+    Neither,
+}
+
+/// A value; `None` is unknown and shown as `?`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    /// Text that is safe to print.
+    Text(Option<String>),
+    /// A whole number: a count, or bytes.
+    Number(Option<u64>),
+    /// Percent or index.
+    Float(Option<f64>),
+}
+
+/// One field of a `T`.
+#[derive(Debug)]
+pub(crate) struct Field<T> {
+    /// Its name in JSON, journal and metrics.
+    pub(crate) key: &'static str,
+    /// Its name in a text table.
+    pub(crate) heading: &'static str,
+    /// Columns in a text table; 0: not shown there.
+    pub(crate) columns: usize,
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Which way is better.
+    pub(crate) good: Good,
+    /// What it says.
+    pub(crate) help: &'static str,
+    /// Its value.
+    pub(crate) get: fn(&T) -> Value,
+}
+
+impl<T> Field<T> {
+    /// The value in few columns.
+    pub(crate) fn short(&self, of: &T) -> String {
+        self.written(of, number::short)
+    }
+
+    /// The value as a sentence would say it.
+    pub(crate) fn long(&self, of: &T) -> String {
+        self.written(of, |bytes| bytes.to_string())
+    }
+
+    fn written(&self, of: &T, bytes: fn(Bytes) -> String) -> String {
+        let known = match ((self.get)(of), self.kind) {
+            (Value::Text(text), _) => text,
+            (Value::Number(n), Kind::Bytes) => n.map(|n| bytes(Bytes(n))),
+            (Value::Number(n), _) => n.map(|n| n.to_string()),
+            (Value::Float(x), Kind::Index) => x.map(|x| format!("{x:.2}")),
+            (Value::Float(x), _) => x.map(number::percent),
+        };
+        known.unwrap_or_else(|| "?".to_owned())
+    }
+
+    /// Unit in JSON.
+    const fn unit(&self) -> &'static str {
+        match self.kind {
+            Kind::Text => "text",
+            Kind::Count => "count",
+            Kind::Bytes => "bytes",
+            Kind::Percent => "percent",
+            Kind::Index => "0 to 1",
+        }
+    }
+}
+
+/// What the fields mean, for programs.
+pub(crate) fn help<T: 'static>(fields: impl Iterator<Item = &'static Field<T>>) -> Json {
+    let one = |field: &Field<T>| {
+        let good = match field.good {
+            Good::High => Some("high"),
+            Good::Low => Some("low"),
+            Good::Neither => None,
+        };
+        let entry = json!({ "unit": field.unit(), "good": good, "help": field.help });
+        (field.key.to_owned(), entry)
+    };
+    Json::Object(fields.map(one).collect())
+}
+
+fn count(n: u64) -> Value {
+    Value::Number(Some(n))
+}
+
+fn bytes(amount: Option<Bytes>) -> Value {
+    Value::Number(amount.map(|b| b.0))
+}
+
+/// Share of its anonymous memory that is in huge pages, percent; `None` before a scan.
+pub(crate) fn huge_percent(target: &TargetStatus) -> Option<f64> {
+    let known = target.scanned && target.anon.0 > 0;
+    known.then(|| (100.0 * target.huge.0 as f64 / target.anon.0 as f64).min(100.0))
+}
+
+/// A value that only a scan gives.
+fn of_scan(target: &TargetStatus, value: u64) -> Value {
+    Value::Number(target.scanned.then_some(value))
+}
+
+/// Memory that partially mapped blocks hold; `None` where small regions have pages missing and
+/// nothing tells whether their blocks are still held.
+pub(crate) fn partially_mapped(target: &TargetStatus) -> Option<Bytes> {
+    let held = target.bloat.partially_mapped;
+    let told = target.partially_mapped.is_some() || held > Bytes(0);
+    (target.scanned && (told || target.populated <= target.huge)).then_some(held)
+}
+
+/// Waste that is known; `None` where nothing is.
+pub(crate) fn known_bloat(target: &TargetStatus) -> Option<Bytes> {
+    let known = target.known_bloat.filter(|_| target.scanned)?;
+    (known > Bytes(0) || partially_mapped(target).is_some()).then_some(known)
+}
+
+/// The reason for which most of its waste stays, where some does.
+pub(crate) fn main_kept(target: &TargetStatus) -> Option<SkipReason> {
+    let kept = target.not_split.iter().filter(|(_, n)| **n > 0 && target.scanned);
+    let most = kept.max_by_key(|(reason, n)| (**n, std::cmp::Reverse(**reason)));
+    most.map(|(reason, _)| *reason)
+}
+
+/// The reason that keeps most of its regions small, mappings that are no candidates left out.
+pub(crate) fn main_reason(target: &TargetStatus) -> Option<SkipReason> {
+    let skips = target.not_promoted.iter().filter(|(reason, n)| **n > 0 && !is_plain(**reason));
+    let most = skips.max_by_key(|(reason, n)| (**n, std::cmp::Reverse(**reason)));
+    target.refused.or(most.map(|(reason, _)| *reason))
+}
+
+/// Reasons that lie in the nature of a mapping and call for no explanation.
+pub(crate) const fn is_plain(reason: SkipReason) -> bool {
+    use SkipReason as R;
+    matches!(
+        reason,
+        R::SharedMapping | R::FileMapping | R::NotWritable | R::SpecialMapping | R::Empty
+    )
+}
+
+fn why(target: &TargetStatus) -> Value {
+    let limit = target.limit.map(|limit| {
+        let key = limit.config_key();
+        key.rsplit('.').next().unwrap_or(key).to_owned()
+    });
+    let reason = || main_reason(target).or_else(|| main_kept(target));
+    let reason = || reason().map(|reason| reason.key().to_owned());
+    let nothing = if target.scanned { "" } else { "?" };
+    Value::Text(limit.or_else(reason).or_else(|| Some(nothing.to_owned())))
+}
+
+macro_rules! field {
+    ($key:literal, $heading:literal, $columns:literal, $kind:ident, $good:ident, $help:literal,
+     $get:expr) => {
+        Field {
+            key: $key,
+            heading: $heading,
+            columns: $columns,
+            kind: Kind::$kind,
+            good: Good::$good,
+            help: $help,
+            get: $get,
+        }
+    };
+}
+
+/// Fields of a process, in the order of the text table.
+pub(crate) const TARGET: &[Field<TargetStatus>] = &[
+    field!("pid", "PID", 7, Count, Neither, "process id", |t| count(u64::from(t.pid))),
+    field!("name", "NAME", 15, Text, Neither, "command name", |t| {
+        Value::Text(Some(printable(&t.name)))
+    }),
+    field!("rss", "RSS", 0, Bytes, Neither, "resident memory", |t| bytes(Some(t.rss))),
+    field!("anon", "ANON", 5, Bytes, Neither, "resident anonymous memory", |t| {
+        bytes(Some(t.anon))
+    }),
+    field!("huge_percent", "HUGE", 4, Percent, High, "of ANON, in huge pages", |t| {
+        Value::Float(huge_percent(t))
+    }),
+    field!("huge", "HUGE", 0, Bytes, High, "memory in huge pages", |t| of_scan(t, t.huge.0)),
+    field!(
+        "eligible",
+        "ELIGIBLE",
+        8,
+        Bytes,
+        Neither,
+        "regions that are huge, or full enough to become so",
+        |t| of_scan(t, t.eligible.0)
+    ),
+    field!("coverage_percent", "COVERAGE", 0, Percent, High, "of ELIGIBLE, in huge pages", |t| {
+        Value::Float(t.coverage_percent())
+    }),
+    field!(
+        "utilization_percent",
+        "UTIL",
+        4,
+        Percent,
+        High,
+        "base pages populated in regions that are not huge",
+        |t| { Value::Float(t.utilization_percent) }
+    ),
+    field!(
+        "known_bloat",
+        "BLOAT",
+        5,
+        Bytes,
+        Low,
+        "memory that huge pages hold and nobody uses, as far as known",
+        |t| { bytes(known_bloat(t)) }
+    ),
+    field!(
+        "partially_mapped",
+        "PARTIAL",
+        0,
+        Bytes,
+        Low,
+        "pieces of huge pages still held as blocks",
+        |t| bytes(t.partially_mapped)
+    ),
+    field!("populated", "POPULATED", 0, Bytes, Neither, "populated memory in regions", |t| {
+        of_scan(t, t.populated.0)
+    }),
+    field!("regions", "REGIONS", 0, Count, Neither, "regions with a populated page", |t| {
+        of_scan(t, t.regions)
+    }),
+    field!("promoted", "PROMOTED", 0, Count, Neither, "regions that the manager made huge", |t| {
+        count(t.promoted)
+    }),
+    field!(
+        "why",
+        "WHY NOT MORE",
+        25,
+        Text,
+        Neither,
+        "what keeps most regions small, else why waste is not taken back",
+        why
+    ),
+];
+
+/// Fields that say where a process's waste comes from, in the order of their text table.
+pub(crate) const BLOAT: &[Field<TargetStatus>] = &[
+    field!(
+        "bloat.partially_mapped",
+        "HELD",
+        7,
+        Bytes,
+        Low,
+        "blocks of which pieces were dropped, and that are held as a whole",
+        |t| bytes(partially_mapped(t))
+    ),
+    field!(
+        "bloat.remembered",
+        "EMPTY",
+        7,
+        Bytes,
+        Low,
+        "not populated when last seen before it became huge; the program may have filled it since",
+        |t| of_scan(t, t.bloat.remembered.0)
+    ),
+    field!(
+        "bloat.sampled",
+        "ZEROS",
+        7,
+        Bytes,
+        Low,
+        "zeros in huge pages, estimated from samples of the memory",
+        |t| of_scan(t, t.bloat.sampled.0)
+    ),
+    field!(
+        "bloat.unknown",
+        "UNKNOWN",
+        7,
+        Bytes,
+        Neither,
+        "in huge pages of which nobody knows how much is used",
+        |t| of_scan(t, t.bloat.unknown.0)
+    ),
+    field!("demoted", "SPLIT", 7, Count, Neither, "huge pages that the manager split", |t| {
+        count(t.demoted)
+    }),
+    field!("freed", "FREED", 7, Bytes, High, "memory that these splits gave back", |t| {
+        bytes(Some(t.freed))
+    }),
+];
+
+/// The THP mode's name.
+pub(crate) const fn thp_mode(mode: ThpMode) -> &'static str {
+    match mode {
+        ThpMode::Always => "always",
+        ThpMode::Madvise => "madvise",
+        ThpMode::Never => "never",
+    }
+}
+
+/// Fields of the machine, in the order of the text.
+pub(crate) const MACHINE: &[Field<Machine>] = &[
+    field!("thp", "THP mode", 10, Text, Neither, "effective setting of 'enabled'", |m| {
+        Value::Text(m.thp.map(|mode| thp_mode(mode).to_owned()))
+    }),
+    field!("mem_total", "Memory", 10, Bytes, Neither, "MemTotal", |m| bytes(m.mem_total)),
+    field!("mem_available", "available", 10, Bytes, High, "MemAvailable", |m| {
+        bytes(m.mem_available)
+    }),
+    field!("anon", "Anonymous", 10, Bytes, Neither, "AnonPages", |m| bytes(m.anon)),
+    field!("anon_huge", "in huge pages", 10, Bytes, High, "AnonHugePages", |m| {
+        bytes(m.anon_huge)
+    }),
+    field!("huge_percent", "coverage", 10, Percent, High, "AnonHugePages of AnonPages", |m| {
+        Value::Float(m.huge_percent())
+    }),
+    field!(
+        "fmfi",
+        "Fragmentation",
+        10,
+        Index,
+        Low,
+        "FMFI: share of free memory in too small blocks",
+        |m| Value::Float(m.fmfi)
+    ),
+    field!("free_huge", "free huge blocks", 10, Count, High, "huge pages to be had at once", |m| {
+        Value::Number(m.free_huge)
+    }),
+    field!("psi_some_avg10", "Memory stalls", 10, Percent, Low, "PSI 'some', last 10 s", |m| {
+        Value::Float(m.psi_some_avg10)
+    }),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_fits_eighty_columns() {
+        let shown = TARGET.iter().filter(|f| f.columns > 0);
+        let wide: usize = shown.map(|f| f.columns + 1).sum();
+        assert!(wide - 1 <= crate::render::text::WIDTH, "{wide}");
+    }
+
+    #[test]
+    fn keys_are_unique() {
+        let mut keys: Vec<_> = TARGET.iter().chain(BLOAT).map(|f| f.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), TARGET.len() + BLOAT.len());
+    }
+}

@@ -1,0 +1,134 @@
+//! What `hugewise status` says about a running manager.
+
+use crate::render::colour::Paint;
+use crate::render::text;
+use crate::render::view::status::parts::heading;
+use crate::render::view::status::values::{Seen, View};
+use hugewise_core::base::escape::printable;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::limits::pressure::PressureSource;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::state::bloat::Account;
+use hugewise_core::manager::status::ManagerStatus;
+
+/// Said where a split keeps zero pages.
+const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a huge page is split: \
+                           only partially mapped blocks give memory back";
+/// Said where page frames are hidden.
+const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from what was seen before \
+                             (needs CAP_SYS_ADMIN to see page frames)";
+
+/// The section; one line where no manager runs.
+pub(super) fn render(view: &View, paint: Paint) -> String {
+    let manager = match &view.manager {
+        Seen::Running(manager) => manager,
+        Seen::Absent => {
+            let note = "none is running here: 'hugewise manage' starts one";
+            return heading("MANAGER", note, paint);
+        }
+        Seen::Unknown => return heading("MANAGER", "unknown", paint),
+    };
+    let dry = if manager.dry_run { ", dry run: nothing is changed" } else { "" };
+    let running = if manager.paused { "paused" } else { "running" };
+    let mode = format!("{running} in mode '{}'{dry}", printable(&manager.mode));
+    let mut out = heading("MANAGER", &mode, paint);
+    let size = view.geometry.regions(manager.promoted);
+    let promoted = format!(
+        "{} regions ({size}) since it started; {} withheld, {} calls failed, {} warm-ups",
+        manager.promoted, manager.withheld, manager.failed, manager.warm_ups
+    );
+    out.push_str(&line("Promoted", &promoted));
+    let gate = manager.gate.map_or_else(|| "nothing".to_owned(), sentence);
+    let gate = line("Held back by", &gate);
+    out.push_str(&if manager.gate.is_some() { paint.warn(&gate) } else { gate });
+    let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");
+    let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
+    out.push_str(&line("Back-off", &wait));
+    out.push_str(&giving_back(manager, view, paint));
+    let cpu =
+        manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
+    let warming = if manager.warming { "; warms destinations first" } else { "" };
+    out.push_str(&line("Own CPU", &format!("{cpu} since it started{warming}")));
+    for target in &manager.targets {
+        let Some(limit) = target.limit else { continue };
+        let what = format!("{} {}: {}", target.pid, printable(&target.name), limit.config_key());
+        out.push_str(&line("Rate limited by", &what));
+    }
+    out
+}
+
+/// What is wasted, what was given back, and what stands in the way.
+fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
+    let mut out = line("Known bloat", &known(&manager.bloat));
+    let unknown = manager.bloat.unknown;
+    let unknown = match unknown {
+        Bytes(0) => "none".to_owned(),
+        _ => format!("of {unknown} in huge pages that somebody else made"),
+    };
+    out.push_str(&line("Use unknown", &unknown));
+    let budget = manager.bloat_budget.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
+    let over =
+        if manager.giving_back { "; exceeded: giving back until half of it is left" } else { "" };
+    let budget = line("Bloat budget", &format!("{budget} in huge pages{over}"));
+    out.push_str(&if manager.giving_back { paint.warn(&budget) } else { budget });
+    let freed = format!("{} by splitting {} regions", manager.freed, manager.demoted);
+    out.push_str(&line("Given back", &freed));
+    if manager.filled > 0 {
+        let none = "khugepaged/max_ptes_none";
+        let set = view.machine.settings.files.iter().find(|(file, _)| file.ends_with(none));
+        let set = set.map_or_else(String::new, |(_, value)| format!("; {none} is {value} now"));
+        let filled = format!(
+            "{} regions below the threshold, by khugepaged or their program{set}",
+            manager.filled
+        );
+        out.push_str(&line("Filled by others", &filled));
+    }
+    if let Some(source) = manager.pressure {
+        out.push_str(&paint.warn(&line("Memory is short", pressure(source))));
+    }
+    if manager.frees_zeros == Some(false) {
+        out.push_str(&paint.warn(&line("Note", KEEPS_ZEROS)));
+    }
+    if manager.frames_hidden {
+        out.push_str(&paint.warn(&line("Note", FRAMES_HIDDEN)));
+    }
+    out
+}
+
+/// Known waste with its sources, those that have some.
+fn known(bloat: &Account) -> String {
+    let sources = [
+        (bloat.partially_mapped, "held by partially mapped blocks"),
+        (bloat.remembered, "was empty before it became huge"),
+        (bloat.sampled, "of zeros (sampled)"),
+    ];
+    let sources = sources.iter().filter(|(bytes, _)| *bytes > Bytes(0));
+    let sources: Vec<_> = sources.map(|(bytes, what)| format!("{bytes} {what}")).collect();
+    match sources.len() {
+        0 => "none".to_owned(),
+        1 => sources.concat(),
+        _ => format!("{}: {}", bloat.known(), sources.join(", ")),
+    }
+}
+
+/// A sentence about a source of memory pressure.
+const fn pressure(source: PressureSource) -> &'static str {
+    match source {
+        PressureSource::MemAvailable => {
+            "MemAvailable is below its watermark: all waste that is known is given back"
+        }
+        PressureSource::CgroupUsage => {
+            "a cgroup's usage is above its watermark: its known waste is given back"
+        }
+    }
+}
+
+fn line(name: &str, rest: &str) -> String {
+    text::wrap(&format!("  {}", text::left(name, 18)), rest)
+}
+
+/// A reason's meaning and remedy as one sentence.
+fn sentence(reason: SkipReason) -> String {
+    let (means, remedy) = reason.text();
+    if remedy.is_empty() { means.to_owned() } else { format!("{means} -> {remedy}") }
+}

@@ -1,0 +1,116 @@
+//! What `status` shows, as values.
+
+use hugewise_core::base::units::{Bytes, Geometry, Ns};
+use hugewise_core::manager::snapshot::ThpMode;
+use hugewise_core::manager::status::{LeftAloneStatus, ManagerStatus, TargetStatus};
+use serde::Serialize;
+
+/// What is known about a manager.
+#[derive(Debug, Clone)]
+pub(crate) enum Seen {
+    /// It runs and answered.
+    Running(Box<ManagerStatus>),
+    /// Nobody listens.
+    Absent,
+    /// It could not be asked; the view's `missing` says why.
+    Unknown,
+}
+
+impl Seen {
+    /// Its answer.
+    pub(crate) fn status(&self) -> Option<&ManagerStatus> {
+        match self {
+            Self::Running(status) => Some(status),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+}
+
+/// Everything that `status` shows.
+#[derive(Debug, Clone)]
+pub(crate) struct View {
+    /// Page sizes.
+    pub(crate) geometry: Geometry,
+    /// The machine.
+    pub(crate) machine: Machine,
+    /// Processes that were scanned, the largest first.
+    pub(crate) processes: Vec<TargetStatus>,
+    /// Further processes that are large enough but not shown.
+    pub(crate) more: usize,
+    /// Large processes that are left alone.
+    pub(crate) left_alone: Vec<LeftAloneStatus>,
+    /// The manager.
+    pub(crate) manager: Seen,
+    /// What could not be seen, one sentence each; with any, the view is partial.
+    pub(crate) missing: Vec<String>,
+}
+
+/// The files that make the THP mode, and what is known about who set them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct ThpSettings {
+    /// Path and raw value of each file that could be read.
+    pub(crate) files: Vec<(String, String)>,
+    /// Places that set them, as far as visible.
+    pub(crate) who: Vec<String>,
+}
+
+/// Free memory of one zone.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Zone {
+    /// NUMA node.
+    pub(crate) node: u32,
+    /// `DMA32`, `Normal`, ...
+    pub(crate) zone: String,
+    /// FMFI at huge-page order; `None` when nothing is free.
+    pub(crate) fmfi: Option<f64>,
+    /// Free blocks, counted in huge pages.
+    pub(crate) free_huge: u64,
+}
+
+/// A kernel counter.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Counter {
+    /// Its name in `/proc/vmstat`.
+    pub(crate) name: &'static str,
+    /// Since boot.
+    pub(crate) total: Option<u64>,
+    /// While `status` watched.
+    pub(crate) delta: Option<u64>,
+}
+
+/// What the machine's section shows.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Machine {
+    /// Effective THP mode.
+    pub(crate) thp: Option<ThpMode>,
+    /// Where it comes from.
+    pub(crate) settings: ThpSettings,
+    /// `MemTotal`.
+    pub(crate) mem_total: Option<Bytes>,
+    /// `MemAvailable`.
+    pub(crate) mem_available: Option<Bytes>,
+    /// `AnonPages`; on Linux it includes the huge ones.
+    pub(crate) anon: Option<Bytes>,
+    /// `AnonHugePages`.
+    pub(crate) anon_huge: Option<Bytes>,
+    /// FMFI over all zones but DMA.
+    pub(crate) fmfi: Option<f64>,
+    /// Free blocks of huge-page order over all zones but DMA.
+    pub(crate) free_huge: Option<u64>,
+    /// PSI `some avg10`.
+    pub(crate) psi_some_avg10: Option<f64>,
+    /// Per zone; `None` where `/proc/buddyinfo` cannot be read.
+    pub(crate) zones: Option<Vec<Zone>>,
+    /// Counters of the kernel that are worth a look.
+    pub(crate) counters: Vec<Counter>,
+    /// Time between the two readings of the counters.
+    pub(crate) watched: Option<Ns>,
+}
+
+impl Machine {
+    /// Share of anonymous memory in huge pages.
+    pub(crate) fn huge_percent(&self) -> Option<f64> {
+        let (all, huge) = (self.anon?, self.anon_huge?);
+        (all.0 > 0).then(|| (100.0 * huge.0 as f64 / all.0 as f64).min(100.0))
+    }
+}

@@ -1,0 +1,195 @@
+//! The systemd unit: that systemd understands it, and that the manager gets along with what it
+//! leaves. Nothing here needs systemd to be running.
+
+use crate::attack_locks::manage;
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Scratch, promotes, skip, trial, wait_for};
+use crate::machine::{Settings, Turn};
+use crate::manager::Manage;
+use crate::promote::{FAST, MIB, is_covered};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Output};
+
+const UNIT: &str = include_str!("../../../../dist/hugewise.service");
+
+/// Worst exposure that `systemd-analyze security` may find, in tenths: what is left is what
+/// managing memory of others takes (root, ptrace, all of /proc).
+const EXPOSURE: &str = "--threshold=20";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("service_unit_is_understood_and_tight", unit_is_understood_and_tight),
+        trial("service_allows_every_system_call", allows_every_system_call),
+        trial("service_capabilities_are_enough", capabilities_are_enough),
+        trial("service_manager_hears_it_live", service_manager_hears_it_live),
+        trial("service_restores_after_any_end", restores_after_any_end),
+    ]
+}
+
+/// What the unit gives a key, all its lines.
+fn values(key: &str) -> Vec<&'static str> {
+    let lines = UNIT.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    lines.collect()
+}
+
+/// What a program of the host said; a reason to skip where it is missing.
+fn host(program: &str, args: &[&str]) -> anyhow::Result<Output> {
+    if init::is_guest() {
+        return Err(skip(format!("no '{program}' in a guest")));
+    }
+    match Command::new(program).args(args).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(skip(format!("'{program}' is not installed")))
+        }
+        output => output.with_context(|| format!("cannot run {program}")),
+    }
+}
+
+fn said(output: &Output) -> String {
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    format!("{out}{err}")
+}
+
+fn unit_is_understood_and_tight(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let unit = scratch.join("hugewise.service");
+    // It complains of programs that are not installed.
+    let program = init::hugewise();
+    fs::write(&unit, UNIT.replace("/usr/bin/hugewise", program.to_str().context("plain")?))?;
+    let unit = unit.to_str().context("a plain path")?;
+    let verified = host("systemd-analyze", &["verify", "--man=no", unit])?;
+    let text = said(&verified);
+    ensure!(verified.status.success() && !text.contains("hugewise.service"), "{text}");
+    let secure = host("systemd-analyze", &["security", "--offline=yes", EXPOSURE, unit])?;
+    let text = said(&secure);
+    if text.contains("unrecognized option") {
+        return Err(skip("this systemd-analyze judges no files (before version 250)"));
+    }
+    ensure!(secure.status.success(), "{text}");
+    Ok(())
+}
+
+/// System calls of a set, with those of sets within.
+fn calls(set: &str, all: &mut BTreeSet<String>) -> anyhow::Result<()> {
+    let output = host("systemd-analyze", &["syscall-filter", "--no-pager", set])?;
+    ensure!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in text.lines().skip(1).map(str::trim) {
+        match line.chars().next() {
+            Some('@') => calls(line, all)?,
+            Some('#') | None => {}
+            Some(_) => _ = all.insert(line.to_owned()),
+        }
+    }
+    Ok(())
+}
+
+/// What the unit's filter allows.
+fn allowed() -> anyhow::Result<BTreeSet<String>> {
+    let mut allowed = BTreeSet::new();
+    // systemd always allows these.
+    calls("@default", &mut allowed)?;
+    for value in values("SystemCallFilter") {
+        let mut named = BTreeSet::new();
+        for set in value.trim_start_matches('~').split_ascii_whitespace() {
+            calls(set, &mut named)?;
+        }
+        match value.starts_with('~') {
+            true => allowed.retain(|call| !named.contains(call)),
+            false => allowed.extend(named),
+        }
+    }
+    Ok(allowed)
+}
+
+fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
+    let allowed = allowed()?;
+    host("strace", &["-V"])?;
+    let scratch = Scratch::new()?;
+    let trace = scratch.join("trace");
+    let hold = Hold::start(&format!("--mib {MIB}"))?;
+    let args = format!("--pid {} --once --set demote.sample=true {FAST}", hold.pid());
+    let to = format!("-fqqo{}", trace.display());
+    Manage::new(&scratch, &args).through("strace", &to).run()?.expect(0)?;
+    let text = fs::read_to_string(trace)?;
+    // "PID call(...": resumed ones and signals begin otherwise.
+    let call = |line: &str| {
+        let (_, rest) = line.split_once(' ')?;
+        let (call, _) = rest.trim_start().split_once('(')?;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        (!call.is_empty() && call.chars().all(plain)).then(|| call.to_owned())
+    };
+    let called: BTreeSet<String> = text.lines().filter_map(call).collect();
+    ensure!(called.contains("process_madvise") || called.len() > 30, "traced: {called:?}");
+    let forbidden: Vec<&String> = called.difference(&allowed).collect();
+    ensure!(forbidden.is_empty(), "the unit forbids what the manager calls: {forbidden:?}");
+    Ok(())
+}
+
+fn capabilities_are_enough(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    host("setpriv", &["--version"])?;
+    let names = values("CapabilityBoundingSet").concat().to_lowercase();
+    let names: Vec<String> = names.split(' ').map(|name| name.replacen("cap_", "+", 1)).collect();
+    let bound = format!("--bounding-set=-all,{}", names.join(","));
+    let scratch = Scratch::new()?;
+    let before = Settings::read()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    let args = format!("--pid {} --once {FAST}", hold.pid());
+    let said = Manage::new(&scratch, &args).through("setpriv", &bound).run()?.expect(0)?;
+    is_covered(&mut hold, &said.json()?)?;
+    ensure!(before.differences().is_empty(), "{:?}", before.differences());
+    Ok(())
+}
+
+fn service_manager_hears_it_live(_: &Turn) -> anyhow::Result<()> {
+    host("env", &["true"])?;
+    let scratch = Scratch::new()?;
+    let socket = UnixDatagram::bind(scratch.join("notify"))?;
+    socket.set_read_timeout(Some(crate::kit::PATIENCE))?;
+    let hear = || -> anyhow::Result<String> {
+        let mut buffer = [0; 100];
+        let length = socket.recv(&mut buffer)?;
+        Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
+    };
+    let hold = Hold::start("--mib 8")?;
+    let name = format!("NOTIFY_SOCKET={}", scratch.join("notify").display());
+    let before = Settings::read()?;
+    let manager = manage(&scratch, &hold).through("env", &name).spawn()?;
+    ensure!(hear()?.starts_with("READY=1"), "the first message");
+    ensure!(!before.differences().is_empty(), "ready means that its settings stand");
+    ensure!(hear()? == "WATCHDOG=1", "then it is alive");
+    manager.stop()?.expect(0)?;
+    wait_for("the last message", || Ok(hear()? == "STOPPING=1"))
+}
+
+/// What systemd does with the unit, step by step: whatever the end of the manager was, and however
+/// often it crashed, the unit's last command puts everything back.
+fn restores_after_any_end(_: &Turn) -> anyhow::Result<()> {
+    ensure!(values("ExecStopPost") == ["/usr/bin/hugewise revert"], "{UNIT}");
+    ensure!(values("StartLimitBurst").len() == 1 && values("WatchdogSec").len() == 1, "{UNIT}");
+    let scratch = Scratch::new()?;
+    let hold = Hold::start("--mib 8")?;
+    let before = Settings::read()?;
+    // The next start finds what the crash before left; the last one of the loop nobody follows.
+    for _ in 0..2 {
+        manage(&scratch, &hold).start()?.kill()?;
+        ensure!(!before.differences().is_empty(), "settings were taken");
+    }
+    let state = scratch.join("state");
+    let said =
+        crate::kit::hugewise(["revert".as_ref(), "--state-dir".as_ref(), state.as_os_str()])?;
+    said.expect(0)?;
+    ensure!(before.differences().is_empty(), "{:?}", before.differences());
+    // A start that is refused (exit code 6: never restarted) changes nothing.
+    let args = "--for 1h --set promote.no_such_key=1";
+    ensure!(Manage::new(&scratch, args).run()?.code != Some(0), "no such key");
+    ensure!(before.differences().is_empty(), "{:?}", before.differences());
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Where output goes that nobody takes: a reader that has gone ends a command quietly, a full disk
+//! is an error that says so, and neither cuts short what a manager does.
+
+#![forbid(unsafe_code)]
+
+use hugewise_scratch::Scratch;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Every way to what a command says: text and JSON, findings, an explanation, a list, the help.
+const COMMANDS: [&[&str]; 13] = [
+    &["--help"],
+    &["--version"],
+    &["rules"],
+    &["doctor"],
+    &["doctor", "--json"],
+    &["status", "--json"],
+    &["config", "show"],
+    &["config", "check"],
+    &["lab", "list"],
+    &["lab", "setup", "gups", "--json"],
+    &["diagnose", "RECORDING"],
+    &["diagnose", "--json", "RECORDING"],
+    &["diagnose", "--explain", "kernel"],
+];
+
+fn hugewise(arguments: &[&str]) -> Command {
+    let recording =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/made/003.txt");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    for argument in arguments {
+        match *argument {
+            "RECORDING" => command.arg(&recording),
+            other => command.arg(other),
+        };
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The writing end of a pipe that nobody reads.
+fn closed() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
+fn full() -> Stdio {
+    std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full").into()
+}
+
+fn said(done: &Output) -> String {
+    String::from_utf8_lossy(&done.stderr).into_owned()
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_a_command_quietly() {
+    for arguments in COMMANDS {
+        let wanted = hugewise(arguments).output().expect("it runs");
+        assert!(!wanted.stdout.is_empty(), "{arguments:?} says nothing");
+        let done = hugewise(arguments).stdout(closed()).output().expect("it runs");
+        assert_eq!(done.status.code(), wanted.status.code(), "{arguments:?}: {}", said(&done));
+        assert_eq!(said(&done), said(&wanted), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_says_so() {
+    for arguments in COMMANDS {
+        let done = hugewise(arguments).stdout(full()).output().expect("it runs");
+        let wanted = "hugewise: cannot write to standard output: No space left on device \
+                      (os error 28)\n";
+        assert_eq!(said(&done), wanted, "{arguments:?}");
+        assert_eq!(done.status.code(), Some(1), "{arguments:?}");
+    }
+}
+
+#[test]
+fn nobody_who_reads_errors_changes_no_exit_code() {
+    for (arguments, code) in [(&["replay", "/nowhere"][..], 1), (&["lab", "list", "nothing"], 2)] {
+        for stderr in [closed(), full()] {
+            let done = hugewise(arguments).stderr(stderr).output().expect("it runs");
+            assert_eq!(done.status.code(), Some(code), "{arguments:?}");
+        }
+    }
+}
+
+/// Runs a manager for a second, and returns how it ended with what its journal says last.
+fn managed(stdout: Stdio, stderr: Stdio) -> (Option<i32>, String) {
+    let scratch = Scratch::new();
+    let folder = scratch.display().to_string();
+    let pid = std::process::id().to_string();
+    let arguments = ["manage", "--mode", "observe", "--for", "1s", "--pid", &pid];
+    let mut command = hugewise(&arguments);
+    command.args(["--state-dir", &folder, "--run-dir", &folder]);
+    let status = command.stdout(stdout).stderr(stderr).status().expect("it runs");
+    let journal = std::fs::read_to_string(scratch.join("journal.jsonl")).expect("a journal");
+    (status.code(), journal.lines().last().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_manager_goes_on_to_its_end_whoever_reads() {
+    for (name, stdout, stderr, code) in [
+        ("read", Stdio::piped(), Stdio::piped(), 0),
+        ("closed", closed(), closed(), 0),
+        ("full", full(), full(), 1),
+    ] {
+        let (found, last) = managed(stdout, stderr);
+        assert_eq!(found, Some(code), "{name}: {last}");
+        assert!(last.contains("the time is over"), "{name}: {last}");
+    }
+}

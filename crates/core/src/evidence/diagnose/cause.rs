@@ -1,0 +1,206 @@
+//! Causes: what a yes means, how bad it is, and what to do about it.
+
+use serde::Serialize;
+
+use super::remedy::{self, Remedy};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing; nothing suffers as far as these sources show.
+    Note,
+    /// Something suffers, or is about to.
+    Warning,
+    /// The machine is hardly usable, or has lost work.
+    Critical,
+}
+
+impl Severity {
+    /// The next milder one.
+    #[must_use]
+    pub const fn milder(self) -> Self {
+        match self {
+            Self::Critical => Self::Warning,
+            Self::Warning | Self::Note => Self::Note,
+        }
+    }
+}
+
+/// What is said about a [`Cause`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct About {
+    /// Its name in JSON.
+    pub key: &'static str,
+    /// How bad it is by itself.
+    pub severity: Severity,
+    /// The cause in one sentence.
+    pub title: &'static str,
+    /// What to do, the smallest reach first.
+    pub remedies: &'static [Remedy],
+}
+
+macro_rules! causes {
+    ($($variant:ident $key:literal $severity:ident $title:literal $remedies:ident;)*) => {
+        /// Why a machine suffers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Cause {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Cause {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What is said about it.
+            #[must_use]
+            pub const fn about(self) -> About {
+                match self {
+                    $(Self::$variant => About {
+                        key: $key,
+                        severity: Severity::$severity,
+                        title: $title,
+                        remedies: remedy::$remedies,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    KernelTime "kernel_time" Warning
+        "The kernel takes much CPU; these sources do not say what for" LOOK_CLOSER;
+    Reclaim "reclaim" Warning
+        "Memory runs out and the kernel reclaims it" RECLAIM;
+    PageTables "page_tables" Warning
+        "Page tables eat memory: many processes map the same memory in 4 KiB pages" PAGE_TABLES;
+    Slab "slab" Warning
+        "Kernel objects that cannot be reclaimed hold much memory" SLAB;
+    HugetlbUnused "hugetlb_unused" Warning
+        "A HugeTLB pool lies idle: memory that nobody else can use" HUGETLB_UNUSED;
+    Swapping "swapping" Warning
+        "The machine swaps: programs wait for their own memory" SWAPPING;
+    Compaction "compaction" Warning
+        "Compaction: programs wait while the kernel makes blocks of a huge page's size" COMPACTION;
+    Khugepaged "khugepaged" Warning
+        "khugepaged takes CPU in bursts to make huge pages" KHUGEPAGED;
+    HugeFaults "huge_faults" Warning
+        "Huge pages handed out, and cleared, in page faults" HUGE_FAULTS;
+    Faults "page_faults" Warning
+        "Page faults take the kernel's time" FAULTS;
+    Churn "allocation_churn" Warning
+        "Allocation churn: memory is taken from the kernel and given back all the time" CHURN;
+    Forks "forks" Warning
+        "New processes take the kernel's time" FORKS;
+    Switches "context_switches" Warning
+        "Context switches take the kernel's time" SWITCHES;
+    NetworkStack "network_stack" Warning
+        "The network stack takes the kernel's time" NETWORK_STACK;
+    DiskRequests "disk_requests" Warning
+        "Many small disk requests take the kernel's time" DISK_RANDOM;
+    Locks "kernel_locks" Warning
+        "Tasks spin for locks inside the kernel" LOCKS;
+    SystemCalls "system_calls" Warning
+        "System calls, or locks inside them, take the kernel's time" SYSTEM_CALLS;
+    Iowait "iowait" Warning
+        "CPUs are idle while disk requests are pending; no source says which disk" DISK_CLOSER;
+    DiskSaturated "disk_saturated" Warning
+        "A disk is saturated" DISK;
+    DiskBandwidth "disk_bandwidth" Warning
+        "A disk's bandwidth is used up by large, sequential requests" DISK;
+    DiskLatency "disk_latency" Warning
+        "Programs wait for a disk request by request, though it is not saturated" DISK_LATENCY;
+    DiskRandom "disk_random" Warning
+        "A disk's requests a second are used up by small, random requests" DISK_RANDOM;
+    Interrupts "interrupts" Warning
+        "Interrupts take the CPU; these sources do not say whose" INTERRUPTS;
+    SmallPackets "small_packets" Warning
+        "Many small packets: interrupts, not bandwidth, are the limit" SMALL_PACKETS;
+    InterruptsOneCpu "interrupts_one_cpu" Warning
+        "One CPU takes nearly all interrupts" INTERRUPTS_ONE_CPU;
+    Backlog "backlog" Warning
+        "Receiving is cut short: more packets come than one round may take" BACKLOG;
+    Steal "steal" Warning
+        "The hypervisor gives the CPU to others" STEAL;
+    Throttled "throttled" Warning
+        "A cgroup's CPU quota is used up: its programs stand still until the next period" THROTTLED;
+    CpuSaturated "cpu_saturated" Warning
+        "More tasks want to run than there are CPUs" CPU_SATURATED;
+    Blocked "blocked_tasks" Warning
+        "Tasks hang in uninterruptible wait" BLOCKED;
+    MemoryPressure "memory_pressure" Warning
+        "Tasks wait for memory" RECLAIM;
+    IoPressure "io_pressure" Note
+        "Tasks wait for I/O" DISK_CLOSER;
+    GcPauses "gc_pauses" Warning
+        "Java stops for long: garbage collection, or waiting for a safepoint" GC;
+    GcKernel "gc_kernel" Warning
+        "Java's pauses are kernel time: its heap's memory is handed out, compacted or swapped"
+            GC_KERNEL;
+    SafepointReach "safepoint_reach" Warning
+        "Java waits long until all its threads stop" SAFEPOINT;
+    SlowReader "slow_reader" Warning
+        "A program reads its connections too slowly: its queues fill" SLOW_READER;
+    SlowPeer "slow_peer" Note
+        "A peer, or the network to it, takes bytes too slowly" SLOW_PEER;
+    ListenOverflow "listen_overflow" Warning
+        "An accept queue is full: connections are refused or delayed" LISTEN;
+    Retransmits "retransmits" Warning
+        "TCP sends segments again: packets are lost on the way" RETRANSMITS;
+    Drops "drops" Warning
+        "Packets are dropped on this machine" BACKLOG;
+    LinkFull "link_full" Warning
+        "A network link is full" LINK;
+    MemoryShort "memory_short" Warning
+        "Hardly any memory is available" RECLAIM;
+    OomKills "oom_kills" Warning
+        "The kernel killed programs for memory: the machine's, or their cgroup's limit" OOM;
+    Fragmentation "fragmentation" Note
+        "Free memory is in pieces smaller than a huge page" FRAGMENTATION;
+    Bloat "bloat" Warning
+        "Huge pages are held of which parts were given back" BLOAT;
+    OneCpu "one_cpu" Note
+        "One CPU is exhausted beside idle ones" ONE_CPU;
+    OneDisk "one_disk" Warning
+        "One disk is saturated beside idle ones" ONE_DISK;
+    OneHost "one_host" Warning
+        "One machine is exhausted beside others that have room" ONE_HOST;
+    ThpAlways "thp_always" Note
+        "THP is 'always': every program gets huge pages in its page faults" THP_ALWAYS;
+    DefragAlways "thp_defrag_always" Warning
+        "THP and its defrag are 'always': any page fault may stop to reclaim and compact" DEFRAG;
+    MaxPtesNone "max_ptes_none" Note
+        "khugepaged makes a huge page where one of 512 pages is in use" MAX_PTES_NONE;
+    ZoneReclaim "zone_reclaim" Warning
+        "zone_reclaim_mode makes one NUMA node reclaim while others have memory" ZONE_RECLAIM;
+    Somaxconn "somaxconn" Warning
+        "Accept queues hold 128 connections at most: net.core.somaxconn is a low default" LISTEN;
+}
+
+impl Serialize for Cause {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.about().key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::diagnose::nodes;
+
+    #[test]
+    fn every_cause_is_somebodys_and_has_remedies() {
+        for cause in Cause::ALL {
+            let about = cause.about();
+            assert!(nodes::ALL.iter().any(|node| node.cause == Some(*cause)), "{}", about.key);
+            assert!(!about.remedies.is_empty(), "{}", about.key);
+            let reaches: Vec<_> = about.remedies.iter().map(|remedy| remedy.reach).collect();
+            assert!(reaches.is_sorted(), "{}: the smallest reach comes first", about.key);
+        }
+        let mut keys: Vec<&str> = Cause::ALL.iter().map(|cause| cause.about().key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), Cause::ALL.len());
+    }
+}

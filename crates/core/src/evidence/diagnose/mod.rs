@@ -1,0 +1,101 @@
+//! Diagnosis: why a machine burns CPU in the kernel, waits or stalls.
+//!
+//! [`nodes`] is a tree of questions, global ones first; [`tree`] asks them about a
+//! [`Recording`](super::recording::Recording) and gets [`Answer`]s with evidence; [`finding`]
+//! turns the yeses into causes with their chain, what was ruled out, what could not be seen, and
+//! what to do. Nothing here reads a file: the same tree serves the live machine, a captured
+//! directory and a text from a ticket.
+
+mod answer;
+mod cause;
+mod finding;
+mod interval;
+mod look;
+mod missing;
+mod narrow;
+pub mod nodes;
+mod relate;
+mod remedy;
+mod seen;
+mod threshold;
+mod tree;
+mod write;
+
+use serde::Serialize;
+
+pub use answer::{Answer, Evidence, Ground, Missing, Verdict};
+pub use cause::{About, Cause, Severity};
+pub use finding::{Confidence, Finding, Level, Step, Unseen};
+pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
+pub use look::{Line, Look};
+pub use relate::{Ramp, ramp, rank_correlation};
+pub use remedy::{Reach, Remedy};
+pub use seen::Seen;
+pub use threshold::{Entry, Threshold, Thresholds};
+pub use tree::Asked;
+pub use write::value as written;
+
+use crate::evidence::recording::{Problem, Recording, Source, Unrecognised};
+
+/// Version of the JSON form of a [`Diagnosis`].
+pub const SCHEMA: u32 = 1;
+
+/// One machine's answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    /// Its name, where a source gave one.
+    pub host: Option<String>,
+    /// Every question, in order.
+    pub tree: Vec<Asked>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    /// Version of this form.
+    pub schema: u32,
+    /// The causes found, the worst first.
+    pub findings: Vec<Finding>,
+    /// The answers by machine.
+    pub hosts: Vec<Examined>,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// Lines that nobody understood.
+    pub unrecognised: Vec<Unrecognised>,
+    /// What went wrong in reading.
+    pub problems: Vec<Problem>,
+}
+
+impl Diagnosis {
+    /// The worst severity; `None` without findings.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Asks the tree about every machine of a recording.
+#[must_use]
+pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
+    let critical = thresholds.get(Threshold::KernelCritical);
+    let (mut hosts, mut findings) = (Vec::new(), Vec::new());
+    // Once, and not by each machine about all others.
+    let alone = |host| Look { recording, host, thresholds, times: &[], busy: &[] };
+    let busy: Vec<Option<Seen>> =
+        recording.hosts.iter().map(|host| alone(host).mean_busy()).collect();
+    for host in recording.hosts.iter().filter(|host| !host.is_empty()) {
+        let look = Look { busy: &busy, ..alone(host) };
+        let tree = tree::walk(&look);
+        findings.extend(finding::findings(&tree, host.name.as_ref(), critical));
+        hosts.push(Examined { host: host.name.clone(), tree });
+    }
+    finding::rank(&mut findings);
+    Diagnosis {
+        schema: SCHEMA,
+        findings,
+        hosts,
+        sources: recording.sources.clone(),
+        unrecognised: recording.unrecognised.clone(),
+        problems: recording.problems.clone(),
+    }
+}

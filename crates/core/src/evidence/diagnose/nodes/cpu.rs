@@ -1,0 +1,216 @@
+//! Which CPU state stands out.
+
+use crate::evidence::diagnose::answer::{Answer, Evidence, Verdict};
+use crate::evidence::diagnose::interval::Interval;
+use crate::evidence::diagnose::look::{Line, Look};
+use crate::evidence::diagnose::missing::{CGROUPS, CPU, QUEUE};
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::{relate, write};
+use crate::evidence::recording::{Field, Subject};
+
+/// The whole of it: does any state stand out, and which one takes most?
+pub(super) fn any(look: &Look<'_>) -> Answer {
+    let states = [kernel, iowait, interrupts, steal, user].map(|test| test(look));
+    if states.iter().all(|answer| answer.verdict == Verdict::Unknown) {
+        return Answer::unknown(&[CPU]);
+    }
+    let evidence = shares(look);
+    if states.iter().any(Answer::is_yes) {
+        let weight = states.iter().map(|answer| answer.weight).fold(0.0, f64::max);
+        Answer::yes(weight, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Mean and highest value of each state in one sentence, the largest first.
+fn shares(look: &Look<'_>) -> Vec<Evidence> {
+    let machine = &Subject::Machine;
+    let lines = [
+        look.user(machine),
+        look.kernel(machine),
+        look.line(Field::CpuIowait, machine),
+        look.interrupts(machine),
+        look.line(Field::CpuSteal, machine),
+        look.line(Field::CpuIdle, machine),
+    ];
+    let mut seen: Vec<_> = lines
+        .iter()
+        .flatten()
+        .filter_map(|line| Some((look.mean(line)?, look.highest(line)?)))
+        .filter(|(_, peak)| peak.value > 0.0)
+        .collect();
+    seen.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
+    let Some((first, _)) = seen.first() else { return Vec::new() };
+    let part = |(mean, peak): &(Seen, Seen)| {
+        let about = mean.field.about();
+        let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
+        format!("{} {mean} (at most {peak})", about.name)
+    };
+    let parts: Vec<String> = seen.iter().map(part).collect();
+    vec![look.say(first, &format!("means: {}", parts.join("; ")))]
+}
+
+/// The lines of single CPUs.
+fn single_cpus(look: &Look<'_>, line: impl Fn(&Subject) -> Option<Line>) -> Vec<Line> {
+    let cpus = look.lines(Field::CpuIdle, |subject| matches!(subject, Subject::Cpu(_)));
+    cpus.iter().filter_map(|cpu| line(&cpu.subject)).collect()
+}
+
+/// A single CPU whose mean reaches the limit, though the machine as a whole does not.
+fn one_cpu(look: &Look<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) -> Option<Answer> {
+    let means = single_cpus(look, line).into_iter().filter_map(|line| look.mean(&line));
+    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    (top.value >= look.limit(limit)).then(|| of_one_cpu(look, &top))
+}
+
+/// Yes, with the weight of one CPU among all.
+fn of_one_cpu(look: &Look<'_>, seen: &Seen) -> Answer {
+    // Of an unknown number of CPUs it is taken to be half of the machine, which is not critical.
+    let cpus = look.cpus().unwrap_or(2.0).max(1.0);
+    Answer::yes(seen.value / 100.0 / cpus, vec![look.quote(seen)])
+}
+
+/// A thread of the kernel that works on memory and takes a CPU, which the mean of many CPUs hides.
+fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
+    const NAMES: [&str; 3] = ["khugepaged", "kcompactd", "kswapd"];
+    let ours = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default();
+        NAMES.iter().any(|start| name.starts_with(start))
+    };
+    let lines = look.lines(Field::ProcCpu, ours);
+    let all = lines.iter().filter_map(|line| look.sustained(line));
+    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    (top.value >= look.limit(T::KernelCpuHigh)).then(|| of_one_cpu(look, &top))
+}
+
+/// A slow rise that no episode shows.
+fn slow_rise(look: &Look<'_>, line: &Line) -> Option<Answer> {
+    let ramp = relate::ramp(&line.points)?;
+    let rises = ramp.to - ramp.from >= look.limit(T::RampPoints)
+        && ramp.steadiness >= look.limit(T::RampSteadiness);
+    if !rises {
+        return None;
+    }
+    let at = Interval { from: ramp.between.0, to: ramp.between.1 };
+    let text = format!(
+        "{} rises slowly from {} to {} (steadiness {:.2}) from {at}",
+        line.field.about().name,
+        write::value(line.field.about().unit, ramp.from),
+        write::value(line.field.about().unit, ramp.to),
+        ramp.steadiness,
+    );
+    let evidence = look.say(&line.seen(ramp.to, at), &text);
+    Some(Answer::yes(ramp.to / 100.0, vec![evidence]))
+}
+
+/// A slow rise of the kernel's time that is not just more work: programs' time rises less.
+fn kernel_rise(look: &Look<'_>, kernel: &Line) -> Option<Answer> {
+    let points = |line: &Line| relate::ramp(&line.points).map(|ramp| ramp.to - ramp.from);
+    let user = look.user(&Subject::Machine).and_then(|line| points(&line));
+    let more = points(kernel)?;
+    if user.is_some_and(|user| user >= more) { None } else { slow_rise(look, kernel) }
+}
+
+/// Does the kernel take much of the CPU?
+pub(super) fn kernel(look: &Look<'_>) -> Answer {
+    let line = look.kernel(&Subject::Machine);
+    let rise = line.as_ref().and_then(|line| kernel_rise(look, line));
+    let (enter, keep) = (look.limit(T::KernelHigh), look.limit(T::KernelKeep));
+    let answer = look.stands_out(line, enter, keep, &[CPU]);
+    if answer.is_yes() {
+        let times = answer.intervals.clone();
+        let who = super::kernel::who(&Look { times: &times, ..*look }, Field::ProcSystem);
+        return answer.and(who).and(super::kernel::thp_uncounted(look));
+    }
+    if let Some(rise) = rise {
+        return rise.and(super::kernel::thp_uncounted(look));
+    }
+    // Interrupts on one CPU are a question of their own.
+    let system =
+        |subject: &Subject| look.line(Field::CpuSystem, subject).or_else(|| look.kernel(subject));
+    one_cpu(look, T::KernelCpuHigh, system).or_else(|| busy_daemon(look)).unwrap_or(answer)
+}
+
+/// Are CPUs idle because disks are slow?
+pub(super) fn iowait(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CpuIowait, &Subject::Machine);
+    let answer = look.reaches(line, T::IowaitHigh, &[CPU]);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let cpus = single_cpus(look, |subject| look.line(Field::CpuIowait, subject));
+    let top = cpus.iter().filter_map(|line| look.highest(line));
+    let top = top.reduce(|a, b| if b.value > a.value { b } else { a });
+    answer.and(top.map(|seen| look.quote(&seen)))
+}
+
+/// Do interrupts take much of the CPU, or of one CPU?
+pub(super) fn interrupts(look: &Look<'_>) -> Answer {
+    let line = look.interrupts(&Subject::Machine);
+    let answer = look.reaches(line, T::InterruptHigh, &[CPU]);
+    if answer.is_yes() {
+        return answer;
+    }
+    one_cpu(look, T::InterruptCpuHigh, |subject| look.interrupts(subject)).unwrap_or(answer)
+}
+
+/// Does the hypervisor take CPU away?
+pub(super) fn steal(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CpuSteal, &Subject::Machine);
+    let Some(line) = line else { return Answer::unknown(&[CPU]) };
+    // A hypervisor that is busy for a moment is no matter.
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
+    let evidence = vec![look.quote(&mean)];
+    if mean.value >= look.limit(T::StealHigh) {
+        Answer::yes(mean.value / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Do programs themselves use the CPU up?
+pub(super) fn user(look: &Look<'_>) -> Answer {
+    look.reaches(look.user(&Subject::Machine), T::UserHigh, &[CPU])
+}
+
+/// Do more tasks want to run than there are CPUs?
+pub(super) fn saturated(look: &Look<'_>) -> Answer {
+    // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
+    // It lags by a minute, so that its highest value is what a short recording has.
+    let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
+    let queue = look.mean_of(Field::RunQueue).or_else(load);
+    let (Some(queue), Some(cpus)) = (queue, look.cpus()) else { return Answer::unknown(&[QUEUE]) };
+    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
+    let text = format!(
+        "{} tasks run or wait for {} CPUs",
+        write::number(queue.value),
+        write::number(cpus)
+    );
+    let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
+    let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];
+    if kernel(look).is_yes() {
+        let first = "the kernel takes much of the CPU: that comes first";
+        return Answer::no(evidence).and([Evidence::derived(first)]);
+    }
+    let full =
+        queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
+    if full { Answer::yes(busy.value / 100.0, evidence) } else { Answer::no(evidence) }
+}
+
+/// Does a cgroup use up its CPU quota?
+pub(super) fn throttled(look: &Look<'_>) -> Answer {
+    let lines = look.lines(Field::CgroupThrottled, |_| true);
+    let means = lines.iter().filter_map(|line| look.mean(line));
+    let Some(top) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[CGROUPS]);
+    };
+    let evidence = vec![look.quote(&top)];
+    if top.value >= look.limit(T::ThrottledHigh) {
+        Answer::yes(top.value / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}

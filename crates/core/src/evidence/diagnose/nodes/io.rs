@@ -1,0 +1,328 @@
+//! Disks: saturated, by what kind of requests, and whose.
+
+use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::interval::{Interval, episodes};
+use crate::evidence::diagnose::look::{Line, Look};
+use crate::evidence::diagnose::missing::{DISK_WHO, DISKS, FLOWS};
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
+use crate::evidence::recording::{Field, Point, Series, SourceId, Subject};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Block of most filesystems (ext4, xfs) on Linux, and a base page.
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// What is looked up in the rows of a disk.
+const COLUMNS: [Field; 10] = [
+    Field::DiskBusy,
+    Field::DiskQueue,
+    Field::DiskAwait,
+    Field::DiskReadAwait,
+    Field::DiskWriteAwait,
+    Field::DiskReads,
+    Field::DiskWrites,
+    Field::DiskReadBytes,
+    Field::DiskWriteBytes,
+    Field::DiskRequestBytes,
+];
+
+/// How busy a disk was, with the other columns of the same rows.
+struct Disk<'a> {
+    line: Line,
+    columns: BTreeMap<Field, &'a Series>,
+}
+
+impl<'a> Disk<'a> {
+    fn new(look: &Look<'a>, line: Line) -> Self {
+        let later = line.later.iter().map(|(_, id)| *id);
+        let sources: BTreeSet<SourceId> = later.chain([line.source]).collect();
+        let column = |field: Field| {
+            let all = look.host.series.get(&field)?.get(&line.subject)?;
+            Some((field, all.iter().find(|series| series.is_of(&sources))?))
+        };
+        let columns = COLUMNS.into_iter().filter_map(column).collect();
+        Self { line, columns }
+    }
+
+    /// The value of `field` in the row of a sample.
+    fn get(&self, field: Field, index: usize) -> Option<f64> {
+        self.columns.get(&field)?.beside(index, self.line.points.get(index)?.at)
+    }
+}
+
+fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
+    let of_disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(look, line))
+}
+
+/// The sample of a disk that says most: saturated first, then the busiest.
+struct Worst<'a> {
+    disk: Disk<'a>,
+    index: usize,
+    /// Whether it is saturated: busy, and requests queue or wait.
+    saturated: bool,
+}
+
+impl Worst<'_> {
+    fn point(&self) -> Option<Point> {
+        self.disk.line.points.get(self.index).copied()
+    }
+
+    fn get(&self, field: Field) -> Option<f64> {
+        self.disk.get(field, self.index)
+    }
+}
+
+fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
+    let get = |field| disk.get(field, index);
+    let busy_at_least =
+        |limit| disk.line.points.get(index).is_some_and(|point| point.value >= look.limit(limit));
+    let busy = busy_at_least(T::DiskBusy);
+    let queue = get(Field::DiskQueue);
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let waits = waits.into_iter().filter_map(get).reduce(f64::max);
+    let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
+    let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
+    let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+    // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
+    // Large requests all the time use up a bandwidth, even one after the other.
+    let large = !short && blocks(&get).is_some_and(|n| n >= look.limit(T::SequentialBlocks));
+    let all_along = busy && (queues || slow || large || (queue.is_none() && waits.is_none()));
+    // A long queue and a long wait at a lower use: saturated for a part of the sample.
+    all_along || (queues && slow && busy_at_least(T::DiskInUse))
+}
+
+/// Blocks in a request of a sample, as the tool says or as bytes over requests.
+fn blocks(get: &impl Fn(Field) -> Option<f64>) -> Option<f64> {
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].map(|f| get(f).unwrap_or(0.0));
+    let requests = [Field::DiskReads, Field::DiskWrites].map(|f| get(f).unwrap_or(0.0));
+    let (bytes, requests) = (bytes[0] + bytes[1], requests[0] + requests[1]);
+    let mean = (requests > 0.0).then(|| bytes / requests);
+    mean.or_else(|| get(Field::DiskRequestBytes)).map(|size| size / BLOCK_BYTES)
+}
+
+fn worst<'a>(look: &Look<'a>) -> Option<Worst<'a>> {
+    let mut best: Option<(Worst<'a>, f64)> = None;
+    for disk in disks(look) {
+        let mut of_disk: Option<(usize, bool, f64)> = None;
+        for (index, point) in disk.line.points.iter().enumerate() {
+            if !look.in_times(point) {
+                continue;
+            }
+            let saturated = saturated(look, &disk, index);
+            if of_disk.is_none_or(|(_, full, value)| (saturated, point.value) > (full, value)) {
+                of_disk = Some((index, saturated, point.value));
+            }
+        }
+        let Some((index, saturated, value)) = of_disk else { continue };
+        if best.as_ref().is_none_or(|(best, most)| (saturated, value) > (best.saturated, *most)) {
+            best = Some((Worst { disk, index, saturated }, value));
+        }
+    }
+    best.map(|(worst, _)| worst)
+}
+
+/// How busy the disk is, and how long requests queue and wait: of all its samples that are like
+/// the worst one.
+fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
+    // What stands before the amount, and after it.
+    const QUOTED: [(Field, &str, &str); 5] = [
+        (Field::DiskBusy, "busy ", ""),
+        (Field::DiskQueue, "", " requests in its queue"),
+        (Field::DiskAwait, "a request took ", ", waiting included"),
+        (Field::DiskReadAwait, "a read took ", ", waiting included"),
+        (Field::DiskWriteAwait, "a write took ", ", waiting included"),
+    ];
+    let line = &worst.disk.line;
+    let alike = |index: &usize| {
+        line.points.get(*index).is_some_and(|point| look.in_times(point))
+            && saturated(look, &worst.disk, *index) == worst.saturated
+    };
+    let indices: Vec<usize> = (0..line.points.len()).filter(alike).collect();
+    let mut evidence = Vec::new();
+    for (field, before, after) in QUOTED {
+        let all = indices.iter().filter_map(|index| worst.disk.get(field, *index));
+        let range = all.fold(None, |range: Option<(f64, f64)>, value| {
+            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        });
+        let Some((low, high)) = range else { continue };
+        let amount = write::range(field.about().unit, low, high);
+        let value = worst.get(field).unwrap_or(high);
+        let at = Interval { from: None, to: worst.point().and_then(|point| point.at) };
+        let seen = Seen { field, value, ..line.seen(value, at) };
+        let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
+        evidence.push(look.say(&seen, &format!("{whose}{before}{amount}{after}")));
+    }
+    evidence
+}
+
+/// Do programs wait for one request after the other, though no disk is saturated?
+pub(super) fn latency(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    if worst.saturated || point.value < look.limit(T::DiskInUse) {
+        return Answer::no(evidence);
+    }
+    let size = request_blocks(look).map(|(_, evidence)| evidence);
+    Answer::yes(point.value / 200.0, evidence).and(size)
+}
+
+/// Is a disk saturated?
+pub(super) fn disk(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    if !worst.saturated {
+        return Answer::no(evidence);
+    }
+    let limit = look.limit(T::DiskBusy).min(point.value);
+    let held: Vec<Interval> = episodes(&worst.disk.line.points, limit, limit)
+        .into_iter()
+        .map(|episode| episode.interval)
+        .filter(|interval| *interval != Interval::ALWAYS)
+        .collect();
+    Answer::yes(point.value / 100.0, evidence).during(held)
+}
+
+/// Is a disk saturated, and do its requests wait so long that it hurts by itself?
+pub(super) fn clogged(look: &Look<'_>) -> Answer {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let wait = worst(look)
+        .and_then(|worst| waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max));
+    let answer = disk(look);
+    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    if answer.is_yes() && !long { Answer::no(answer.evidence) } else { answer }
+}
+
+/// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.
+struct Direction {
+    name: &'static str,
+    rate: Field,
+    bytes: Field,
+    size: Field,
+}
+
+const DIRECTIONS: [Direction; 2] = [
+    Direction {
+        name: "write",
+        rate: Field::DiskWrites,
+        bytes: Field::DiskWriteBytes,
+        size: Field::DiskWriteRequestBytes,
+    },
+    Direction {
+        name: "read",
+        rate: Field::DiskReads,
+        bytes: Field::DiskReadBytes,
+        size: Field::DiskReadRequestBytes,
+    },
+];
+
+/// Blocks in a request of the busiest direction, with the sentence that says so.
+fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let worst = worst(look)?;
+    let point = worst.point()?;
+    let at = Interval { from: None, to: point.at };
+    let rate = |direction: &&Direction| worst.get(direction.bytes).unwrap_or(0.0);
+    let direction = DIRECTIONS.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let (requests, bytes) = (worst.get(direction.rate), worst.get(direction.bytes));
+    if let (Some(requests), Some(bytes)) = (requests, bytes)
+        && requests > 0.0
+        && bytes > 0.0
+    {
+        let (size, blocks) = (bytes / requests, bytes / requests / BLOCK_BYTES);
+        let text = format!(
+            "{}: {} {}s a second carry {}: {} or {blocks:.0} blocks of 4 KiB each",
+            worst.disk.line.subject,
+            write::number(requests),
+            direction.name,
+            write::bytes(bytes),
+            write::bytes(size),
+        );
+        let seen = Seen { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
+        let mut evidence = look.say(&seen, &text);
+        evidence.ground = crate::evidence::diagnose::Ground::Derived;
+        return Some((blocks, evidence));
+    }
+    let size = worst.get(Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
+    let seen = Seen { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
+    let text = format!("{} or {:.0} blocks of 4 KiB", write::sentence(&seen), size / BLOCK_BYTES);
+    Some((size / BLOCK_BYTES, look.say(&seen, &text)))
+}
+
+/// Are the requests large, so that the disk's bandwidth is the limit?
+pub(super) fn sequential(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks < look.limit(T::SequentialBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict =
+        Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
+    Answer::yes(0.5, vec![evidence, verdict])
+}
+
+/// Are the requests small, so that the disk's requests a second are the limit?
+pub(super) fn random(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks > look.limit(T::RandomBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict = Evidence::derived("requests that short are random, or flushed one by one");
+    Answer::yes(0.5, vec![evidence, verdict])
+}
+
+/// Who reads and writes.
+pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
+    let fields = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
+    let largest = fields.iter().filter_map(|field| {
+        let (name, seen, share) = super::pick::largest_program(look, *field)?;
+        let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+        let tasks = look.lines(*field, ours).len();
+        let about = field.about();
+        let text = format!(
+            "{name} ({tasks} tasks) has {:.0} % of {}: {}",
+            share * 100.0,
+            match field {
+                Field::ProcWrite => "all writes",
+                Field::ProcRead => "all reads",
+                _ => "all waiting for I/O",
+            },
+            write::value(about.unit, seen.value)
+        );
+        (share * 100.0 >= look.limit(T::WhoShare) && seen.value > 0.0)
+            .then(|| look.say(&seen, &text))
+    });
+    largest.take(2).collect()
+}
+
+/// For a file server: which peers send.
+fn clients(look: &Look<'_>) -> Vec<Evidence> {
+    let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
+    let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
+    let mut flows: Vec<Seen> = look
+        .lines(Field::FlowReceived, nfs)
+        .iter()
+        .filter_map(|line| look.highest(line))
+        .filter(|seen| seen.value > 0.0)
+        .collect();
+    flows.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let said = flows.iter().take(3).map(|seen| {
+        let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
+        let rate = write::value(seen.field.about().unit, seen.value);
+        look.say(seen, &format!("NFS client {remote} sends {rate}"))
+    });
+    said.collect()
+}
+
+/// Is it known who reads and writes?
+pub(super) fn known(look: &Look<'_>) -> Answer {
+    let found = who(look);
+    if found.is_empty() {
+        return Answer::unknown(&[DISK_WHO]);
+    }
+    let clients = clients(look);
+    let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));
+    let answer = Answer::yes(0.3, found);
+    if serves && clients.is_empty() { answer.lacking(&[FLOWS]) } else { answer.and(clients) }
+}

@@ -1,0 +1,383 @@
+//! What the kernel does with its CPU time, but for memory shortage (see `reclaim`).
+//!
+//! Kernel time is taken apart by what can be counted: events in a second times what one costs,
+//! against all kernel time in the same intervals. What no count explains is left for system calls.
+
+use crate::evidence::diagnose::answer::{Answer, Evidence, Missing};
+use crate::evidence::diagnose::look::Look;
+use crate::evidence::diagnose::missing::{
+    CPU, CPU_COUNT, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT,
+};
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
+use crate::evidence::recording::{Field, Subject};
+
+/// Kernel CPU seconds a second, over all CPUs, in the times in question.
+fn kernel_seconds(look: &Look<'_>) -> Result<f64, Missing> {
+    let line = look.kernel(&Subject::Machine).ok_or(CPU)?;
+    let mean = look.mean(&line).ok_or(CPU)?;
+    let cpus = look.cpus().ok_or(CPU_COUNT)?;
+    Ok(mean.value / 100.0 * cpus)
+}
+
+/// Events that cost kernel time.
+struct Events {
+    /// How many a second, quoted.
+    seen: Seen,
+    /// What they are, for the sentence.
+    name: &'static str,
+    /// What one costs.
+    cost: T,
+}
+
+/// The part of all kernel time that these events explain, 0 to 1 and more.
+fn explained(look: &Look<'_>, events: &Events) -> Result<(f64, Evidence), Missing> {
+    let kernel = kernel_seconds(look)?;
+    let cost_us = look.limit(events.cost);
+    let spent = events.seen.value * cost_us / 1e6;
+    let share = if kernel > 0.0 { spent / kernel } else { 0.0 };
+    let text = format!(
+        "{} {} a second at about {cost_us} us each are {} CPUs, {} of the {} CPUs that the kernel \
+         takes",
+        write::number(events.seen.value),
+        events.name,
+        write::number(spent),
+        write::value(crate::evidence::recording::Unit::Percent, (share * 100.0).min(100.0)),
+        write::number(kernel),
+    );
+    let mut evidence = look.say(&events.seen, &text);
+    evidence.ground = crate::evidence::diagnose::Ground::Derived;
+    Ok((share, evidence))
+}
+
+/// Yes when the events explain enough of the kernel's time.
+fn explains(look: &Look<'_>, events: Option<Events>, missing: Missing) -> Answer {
+    let Some(events) = events else { return Answer::unknown(&[missing]) };
+    match explained(look, &events) {
+        Err(missing) => Answer::unknown(&[missing]),
+        Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
+            Answer::yes(share, vec![evidence])
+        }
+        Ok((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+fn of_machine(look: &Look<'_>, field: Field, name: &'static str, cost: T) -> Option<Events> {
+    look.mean_of(field).map(|seen| Events { seen, name, cost })
+}
+
+fn fault_events(look: &Look<'_>) -> Option<Events> {
+    // atop has no count of the machine's, but one for each process.
+    of_machine(look, Field::Faults, "page faults", T::CostFault)
+        .or_else(|| added(look, &[Field::ProcMinorFaults], "page faults", T::CostFault))
+}
+
+fn huge_fault_events(look: &Look<'_>) -> Option<Events> {
+    of_machine(look, Field::ThpFaultAlloc, "huge-page faults", T::CostHugeFault)
+}
+
+fn fork_events(look: &Look<'_>) -> Option<Events> {
+    of_machine(look, Field::Forks, "new tasks", T::CostFork)
+}
+
+fn switch_events(look: &Look<'_>) -> Option<Events> {
+    of_machine(look, Field::ContextSwitches, "context switches", T::CostSwitch)
+}
+
+/// Events of many subjects, added up.
+fn added(look: &Look<'_>, fields: &[Field], name: &'static str, cost: T) -> Option<Events> {
+    let lines =
+        |field: &Field| super::pick::hardware(look.lines(*field, |s| *s != Subject::Machine));
+    let means = fields.iter().flat_map(lines).filter_map(|line| look.mean(&line));
+    let mut seen = means.reduce(|mut sum, more| {
+        sum.value += more.value;
+        sum
+    })?;
+    seen.subject = Subject::Machine;
+    Some(Events { seen, name, cost })
+}
+
+fn packet_events(look: &Look<'_>) -> Option<Events> {
+    added(look, &[Field::NetRxPackets, Field::NetTxPackets], "packets", T::CostPacket)
+}
+
+fn disk_events(look: &Look<'_>) -> Option<Events> {
+    let all = added(look, &[Field::DiskTransfers], "disk requests", T::CostDiskRequest);
+    let halves = [Field::DiskReads, Field::DiskWrites];
+    all.or_else(|| added(look, &halves, "disk requests", T::CostDiskRequest))
+}
+
+fn compaction_events(look: &Look<'_>) -> Option<Events> {
+    of_machine(look, Field::CompactStall, "direct compactions", T::CostCompact)
+}
+
+/// Huge pages are handed out in faults, and no source counts them: to be said before anything is
+/// concluded from the rest.
+pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
+    let uncounted = huge_fault_events(look).is_none();
+    let always = uncounted && super::defaults::thp_always(look).is_yes();
+    always.then(|| {
+        Evidence::assumed(
+            "THP is 'always' and these sources do not count its page faults: they can be a part \
+             of it (thp_fault_alloc and compact_stall in /proc/vmstat say)",
+        )
+    })
+}
+
+/// Do page faults that hand out huge pages take the time?
+pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
+    let profiled = profiled(look, &HUGE_CLEARING);
+    profiled.unwrap_or_else(|| explains(look, huge_fault_events(look), VMSTAT))
+}
+
+/// Do page faults take the time?
+pub(super) fn faults(look: &Look<'_>) -> Answer {
+    if let Some(evidence) = faults_of_forks(look) {
+        return Answer::no(vec![evidence]);
+    }
+    let answer = explains(look, fault_events(look), PAGING);
+    let who = who(look, Field::ProcMinorFaults);
+    if answer.is_yes() { answer.and(who) } else { answer }
+}
+
+/// Where new tasks are a cause, the page faults that they bring are not another one.
+fn faults_of_forks(look: &Look<'_>) -> Option<Evidence> {
+    let (tasks, faults) = (fork_events(look)?, fault_events(look)?);
+    let each = faults.seen.value / tasks.seen.value;
+    let (share, _) = explained(look, &tasks).ok()?;
+    let theirs =
+        share * 100.0 >= look.limit(T::ExplainedShare) && each <= look.limit(T::ForkFaults);
+    let text = format!(
+        "{} page faults a second are {each:.0} for each new task: theirs",
+        write::number(faults.seen.value)
+    );
+    theirs.then(|| look.say(&faults.seen, &text))
+}
+
+/// Is memory taken and given back all the time?
+pub(super) fn churn(look: &Look<'_>) -> Answer {
+    let share = fault_events(look).and_then(|events| explained(look, &events).ok());
+    let (faults, freed) = (look.mean_of(Field::Faults), look.mean_of(Field::PagesFreed));
+    let (Some(faults), Some(freed)) = (faults, freed) else { return Answer::unknown(&[PAGING]) };
+    let text = format!(
+        "{} base pages freed a second beside {} page faults",
+        write::number(freed.value),
+        write::number(faults.value)
+    );
+    let evidence = vec![look.say(&freed, &text)];
+    if freed.value * 100.0 >= faults.value * look.limit(T::FreedShare) {
+        Answer::yes(share.map_or(0.2, |(share, _)| share), evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Do new processes take the time?
+pub(super) fn forks(look: &Look<'_>) -> Answer {
+    explains(look, fork_events(look), TASKS)
+}
+
+/// Do context switches take the time?
+pub(super) fn switches(look: &Look<'_>) -> Answer {
+    explains(look, switch_events(look), TASKS)
+}
+
+/// Does the network stack take the time?
+pub(super) fn network(look: &Look<'_>) -> Answer {
+    explains(look, packet_events(look), NETWORK)
+}
+
+/// Do disk requests take the time?
+pub(super) fn disk_requests(look: &Look<'_>) -> Answer {
+    explains(look, disk_events(look), DISKS)
+}
+
+/// Functions that say by themselves what the kernel does.
+const COMPACTION: [&str; 5] =
+    ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
+const HUGE_CLEARING: [&str; 2] = ["clear_huge_page", "folio_zero_user"];
+/// The same of reclaim.
+pub(super) const RECLAIM: [&str; 4] =
+    ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+
+/// Yes when functions of these names have enough of the kernel's samples in a profile.
+pub(super) fn profiled(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
+    let (all, sum) = functions(look);
+    let ours = |seen: &&Seen| {
+        let name = seen.subject.to_string();
+        names.iter().any(|wanted| name.contains(wanted))
+    };
+    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
+    let share = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    (share * 100.0 >= look.limit(T::ExplainedShare))
+        .then(|| Answer::yes(share, Vec::new()).and(say_functions(look, &found, sum)))
+}
+
+/// Do programs stop to make huge blocks of free memory?
+pub(super) fn compaction(look: &Look<'_>) -> Answer {
+    if let Some(answer) = profiled(look, &COMPACTION) {
+        return answer;
+    }
+    let stalls = look.line(Field::CompactStall, &Subject::Machine);
+    let answer = look.reaches(stalls, T::CompactHigh, &[VMSTAT]);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let failed = look.mean_of(Field::CompactFail).map(|seen| look.quote(&seen));
+    let share = compaction_events(look).and_then(|events| explained(look, &events).ok());
+    let weight = share.as_ref().map_or(answer.weight, |(share, _)| *share);
+    let evidence = failed.into_iter().chain(share.map(|(_, evidence)| evidence));
+    Answer { weight: weight.clamp(0.0, 1.0), ..answer.and(evidence) }
+}
+
+/// Does a kernel thread of this name take the time?
+fn daemon(look: &Look<'_>, name: &str) -> Answer {
+    let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
+    let lines = look.lines(Field::ProcCpu, ours);
+    let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
+    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+        // A list of processes without it says that it uses nothing worth listing.
+        let others = look.host.subjects(Field::ProcCpu).next();
+        return others.map_or_else(
+            || Answer::unknown(&[PROCESSES]),
+            |_| Answer::no(vec![Evidence::derived(format!("{name} is in no list of processes"))]),
+        );
+    };
+    if peak.value < look.limit(T::DaemonCpu) {
+        return Answer::no(vec![look.quote(&peak)]);
+    }
+    look.reaches(Some(line.clone()), T::DaemonCpu, &[PROCESSES])
+}
+
+/// Does khugepaged take the time?
+pub(super) fn khugepaged(look: &Look<'_>) -> Answer {
+    let answer = daemon(look, "khugepaged");
+    let made = look.mean_of(Field::ThpCollapse).map(|seen| look.quote(&seen));
+    if answer.is_yes() { answer.and(made) } else { answer }
+}
+
+/// Does kcompactd take the time?
+pub(super) fn kcompactd(look: &Look<'_>) -> Answer {
+    daemon(look, "kcompactd")
+}
+
+/// Functions of the kernel in a profile, the largest first, with the sum of all.
+fn functions(look: &Look<'_>) -> (Vec<Seen>, f64) {
+    let lines = look.lines(Field::SymbolPercent, |_| true);
+    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
+    all.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let sum = all.iter().map(|seen| seen.value).sum();
+    (all, sum)
+}
+
+/// The largest functions of a profile in one sentence.
+fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> {
+    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+    let parts: Vec<String> = found.iter().take(4).map(part).collect();
+    let text = format!("kernel functions in the profile: {}", parts.join(", "));
+    found.first().map(|first| look.say(first, &text))
+}
+
+/// Do tasks wait for the kernel's locks while they spin?
+pub(super) fn locks(look: &Look<'_>) -> Answer {
+    const NAMES: [&str; 5] =
+        ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
+    let (all, sum) = functions(look);
+    if all.is_empty() {
+        return Answer::unknown(&[SYMBOLS]);
+    }
+    profiled(look, &NAMES)
+        .unwrap_or_else(|| Answer::no(say_functions(look, &all, sum).into_iter().collect()))
+}
+
+/// Is it system calls: is most of the time explained by nothing that can be counted?
+pub(super) fn system_calls(look: &Look<'_>) -> Answer {
+    for names in [&COMPACTION[..], &HUGE_CLEARING, &RECLAIM] {
+        if let Some(named) = profiled(look, names) {
+            return Answer::no(named.evidence);
+        }
+    }
+    let counted = [fault_events(look), switch_events(look)];
+    let (profile, sum) = functions(look);
+    if counted.iter().any(Option::is_none) {
+        return Answer::unknown(&[SYMBOLS]);
+    }
+    let huge = huge_fault_events(look);
+    // What is known to be in force and was not counted cannot be eliminated.
+    let no_profile = look.host.subjects(Field::SymbolPercent).next().is_none();
+    if no_profile && huge.is_none() && super::defaults::thp_always(look).is_yes() {
+        return Answer::unknown(&[SYMBOLS, VMSTAT]);
+    }
+    let more = [
+        ("new tasks", fork_events(look)),
+        ("packets", packet_events(look)),
+        ("disk requests", disk_events(look)),
+        ("huge-page faults", huge),
+        ("direct compactions", compaction_events(look)),
+    ];
+    let uncounted = more.iter().filter(|(_, events)| events.is_none()).map(|(name, _)| *name);
+    let uncounted: Vec<&str> = uncounted.collect();
+    let more = more.into_iter().map(|(_, events)| events);
+    let mut parts = Vec::new();
+    for events in counted.into_iter().chain(more).flatten() {
+        match explained(look, &events) {
+            Ok((share, _)) => parts.push((share, events.name)),
+            Err(missing) => return Answer::unknown(&[missing]),
+        }
+    }
+    let total: f64 = parts.iter().map(|(share, _)| share).sum();
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let named: Vec<String> = parts
+        .iter()
+        .take(4)
+        .map(|(share, name)| format!("{name} {:.0} %", share * 100.0))
+        .collect();
+    let text = format!(
+        "countable events explain {:.0} % of the kernel's time ({})",
+        (total * 100.0).min(100.0),
+        named.join(", ")
+    );
+    let missed = if uncounted.is_empty() { "" } else { "; not counted in these sources: " };
+    let evidence = Evidence::derived(format!("{text}{missed}{}", uncounted.join(", ")));
+    // Where one of them is a cause by itself, the calls that belong to it are the rest.
+    let named =
+        parts.first().is_some_and(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
+    if named || total * 100.0 > look.limit(T::CountedShare) {
+        return Answer::no(vec![evidence]);
+    }
+    let rest = "what is left are system calls, or locks inside them: found by elimination";
+    let mut answer = Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
+        .and(who(look, Field::ProcSystem));
+    if fork_events(look).is_none() {
+        answer = answer.lacking(&[TASKS]);
+    }
+    if profile.is_empty() {
+        answer.lacking(&[SYMBOLS])
+    } else {
+        answer.and(say_functions(look, &profile, sum))
+    }
+}
+
+/// The program that has most of this, all of its processes together.
+pub(super) fn who(look: &Look<'_>, field: Field) -> Option<Evidence> {
+    let (name, seen, mut share) = super::pick::largest_program(look, field)?;
+    // Lists leave out what is small or short-lived: the largest of a list can be next to nothing.
+    if field == Field::ProcSystem
+        && let Ok(kernel) = kernel_seconds(look)
+        && kernel > 0.0
+    {
+        share = share.min(seen.value / 100.0 / kernel);
+    }
+    if share * 100.0 < look.limit(T::WhoShare) {
+        return None;
+    }
+    let about = field.about();
+    let text = format!(
+        "{name} has {:.0} % of it: {} {}",
+        share * 100.0,
+        about.name,
+        write::value(about.unit, seen.value)
+    );
+    Some(look.say(&seen, &text))
+}

@@ -1,0 +1,104 @@
+//! What is wrong with memory itself, whether or not it costs CPU now.
+
+use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::look::Look;
+use crate::evidence::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, VMSTAT};
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
+use crate::evidence::recording::{Field, Subject, Unit};
+
+/// Is there no free block of a huge page's size though memory is free?
+pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
+    let index = look.line(Field::Fmfi, &Subject::Machine);
+    let Some(seen) = index.and_then(|line| look.highest(&line)) else {
+        return Answer::unknown(&[BUDDYINFO]);
+    };
+    let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
+    let evidence = vec![look.quote(&seen)];
+    if seen.value >= look.limit(T::FmfiHigh) {
+        Answer::yes(0.4, evidence).and(blocks)
+    } else {
+        Answer::no(evidence).and(blocks)
+    }
+}
+
+/// Do faults that want a huge page get none?
+pub(super) fn fallback(look: &Look<'_>) -> Answer {
+    let rates = (look.mean_of(Field::ThpFaultFallback), look.mean_of(Field::ThpFaultAlloc));
+    let counts =
+        || (look.state(Field::ThpFaultFallbackCount), look.state(Field::ThpFaultAllocCount));
+    let (failed, given, since) = match (rates, counts()) {
+        ((Some(failed), Some(given)), _) => (failed, given, " a second"),
+        (_, (Some(failed), Some(given))) => (failed, given, " since boot"),
+        _ => return Answer::unknown(&[VMSTAT]),
+    };
+    let all = failed.value + given.value;
+    let percent = if all > 0.0 { failed.value / all * 100.0 } else { 0.0 };
+    let text = format!(
+        "{} of {} huge-page faults{since} found none: {percent:.0} %",
+        write::number(failed.value),
+        write::number(all)
+    );
+    let evidence = vec![look.say(&failed, &text)];
+    if failed.value >= 1.0 && percent >= look.limit(T::ThpFallback) {
+        Answer::yes(0.3, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Are there partially mapped huge pages?
+pub(super) fn bloat(look: &Look<'_>) -> Answer {
+    const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\
+                         nr_anon_partially_mapped";
+    let partial = look.setting(STATS).and_then(|quote| quote.text.parse::<f64>().ok());
+    let (Some(partial), Some(total)) = (partial, look.memory_bytes()) else {
+        return Answer::unknown(&[HUGE_STATS]);
+    };
+    let held = partial * f64::from(2 << 20);
+    let percent = held / total * 100.0;
+    let text = format!(
+        "{} huge pages are partially mapped: {} are held of which up to as much is waste, \
+         {percent:.1} % of all memory",
+        write::number(partial),
+        write::bytes(held)
+    );
+    let mut evidence = Evidence::plain(crate::evidence::diagnose::Ground::Observed, text);
+    evidence.source = look.setting(STATS).map(|quote| quote.source);
+    if percent >= look.limit(T::BloatHigh) {
+        Answer::yes(percent / 100.0, vec![evidence])
+    } else {
+        Answer::no(vec![evidence])
+    }
+}
+
+/// Does the kernel kill programs for memory?
+pub(super) fn killed(look: &Look<'_>) -> Answer {
+    let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
+    let count = || look.state(Field::OomKillCount);
+    let Some(seen) = rate.or_else(count) else { return Answer::unknown(&[VMSTAT]) };
+    let evidence = vec![look.quote(&seen)];
+    if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
+}
+
+/// Is hardly any memory available?
+pub(super) fn short(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::MemAvailable, &Subject::Machine);
+    let lowest = line.and_then(|line| look.lowest(&line));
+    let (Some(seen), Some(total)) = (lowest, look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    // A HugeTLB pool is in use by design: what is short is the rest.
+    let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
+    let rest = (total - pool).max(1.0);
+    let percent = seen.value / rest * 100.0;
+    let share = write::value(Unit::Percent, percent);
+    let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
+    let evidence = vec![look.say(&seen, &text)];
+    let little = seen.value <= look.limit(T::AvailableLowBytes);
+    if little && percent <= look.limit(T::AvailableLow) {
+        Answer::yes(0.5, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}

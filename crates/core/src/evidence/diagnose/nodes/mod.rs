@@ -1,0 +1,328 @@
+//! The tree: one table of questions, each with the test that answers it.
+
+mod balance;
+mod cpu;
+mod defaults;
+mod io;
+mod kernel;
+mod memory;
+mod network;
+mod pick;
+mod reclaim;
+mod wait;
+
+use super::answer::Answer;
+use super::cause::Cause;
+use super::look::Look;
+use super::threshold::Threshold as T;
+
+/// A question of the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Its name: for `--explain`, JSON and documents.
+    pub id: &'static str,
+    /// The node whose yes, or unknown, leads here; `None`: asked always.
+    pub parent: Option<&'static str>,
+    /// The question, in words.
+    pub question: &'static str,
+    /// How it is answered.
+    pub how: &'static str,
+    /// The thresholds that decide.
+    pub limits: &'static [T],
+    /// What a yes means, unless a question below says it better.
+    pub cause: Option<Cause>,
+    /// Answers it.
+    pub test: fn(&Look<'_>) -> Answer,
+}
+
+macro_rules! nodes {
+    ($($id:literal < $parent:expr, $question:literal, $how:literal, [$($limit:ident)*],
+        $cause:expr, $test:path;)*) => {
+        /// All questions: parents before their children, in the order in which they are asked.
+        pub const ALL: &[Node] = &[$(Node {
+            id: $id,
+            parent: $parent,
+            question: $question,
+            how: $how,
+            limits: &[$(T::$limit,)*],
+            cause: $cause,
+            test: $test,
+        },)*];
+    };
+}
+
+nodes! {
+    "cpu" < None, "Does a CPU state other than idle stand out?",
+        "Yes when one of the questions below it about a state says yes.",
+        [], None, cpu::any;
+
+    "cpu.kernel" < Some("cpu"), "Does the kernel take much of the CPU?",
+        "System time with interrupts, of the machine, in episodes with a lower limit for \
+            neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
+            works on memory, that takes a CPU nearly all the time.",
+        [KernelHigh KernelKeep EpisodeMin EpisodeFull RampPoints RampSteadiness KernelCpuHigh],
+            Some(Cause::KernelTime), cpu::kernel;
+    "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
+        "In each episode: base pages scanned, or free memory that was as good as used up and then \
+            came back. Beside ample available memory only if tasks reclaim themselves. Or \
+            functions of reclaim in a profile: their share of the kernel's samples.",
+        [ReclaimScan FreeLow FreeSwing FreeCorrelation AvailableAmple ExplainedShare],
+            Some(Cause::Reclaim), reclaim::reclaim;
+    "reclaim.page_tables" < Some("kernel.reclaim"), "Is it page tables that hold the memory?",
+        "Page tables against all memory; 8 bytes map 4 KiB, so much more mapped than there is \
+            means that many processes map the same.",
+        [PageTablesHigh], Some(Cause::PageTables), reclaim::page_tables;
+    "reclaim.slab" < Some("kernel.reclaim"), "Is it kernel objects that hold the memory?",
+        "Unreclaimable slab against all memory.",
+        [SlabHigh], Some(Cause::Slab), reclaim::slab;
+    "reclaim.hugetlb" < Some("kernel.reclaim"), "Does an idle HugeTLB pool hold the memory?",
+        "Free less reserved pages of the pool against all memory.",
+        [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
+    "reclaim.swap" < Some("kernel.reclaim"), "Does it swap programs' memory out and in?",
+        "Bytes swapped in and out, the highest mean over a minute.",
+        [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
+    "kernel.compaction" < Some("cpu.kernel"), "Do programs stop to make huge blocks of free \
+        memory?",
+        "Direct compactions a second; or functions of compaction in a profile: their share of the \
+            kernel's samples.",
+        [CompactHigh CostCompact EpisodeMin EpisodeFull ExplainedShare], Some(Cause::Compaction),
+            kernel::compaction;
+    "kernel.khugepaged" < Some("cpu.kernel"), "Does khugepaged take the time?",
+        "CPU of the kernel thread.",
+        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Khugepaged), kernel::khugepaged;
+    "kernel.kcompactd" < Some("cpu.kernel"), "Does kcompactd take the time?",
+        "CPU of the kernel threads.",
+        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Compaction), kernel::kcompactd;
+    "kernel.huge_faults" < Some("cpu.kernel"), "Do page faults that hand out huge pages take the \
+        time?",
+        "Huge-page faults a second times the cost of one, against all kernel time of the episodes; \
+            or functions that clear huge pages in a profile: their share of the kernel's samples.",
+        [CostHugeFault ExplainedShare], Some(Cause::HugeFaults), kernel::huge_faults;
+    "kernel.faults" < Some("cpu.kernel"), "Do page faults take the time?",
+        "Page faults a second times the cost of one, against all kernel time of the episodes.",
+        [CostFault ExplainedShare ForkFaults], Some(Cause::Faults), kernel::faults;
+    "faults.churn" < Some("kernel.faults"), "Is memory taken and given back all the time?",
+        "Base pages freed a second against page faults.",
+        [FreedShare], Some(Cause::Churn), kernel::churn;
+    "kernel.forks" < Some("cpu.kernel"), "Do new processes take the time?",
+        "Tasks created a second times the cost of one, against all kernel time of the episodes.",
+        [CostFork ExplainedShare], Some(Cause::Forks), kernel::forks;
+    "kernel.switches" < Some("cpu.kernel"), "Do context switches take the time?",
+        "Switches a second times the cost of one, against all kernel time of the episodes.",
+        [CostSwitch ExplainedShare], Some(Cause::Switches), kernel::switches;
+    "kernel.network" < Some("cpu.kernel"), "Does the network stack take the time?",
+        "Packets a second, both ways and loopback too, times the cost of one, against all kernel \
+            time.",
+        [CostPacket ExplainedShare], Some(Cause::NetworkStack), kernel::network;
+    "kernel.disk_requests" < Some("cpu.kernel"), "Do disk requests take the time?",
+        "Requests a second times the cost of one, against all kernel time of the episodes.",
+        [CostDiskRequest ExplainedShare], Some(Cause::DiskRequests), kernel::disk_requests;
+    "kernel.locks" < Some("cpu.kernel"), "Do tasks spin for the kernel's locks?",
+        "Lock functions' share of the kernel's samples in a profile, idle left out.",
+        [ExplainedShare], Some(Cause::Locks), kernel::locks;
+    "kernel.system_calls" < Some("cpu.kernel"), "Is it other system calls?",
+        "By elimination: page faults and switches are known, and neither one kind of countable \
+            event nor all of them explain enough, nor do functions in a profile.",
+        [ExplainedShare CountedShare], Some(Cause::SystemCalls), kernel::system_calls;
+
+    "cpu.iowait" < Some("cpu"), "Are CPUs idle because disks are slow?",
+        "Idle time with a disk request pending, of the machine.",
+        [IowaitHigh EpisodeMin EpisodeFull], Some(Cause::Iowait), cpu::iowait;
+    "io.disk" < Some("cpu.iowait"), "Is a disk saturated?",
+        "Time with requests in flight, and a queue, a long wait or large requests: busy alone says \
+            nothing of flash. A long queue and a long wait suffice on a disk in use.",
+        [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
+            Some(Cause::DiskSaturated), io::disk;
+    "io.sequential" < Some("io.disk"), "Are the requests large: is bandwidth the limit?",
+        "Bytes over requests of the busier direction, in blocks of 4 KiB.",
+        [SequentialBlocks], Some(Cause::DiskBandwidth), io::sequential;
+    "io.random" < Some("io.disk"), "Are the requests small: are requests a second the limit?",
+        "Bytes over requests of the busier direction, in blocks of 4 KiB.",
+        [RandomBlocks], Some(Cause::DiskRandom), io::random;
+    "io.who" < Some("io.disk"), "Is it known who reads and writes?",
+        "The program with most of all writes, reads or waiting; for a file server the peers that \
+            send.",
+        [WhoShare], None, io::known;
+    "io.latency" < Some("cpu.iowait"), "Do programs wait request by request?",
+        "A disk in use, yet not saturated (as io.disk): few tasks, each with one request at a \
+            time.",
+        [DiskInUse DiskBusy DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
+            Some(Cause::DiskLatency), io::latency;
+    "io.swap" < Some("cpu.iowait"), "Is it swapping?",
+        "Bytes swapped in and out, the highest mean over a minute.",
+        [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
+
+    "disk.saturated" < None, "Is a disk saturated, whatever the CPUs do?",
+        "As io.disk, with waits that hurt: on a machine with many or busy CPUs, those that wait \
+            are no iowait.",
+        [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong SequentialBlocks],
+            Some(Cause::DiskSaturated), io::clogged;
+
+    "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
+        "Hardware and soft interrupt time, of the machine or of one CPU.",
+        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull], Some(Cause::Interrupts),
+            cpu::interrupts;
+    "interrupts.small_packets" < Some("cpu.interrupts"), "Are there many small packets at little \
+        bandwidth?",
+        "Packets a second and bytes a packet, all interfaces.",
+        [PacketsHigh SmallPacket CostPacket], Some(Cause::SmallPackets), network::small_packets;
+    "interrupts.many_packets" < Some("cpu.interrupts"), "Are there many packets, and not small \
+        ones?",
+        "Packets a second, all interfaces.",
+        [PacketsHigh CostPacket], Some(Cause::NetworkStack), network::many_packets;
+    "interrupts.one_cpu" < Some("cpu.interrupts"), "Does one CPU take nearly all interrupts?",
+        "Interrupt time by CPU, against that of the others; or NET_RX counts by CPU.",
+        [InterruptHigh InterruptAlone ReceiveAlone], Some(Cause::InterruptsOneCpu),
+            network::one_cpu;
+    "interrupts.squeezed" < Some("cpu.interrupts"), "Are receive rounds cut short?",
+        "softnet's time_squeeze a second.",
+        [SqueezeHigh], Some(Cause::Backlog), network::squeezed;
+
+    "cpu.steal" < Some("cpu"), "Does the hypervisor take CPU away?",
+        "Steal time, the highest mean over a minute.",
+        [StealHigh], Some(Cause::Steal), cpu::steal;
+    "cpu.throttled" < None, "Does a cgroup use up its CPU quota?",
+        "Periods throttled of all periods, from cpu.stat.",
+        [ThrottledHigh], Some(Cause::Throttled), cpu::throttled;
+    "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
+        "User and nice time. Not a fault as such.",
+        [UserHigh EpisodeMin EpisodeFull], None, cpu::user;
+    "user.saturated" < None, "Do more tasks want to run than there are CPUs?",
+        "Run queue against CPUs while CPUs are in use.",
+        [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
+
+    "wait" < None, "Do tasks wait without using the CPU?",
+        "Yes when one of the questions below says yes.",
+        [], None, wait::any;
+    "wait.blocked" < Some("wait"), "Do tasks hang in uninterruptible wait?",
+        "Tasks in state D, counted or listed, against CPUs.",
+        [BlockedTasks], Some(Cause::Blocked), wait::blocked;
+    "wait.memory" < Some("wait"), "Do tasks wait for memory?",
+        "PSI memory, some, as a mean.",
+        [PsiHigh], Some(Cause::MemoryPressure), wait::memory_pressure;
+    "wait.io" < Some("wait"), "Do tasks wait for I/O?",
+        "PSI io, some, as a mean.",
+        [PsiHigh], Some(Cause::IoPressure), wait::io_pressure;
+    "wait.pauses" < Some("wait"), "Does Java stop for long?",
+        "Pauses for garbage collection and at safepoints.",
+        [GcPause], Some(Cause::GcPauses), wait::pauses;
+    "pauses.kernel" < Some("wait.pauses"), "Does the kernel use more CPU in such a pause than the \
+        collector?",
+        "sys against user time of the worst pause, if it is at least half of gc_pause_high_ms.",
+        [GcPause], Some(Cause::GcKernel), wait::kernel_in_pauses;
+    "pauses.safepoint" < Some("wait.pauses"), "Does it take long until all threads stop?",
+        "Time to reach the safepoint: at least half of gc_pause_high_ms.",
+        [GcPause], Some(Cause::SafepointReach), wait::safepoint_reach;
+
+    "network.reader" < None, "Does a program read its connections too slowly?",
+        "Recv-Q of connections, by program and by the service at the other end.",
+        [ReceiveQueueSockets ReceiveQueueBytes ReceiveQueueOneBytes], Some(Cause::SlowReader),
+            network::reader;
+    "network.sender" < None, "Does a peer, or the network to it, take bytes too slowly?",
+        "Send-Q of connections, by peer.",
+        [SendQueueBytes], Some(Cause::SlowPeer), network::sender;
+    "network.listen" < None, "Do accept queues overflow?",
+        "A listening socket at its limit, or overflows counted.",
+        [DropsHigh ListenOverflowsHigh], Some(Cause::ListenOverflow), network::listen;
+    "network.retransmits" < None, "Are TCP segments sent again?",
+        "Segments sent again of all sent.",
+        [RetransmitShare], Some(Cause::Retransmits), network::retransmits;
+    "network.drops" < None, "Are packets dropped on this machine?",
+        "Drops of interfaces and of the receive backlog.",
+        [DropsHigh], Some(Cause::Drops), network::drops;
+    "network.link" < None, "Is a link full?",
+        "Use of the link, where its speed is known.",
+        [LinkBusy], Some(Cause::LinkFull), network::link;
+
+    "memory.swinging" < None, "Does free memory fall to nothing and come back?",
+        "From one sample to the next: down to a low share of all memory, then a rise; not beside \
+            ample available memory.",
+        [FreeLow FreeSwing AvailableAmple], Some(Cause::Reclaim), reclaim::swinging;
+    "memory.page_tables" < None, "Do page tables take much of the memory?",
+        "Page tables against all memory.",
+        [PageTablesHigh], Some(Cause::PageTables), reclaim::page_tables;
+    "memory.slab" < None, "Do kernel objects take much of the memory?",
+        "Unreclaimable slab against all memory.",
+        [SlabHigh], Some(Cause::Slab), reclaim::slab;
+    "memory.hugetlb" < None, "Does a HugeTLB pool lie idle?",
+        "Free less reserved pages of the pool against all memory.",
+        [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
+    "memory.swap" < None, "Does the machine swap?",
+        "Bytes swapped in and out, the highest mean over a minute.",
+        [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
+    "memory.short" < None, "Is hardly any memory available?",
+        "Available memory at its lowest, in bytes and against all but the HugeTLB pool.",
+        [AvailableLow AvailableLowBytes], Some(Cause::MemoryShort), memory::short;
+    "memory.killed" < None, "Does the kernel kill programs for memory?",
+        "OOM kills.",
+        [], Some(Cause::OomKills), memory::killed;
+    "memory.fragmentation" < None, "Is free memory in pieces smaller than a huge page?",
+        "Unusable free space index at the huge-page order.",
+        [FmfiHigh], Some(Cause::Fragmentation), memory::fragmentation;
+    "memory.fallback" < None, "Do faults that want a huge page get none?",
+        "Fallbacks of all huge-page faults.",
+        [ThpFallback], Some(Cause::Fragmentation), memory::fallback;
+    "memory.bloat" < None, "Are huge pages held of which parts were given back?",
+        "Partially mapped huge pages, counted by the kernel from 6.12 on.",
+        [BloatHigh], Some(Cause::Bloat), memory::bloat;
+
+    "balance.cpus" < None, "Is one CPU exhausted beside idle ones?",
+        "CPU in use by CPU, means.",
+        [BusyHigh IdleLow], Some(Cause::OneCpu), balance::cpus;
+    "balance.disks" < None, "Is one disk saturated beside idle ones?",
+        "Busy time by disk, means; only where a disk is saturated, not just busy.",
+        [DiskBusy IdleLow], Some(Cause::OneDisk), balance::disks;
+    "balance.hosts" < None, "Is this machine exhausted beside idle ones?",
+        "CPU in use by machine, means; needs recordings of several machines.",
+        [BusyHigh HostIdle], Some(Cause::OneHost), balance::hosts;
+
+    "defaults.thp_always" < None, "Do all programs get huge pages in their page faults?",
+        "transparent_hugepage/enabled is always.",
+        [], Some(Cause::ThpAlways), defaults::thp_always;
+    "defaults.defrag_always" < Some("defaults.thp_always"), "Do page faults reclaim and compact \
+        for a huge page?",
+        "transparent_hugepage/defrag is always.",
+        [], Some(Cause::DefragAlways), defaults::defrag_always;
+    "defaults.max_ptes_none" < Some("defaults.thp_always"), "Does khugepaged fill holes that no \
+        program asked for?",
+        "khugepaged/max_ptes_none is the kernel's default, 511 of 512.",
+        [], Some(Cause::MaxPtesNone), defaults::max_ptes_none;
+    "defaults.zone_reclaim" < None, "Does the kernel reclaim on one NUMA node while others have \
+        memory?",
+        "vm.zone_reclaim_mode is not 0.",
+        [], Some(Cause::ZoneReclaim), defaults::zone_reclaim;
+    "defaults.somaxconn" < Some("network.listen"), "Is the limit of accept queues 128?",
+        "net.core.somaxconn as before Linux 5.4.",
+        [], Some(Cause::Somaxconn), defaults::somaxconn;
+}
+
+/// The node of that name.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Node> {
+    ALL.iter().find(|node| node.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_a_tree() {
+        for (index, node) in ALL.iter().enumerate() {
+            assert!(ALL[..index].iter().all(|other| other.id != node.id), "{} twice", node.id);
+            let parent_before = node
+                .parent
+                .is_none_or(|parent| ALL[..index].iter().any(|other| other.id == parent));
+            assert!(parent_before, "{}: its parent comes later or not at all", node.id);
+            assert!(node.question.ends_with('?'), "{}", node.id);
+        }
+    }
+
+    #[test]
+    fn every_threshold_is_of_a_question() {
+        let listed = |limit: &&T| ALL.iter().any(|node| node.limits.contains(limit));
+        let alone: Vec<&T> = T::ALL.iter().filter(|limit| !listed(limit)).collect();
+        // This one decides how bad a finding is, not whether it is one.
+        assert_eq!(alone, [&T::KernelCritical]);
+    }
+}

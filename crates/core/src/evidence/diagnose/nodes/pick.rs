@@ -1,0 +1,47 @@
+//! Whom a quantity is of: devices without those on top of others, the program with most of it.
+
+use crate::evidence::diagnose::look::{Line, Look};
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::recording::{Field, Subject};
+use std::collections::BTreeMap;
+
+/// Without what stands on top of other devices, and would count their work again: bridges, bonds,
+/// ends of containers, VLANs, device mapper, md. All of them where nothing else is left.
+pub(super) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
+    const ON_TOP: [&str; 16] = [
+        "bond", "br", "veth", "cni", "docker", "cali", "flannel", "vxlan", "virbr", "team", "ifb",
+        "dummy", "dm-", "md", "loop", "lxc",
+    ];
+    let on_top = |line: &Line| match &line.subject {
+        Subject::Interface(name) => {
+            name.contains('.') || ON_TOP.iter().any(|prefix| name.starts_with(prefix))
+        }
+        Subject::Disk(name) => ON_TOP.iter().any(|prefix| name.starts_with(prefix)),
+        _ => false,
+    };
+    if !lines.iter().all(on_top) {
+        lines.retain(|line| !on_top(line));
+    }
+    lines
+}
+
+/// The program with most of a per-process quantity: all its processes together, their sum with
+/// the source of the largest, and its share of all.
+pub(super) fn largest_program(look: &Look<'_>, field: Field) -> Option<(String, Seen, f64)> {
+    let mut programs: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut all = 0.0;
+    for line in look.lines(field, |subject| matches!(subject, Subject::Process { .. })) {
+        let (Some(name), Some(mean)) = (line.subject.process_name(), look.mean(&line)) else {
+            continue;
+        };
+        all += mean.value;
+        let program =
+            programs.entry(name.to_owned()).or_insert_with(|| Seen { value: 0.0, ..mean.clone() });
+        program.value += mean.value;
+    }
+    let largest = programs.into_iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let (name, mut seen) = largest.filter(|(_, seen)| seen.value > 0.0)?;
+    let share = seen.value / all;
+    seen.subject = Subject::process(None, &name);
+    Some((name, seen, share))
+}

@@ -1,0 +1,400 @@
+//! Memory shortage: does the kernel reclaim, and what uses the memory?
+
+use crate::base::units::{Bytes, saturating_u64};
+use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::interval::Interval;
+use crate::evidence::diagnose::look::{Line, Look};
+use crate::evidence::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
+use crate::evidence::diagnose::narrow::Narrow;
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
+use crate::evidence::hugetlb::tables;
+use crate::evidence::recording::{Field, Point, Series, Stamp, Subject};
+
+/// What [`shown`] looks at.
+const SHOWN: [Field; 8] = [
+    Field::ScanKswapd,
+    Field::ScanDirect,
+    Field::Scan,
+    Field::AllocStall,
+    Field::MemAvailable,
+    Field::MemTotal,
+    Field::MemFree,
+    Field::MemUsed,
+];
+
+/// Most times of reclaim that are quoted one by one.
+const SAID_MAX: usize = 24;
+
+/// Base pages scanned in a second, by kswapd and by allocating tasks.
+fn scans(look: &Look<'_>) -> Option<Line> {
+    let machine = &Subject::Machine;
+    look.sum(Field::ScanKswapd, &[Field::ScanKswapd, Field::ScanDirect], machine)
+        .or_else(|| look.line(Field::ScanDirect, machine))
+        .or_else(|| look.line(Field::Scan, machine))
+}
+
+/// Whether much memory was available at its lowest within the times in question: then free memory
+/// is low because the page cache has it, and what kswapd scans is only the page cache's turnover.
+fn ample(look: &Look<'_>) -> bool {
+    let available = look.line(Field::MemAvailable, &Subject::Machine);
+    let lowest = available.and_then(|line| look.lowest(&line));
+    let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
+    percent.is_some_and(|percent| percent >= look.limit(T::AvailableAmple))
+}
+
+/// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
+fn direct(look: &Look<'_>) -> Option<bool> {
+    let peak = |field| look.line(field, &Subject::Machine).and_then(|line| look.highest(&line));
+    let scans = peak(Field::ScanDirect).map(|seen| seen.value >= look.limit(T::ReclaimScan));
+    scans.or_else(|| peak(Field::AllocStall).map(|seen| seen.value >= 1.0))
+}
+
+/// Free memory that was as good as used up and then came back, within one interval.
+struct Swing {
+    low: Point,
+    high: Point,
+}
+
+/// What swings are searched in.
+struct Memory<'a> {
+    /// Free memory.
+    free: &'a Line,
+    /// Available memory.
+    available: Option<&'a Series>,
+    /// All of it, in bytes.
+    total: f64,
+}
+
+impl<'a> Memory<'a> {
+    fn new(look: &Look<'a>, free: &'a Line, total: f64) -> Self {
+        Self { free, available: look.host.series(Field::MemAvailable, &Subject::Machine), total }
+    }
+}
+
+/// The swing inside `interval`. `Err(true)`: there are values and they show none.
+fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swing, bool> {
+    let Memory { free, available, total } = *memory;
+    // Free memory is a state: the sample at the very start belongs to it.
+    let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
+    let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
+    let points: Vec<Point> = free.points[start..].iter().take_while(inside).copied().collect();
+    let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
+    let low = lowest.ok_or(false)?;
+    let after = points.iter().copied().filter(|point| point.at >= low.at);
+    let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
+    let percent = |bytes: f64| bytes / total * 100.0;
+    // Beside ample available memory it is a program that ended, or the page cache dropped.
+    let swings = percent(low.value) <= look.limit(T::FreeLow)
+        && percent(high.value - low.value) >= look.limit(T::FreeSwing);
+    let ample = || {
+        let at_low = available.and_then(|series| series.beside(usize::MAX, low.at));
+        at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple))
+    };
+    if swings && !ample() { Ok(Swing { low, high }) } else { Err(true) }
+}
+
+fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
+    let clock =
+        |point: &Point| point.at.map_or_else(String::new, |at| format!(" at {}", at.clock()));
+    let text = format!(
+        "free memory was down to {} ({:.1} % of all){}, then {}{}",
+        write::bytes(swing.low.value),
+        swing.low.value / total * 100.0,
+        clock(&swing.low),
+        write::bytes(swing.high.value),
+        clock(&swing.high),
+    );
+    let at = Interval { from: swing.low.at, to: swing.high.at };
+    look.say(&free.seen(swing.high.value, at), &text)
+}
+
+/// What one interval shows of reclaim.
+enum Shown {
+    Yes(Evidence),
+    No(Option<Evidence>),
+    Nothing,
+}
+
+fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
+    let (times, host) = ([interval], narrow.to(interval));
+    let look = &Look { times: &times, host: &host, ..*look };
+    let peak = scans(look).and_then(|line| look.highest(&line));
+    let ample = ample(look);
+    if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
+        if !ample || direct(look) != Some(false) {
+            return Shown::Yes(look.quote(peak));
+        }
+        let text = format!("{}, with ample memory available", write::sentence(peak));
+        return Shown::No(Some(look.say(peak, &text)));
+    }
+    let none = peak.map(|peak| look.quote(&peak));
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote)));
+    };
+    match swing(look, &Memory::new(look, &free, total), interval) {
+        Ok(swing) => Shown::Yes(say_swing(look, &free, total, &swing)),
+        Err(true) => {
+            let low = look.lowest(&free).map(|low| {
+                let share = low.value / total * 100.0;
+                look.say(&low, &format!("{} ({share:.0} % of all)", write::sentence(&low)))
+            });
+            Shown::No(none.or(low))
+        }
+        Err(false) => none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote))),
+    }
+}
+
+/// Does the kernel reclaim memory in these times?
+pub(super) fn reclaim(look: &Look<'_>) -> Answer {
+    if let Some(answer) = super::kernel::profiled(look, &super::kernel::RECLAIM) {
+        return answer;
+    }
+    let always = [Interval::ALWAYS];
+    let times = if look.times.is_empty() { &always } else { look.times };
+    let (mut yes, mut no, mut held, mut blind) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let narrow = Narrow::new(look.host, &SHOWN);
+    for interval in times {
+        match shown(look, &narrow, *interval) {
+            Shown::Yes(evidence) => {
+                yes.push(evidence);
+                held.push(*interval);
+            }
+            Shown::No(evidence) => no.extend(evidence),
+            Shown::Nothing => blind.push(*interval),
+        }
+    }
+    blind.retain(|interval| *interval != Interval::ALWAYS);
+    held.retain(|interval| *interval != Interval::ALWAYS);
+    let scanned = scans(look).is_some();
+    let more = yes.len().saturating_sub(SAID_MAX);
+    yes.truncate(SAID_MAX);
+    if more > 0 {
+        yes.push(Evidence::derived(format!("and the same in {more} more of these times")));
+    }
+    let mut answer = if !yes.is_empty() {
+        if !scanned {
+            let text = "memory used up and free again was reclaimed, or a large process ended; \
+                        the kernel's time at the same moment speaks for reclaim";
+            yes.push(Evidence::derived(text));
+        }
+        Answer::yes(0.9, yes).and(correlation(look)).during(held)
+    } else if no.is_empty() {
+        Answer::unknown(&[MEMORY])
+    } else {
+        no.truncate(write::EPISODES_MAX);
+        Answer::no(no)
+    };
+    answer.blind = blind;
+    // What names the blind times comes first.
+    if !answer.blind.is_empty() && !answer.missing.contains(&MEMORY) {
+        answer.missing.push(MEMORY);
+    }
+    if scanned { answer } else { answer.lacking(&[PAGING]) }
+}
+
+/// Kernel time and the rise of free memory, over the whole recording.
+fn correlation(look: &Look<'_>) -> Option<Evidence> {
+    let kernel = look.kernel(&Subject::Machine)?;
+    let mut free = look.line(Field::MemFree, &Subject::Machine)?;
+    let values: Vec<Point> = free.points.clone();
+    free.points = values
+        .windows(2)
+        .map(|pair| Point { at: pair[1].at, value: pair[1].value - pair[0].value })
+        .collect();
+    let (rho, samples) = look.together(&kernel, &free)?;
+    let text = format!(
+        "CPU in the kernel goes with the rise of free memory: rank correlation {rho:.2} over \
+         {samples} samples"
+    );
+    (rho >= look.limit(T::FreeCorrelation)).then(|| Evidence::derived(text))
+}
+
+/// From each time to the next one, and each time that has several values: one interval, however
+/// many values there are.
+fn steps(points: &[Point]) -> impl Iterator<Item = Interval> {
+    let pairs = points.windows(2).filter_map(|pair| Some((pair[0].at?, pair[1].at?)));
+    let mut last: Option<(Stamp, Stamp)> = None;
+    pairs.filter_map(move |(from, to)| {
+        let again = last == Some((from, to));
+        last = Some((from, to));
+        (!again).then_some(Interval { from: Some(from), to: Some(to) })
+    })
+}
+
+/// Does free memory fall to nothing and come back, again and again?
+pub(super) fn swinging(look: &Look<'_>) -> Answer {
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return Answer::unknown(&[MEMORY]);
+    };
+    let memory = Memory::new(look, &free, total);
+    let found: Vec<(Interval, Swing)> = steps(&free.points)
+        .filter_map(|span| swing(look, &memory, span).ok().map(|swing| (span, swing)))
+        .collect();
+    let Some(lowest) = look.lowest(&free) else { return Answer::unknown(&[MEMORY]) };
+    if found.is_empty() {
+        return Answer::no(vec![look.quote(&lowest)]);
+    }
+    let said = found.iter().take(write::EPISODES_MAX);
+    let evidence = said.map(|(_, swing)| say_swing(look, &free, total, swing)).collect();
+    let answer = Answer::yes(0.5, evidence);
+    let answer = answer.during(found.iter().map(|(span, _)| *span).collect());
+    if scans(look).is_some() {
+        return answer;
+    }
+    let text = "it was reclaimed; a large process that ended, or a dropped cache, looks the same";
+    answer.and([Evidence::assumed(text)]).lacking(&[PAGING])
+}
+
+/// Share of all memory that a field takes.
+fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
+    let (Some(seen), Some(total)) = (look.state(field), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let percent = seen.value / total * 100.0;
+    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
+    let evidence = vec![look.say(&seen, &text)];
+    if percent >= look.limit(limit) {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Do page tables take much of the memory?
+pub(super) fn page_tables(look: &Look<'_>) -> Answer {
+    let answer = share_of_memory(look, Field::PageTables, T::PageTablesHigh);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let segments = segments(look);
+    let said = look.state(Field::PageTables).map(|tables| {
+        let all: Vec<tables::Segment> = segments.iter().map(|(_, s)| s.clone()).collect();
+        tables::attribute(bytes(tables.value), look.memory_bytes().map(bytes), &all)
+    });
+    let mapped = said.as_ref().and_then(|said| {
+        Some(Evidence::derived(format!(
+            "that many 8-byte entries map {} in 4 KiB pages, {:.0} times the memory: many \
+             processes map the same pages",
+            write::bytes(said.mapped.0 as f64),
+            said.times_memory?
+        )))
+    });
+    let costliest = said.and_then(|said| said.costliest);
+    let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
+        look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
+    });
+    let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
+    match costliest.and_then(|found| segment(look, &segments, &found)) {
+        Some(evidence) => answer.and([evidence]),
+        None => answer
+            .and([Evidence::assumed(
+                "the pages are those of a large shared segment (a database's buffers), attached \
+                 by each of its processes",
+            )])
+            .lacking(&[SEGMENTS, PROCESS_TABLES]),
+    }
+}
+
+/// The program whose processes have most page tables.
+fn tables_of_processes(look: &Look<'_>) -> Option<Evidence> {
+    let (name, seen, share) = super::pick::largest_program(look, Field::ProcPageTables)?;
+    let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+    let count = look.lines(Field::ProcPageTables, ours).len();
+    let text = format!(
+        "{count} processes of {name} hold {} of page tables, {:.0} % of those of all processes",
+        write::bytes(seen.value),
+        share * 100.0
+    );
+    Some(look.say(&seen, &text))
+}
+
+fn bytes(value: f64) -> Bytes {
+    Bytes(saturating_u64(value))
+}
+
+/// Shared segments with the processes attached, and where their sizes were seen.
+fn segments(look: &Look<'_>) -> Vec<(Seen, tables::Segment)> {
+    let all = look.lines(Field::SegmentBytes, |_| true);
+    let sized = all.iter().filter_map(|line| {
+        let attached = look.latest(Field::SegmentAttached, &line.subject)?;
+        let size = look.highest(line)?;
+        let (bytes, attached) = (bytes(size.value), saturating_u64(attached.value));
+        let name = size.subject.to_string();
+        Some((size, tables::Segment { name, bytes, attached }))
+    });
+    sized.collect()
+}
+
+/// What the costliest segment costs.
+fn segment(
+    look: &Look<'_>,
+    all: &[(Seen, tables::Segment)],
+    costliest: &tables::Segment,
+) -> Option<Evidence> {
+    let (seen, _) = all.iter().find(|(_, segment)| segment == costliest)?;
+    let text = format!(
+        "{} of {} is attached by {} processes: {} of page tables if each touches all of it",
+        costliest.name,
+        write::bytes(seen.value),
+        write::number(costliest.attached as f64),
+        write::bytes(costliest.tables().0 as f64)
+    );
+    Some(look.say(seen, &text))
+}
+
+/// Do kernel objects that cannot be reclaimed take much of the memory?
+pub(super) fn slab(look: &Look<'_>) -> Answer {
+    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh)
+}
+
+/// Does a HugeTLB pool lie idle?
+pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
+    let (Some(free), Some(total)) = (look.state(Field::HugetlbFree), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    if look.state(Field::HugetlbTotal).is_some_and(|pool| pool.value == 0.0) {
+        return Answer::no(vec![look.say(&free, "there is no HugeTLB pool")]);
+    }
+    let reserved = look.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
+    let idle = (free.value - reserved).max(0.0);
+    let percent = idle / total * 100.0;
+    let text = format!(
+        "HugeTLB pool: {} free of which {} promised, so {} idle: {percent:.1} % of all memory",
+        write::bytes(free.value),
+        write::bytes(reserved),
+        write::bytes(idle)
+    );
+    let evidence = vec![look.say(&free, &text)];
+    if percent >= look.limit(T::HugetlbUnused) {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Does the machine swap?
+pub(super) fn swapping(look: &Look<'_>) -> Answer {
+    let line = look
+        .sum(Field::SwapOut, &[Field::SwapOut, Field::SwapIn], &Subject::Machine)
+        .or_else(|| look.line(Field::SwapIn, &Subject::Machine));
+    let Some(line) = line else { return Answer::unknown(&[SWAP]) };
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[SWAP]) };
+    let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
+    let text = format!(
+        "{} swapped in and out{when} (mean)",
+        write::value(crate::evidence::recording::Unit::BytesPerSecond, mean.value)
+    );
+    let evidence = vec![look.say(&mean, &text)];
+    // What is only moved out makes nobody wait: programs wait for what comes back.
+    let back = look.line(Field::SwapIn, &Subject::Machine).and_then(|line| look.sustained(&line));
+    let returns = back.is_none_or(|back| back.value >= look.limit(T::SwapHigh) / 2.0);
+    if mean.value < look.limit(T::SwapHigh) || !returns {
+        return Answer::no(evidence);
+    }
+    let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));
+    Answer::yes(0.8, evidence).and(space)
+}

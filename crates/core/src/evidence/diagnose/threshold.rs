@@ -1,0 +1,356 @@
+//! The thresholds of the tree: one table, each with its source, all tunable.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// What is said about a [`Threshold`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Entry {
+    /// Its name in `--set` and in the configuration; ends in its unit.
+    pub key: &'static str,
+    /// Its value unless set.
+    pub default: f64,
+    /// What it decides.
+    pub help: &'static str,
+    /// Where the value comes from.
+    pub source: &'static str,
+}
+
+macro_rules! thresholds {
+    ($($variant:ident $key:literal $default:literal $help:literal, $source:literal;)*) => {
+        /// A number that decides between yes and no.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Threshold {
+            $(#[doc = $help] $variant,)*
+        }
+
+        impl Threshold {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What is said about it.
+            #[must_use]
+            pub const fn entry(self) -> Entry {
+                match self {
+                    $(Self::$variant => Entry {
+                        key: $key,
+                        default: $default,
+                        help: $help,
+                        source: $source,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+thresholds! {
+    KernelHigh "kernel_high_percent" 30.0
+        "CPU in the kernel from which on it is asked why",
+        "Cloudera's symptom threshold for THP trouble \
+            (docs/measurements.md#symptoms-others-warn-of); 003_80b3d735f18cc1a9.txt rests at 2 to \
+            4 and suffers at 66 to 77";
+    KernelKeep "kernel_keep_percent" 10.0
+        "CPU in the kernel down to which neighbouring samples belong to the same episode",
+        "003_80b3d735f18cc1a9.txt: 25 and 17 beside 69 and 67, against 2 to 4 at rest";
+    EpisodeMin "episode_min_s" 2.0
+        "length of an episode from which on it counts",
+        "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s; a healthy machine has single bad seconds";
+    EpisodeFull "episode_full_s" 10.0
+        "length of an episode from which on it is as bad as its values say",
+        "what one waits for patiently (Nielsen's limit for keeping attention on a task)";
+    KernelCritical "kernel_critical_percent" 60.0
+        "CPU in the kernel from which on a cause is critical",
+        "003_80b3d735f18cc1a9.txt: the database froze at 66 and more";
+    KernelCpuHigh "kernel_cpu_high_percent" 70.0
+        "CPU in the kernel, of a single CPU and as a mean, from which on it is asked why",
+        "one CPU lost to the kernel for the whole recording, where the machine's mean hides it";
+    RampPoints "ramp_points" 10.0
+        "rise over the recording, in points of CPU, that counts as a slow ramp",
+        "000_3f2c0b5e2a1ae943.txt: system time grows under a constant load; a trigger on jumps of \
+            20 points never sees it (docs/measurements.md#symptoms-others-warn-of)";
+    RampSteadiness "ramp_steadiness_index" 0.5
+        "Kendall's tau against time from which on a rise is steady",
+        "by chance, 24 samples reach 0.29 once in 20 recordings (table of Kendall's coefficient); \
+            twice that leaves room";
+    IowaitHigh "iowait_high_percent" 30.0
+        "idle time with disk requests pending from which on it is asked why",
+        "002_e950a442f470f4d6.txt: 61 to 94; 003_80b3d735f18cc1a9.txt works well at 12 to 22";
+    InterruptHigh "interrupt_high_percent" 10.0
+        "CPU in interrupts, of the machine, from which on it is asked why",
+        "002_e950a442f470f4d6.txt: 16 where a gateway's packets limit it";
+    InterruptCpuHigh "interrupt_cpu_high_percent" 50.0
+        "CPU in interrupts, of a single CPU, from which on it is asked why",
+        "half of a CPU gone for interrupts leaves less than half for what they wake";
+    InterruptAlone "interrupt_alone_ratio" 3.0
+        "interrupt time of one CPU, against the mean of the others, from which on it has them to \
+            itself",
+        "spread over all CPUs it is near 1 on each; one that has nearly all is far above";
+    ReceiveAlone "receive_alone_percent" 90.0
+        "share of one CPU in the NET_RX soft interrupts from which on it has them to itself",
+        "of two CPUs that share the packets fairly each has 50";
+    StealHigh "steal_high_percent" 10.0
+        "CPU taken by the hypervisor from which on the machine suffers",
+        "convention of cloud providers' guides: 10 over minutes; our own idle and busy recordings \
+            show 0 to 6";
+    UserHigh "user_high_percent" 70.0
+        "CPU in programs from which on they are what uses the CPU",
+        "with 30 in the kernel as the other branch nothing else can dominate";
+    BusyHigh "busy_high_percent" 90.0
+        "CPU, all states but idle and iowait, that counts as exhausted",
+        "002_e950a442f470f4d6.txt: workers at 90 and 96 were exhausted, at 71 not";
+    IdleLow "balance_idle_busy_percent" 50.0
+        "CPU, disk or host busy below this counts as having room, beside an exhausted one",
+        "002_e950a442f470f4d6.txt: services moved to workers below 50";
+    HostIdle "host_idle_busy_percent" 75.0
+        "mean CPU of the other machines below which they have room for an exhausted one's work",
+        "002_e950a442f470f4d6.txt: a worker at 71 took over a service";
+    QueuePerCpu "queue_per_cpu" 2.0
+        "tasks that run or wait, a CPU, from which on programs wait for CPUs",
+        "a task that runs and one that waits: waiting as long as working";
+    ExplainedShare "explained_share_percent" 20.0
+        "share of kernel time that an activity must explain to be a cause",
+        "smaller shares would not be felt when removed: a fifth of 30 is 6 points";
+    CountedShare "counted_share_percent" 50.0
+        "share of kernel time, explained by all countable events, above which what is left is no \
+            cause",
+        "costs of one event are known to a factor of two or three: half may be all of it";
+    CostFault "fault_cost_us" 2.4
+        "kernel time of a base-page fault",
+        "p50 2.3 to 2.4 measured; Ingens 3.6 (docs/measurements.md#kernel-time-of-events)";
+    CostHugeFault "huge_fault_cost_us" 200.0
+        "kernel time of a huge-page fault",
+        "p50 188 to 213 measured; Ingens 378 (docs/measurements.md#kernel-time-of-events)";
+    CostFork "fork_cost_us" 300.0
+        "kernel time of creating and ending a process",
+        "measured: stress-ng --fork on 2 CPUs, 730 us of kernel time each, page faults included \
+            (docs/measurements.md#kernel-time-of-events)";
+    ForkFaults "fork_faults_max" 200.0
+        "page faults a new task up to which they are its own start and end",
+        "measured: stress-ng --fork 62 each; a shell that starts a program about 100";
+    FreedShare "freed_share_percent" 50.0
+        "base pages freed, against page faults, from which on memory is taken and given back",
+        "what is freed was faulted in before; half as much says that memory does not just grow";
+    CostSwitch "switch_cost_us" 1.9
+        "kernel time of a context switch",
+        "measured: stress-ng --yield 1.9, --switch 3.0, --pipe 5.3 us of kernel time each, calls \
+            included";
+    CostPacket "packet_cost_us" 3.0
+        "kernel time of a packet sent or received",
+        "measured: stress-ng --udp over loopback, 3.2 us of kernel and interrupt time each";
+    CostDiskRequest "disk_request_cost_us" 20.0
+        "kernel time of a disk request",
+        "measured: stress-ng --io 40, --hdd 5 to 20 us of kernel time each";
+    CostCompact "compact_stall_cost_us" 1000.0
+        "kernel time of a direct compaction",
+        "p99.9 of synchronous huge-page faults 2.4 to 28 ms measured \
+            (docs/measurements.md#kernel-time-of-events); Ingens: 461,383 compactions in one run";
+    FreeLow "free_low_percent" 1.0
+        "free memory, of all, at or below which reclaim works",
+        "003_80b3d735f18cc1a9.txt: 0.42 and 0.38 before the freezes; the kernel's own watermarks \
+            are near there";
+    FreeSwing "free_swing_percent" 3.0
+        "rise of free memory, of all, within one episode that shows reclaim",
+        "003_80b3d735f18cc1a9.txt: 5.2 and 22.9; between freezes rises of up to 1.7";
+    FreeCorrelation "free_correlation_index" 0.4
+        "rank correlation of kernel time and the rise of free memory that is quoted for reclaim",
+        "003_80b3d735f18cc1a9.txt: 0.43 over 13 samples, which chance reaches once in 14 \
+            recordings: it supports, and decides nothing";
+    ReclaimScan "reclaim_scan_per_s" 1000.0
+        "base pages scanned in a second from which on reclaim works",
+        "4 MiB/s: below it a scan is background noise";
+    SwapHigh "swap_high_bytes_per_s" 1048576.0
+        "swap traffic from which on the machine swaps",
+        "256 base pages a second: more than the odd idle page";
+    PageTablesHigh "page_tables_high_percent" 5.0
+        "page tables, of memory, from which on they are waste",
+        "003_80b3d735f18cc1a9.txt: 24; a process that maps all of memory once needs 0.2";
+    SlabHigh "slab_unreclaimable_high_percent" 15.0
+        "kernel objects that cannot be reclaimed, of memory, from which on they are a leak or a \
+            load",
+        "healthy machines hold 1 to 3";
+    HugetlbUnused "hugetlb_unused_high_percent" 10.0
+        "HugeTLB pool neither used nor promised, of memory, from which on it is waste",
+        "available is Free - Rsvd (docs/measurements.md#hugetlb-accounting); a pool is memory that \
+            nobody else can use";
+    AvailableLow "available_low_percent" 3.0
+        "available memory, of all, at or below which the next program has none",
+        "the kernel's high watermarks and reserves are 1 to 2";
+    AvailableAmple "available_ample_percent" 10.0
+        "available memory, of all, from which on reclaim only turns the page cache over",
+        "three times what counts as short; a machine that copies files has hardly any free memory \
+            and half of it available";
+    AvailableLowBytes "available_low_bytes" 4294967296.0
+        "available memory from which on the next program has some, whatever the share",
+        "3 % of a machine with terabytes is more than programs start with";
+    FmfiHigh "fmfi_high_index" 0.9
+        "unusable free space index at the huge-page order from which on memory is fragmented",
+        "Ingens backs off by FMFI (docs/measurements.md#ingens); 0 is good, 1 is bad";
+    BloatHigh "bloat_high_percent" 3.0
+        "memory held by partially mapped huge pages, of all memory, that counts as bloat",
+        "the promise for memory: within 3 % of THP never (docs/measurements.md#defaults-by-choice)";
+    ThpFallback "thp_fallback_high_percent" 50.0
+        "huge-page faults that found no huge page, of all, from which on memory is fragmented for \
+            them",
+        "half of the attempts in vain: each has looked for, or made, a block first";
+    CompactHigh "compact_stalls_high_per_s" 10.0
+        "direct compactions in a second from which on programs stall",
+        "at 1 ms and more each, 10 a second are felt";
+    DaemonCpu "kernel_daemon_high_percent" 20.0
+        "CPU of one kernel thread (khugepaged, kcompactd, kswapd), of one CPU, that is too much",
+        "004_0e5078dc25511fb5.txt: the daemon took the CPU in bursts";
+    DiskBusy "disk_busy_high_percent" 90.0
+        "time with requests in flight from which on a disk is saturated, if it queues as well",
+        "002_e950a442f470f4d6.txt: 100 to 116";
+    DiskInUse "disk_in_use_percent" 30.0
+        "time with requests in flight from which on programs that wait may wait for this disk",
+        "with 30 of iowait, a disk busy for less is not what they wait for";
+    DiskQueue "disk_queue_high" 4.0
+        "requests in the queue from which on a busy disk makes them wait",
+        "002_e950a442f470f4d6.txt: 108 to 129; a flash disk is busy at 100 % with 1";
+    DiskAwaitShort "disk_await_short_ms" 2.0
+        "time of a request up to which a queue is no waiting: a flash disk serves many at once",
+        "flash answers in 0.1 to 1 ms with 32 requests in flight";
+    DiskAwait "disk_await_high_ms" 20.0
+        "time of a request, waiting included, that programs feel",
+        "twice a rotating disk's seek; 002_e950a442f470f4d6.txt: 411 to 601";
+    DiskAwaitLong "disk_await_long_ms" 100.0
+        "time of a request from which on a saturated disk hurts, whatever the CPUs do",
+        "ten times a rotating disk's own time: nine requests in front; a backup that reads ahead \
+            stays below";
+    SequentialBlocks "sequential_blocks" 16.0
+        "blocks of 4 KiB in a request from which on it is sequential",
+        "002_e950a442f470f4d6.txt: 62 is sequential; 1 is random; 64 KiB is what read-ahead \
+            begins with";
+    RandomBlocks "random_blocks" 4.0
+        "blocks of 4 KiB in a request up to which it is random",
+        "databases write 8 and 16 KiB pages";
+    SmallPacket "small_packet_bytes" 300.0
+        "mean packet up to which packets, not bytes, are the load",
+        "a fifth of a full Ethernet frame of 1,500";
+    PacketsHigh "packets_high_per_s" 50000.0
+        "packets in a second from which on they load the CPU",
+        "at 3 us each: 15 % of a CPU";
+    DropsHigh "drops_high_per_s" 10.0
+        "packets dropped in a second that count",
+        "interfaces also count packets that nobody wanted (unknown protocols, multicast, the \
+            standby of a bond): some a second; 10 are a loss that TCP feels";
+    ListenOverflowsHigh "listen_overflows_high_count" 1000.0
+        "overflows of accept queues since boot that count, where no rate is known",
+        "judgement: the start of a busy service overflows a queue some hundred times, and that is \
+            over";
+    SqueezeHigh "squeezes_high_per_s" 10.0
+        "receive rounds cut short in a second that count",
+        "now and then it is normal under load";
+    LinkBusy "link_busy_high_percent" 80.0
+        "use of a link from which on it is full",
+        "queues grow steeply from there";
+    ReceiveQueueSockets "receive_queue_sockets" 3.0
+        "sockets with unread bytes, of one program, that show a slow reader",
+        "002_e950a442f470f4d6.txt: 14; one or two can be the moment of the listing";
+    ReceiveQueueBytes "receive_queue_bytes" 4096.0
+        "unread bytes, over those sockets, that show a slow reader",
+        "002_e950a442f470f4d6.txt: 21,278";
+    ReceiveQueueOneBytes "receive_queue_one_bytes" 1048576.0
+        "unread bytes of one program that show a slow reader, on however few sockets",
+        "a single connection can be in the middle of a large answer; eight times the receive \
+            buffer that a connection begins with (128 KiB, tcp_rmem in ip-sysctl.rst)";
+    SendQueueBytes "send_queue_bytes" 65536.0
+        "bytes not acknowledged, over the sockets to one peer, that show a slow peer or network",
+        "what a 100 MB/s link holds in flight at 0.6 ms; more waits for the peer";
+    RetransmitShare "retransmit_high_percent" 1.0
+        "segments sent again, of all, that slow TCP down",
+        "throughput falls with the square root of the loss (Mathis' formula)";
+    BlockedTasks "blocked_tasks_per_cpu" 1.0
+        "tasks in uninterruptible wait, a CPU, that count as waiting",
+        "one each is what a busy disk shows in passing";
+    PsiHigh "psi_high_percent" 10.0
+        "time in which some task waited for a resource from which on it is short",
+        "a tenth of the time lost";
+    GcPause "gc_pause_high_ms" 1000.0
+        "pause for garbage collection that users feel",
+        "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s";
+    ThrottledHigh "throttled_high_percent" 10.0
+        "periods in which a cgroup used up its CPU quota from which on it is too small",
+        "each such period is a stall of up to 100 ms";
+    WhoShare "who_share_percent" 20.0
+        "share of one program that is named for it",
+        "below a fifth it is one of many";
+}
+
+/// The thresholds in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// Those that differ from their default, by key.
+    changed: BTreeMap<&'static str, f64>,
+}
+
+impl Thresholds {
+    /// The value in force.
+    #[must_use]
+    pub fn get(&self, threshold: Threshold) -> f64 {
+        let entry = threshold.entry();
+        self.changed.get(entry.key).copied().unwrap_or(entry.default)
+    }
+
+    /// Sets the threshold of that name.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and what was wanted.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let Some(threshold) = Threshold::ALL.iter().find(|t| t.entry().key == key) else {
+            let near = Threshold::ALL
+                .iter()
+                .map(|t| t.entry().key)
+                .filter(|known| key.split('_').any(|word| word.len() > 3 && known.contains(word)));
+            let near: Vec<&str> = near.take(3).collect();
+            let hint = if near.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    " ({}?)",
+                    near.join(
+                        ", \
+                "
+                    )
+                )
+            };
+            return Err(format!(
+                "no threshold is called '{key}'{hint}; `hugewise rules` lists \
+                them"
+            ));
+        };
+        let number = value.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        let number =
+            number.ok_or_else(|| format!("{key}: found '{value}', wanted a number >= 0"))?;
+        self.changed.insert(threshold.entry().key, number);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_values_settable() {
+        let mut all = Thresholds::default();
+        for threshold in Threshold::ALL {
+            let key = threshold.entry().key;
+            all.set(key, "7.5").expect("known");
+            assert!((all.get(*threshold) - 7.5).abs() < f64::EPSILON, "{key}");
+        }
+        assert_eq!(all.changed.len(), Threshold::ALL.len());
+    }
+
+    #[test]
+    fn wrong_ones_are_named() {
+        let mut all = Thresholds::default();
+        let error = all.set("kernel_percent", "3").expect_err("unknown");
+        assert!(error.contains("kernel_high_percent"), "{error}");
+        for wrong in ["", "x", "-1", "nan", "inf"] {
+            assert!(all.set("kernel_high_percent", wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What a recording can contain: each quantity once, with its unit and meaning.
+
+use serde::Serialize;
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// 0 to 100; of one CPU for processes, so that more than 100 is possible there.
+    Percent,
+    /// Events in a second.
+    PerSecond,
+    /// An amount of memory or storage.
+    Bytes,
+    /// Bytes in a second.
+    BytesPerSecond,
+    /// A duration.
+    Milliseconds,
+    /// A number of things.
+    Count,
+    /// 0 to 1.
+    Index,
+}
+
+/// What a value says about time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// Mean over the time since the sample before.
+    Average,
+    /// State at the sample's time.
+    Instant,
+    /// A count since the machine, or the thing counted, started.
+    SinceBoot,
+    /// One event, at its time.
+    Event,
+}
+
+/// What is said about a [`Field`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct About {
+    /// Its name in JSON and documents.
+    pub key: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// What its values say about time.
+    pub span: Span,
+    /// Its name in a sentence.
+    pub name: &'static str,
+}
+
+macro_rules! fields {
+    ($($variant:ident $key:literal $unit:ident $span:ident $name:literal;)*) => {
+        /// A quantity. What it is about is the [`super::Subject`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Field {
+            $(#[doc = $name] $variant,)*
+        }
+
+        impl Field {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What is said about it.
+            #[must_use]
+            pub const fn about(self) -> About {
+                match self {
+                    $(Self::$variant => About {
+                        key: $key,
+                        unit: Unit::$unit,
+                        span: Span::$span,
+                        name: $name,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    // Processor time, of the machine (mean of its CPUs) or of one CPU. proc_stat(5).
+    CpuUser "cpu.user_percent" Percent Average "CPU in programs";
+    CpuNice "cpu.nice_percent" Percent Average "CPU in niced programs";
+    CpuSystem "cpu.system_percent" Percent Average "CPU in the kernel, without interrupts";
+    // What vmstat, iostat and plain `sar -u` call system: interrupts included.
+    CpuKernel "cpu.kernel_percent" Percent Average "CPU in the kernel, interrupts included";
+    CpuIowait "cpu.iowait_percent" Percent Average "CPU idle while a disk request was pending";
+    CpuIrq "cpu.irq_percent" Percent Average "CPU in hardware interrupts";
+    CpuSoftirq "cpu.softirq_percent" Percent Average "CPU in soft interrupts";
+    CpuSteal "cpu.steal_percent" Percent Average "CPU taken by the hypervisor";
+    CpuGuest "cpu.guest_percent" Percent Average "CPU running guests";
+    CpuIdle "cpu.idle_percent" Percent Average "CPU idle";
+    CpuCount "cpu.count" Count Instant "CPUs";
+
+    // Tasks.
+    RunQueue "tasks.running" Count Instant "tasks that run or wait for a CPU";
+    Blocked "tasks.blocked" Count Instant "tasks in uninterruptible wait";
+    Tasks "tasks.count" Count Instant "tasks";
+    Load1 "load.1_min" Count Instant "load average over 1 minute";
+    Load5 "load.5_min" Count Instant "load average over 5 minutes";
+    Load15 "load.15_min" Count Instant "load average over 15 minutes";
+    Forks "tasks.created_per_s" PerSecond Average "tasks created";
+    ContextSwitches "tasks.switches_per_s" PerSecond Average "context switches";
+    Interrupts "irq.per_s" PerSecond Average "interrupts";
+
+    // Counts by vector and CPU: /proc/interrupts, /proc/softirqs.
+    IrqCount "irq.count" Count SinceBoot "interrupts since boot";
+    SoftirqCount "softirq.count" Count SinceBoot "soft interrupts since boot";
+    IrqRate "irq.vector_per_s" PerSecond Average "interrupts of one vector";
+    SoftirqRate "softirq.vector_per_s" PerSecond Average "soft interrupts of one vector";
+
+    // Paging: /proc/vmstat.
+    PageIn "paging.in_bytes_per_s" BytesPerSecond Average "read from disks for the page cache";
+    PageOut "paging.out_bytes_per_s" BytesPerSecond Average "written to disks from the page cache";
+    Faults "paging.faults_per_s" PerSecond Average "page faults";
+    MajorFaults "paging.major_faults_per_s" PerSecond Average "page faults that read a disk";
+    PagesFreed "paging.freed_per_s" PerSecond Average "base pages freed";
+    ScanKswapd "reclaim.kswapd_scan_per_s" PerSecond Average "base pages scanned by kswapd";
+    ScanDirect "reclaim.direct_scan_per_s" PerSecond Average "base pages scanned by allocating \
+        tasks";
+    Steal "reclaim.steal_per_s" PerSecond Average "base pages reclaimed";
+    ReclaimEfficiency "reclaim.efficiency_percent" Percent Average "reclaimed of scanned base \
+        pages";
+    AllocStall "reclaim.stalls_per_s" PerSecond Average "allocations that had to reclaim first";
+    SwapIn "swap.in_bytes_per_s" BytesPerSecond Average "swapped in";
+    SwapOut "swap.out_bytes_per_s" BytesPerSecond Average "swapped out";
+    Scan "reclaim.scan_per_s" PerSecond Average "base pages scanned, by whomever";
+    OomKills "reclaim.oom_kills_per_s" PerSecond Average "processes killed for memory";
+
+    // Huge pages and compaction: /proc/vmstat.
+    ThpFaultAlloc "thp.fault_alloc_per_s" PerSecond Average "huge pages given by page faults";
+    ThpFaultFallback "thp.fault_fallback_per_s" PerSecond Average "faults that found no huge page";
+    ThpCollapse "thp.collapse_per_s" PerSecond Average "huge pages made by khugepaged and advice";
+    ThpCollapseFailed "thp.collapse_failed_per_s" PerSecond Average "failed attempts to make a \
+        huge page";
+    ThpSplit "thp.split_per_s" PerSecond Average "huge pages split";
+    CompactStall "compaction.stalls_per_s" PerSecond Average "allocations that had to compact \
+        first";
+    CompactFail "compaction.fails_per_s" PerSecond Average "compactions that gave nothing";
+    CompactSuccess "compaction.successes_per_s" PerSecond Average "compactions that gave a block";
+    CompactMigrateScanned "compaction.migrate_scanned_per_s" PerSecond Average "base pages \
+        scanned for migration";
+    CompactFreeScanned "compaction.free_scanned_per_s" PerSecond Average "base pages scanned for \
+        free space";
+    PagesMigrated "compaction.migrated_per_s" PerSecond Average "base pages migrated";
+    Fmfi "fragmentation.fmfi" Index Instant "unusable free space index at the huge-page order";
+    FreeHugeBlocks "fragmentation.free_huge_blocks" Count Instant "free blocks of at least a huge \
+        page";
+
+    // Since boot, where there is one reading only: /proc/vmstat, /proc/net/snmp, /proc/net/netstat.
+    AllocStallCount "reclaim.stalls" Count SinceBoot
+        "allocations since boot that had to reclaim first";
+    ScanKswapdCount "reclaim.kswapd_scan" Count SinceBoot "base pages scanned by kswapd since boot";
+    ScanDirectCount "reclaim.direct_scan" Count SinceBoot
+        "base pages scanned by allocating tasks since boot";
+    OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
+    ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot
+        "huge pages given by page faults since boot";
+    ThpFaultFallbackCount "thp.fault_fallback" Count SinceBoot
+        "faults since boot that found no huge page";
+    CompactStallCount "compaction.stalls" Count SinceBoot
+        "allocations since boot that had to compact first";
+    CompactFailCount "compaction.fails" Count SinceBoot "compactions since boot that gave nothing";
+    CompactSuccessCount "compaction.successes" Count SinceBoot
+        "compactions since boot that gave a block";
+    TcpOutSegmentCount "tcp.out_segments" Count SinceBoot "TCP segments sent since boot";
+    TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
+    TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot
+        "connections refused since boot by a full accept queue";
+
+    // Memory: /proc/meminfo.
+    MemTotal "mem.total_bytes" Bytes Instant "memory";
+    MemFree "mem.free_bytes" Bytes Instant "free memory";
+    MemAvailable "mem.available_bytes" Bytes Instant "available memory";
+    MemUsed "mem.used_bytes" Bytes Instant "used memory, as the source counts it";
+    Buffers "mem.buffers_bytes" Bytes Instant "buffers";
+    Cached "mem.cached_bytes" Bytes Instant "page cache";
+    Committed "mem.committed_bytes" Bytes Instant "committed memory";
+    Active "mem.active_bytes" Bytes Instant "active memory";
+    Inactive "mem.inactive_bytes" Bytes Instant "inactive memory";
+    Dirty "mem.dirty_bytes" Bytes Instant "dirty page cache";
+    Writeback "mem.writeback_bytes" Bytes Instant "page cache being written";
+    Anon "mem.anon_bytes" Bytes Instant "anonymous memory";
+    AnonHuge "mem.anon_huge_bytes" Bytes Instant "anonymous memory in huge pages";
+    Shmem "mem.shmem_bytes" Bytes Instant "shared memory and tmpfs";
+    Slab "mem.slab_bytes" Bytes Instant "kernel objects";
+    SlabUnreclaimable "mem.slab_unreclaimable_bytes" Bytes Instant "kernel objects that cannot be \
+        reclaimed";
+    KernelStacks "mem.kernel_stacks_bytes" Bytes Instant "kernel stacks";
+    PageTables "mem.page_tables_bytes" Bytes Instant "page tables";
+    SwapTotal "swap.total_bytes" Bytes Instant "swap space";
+    SwapFree "swap.free_bytes" Bytes Instant "free swap space";
+    HugetlbTotal "hugetlb.total_bytes" Bytes Instant "HugeTLB pool";
+    HugetlbFree "hugetlb.free_bytes" Bytes Instant "HugeTLB pool not handed out";
+    HugetlbReserved "hugetlb.reserved_bytes" Bytes Instant "HugeTLB pool promised, not yet handed \
+        out";
+    HugetlbSurplus "hugetlb.surplus_bytes" Bytes Instant "HugeTLB pages above the pool's size";
+    HugetlbPage "hugetlb.page_bytes" Bytes Instant "size of a HugeTLB page";
+
+    // Pressure stall information, the 10 s averages.
+    PsiCpuSome "psi.cpu_some_percent" Percent Instant "time in which a task waited for CPU";
+    PsiMemorySome "psi.memory_some_percent" Percent Instant "time in which a task waited for \
+        memory";
+    PsiMemoryFull "psi.memory_full_percent" Percent Instant "time in which all tasks waited for \
+        memory";
+    PsiIoSome "psi.io_some_percent" Percent Instant "time in which a task waited for I/O";
+    PsiIoFull "psi.io_full_percent" Percent Instant "time in which all tasks waited for I/O";
+
+    // Disks: /proc/diskstats.
+    DiskReads "disk.reads_per_s" PerSecond Average "reads";
+    DiskWrites "disk.writes_per_s" PerSecond Average "writes";
+    DiskTransfers "disk.transfers_per_s" PerSecond Average "requests";
+    DiskReadBytes "disk.read_bytes_per_s" BytesPerSecond Average "read";
+    DiskWriteBytes "disk.write_bytes_per_s" BytesPerSecond Average "written";
+    DiskRequestBytes "disk.request_bytes" Bytes Average "mean size of a request";
+    DiskReadRequestBytes "disk.read_request_bytes" Bytes Average "mean size of a read";
+    DiskWriteRequestBytes "disk.write_request_bytes" Bytes Average "mean size of a write";
+    DiskReadMerges "disk.read_merges_per_s" PerSecond Average "reads merged with a neighbour";
+    DiskWriteMerges "disk.write_merges_per_s" PerSecond Average "writes merged with a neighbour";
+    DiskQueue "disk.queue" Count Average "requests in the queue";
+    DiskAwait "disk.await_ms" Milliseconds Average "time of a request, waiting included";
+    DiskReadAwait "disk.read_await_ms" Milliseconds Average "time of a read, waiting included";
+    DiskWriteAwait "disk.write_await_ms" Milliseconds Average "time of a write, waiting included";
+    DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
+
+    // Network: /proc/net/dev, softnet_stat, snmp, netstat.
+    NetRxPackets "net.rx_packets_per_s" PerSecond Average "packets received";
+    NetTxPackets "net.tx_packets_per_s" PerSecond Average "packets sent";
+    NetRxBytes "net.rx_bytes_per_s" BytesPerSecond Average "received";
+    NetTxBytes "net.tx_bytes_per_s" BytesPerSecond Average "sent";
+    NetBusy "net.busy_percent" Percent Average "use of the link";
+    NetSpeed "net.speed_bytes_per_s" BytesPerSecond Instant "speed of the link";
+    NetErrors "net.errors_per_s" PerSecond Average "damaged packets";
+    NetRxDrops "net.rx_drops_per_s" PerSecond Average "received packets dropped";
+    NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
+    SoftnetPackets "softnet.packets_per_s" PerSecond Average "packets in the receive backlog";
+    SoftnetDropped "softnet.dropped_per_s" PerSecond Average "packets dropped from a full backlog";
+    SoftnetSqueezed "softnet.squeezed_per_s" PerSecond Average "receive rounds cut short with \
+        work left";
+    TcpOutSegments "tcp.out_segments_per_s" PerSecond Average "TCP segments sent";
+    TcpInSegments "tcp.in_segments_per_s" PerSecond Average "TCP segments received";
+    TcpRetransmits "tcp.retransmits_per_s" PerSecond Average "TCP segments sent again";
+    TcpListenOverflows "tcp.listen_overflows_per_s" PerSecond Average "connections refused by a \
+        full accept queue";
+    TcpPassiveOpens "tcp.passive_opens_per_s" PerSecond Average "connections accepted";
+    TcpActiveOpens "tcp.active_opens_per_s" PerSecond Average "connections opened";
+    FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
+    FlowReceived "flow.received_bytes_per_s" BytesPerSecond Average "received from a peer";
+
+    // One process or thread.
+    ProcCpu "process.cpu_percent" Percent Average "CPU of the process, of one CPU";
+    ProcUser "process.user_percent" Percent Average "its CPU outside the kernel";
+    ProcSystem "process.system_percent" Percent Average "its CPU in the kernel";
+    ProcRss "process.rss_bytes" Bytes Instant "its resident memory";
+    ProcRead "process.read_bytes_per_s" BytesPerSecond Average "its reads";
+    ProcWrite "process.write_bytes_per_s" BytesPerSecond Average "its writes";
+    ProcIo "process.io_percent" Percent Average "time in which it waited for I/O";
+    ProcMinorFaults "process.minor_faults_per_s" PerSecond Average "its page faults without a disk";
+    ProcMajorFaults "process.major_faults_per_s" PerSecond Average "its page faults that read a \
+        disk";
+    ProcThreads "process.threads" Count Instant "its threads";
+    ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
+    ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
+    ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
+
+    // Samples of a profiler.
+    SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
+
+    // Shared segments, cgroups, Java virtual machines.
+    SegmentBytes "segment.bytes" Bytes Instant "size of a shared memory segment";
+    SegmentAttached "segment.attached" Count Instant "processes attached to a shared memory \
+        segment";
+    CgroupThrottled "cgroup.throttled_percent" Percent Average "periods in which the CPU quota \
+        was used up";
+    CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
+        cgroup's limit";
+    GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
+    GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
+    GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
+    Safepoint "gc.safepoint_ms" Milliseconds Event
+        "pause at a safepoint, the work done there included";
+    SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
+        a safepoint";
+}
+
+impl Serialize for Field {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.about().key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_carry_their_unit() {
+        let mut keys: Vec<&str> = Field::ALL.iter().map(|field| field.about().key).collect();
+        keys.sort_unstable();
+        let all = keys.len();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
+        for field in Field::ALL {
+            let about = field.about();
+            let wanted = match about.unit {
+                Unit::Percent => "_percent",
+                Unit::PerSecond => "per_s",
+                Unit::Bytes => "_bytes",
+                Unit::BytesPerSecond => "_bytes_per_s",
+                Unit::Milliseconds => "_ms",
+                Unit::Count | Unit::Index => "",
+            };
+            assert!(about.key.ends_with(wanted) || about.key.ends_with(".bytes"), "{}", about.key);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `/proc/interrupts` and `/proc/softirqs`: counts since boot by vector and CPU.
+//! proc_interrupts(5), `show_softirqs` in `fs/proc/softirqs.c`.
+
+use super::words::{count, elided, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// `softirq_to_name` in `kernel/softirq.c`; `BLOCK_IOPOLL` until Linux 4.4.
+const SOFTIRQS: [&str; 11] = [
+    "HI",
+    "TIMER",
+    "NET_TX",
+    "NET_RX",
+    "BLOCK",
+    "IRQ_POLL",
+    "TASKLET",
+    "SCHED",
+    "HRTIMER",
+    "RCU",
+    "BLOCK_IOPOLL",
+];
+
+/// The CPUs of a head line: words `CPU0` and so on, nothing else.
+fn cpus(line: &str) -> Option<Vec<u32>> {
+    let number = |word: &str| u32::try_from(count(word.strip_prefix("CPU")?)?).ok();
+    let cpus: Option<Vec<u32>> = words(line).into_iter().map(number).collect();
+    cpus.filter(|cpus| !cpus.is_empty())
+}
+
+/// Begins at the head with a row below.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    cpus(lines.ahead(0))?;
+    let below = words(lines.ahead(1));
+    let name = below.first()?.strip_suffix(':')?;
+    count(below.get(1)?)?;
+    let soft = SOFTIRQS.contains(&name);
+    let kind = if soft { SourceKind::Softirqs } else { SourceKind::Interrupts };
+    // Consecutive readings are one series.
+    out.resume(kind, lines.number());
+    Some(Box::new(Interrupts { soft, cpus: Vec::new() }))
+}
+
+struct Interrupts {
+    soft: bool,
+    cpus: Vec<u32>,
+}
+
+impl Interrupts {
+    fn row(&self, name: &str, values: &[&str], out: &mut Builder) {
+        let values: Vec<u64> = values.iter().map_while(|word| count(word)).collect();
+        // Errors are counted once for the machine.
+        if matches!(name, "ERR" | "MIS") {
+            return;
+        }
+        if values.len() < self.cpus.len() {
+            out.problem("not a count for each CPU: the row is left out");
+            return;
+        }
+        // Machines with hundreds of CPUs have thousands of vectors that never fire.
+        if !self.soft && values.iter().take(self.cpus.len()).all(|value| *value == 0) {
+            return;
+        }
+        let field = if self.soft { Field::SoftirqCount } else { Field::IrqCount };
+        for (cpu, value) in self.cpus.iter().zip(values) {
+            let subject = Subject::Vector { name: name.to_owned(), cpu: Some(*cpu) };
+            out.put(field, &subject, None, value as f64);
+        }
+    }
+}
+
+impl Reader for Interrupts {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if let Some(cpus) = cpus(line) {
+            // A second reading, or the other file: recognised again.
+            if !self.cpus.is_empty() {
+                return Taken::No;
+            }
+            self.cpus = cpus;
+            return Taken::Yes;
+        }
+        if line.trim().is_empty() || elided(line) {
+            return Taken::Yes;
+        }
+        let words = words(line);
+        let name = words.first().and_then(|word| word.strip_suffix(':'));
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return Taken::No };
+        let values = words.get(1..).unwrap_or_default();
+        if values.first().and_then(|word| count(word)).is_none() {
+            return Taken::No;
+        }
+        if self.soft != SOFTIRQS.contains(&name) {
+            return Taken::No;
+        }
+        self.row(name, values, out);
+        Taken::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, read, values};
+    use super::*;
+
+    const SOFT: &str = "                    CPU0       CPU1       \n          HI:          \
+    0          0\n      \
+        NET_RX:    1715705    1780749\n";
+
+    fn vector(name: &str, cpu: u32) -> Subject {
+        Subject::Vector { name: name.to_owned(), cpu: Some(cpu) }
+    }
+
+    #[test]
+    fn looks_follow_each_other() {
+        let recording = read(&format!("{SOFT}\n{}", SOFT.replace("1780749", "1780800")));
+        all_understood(&recording);
+        let seen = values(&recording, Field::SoftirqCount, &vector("NET_RX", 1));
+        assert_eq!(seen, [1_780_749.0, 1_780_800.0]);
+        assert_eq!(recording.sources.len(), 1);
+    }
+
+    #[test]
+    fn interrupts_have_names_behind_their_counts() {
+        let recording = read(
+            "           CPU0       CPU1       \n 24:          1          0  IO-APIC   \
+            5-edge      x\n \
+             29:          0          0 PCI-MSIX-0000:00:01.0   0-edge      virtio0-config\n\
+             LOC:      12345      23456   Local timer interrupts\nERR:          0\n\
+             25:          7\nSo much for that.\n",
+        );
+        assert_eq!(values(&recording, Field::IrqCount, &vector("24", 0)), [1.0]);
+        assert_eq!(values(&recording, Field::IrqCount, &vector("LOC", 1)), [23_456.0]);
+        assert_eq!(values(&recording, Field::IrqCount, &vector("29", 1)).len(), 0);
+        assert_eq!(recording.problems.len(), 1);
+        assert_eq!(recording.unrecognised[0].first_line, 7);
+    }
+
+    #[test]
+    fn one_file_after_the_other_gives_two_sources() {
+        let recording = read(&format!("{SOFT} CPU0 CPU1\n 24:  1  0  IO-APIC   5-edge      x\n"));
+        assert_eq!(recording.sources.len(), 2);
+        assert_eq!(values(&recording, Field::IrqCount, &vector("24", 0)), [1.0]);
+    }
+}

@@ -1,0 +1,76 @@
+//! The readers: one a format, found by content.
+//!
+//! A reader takes lines as long as they are its own. It never panics, keeps no more than a header
+//! and what the next line needs, and puts what it understands into the [`Builder`].
+
+mod atop;
+mod atop_json;
+mod atop_text;
+mod buddyinfo;
+pub mod capture;
+#[cfg(test)]
+mod check;
+mod free;
+mod gc;
+mod iftop;
+mod interrupts;
+mod iotop;
+mod json;
+mod meminfo;
+mod perf;
+mod reader;
+mod shell;
+mod sockets;
+mod sysstat;
+mod tcp_counts;
+mod top;
+mod vmstat;
+mod vmstat_counts;
+mod words;
+
+pub use reader::{LINES_AROUND, Lines, Reader, Taken};
+
+use super::Builder;
+
+/// Tells whether a format begins at a place. Such a function has called [`Builder::begin`] when
+/// it gives a reader, and changed nothing when it does not. `shell`, whose lines are mostly no
+/// data, leaves it to its reader.
+type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
+
+/// The formats, the more particular ones first.
+const FORMATS: &[Begins] = &[
+    atop_text::begins,
+    shell::begins,
+    perf::begins,
+    sysstat::timed::begins,
+    sysstat::iostat::begins,
+    top::begins,
+    iotop::begins,
+    iftop::begins,
+    tcp_counts::begins,
+    sockets::begins,
+    free::begins,
+    meminfo::begins,
+    interrupts::begins,
+    buddyinfo::begins,
+    vmstat::begins,
+    vmstat_counts::begins,
+    gc::begins,
+];
+
+/// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.
+type ReadsJson = fn(&[u8], &mut Builder) -> bool;
+
+/// The tools with JSON.
+const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read, atop_json::read];
+
+/// The reader of the format that begins here.
+pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    FORMATS.iter().find_map(|begins| begins(lines, out))
+}
+
+/// Reads a text that is JSON of a known tool; `false` when it is not.
+pub(super) fn read_json(bytes: &[u8], out: &mut Builder) -> bool {
+    let object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    object && JSON_FORMATS.iter().any(|reads| reads(bytes, out))
+}

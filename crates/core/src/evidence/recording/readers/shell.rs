@@ -1,0 +1,345 @@
+//! What stands around listings: shell prompts, commands and headings that name a file, and the
+//! files they show when those are settings or pressure.
+
+use super::words::{count, elided, number, plain, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// Folders whose files are settings: one line with a value.
+const SETTINGS: [&str; 4] =
+    ["/sys/kernel/mm/", "/proc/sys/", "/sys/block/", "/sys/devices/system/"];
+
+/// Folder of the files about pressure.
+const PRESSURE: &str = "/proc/pressure/";
+
+/// Longest value of a setting: `transparent_hugepage` has at most 60.
+const VALUE_BYTES_MAX: usize = 200;
+
+/// Most files of one command.
+const PATHS_MAX: usize = 64;
+
+/// Tools whose command lines are passed over when a prompt's last character stands before them.
+const TOOLS: [&str; 17] = [
+    "cat", "grep", "top", "vmstat", "iostat", "mpstat", "pidstat", "sar", "sadf", "free",
+    "netstat", "ss", "iotop", "iftop", "atop", "sysctl", "perf",
+];
+
+/// `$ free -m`, or the same with `#`.
+fn is_command(line: &str) -> bool {
+    let command = line.trim().strip_prefix(['$', '#']).filter(|rest| rest.starts_with(' '));
+    let mut words = command.unwrap_or("").split_whitespace().skip_while(|word| *word == "sudo");
+    words.next().is_some_and(|word| TOOLS.contains(&word))
+}
+
+fn is_setting(path: &str) -> bool {
+    SETTINGS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// A name as a host or user has it.
+fn is_name(text: &str) -> bool {
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    begins && text.len() <= 64 && text.bytes().all(usual)
+}
+
+/// Host and command of a line with an unmistakable prompt: `[root@db1 ~]# cmd` or
+/// `user@db1:~$ cmd`.
+pub(super) fn prompt(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let (who, rest) = if let Some(inside) = line.strip_prefix('[') {
+        let (who, rest) = inside.split_once(']')?;
+        let (who, folder) = who.split_once(' ')?;
+        let plain = !folder.trim().is_empty() && !folder.contains(['[', '"']);
+        (Some(who).filter(|_| plain)?, rest)
+    } else {
+        let (who, rest) = line.split_once(':')?;
+        let end = rest.find(['$', '#'])?;
+        let (folder, rest) = rest.split_at(end);
+        let place = folder.starts_with(['~', '/']) && !folder.contains(char::is_whitespace);
+        (Some(who).filter(|_| place)?, rest)
+    };
+    let (user, host) = who.split_once('@')?;
+    let command = rest.strip_prefix(['$', '#'])?;
+    let apart = command.is_empty() || command.starts_with(char::is_whitespace);
+    (apart && is_name(user) && is_name(host)).then_some((host, command.trim()))
+}
+
+/// The files that a command shows, or none; `None` when it is no such command.
+fn command_paths(command: &str) -> Option<Vec<String>> {
+    let command = command.split(['|', ';', '&', '>']).next().unwrap_or("");
+    let mut words = command.split_whitespace().peekable();
+    words.next_if(|word| *word == "sudo");
+    let shows = matches!(words.next(), Some("cat" | "grep" | "head" | "tail" | "egrep" | "sysctl"));
+    let paths = words.filter(|word| word.starts_with("/proc/") || word.starts_with("/sys/"));
+    let paths: Vec<String> = paths.take(PATHS_MAX).map(str::to_owned).collect();
+    (shows && !paths.is_empty()).then_some(paths)
+}
+
+/// The file of a heading: `==> /proc/x <==` as `head` and `tail` have it, or `== /proc/x`.
+fn heading(line: &str) -> Option<&str> {
+    let inside = line.trim().trim_start_matches(['=', '-', '#', '>']).trim_start();
+    if inside.len() == line.trim().len() {
+        return None;
+    }
+    let path = inside.trim_end_matches(['=', '<', '-', '#', ':']).trim_end();
+    let absolute = path.starts_with("/proc/") || path.starts_with("/sys/");
+    (absolute && !path.contains(char::is_whitespace)).then_some(path)
+}
+
+/// `path:value` as `grep -r .` has it.
+fn path_and_value(line: &str) -> Option<(&str, &str)> {
+    let (path, value) = plain(line).trim_start().split_once(':')?;
+    let known = is_setting(path) || path.starts_with(PRESSURE);
+    let plain = !path.contains(char::is_whitespace);
+    // A path may also begin a sentence that explains it.
+    let value_like = path.starts_with(PRESSURE) || is_value(value.trim());
+    (known && plain && value_like).then_some((path, value.trim()))
+}
+
+/// `vm.swappiness = 60` as `sysctl` has it, with the path that it stands for.
+fn sysctl(line: &str) -> Option<(String, &str)> {
+    let (name, value) = plain(line).trim().split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    let (family, rest) = name.split_once('.')?;
+    let known = matches!(family, "vm" | "kernel" | "net" | "fs");
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+    let plain = !rest.is_empty() && rest.bytes().all(usual) && !value.is_empty();
+    (known && plain).then(|| (format!("/proc/sys/{}", name.replace('.', "/")), value))
+}
+
+/// Begins at a prompt, a command or heading that names a file, or a setting with its name.
+pub(super) fn begins(lines: &Lines<'_>, _out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let line = lines.ahead(0);
+    let reader = Shell { number: lines.number() - 1, pending: Vec::new() };
+    reader.knows(line).then(|| Box::new(reader) as Box<dyn Reader>)
+}
+
+struct Shell {
+    /// Number of the latest line.
+    number: usize,
+    /// Files whose contents may follow, the next one last.
+    pending: Vec<String>,
+}
+
+impl Shell {
+    fn knows(&self, line: &str) -> bool {
+        prompt(line).is_some()
+            || command_paths(line.trim_start_matches(['$', '#', ' '])).is_some()
+            || heading(line).is_some()
+            || path_and_value(line).is_some()
+            || sysctl(line).is_some()
+            || is_command(line)
+    }
+
+    fn shows(&mut self, paths: Vec<String>) {
+        let files = paths.into_iter().filter(|path| {
+            let one = !path.contains('*');
+            one && (is_setting(path) || path.starts_with(PRESSURE))
+        });
+        self.pending = files.collect();
+        self.pending.reverse();
+    }
+
+    fn setting(&self, path: &str, value: &str, out: &mut Builder) {
+        let thp = path.starts_with("/sys/kernel/mm/transparent_hugepage/");
+        let kind = if thp { SourceKind::ThpSettings } else { SourceKind::Settings };
+        out.resume(kind, self.number);
+        out.setting(path, value);
+    }
+
+    /// A line of a file about pressure; `false` when it is none. The values are the averages over
+    /// 10 seconds.
+    fn pressure(&self, path: &str, line: &str, out: &mut Builder) -> bool {
+        let words = words(line);
+        let kind = match words.first() {
+            Some(kind @ (&"some" | &"full")) => *kind,
+            _ => return false,
+        };
+        let value = words.iter().find_map(|word| number(word.strip_prefix("avg10=")?));
+        let field = match (path.strip_prefix(PRESSURE), kind) {
+            (Some("cpu"), "some") => Some(Field::PsiCpuSome),
+            (Some("memory"), "some") => Some(Field::PsiMemorySome),
+            (Some("memory"), "full") => Some(Field::PsiMemoryFull),
+            (Some("io"), "some") => Some(Field::PsiIoSome),
+            (Some("io"), "full") => Some(Field::PsiIoFull),
+            _ => None,
+        };
+        match (field, value.filter(|value| *value <= 100.0)) {
+            (Some(field), Some(value)) => {
+                out.resume(SourceKind::Pressure, self.number);
+                out.put(field, &Subject::Machine, None, value);
+            }
+            (Some(_), None) => out.problem("no 'avg10=' from 0 to 100 about pressure: left out"),
+            (None, _) => {}
+        }
+        true
+    }
+
+    /// A line of the file that was named before.
+    fn content(&mut self, line: &str, out: &mut Builder) -> bool {
+        let Some(path) = self.pending.last().cloned() else { return false };
+        if path.starts_with(PRESSURE) {
+            let mine = self.pressure(&path, line, out);
+            // `cat` of several: after the line `full` comes the next file.
+            if mine && line.trim_start().starts_with("full") && self.pending.len() > 1 {
+                self.pending.pop();
+            }
+            return mine;
+        }
+        let value = plain(line).trim();
+        if !is_value(value) {
+            return false;
+        }
+        self.pending.pop();
+        self.setting(&path, value, out);
+        true
+    }
+}
+
+/// Whether a line can be all of a setting: one word or number, or a choice with brackets.
+fn is_value(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let choice = words.iter().filter(|word| word.starts_with('[') && word.ends_with(']')).count();
+    let numbers = words.iter().all(|word| count(word.trim_start_matches('-')).is_some());
+    let one = words.len() == 1 && !text.ends_with(':') && !elided(text);
+    text.len() <= VALUE_BYTES_MAX && !words.is_empty() && (choice == 1 || numbers || one)
+}
+
+impl Reader for Shell {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        self.number += 1;
+        if line.trim().is_empty() {
+            // What one word stands for is only clear right below the command.
+            self.pending.retain(|path| path.starts_with(PRESSURE));
+            return Taken::Yes;
+        }
+        if let Some((host, command)) = prompt(line) {
+            out.host_of_prompt(host);
+            self.shows(command_paths(command).unwrap_or_default());
+            return Taken::Yes;
+        }
+        if let Some((path, value)) = path_and_value(line) {
+            if path.starts_with(PRESSURE) {
+                self.pressure(path, value, out);
+            } else {
+                self.setting(path, value, out);
+            }
+            return Taken::Yes;
+        }
+        if let Some(path) = heading(line) {
+            self.shows(vec![path.to_owned()]);
+            return Taken::Yes;
+        }
+        if let Some(paths) = command_paths(line.trim_start_matches(['$', '#', ' '])) {
+            self.shows(paths);
+            return Taken::Yes;
+        }
+        if let Some((path, value)) = sysctl(line) {
+            self.setting(&path, value, out);
+            return Taken::Yes;
+        }
+        if is_command(line) {
+            self.pending.clear();
+            return Taken::Yes;
+        }
+        if self.content(line, out) { Taken::Yes } else { Taken::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read};
+    use super::*;
+
+    const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+    #[test]
+    fn a_prompt_must_be_unmistakable() {
+        assert_eq!(prompt("[root@db1 ~]# free -m"), Some(("db1", "free -m")));
+        assert_eq!(prompt("user@work-1:~$ cat /x | grep y"), Some(("work-1", "cat /x | grep y")));
+        assert_eq!(prompt("root@db1:/var/log# "), Some(("db1", "")));
+        for other in [
+            "[root@db1]# x",
+            "mail me@home.org: it costs 5$ a day",
+            "a@b:c",
+            "# cat /x",
+            "[a b]# c",
+            "user@host:~ and $5",
+            "[12:30:01] user@host:~",
+        ] {
+            assert_eq!(prompt(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn settings_come_with_their_path() {
+        let recording = read(
+            "[root@db1 ~]# cat /sys/kernel/mm/transparent_hugepage/enabled\n\
+             [always] madvise never\n\
+             [root@db1 ~]# grep -r . /sys/kernel/mm/transparent_hugepage/\n\
+             /sys/kernel/mm/transparent_hugepage/defrag:always defer [madvise] never\n\
+             /sys/kernel/mm/transparent_hugepage/khugepaged/defrag:1\n\
+             [root@db1 ~]# sysctl vm.swappiness\nvm.swappiness = 60\n\
+             ==> /proc/sys/vm/nr_hugepages <==\n6144\n\n\
+             # cat /proc/sys/vm/overcommit_memory /proc/sys/vm/dirty_ratio\n0\n20 <-- high\n",
+        );
+        all_understood(&recording);
+        let host = &recording.hosts[0];
+        assert_eq!(host.name.as_deref(), Some("db1"));
+        let text = |path: &str| host.settings.get(path).map(|quote| quote.text.as_str());
+        assert_eq!(text(ENABLED), Some("[always] madvise never"));
+        let thp = "/sys/kernel/mm/transparent_hugepage";
+        assert_eq!(text(&format!("{thp}/defrag")), Some("always defer [madvise] never"));
+        assert_eq!(text(&format!("{thp}/khugepaged/defrag")), Some("1"));
+        assert_eq!(text("/proc/sys/vm/swappiness"), Some("60"));
+        assert_eq!(text("/proc/sys/vm/nr_hugepages"), Some("6144"));
+        assert_eq!(text("/proc/sys/vm/overcommit_memory"), Some("0"));
+        assert_eq!(text("/proc/sys/vm/dirty_ratio"), Some("20"));
+    }
+
+    #[test]
+    fn pressure_by_path() {
+        let recording = read(
+            "== /proc/pressure/memory\n\
+             some avg10=12.50 avg60=0.00 avg300=0.00 total=0\n\
+             full avg10=3.00 avg60=0.00 avg300=0.00 total=0\n\
+             /proc/pressure/io:some avg10=7.00 avg60=0.00 avg300=0.00 total=0\n\
+             $ cat /proc/pressure/cpu /proc/pressure/io\n\
+             some avg10=1.00 avg60=0.00 avg300=0.00 total=0\n\
+             full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n\
+             some avg10=8.00 avg60=0.00 avg300=0.00 total=0\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::PsiMemorySome), [12.5]);
+        assert_eq!(machine(&recording, Field::PsiMemoryFull), [3.0]);
+        assert_eq!(machine(&recording, Field::PsiCpuSome), [1.0]);
+        assert_eq!(machine(&recording, Field::PsiIoSome), [7.0, 8.0]);
+    }
+
+    #[test]
+    fn a_value_without_a_path_is_not_guessed() {
+        let recording = read(
+            "[always] madvise never\n60\n\
+             /sys/kernel/mm/transparent_hugepage/enabled: this file says what is wanted\n",
+        );
+        assert!(recording.hosts.is_empty());
+        assert_eq!(recording.unrecognised.len(), 1);
+    }
+
+    #[test]
+    fn a_prompts_machine_holds_until_prose_follows() {
+        let recording = read(
+            "user@workstation:~$ cat /proc/meminfo | grep Huge\nHugePages_Total: 0\n\
+             So as you can see, I have no huge pages reserved or in use.\n\
+             [root@OracleServer1 ~]# cat /proc/meminfo | grep Huge\nHugePages_Total: 5\n\
+             Hugepagesize:     2048 kB\n\
+             The client had access to a few tools, none of which were very effective.\n\
+             cat /proc/meminfo\n\nPageTables:    5007924 kB  <--- 5GB!\n",
+        );
+        let names: Vec<Option<&str>> =
+            recording.hosts.iter().map(|host| host.name.as_deref()).collect();
+        assert_eq!(names, [Some("workstation"), Some("OracleServer1"), None]);
+        let tables = recording.hosts[2].series(Field::PageTables, &Subject::Machine);
+        assert!(tables.is_some());
+    }
+}

@@ -1,0 +1,17 @@
+//! sysstat and its family: `sar`, `mpstat`, `pidstat`, `iostat` in text, `sadf -j` in JSON.
+
+mod banner;
+mod columns;
+pub(super) mod iostat;
+mod opening;
+pub(super) mod sadf;
+mod table;
+#[cfg(test)]
+mod tests;
+mod time;
+pub(super) mod timed;
+mod words;
+
+pub(super) use iostat::moment;
+pub(super) use table::is_sane;
+pub(super) use words::{Cell, cell, is_elision, number, words};

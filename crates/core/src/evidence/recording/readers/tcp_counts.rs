@@ -1,0 +1,168 @@
+//! TCP's counts since boot: `netstat -s`, `/proc/net/snmp`, `/proc/net/netstat`.
+
+use super::words::{count, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// By section and name in `/proc/net/snmp` and `/proc/net/netstat`.
+const FILE_KEYS: [(&str, &str, Field); 3] = [
+    ("Tcp:", "OutSegs", Field::TcpOutSegmentCount),
+    ("Tcp:", "RetransSegs", Field::TcpRetransmitCount),
+    ("TcpExt:", "ListenOverflows", Field::TcpListenOverflowCount),
+];
+
+/// By section and what follows the number in `netstat -s`; the odd words are net-tools' own.
+const TEXT_KEYS: [(&str, &str, Field); 5] = [
+    ("Tcp:", "segments sent out", Field::TcpOutSegmentCount),
+    ("Tcp:", "segments send out", Field::TcpOutSegmentCount),
+    ("Tcp:", "segments retransmitted", Field::TcpRetransmitCount),
+    ("Tcp:", "segments retransmited", Field::TcpRetransmitCount),
+    ("TcpExt:", "times the listen queue of a socket overflowed", Field::TcpListenOverflowCount),
+];
+
+const SECTIONS: [&str; 11] = [
+    "Ip:",
+    "Ip6:",
+    "Icmp:",
+    "IcmpMsg:",
+    "Tcp:",
+    "Udp:",
+    "UdpLite:",
+    "TcpExt:",
+    "IpExt:",
+    "MPTcpExt:",
+    "Icmp6:",
+];
+
+fn is_section(word: &str) -> bool {
+    SECTIONS.contains(&word)
+}
+
+/// Begins at a section of `netstat -s` with an indented line below, or at a pair of lines of the
+/// files: names, then values.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let (this, next) = (words(lines.ahead(0)), words(lines.ahead(1)));
+    let section = this.first().filter(|word| is_section(word))?;
+    if this.len() == 1 {
+        let indented = lines.ahead(1).starts_with(char::is_whitespace) && !next.is_empty();
+        let empty = next.len() == 1 && is_section(next[0]);
+        if !indented && !empty {
+            return None;
+        }
+        out.begin(SourceKind::Netstat, lines.number());
+        return Some(Box::<Text>::default());
+    }
+    if this.len() < 2 || next.first() != Some(section) {
+        return None;
+    }
+    out.begin(SourceKind::TcpCounters, lines.number());
+    Some(Box::<File>::default())
+}
+
+#[derive(Default)]
+struct Text {
+    section: String,
+}
+
+impl Reader for Text {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let words = words(line);
+        let Some(first) = words.first() else { return Taken::Yes };
+        if words.len() == 1 && is_section(first) {
+            (*first).clone_into(&mut self.section);
+            return Taken::Yes;
+        }
+        if !line.starts_with(char::is_whitespace) {
+            return Taken::No;
+        }
+        let rest = words.get(1..).unwrap_or_default().join(" ");
+        let known =
+            |(section, text, _): &&(&str, &str, Field)| *section == self.section && *text == rest;
+        if let Some((_, _, field)) = TEXT_KEYS.iter().find(known) {
+            match count(first) {
+                Some(value) => out.put(*field, &Subject::Machine, None, value as f64),
+                None => out.problem("no whole number before a count of TCP: left out"),
+            }
+        }
+        Taken::Yes
+    }
+}
+
+#[derive(Default)]
+struct File {
+    /// Section and names of the line before, when values must follow.
+    names: Option<Vec<String>>,
+}
+
+impl File {
+    fn values(names: &[String], words: &[&str], out: &mut Builder) {
+        // Newer kernels print more values than names for `Ip:`; of TCP each value has its name.
+        for (name, value) in names.iter().zip(words).skip(1) {
+            let section = names.first().map_or("", String::as_str);
+            let known = FILE_KEYS.iter().find(|(of, key, _)| *of == section && key == name);
+            let Some((_, _, field)) = known else { continue };
+            if names.len() != words.len() {
+                out.problem("not as many values as names: left out");
+                return;
+            }
+            match count(value) {
+                Some(value) => out.put(*field, &Subject::Machine, None, value as f64),
+                None => out.problem("no whole number for a count of TCP: left out"),
+            }
+        }
+    }
+}
+
+impl Reader for File {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let words = words(line);
+        let Some(first) = words.first() else { return Taken::No };
+        if !is_section(first) {
+            return Taken::No;
+        }
+        match self.names.take() {
+            Some(names) if names.first().is_some_and(|name| name == first) => {
+                Self::values(&names, &words, out);
+            }
+            _ => self.names = Some(words.into_iter().map(str::to_owned).collect()),
+        }
+        Taken::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read};
+    use super::*;
+
+    #[test]
+    fn netstat_s() {
+        let recording = read(
+            "Ip:\n    Forwarding: 2\n    1407464 total packets received\nTcp:\n    \
+             1407464 segments received\n    1419840 segments sent out\n    \
+             8 segments retransmitted\nUdp:\n    5 packets received\nTcpExt:\n    \
+             13634 TCP sockets finished time wait in fast timer\n    \
+             31 times the listen queue of a socket overflowed\n    TCPTimeouts: 2\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::TcpOutSegmentCount), [1_419_840.0]);
+        assert_eq!(machine(&recording, Field::TcpRetransmitCount), [8.0]);
+        assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [31.0]);
+    }
+
+    #[test]
+    fn the_files() {
+        let recording = read(
+            "Tcp: RtoAlgorithm MaxConn InSegs OutSegs RetransSegs\nTcp: 1 -1 1407429 1419809 8\n\
+             Udp: InDatagrams NoPorts\nUdp: 18 2\n\
+             TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 4 4\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::TcpOutSegmentCount), [1_419_809.0]);
+        assert_eq!(machine(&recording, Field::TcpRetransmitCount), [8.0]);
+        assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [4.0]);
+        let torn = read("Tcp: RtoAlgorithm OutSegs RetransSegs\nTcp: 1 1419809\n");
+        assert_eq!(torn.problems.len(), 1);
+        assert_eq!(machine(&torn, Field::TcpOutSegmentCount).len(), 0);
+    }
+}

@@ -1,0 +1,115 @@
+//! Pasted `/proc/vmstat`: counts since boot. One reading gives no rates, and readings in one text
+//! have no times. Names: `vmstat_text` in `mm/vmstat.c`.
+
+use super::words::{count, elided, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+const KEYS: [(&str, Field); 9] = [
+    ("thp_fault_alloc", Field::ThpFaultAllocCount),
+    ("thp_fault_fallback", Field::ThpFaultFallbackCount),
+    ("compact_stall", Field::CompactStallCount),
+    ("compact_fail", Field::CompactFailCount),
+    ("compact_success", Field::CompactSuccessCount),
+    ("pgscan_kswapd", Field::ScanKswapdCount),
+    ("pgscan_direct", Field::ScanDirectCount),
+    ("oom_kill", Field::OomKillCount),
+    // Before Linux 4.10; later one a zone.
+    ("allocstall", Field::AllocStallCount),
+];
+
+/// How the names of lines begin that this file alone has.
+const STARTS: [&str; 9] =
+    ["nr_", "pg", "thp_", "compact_", "allocstall", "numa_", "kswapd_", "oom_kill", "workingset_"];
+
+fn entry<'a>(line: &'a str) -> Option<(&'a str, u64)> {
+    let words = words(line);
+    let [name, value] = words.as_slice() else { return None };
+    let name: &'a str = name;
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if !name.bytes().all(plain) {
+        return None;
+    }
+    Some((name, count(value)?))
+}
+
+fn known(line: &str) -> bool {
+    entry(line).is_some_and(|(name, _)| STARTS.iter().any(|start| name.starts_with(start)))
+}
+
+/// Begins at two lines of the file, or at one that matters here.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let (name, _) = entry(lines.ahead(0)).filter(|_| known(lines.ahead(0)))?;
+    let alone = KEYS.iter().any(|(key, _)| *key == name) || name.starts_with("allocstall_");
+    if !alone && !known(lines.ahead(1)) {
+        return None;
+    }
+    out.begin(SourceKind::ProcVmstat, lines.number());
+    Some(Box::<ProcVmstat>::default())
+}
+
+#[derive(Default)]
+struct ProcVmstat {
+    /// Sum over the zones.
+    stalls: Option<u64>,
+    /// The first name, with which a second reading begins.
+    first: Option<String>,
+}
+
+impl ProcVmstat {
+    fn flush(&mut self, out: &mut Builder) {
+        if let Some(stalls) = self.stalls.take() {
+            out.put(Field::AllocStallCount, &Subject::Machine, None, stalls as f64);
+        }
+    }
+}
+
+impl Reader for ProcVmstat {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if elided(line) {
+            return Taken::Yes;
+        }
+        let Some((name, value)) = entry(line) else { return Taken::No };
+        if self.first.as_deref() == Some(name) {
+            self.flush(out);
+        }
+        self.first.get_or_insert_with(|| name.to_owned());
+        if name.starts_with("allocstall_") {
+            self.stalls = Some(self.stalls.unwrap_or(0).saturating_add(value));
+        } else if let Some((_, field)) = KEYS.iter().find(|(key, _)| *key == name) {
+            out.put(*field, &Subject::Machine, None, value as f64);
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.flush(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read};
+    use super::*;
+
+    #[test]
+    fn counts_since_boot() {
+        let recording = read(
+            "nr_free_pages 1330870\nallocstall_dma 0\nallocstall_normal 5\nallocstall_movable 7\n\
+             pgscan_kswapd 12\npgscan_direct 34\npgscan_direct_throttle 99\noom_kill 1\n\
+             compact_stall 8\ncompact_fail 6\ncompact_success 2\nthp_fault_alloc 17\n\
+             thp_fault_fallback 3\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::AllocStallCount), [12.0]);
+        assert_eq!(machine(&recording, Field::ScanDirectCount), [34.0]);
+        assert_eq!(machine(&recording, Field::CompactFailCount), [6.0]);
+        assert_eq!(machine(&recording, Field::ThpFaultFallbackCount), [3.0]);
+    }
+
+    #[test]
+    fn one_line_that_matters_is_enough_and_other_words_are_none() {
+        assert_eq!(machine(&read("compact_stall 8\n"), Field::CompactStallCount), [8.0]);
+        assert!(read("pages 12\nchapter 7\nnr_things 5\n").hosts.is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! Where a value comes from.
+
+use serde::Serialize;
+
+/// Index of a [`Source`] in its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct SourceId(pub u32);
+
+/// Whose clock a source's times are on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// The recorded machine's local time.
+    #[default]
+    Local,
+    /// UTC, the default of `sadf`.
+    Utc,
+    /// Seconds since the program or the machine started.
+    Uptime,
+}
+
+macro_rules! kinds {
+    ($($variant:ident $label:literal;)*) => {
+        /// A tool or file whose text is understood.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum SourceKind {
+            $(#[doc = $label] $variant,)*
+        }
+
+        impl SourceKind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name in sentences and JSON.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $label,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Capture "hugewise capture";
+    SarText "sar";
+    SadfJson "sadf -j";
+    AtopText "atop -P";
+    AtopJson "atop -J";
+    Top "top";
+    Vmstat "vmstat";
+    Mpstat "mpstat";
+    Iostat "iostat";
+    Pidstat "pidstat";
+    Iotop "iotop";
+    Iftop "iftop";
+    Netstat "netstat";
+    Ss "ss";
+    Free "free";
+    Meminfo "/proc/meminfo";
+    ProcVmstat "/proc/vmstat";
+    Interrupts "/proc/interrupts";
+    Softirqs "/proc/softirqs";
+    Buddyinfo "/proc/buddyinfo";
+    ThpSettings "THP settings";
+    Pressure "/proc/pressure";
+    Settings "kernel settings";
+    TcpCounters "/proc/net/snmp and netstat";
+    GcLog "GC log";
+    PerfReport "perf report";
+}
+
+impl Serialize for SourceKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
+}
+
+/// A block of one input in one format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The input's name: a file as the user named it.
+    pub input: String,
+    /// The format.
+    pub kind: SourceKind,
+    /// Where the block begins, from 1.
+    pub line: usize,
+    /// Index of its machine in the recording.
+    pub host: usize,
+    /// Whose clock its times are on.
+    pub clock: Clock,
+}

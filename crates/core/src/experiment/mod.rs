@@ -1,0 +1,22 @@
+//! Experiments: what is compared, in which order, what each run gave, and what follows from it.
+//!
+//! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
+//! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
+//! [`compare`] says what differs. [`tools`] reads what programs of others print.
+
+pub mod across;
+pub mod check;
+pub mod compare;
+pub mod enough;
+pub mod kind;
+pub mod kinds;
+pub mod load;
+pub mod metric;
+pub mod quiet;
+pub mod record;
+pub mod schedule;
+pub mod settings;
+pub mod spec;
+pub mod stats;
+pub mod summary;
+pub mod tools;

@@ -1,0 +1,120 @@
+//! Kernel settings that an experiment may change, and which of them touch everybody's programs.
+
+use crate::base::owner::Owner;
+use crate::evidence::hugetlb::pools;
+use crate::manager::ownership::{self, MIN_FREE, THP_DIR};
+
+/// Directory, below that of the state, in which the manager of a variant keeps its own.
+pub const MANAGER: &str = "lab-manager";
+
+/// Whose settings an experiment that was killed has left, and where below the state directory their
+/// trails are. The manager's go back first, as they were changed last.
+pub const LEFT: [(Owner, &str); 2] = [(ownership::OWNER, MANAGER), (OWNER, "")];
+
+/// `lab run`: what a variant asks for, for the length of a run.
+pub const OWNER: Owner = Owner {
+    trail: "lab.jsonl",
+    owns: |file| file == MIN_FREE || pools::is_size(file) || may_own(file),
+    over_reboots: false,
+};
+
+/// Settings below `/proc/sys/vm` that matter for huge pages.
+const VM: [&str; 8] = [
+    "compaction_proactiveness",
+    "extfrag_threshold",
+    "nr_overcommit_hugepages",
+    "overcommit_memory",
+    "swappiness",
+    "vfs_cache_pressure",
+    "watermark_boost_factor",
+    "watermark_scale_factor",
+];
+
+/// Settings below the kernel's directory for transparent huge pages.
+const THP: [&str; 10] = [
+    "enabled",
+    "defrag",
+    "shmem_enabled",
+    "use_zero_page",
+    "khugepaged/alloc_sleep_millisecs",
+    "khugepaged/defrag",
+    "khugepaged/max_ptes_none",
+    "khugepaged/max_ptes_shared",
+    "khugepaged/pages_to_scan",
+    "khugepaged/scan_sleep_millisecs",
+];
+
+/// The file of a setting, below the root; `None` where an experiment may not change it.
+///
+/// A key is a path below `/sys/kernel/mm/transparent_hugepage`, as `khugepaged/max_ptes_none` or
+/// `hugepages-64kB/enabled`, or `vm.` with the name of a sysctl.
+#[must_use]
+pub fn file(key: &str) -> Option<String> {
+    if let Some(name) = key.strip_prefix("vm.") {
+        return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
+    }
+    (THP.contains(&key) || of_size(key)).then(|| format!("{THP_DIR}/{key}"))
+}
+
+/// The keys that [`file`] knows, without those of each size of pages.
+pub fn keys() -> impl Iterator<Item = String> {
+    let vm = VM.iter().map(|name| format!("vm.{name}"));
+    THP.iter().map(|key| (*key).to_owned()).chain(vm)
+}
+
+/// `hugepages-64kB/enabled` and the like.
+fn of_size(key: &str) -> bool {
+    let size = key.strip_prefix("hugepages-").and_then(|rest| rest.split_once("kB/"));
+    size.is_some_and(|(size, name)| {
+        !size.is_empty()
+            && size.bytes().all(|b| b.is_ascii_digit())
+            && ["enabled", "shmem_enabled"].contains(&name)
+    })
+}
+
+/// Whether a setting changes what faults of programs do that are no part of the experiment, or how
+/// the kernel deals with all memory: those need leave.
+///
+/// khugepaged's do not: they change how soon and where programs get huge pages that want them
+/// anyway (or all, where the machine says `always`), not what a fault does. Neither do `HugeTLB`
+/// pools, whose memory is taken from what is free.
+#[must_use]
+pub fn is_machine_wide(key: &str) -> bool {
+    let everywhere = ["defrag", "use_zero_page"].contains(&key);
+    everywhere || key.starts_with("vm.") || key.ends_with("enabled")
+}
+
+/// Whether this is the file of a setting that [`file()`] knows.
+fn may_own(path: &str) -> bool {
+    let thp = path.strip_prefix(THP_DIR).and_then(|rest| rest.strip_prefix('/'));
+    let vm = path.strip_prefix("proc/sys/vm/");
+    thp.is_some_and(|key| file(key).is_some()) || vm.is_some_and(|name| VM.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_settings_have_a_file_and_no_others() {
+        let none = file("khugepaged/max_ptes_none").expect("known");
+        assert_eq!(none, "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none");
+        assert_eq!(file("vm.swappiness").as_deref(), Some("proc/sys/vm/swappiness"));
+        assert!(file("hugepages-64kB/enabled").is_some_and(|path| may_own(&path)));
+        for key in ["vm.panic_on_oom", "../x", "hugepages-kB/enabled", "hugepages-6/4kB/enabled"] {
+            assert_eq!(file(key), None, "{key}");
+        }
+        assert!(!may_own("proc/sys/vm/panic_on_oom") && !may_own("etc/passwd"));
+        for key in keys() {
+            assert!(file(&key).is_some_and(|path| may_own(&path)), "{key}");
+        }
+    }
+
+    #[test]
+    fn switches_touch_everybody() {
+        assert!(is_machine_wide("enabled") && is_machine_wide("hugepages-64kB/enabled"));
+        assert!(is_machine_wide("defrag") && is_machine_wide("use_zero_page"));
+        assert!(!is_machine_wide("khugepaged/defrag"));
+        assert!(is_machine_wide("vm.swappiness") && !is_machine_wide("khugepaged/pages_to_scan"));
+    }
+}

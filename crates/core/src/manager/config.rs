@@ -1,0 +1,462 @@
+//! The manager's configuration: every key, its default and where the default comes from.
+//!
+//! The file format (TOML, drop-ins, origins) is the app's business; this is the meaning.
+
+use crate::base::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// What the manager does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Faults hand out base pages, hugewise promotes in the background.
+    #[default]
+    Ingens,
+    /// The machine keeps THP as it is (`always`) for cheap faults; hugewise takes back what that
+    /// wastes and fills gaps.
+    Guard,
+    /// Decides and journals like `ingens`, and has no actuator at all.
+    Observe,
+}
+
+impl Mode {
+    /// The word used in configuration, journal and views.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Ingens => "ingens",
+            Self::Guard => "guard",
+            Self::Observe => "observe",
+        }
+    }
+}
+
+/// The whole configuration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Mode of `hugewise manage` where no `--mode` is given.
+    pub mode: Mode,
+    /// When a region is worth a huge page.
+    pub promote: Promote,
+    /// When a huge page's waste is taken back.
+    pub demote: Demote,
+    /// Closed-loop limits.
+    pub controller: Controller,
+    /// Fixed limits.
+    pub quota: Quota,
+    /// When memory is too short to promote.
+    pub watermark: Watermark,
+    /// Which processes are managed.
+    pub select: Select,
+    /// How often address spaces are read.
+    pub scan: Scan,
+    /// Which kernel settings hugewise may own.
+    pub settings: Settings,
+    /// The journal.
+    pub journal: Journal,
+    /// Rules per process; the first that matches decides.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// When a region is worth a huge page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Promote {
+    /// From this utilization on a region is always promoted. Default 90, Ingens' util_threshold.
+    pub utilization_percent: f64,
+    /// Below this utilization a region is never promoted, whatever the budget. Default 50: more
+    /// than half of a promoted page would be waste.
+    pub min_utilization_percent: f64,
+    /// Bloat that promotions below the threshold may cause, in percent of the managed footprint.
+    /// Default 3 (`docs/measurements.md#defaults-by-choice`).
+    pub bloat_budget_percent: f64,
+    /// Promote although the operator set THP to `never`. Default false.
+    pub allow_under_never: bool,
+    /// Touch the destination block before a collapse, so that a host that backs memory lazily
+    /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
+    pub warm: Warm,
+}
+
+impl Default for Promote {
+    fn default() -> Self {
+        Self {
+            utilization_percent: 90.0,
+            min_utilization_percent: 50.0,
+            bloat_budget_percent: 3.0,
+            allow_under_never: false,
+            warm: Warm::Auto,
+        }
+    }
+}
+
+/// When a huge page's waste is taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Demote {
+    /// Take waste back at all. Default true.
+    pub enabled: bool,
+    /// While bloat is above its budget, huge regions whose utilization is known to be below this
+    /// are split, the emptiest first. Default 80: ten below the promotion threshold, so that
+    /// nothing flaps between the two; a value above that threshold counts as the threshold.
+    pub utilization_percent: f64,
+    /// Read 32 of 512 base pages of huge regions, to find those that hold only zeros. Without it
+    /// bloat is known for regions that were seen before they became huge, and for partially
+    /// mapped ones. Default false: reading a program's memory is the operator's decision.
+    pub sample: bool,
+    /// A huge region's contents are sampled again after this time. Default 60000.
+    pub sample_interval_ms: u64,
+}
+
+impl Default for Demote {
+    fn default() -> Self {
+        Self { enabled: true, utilization_percent: 80.0, sample: false, sample_interval_ms: 60_000 }
+    }
+}
+
+/// Whether destinations are warmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warm {
+    /// Where calls or earlier warm-ups show that the host backs memory lazily.
+    Auto,
+    /// Before each collapse.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Closed-loop limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Controller {
+    /// Share of wall time in which one target's mm lock may be write-held by us, estimated as
+    /// call time x rate. Default 1.5 (`docs/measurements.md#defaults-by-choice`).
+    pub lock_share_percent: f64,
+    /// Own CPU while promoting, in percent of one core, warm-ups included. A fifth of it comes on
+    /// top for listing and planning. Default 5.
+    pub cpu_percent: f64,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self { lock_share_percent: 1.5, cpu_percent: 5.0 }
+    }
+}
+
+/// Fixed limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quota {
+    /// Bytes promoted and bytes split per second, all targets together. Default 256 MiB: many
+    /// times the share controller's usual pace, a backstop only.
+    #[serde(deserialize_with = "bytes_or_text")]
+    pub bytes_per_s: Bytes,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self { bytes_per_s: Bytes::mib(256) }
+    }
+}
+
+/// When memory is short: then nothing is promoted, and all waste is taken back. Each pair has
+/// hysteresis: short beyond the first, well again beyond the second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watermark {
+    /// Memory is short when MemAvailable falls below this share of MemTotal. Default 5.
+    pub mem_available_low_percent: f64,
+    /// ... until it is above this one. Default 8.
+    pub mem_available_high_percent: f64,
+    /// A cgroup's memory is short when its usage (or an ancestor's) is above this share of its
+    /// limit. Default 95: a collapse at the limit reclaims for up to 6 ms
+    /// (`docs/measurements.md#collapse-at-a-cgroup-limit`).
+    pub cgroup_usage_high_percent: f64,
+    /// ... until it is below this one. Default 90.
+    pub cgroup_usage_low_percent: f64,
+    /// FMFI from which on nothing is spent from the bloat budget. Default 0.5: the value at which
+    /// Ingens is said to turn conservative (`docs/measurements.md#ingens`).
+    pub fmfi_high: f64,
+}
+
+impl Default for Watermark {
+    fn default() -> Self {
+        Self {
+            mem_available_low_percent: 5.0,
+            mem_available_high_percent: 8.0,
+            cgroup_usage_high_percent: 95.0,
+            cgroup_usage_low_percent: 90.0,
+            fmfi_high: 0.5,
+        }
+    }
+}
+
+/// Which processes are managed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Select {
+    /// Processes with less anonymous memory are left alone. Default 32 MiB: 16 huge pages.
+    #[serde(deserialize_with = "bytes_or_text")]
+    pub min_anon_bytes: Bytes,
+    /// What happens to a process that no rule matches. Default manage.
+    pub default: RuleAction,
+    /// At most so many processes are managed at once: one user after the other gets a place, for
+    /// the largest program first. Default 256: the daemon keeps up to three files open for each.
+    pub max_targets: usize,
+}
+
+impl Default for Select {
+    fn default() -> Self {
+        Self { min_anon_bytes: Bytes::mib(32), default: RuleAction::Manage, max_targets: 256 }
+    }
+}
+
+/// How often address spaces are read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scan {
+    /// A target whose memory changed is scanned again after this time. Default 1000.
+    pub interval_ms: u64,
+    /// A target that looks unchanged is scanned again after this time. Default 30000.
+    pub idle_interval_ms: u64,
+    /// All processes are listed anew after this time. Default 5000.
+    pub list_interval_ms: u64,
+    /// Own CPU for scans, in percent of one core. Default 0.5: half of the budget at rest.
+    pub cpu_percent: f64,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self {
+            interval_ms: 1_000,
+            idle_interval_ms: 30_000,
+            list_interval_ms: 5_000,
+            cpu_percent: 0.5,
+        }
+    }
+}
+
+/// Which kernel settings hugewise may own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Change the files that the mode owns (`docs/how-to/give-back.md#choose-a-mode`), through the
+    /// trail. Default true.
+    pub own: bool,
+    /// `khugepaged/max_ptes_none` in mode `ingens`, where it is higher. Default 51 =
+    /// 512 x (1 - 0.90).
+    pub max_ptes_none: u32,
+    /// `khugepaged/max_ptes_none` in mode `guard`, where it is higher. Default 51, so that
+    /// khugepaged does not refill what is given back: with 409, as others recommend
+    /// (`docs/measurements.md#thp-shrinker`), Redis stayed at 1.9 times its size after a deletion.
+    /// Any value below 511 also arms the kernel's own shrinker for huge pages with more zero pages
+    /// than that (Linux 6.12).
+    pub guard_max_ptes_none: u32,
+    /// Park khugepaged (scan sleep at its maximum) in mode `ingens`. Default true.
+    pub park_khugepaged: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { own: true, max_ptes_none: 51, guard_max_ptes_none: 51, park_khugepaged: true }
+    }
+}
+
+/// The journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Journal {
+    /// The file is rotated once (to `.1`) when it would grow past this. Default 64 MiB.
+    #[serde(deserialize_with = "bytes_or_text")]
+    pub max_bytes: Bytes,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self { max_bytes: Bytes::mib(64) }
+    }
+}
+
+/// What a rule does with a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleAction {
+    /// Manage it, even if it is excluded by default (real-time, isolated CPUs).
+    Manage,
+    /// Leave it alone.
+    Exclude,
+}
+
+/// One rule. Every condition that is given must hold; text conditions may end in `*`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What to do.
+    pub action: RuleAction,
+    /// Path of the executable, as `/proc/PID/exe` gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exe: Option<String>,
+    /// cgroup path; also matches everything below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
+    /// systemd unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// User name, or `#` and a numeric uid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Claim of a matching process on huge pages, relative to the others. Default 1.
+    #[serde(default = "one")]
+    pub share: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Accepts `4194304` as well as `"4 MiB"`.
+fn bytes_or_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Number(u64),
+        Text(String),
+    }
+    match Either::deserialize(from)? {
+        Either::Number(bytes) => Ok(Bytes(bytes)),
+        Either::Text(text) => crate::base::size::parse(&text)
+            .map(|size| Bytes(size.bytes()))
+            .map_err(serde::de::Error::custom),
+    }
+}
+
+impl Config {
+    /// Checks ranges that types cannot express. The error names the key, the value and the range.
+    ///
+    /// # Errors
+    /// The first violation found.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let percents = [
+            ("promote.utilization_percent", self.promote.utilization_percent, 1.0, 100.0),
+            ("promote.min_utilization_percent", self.promote.min_utilization_percent, 0.2, 100.0),
+            ("promote.bloat_budget_percent", self.promote.bloat_budget_percent, 0.0, 100.0),
+            ("controller.lock_share_percent", self.controller.lock_share_percent, 0.01, 100.0),
+            ("controller.cpu_percent", self.controller.cpu_percent, 0.1, 100.0),
+            (
+                "watermark.mem_available_low_percent",
+                self.watermark.mem_available_low_percent,
+                0.0,
+                90.0,
+            ),
+            (
+                "watermark.mem_available_high_percent",
+                self.watermark.mem_available_high_percent,
+                self.watermark.mem_available_low_percent,
+                95.0,
+            ),
+            (
+                "watermark.cgroup_usage_high_percent",
+                self.watermark.cgroup_usage_high_percent,
+                1.0,
+                100.0,
+            ),
+            (
+                "watermark.cgroup_usage_low_percent",
+                self.watermark.cgroup_usage_low_percent,
+                0.0,
+                self.watermark.cgroup_usage_high_percent,
+            ),
+            ("demote.utilization_percent", self.demote.utilization_percent, 0.2, 100.0),
+            ("watermark.fmfi_high", self.watermark.fmfi_high, 0.0, 1.0),
+            ("scan.cpu_percent", self.scan.cpu_percent, 0.01, 100.0),
+        ];
+        let counts = [
+            ("scan.interval_ms", self.scan.interval_ms, 100, 3_600_000),
+            (
+                "scan.idle_interval_ms",
+                self.scan.idle_interval_ms,
+                self.scan.interval_ms,
+                86_400_000,
+            ),
+            ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
+            ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, 1u64 << 44),
+            ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
+            ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
+            ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
+            ("settings.max_ptes_none", u64::from(self.settings.max_ptes_none), 0, 511),
+        ];
+        for (key, value, low, high) in percents {
+            check_range(key, value, low, high)?;
+        }
+        for (key, value, low, high) in counts {
+            check_range(key, value as f64, low as f64, high as f64)?;
+        }
+        for (index, rule) in self.rules.iter().enumerate() {
+            rule.check(index)?;
+        }
+        Ok(())
+    }
+}
+
+impl Rule {
+    fn check(&self, index: usize) -> Result<(), ConfigError> {
+        check_range(&format!("rule[{index}].share"), self.share, 0.001, 1000.0)?;
+        if [&self.exe, &self.cgroup, &self.unit, &self.user].iter().all(|c| c.is_none()) {
+            return Err(ConfigError(format!(
+                "rule[{index}] has no condition: give at least one of exe, cgroup, unit, user \
+                 (or set select.default)"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn check_range(key: &str, value: f64, low: f64, high: f64) -> Result<(), ConfigError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError(format!("'{key}' is {value}, but must be between {low} and {high}")))
+}
+
+/// A value out of range, or a rule without a condition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_range() {
+        Config::default().check().expect("defaults are valid");
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        let mut config = Config::default();
+        config.promote.utilization_percent = 140.0;
+        let error = config.check().expect_err("out of range").to_string();
+        assert!(error.contains("promote.utilization_percent"), "{error}");
+        assert!(error.contains("140"), "{error}");
+        config = Config::default();
+        config.controller.lock_share_percent = f64::NAN;
+        assert!(config.check().is_err());
+    }
+
+    #[test]
+    fn a_rule_without_a_condition_is_an_error() {
+        let rule = Rule {
+            action: RuleAction::Exclude,
+            exe: None,
+            cgroup: None,
+            unit: None,
+            user: None,
+            share: 1.0,
+        };
+        let config = Config { rules: vec![rule], ..Config::default() };
+        assert!(config.check().is_err());
+    }
+}

@@ -1,0 +1,344 @@
+//! The loop: observe, decide, act, write down. Live, replayed and simulated alike.
+//!
+//! ```text
+//! World::observe --> State --> View --> Policy --> Plan --> limits, pace --> World::act
+//!                      ^                                                        |
+//!                      +------------------- outcome ----------------------------+--> Sink
+//! ```
+//!
+//! A policy only wants. What limits forbid is taken out of its queues before every action, and
+//! [`pace`] says who is served next and when.
+
+mod pace;
+mod scan;
+
+use crate::base::units::{Bytes, Geometry, Ns, ProcId};
+use crate::manager::config::{Config, Mode};
+use crate::manager::decision::{Action, Decision, Outcome, Queues};
+use crate::manager::limits::budgets::Budgets;
+use crate::manager::policy::utilization::Utilization;
+use crate::manager::policy::{Plan, Policy, Reasons, View, inspect};
+use crate::manager::reason::Limit;
+use crate::manager::record::{Record, skips_record};
+use crate::manager::select::{Selection, select_all};
+use crate::manager::snapshot::{Ask, ListAsk, Observation};
+use crate::manager::state::State;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Length of a tick (`docs/measurements.md#defaults-by-choice`).
+pub const TICK: Ns = Ns::s(1);
+/// Length of a tick while overhead (listing, planning, writing down) is over its budget.
+const LONGEST_TICK: Ns = Ns::s(4);
+/// Where there are many processes, lists come later, but not later than this: somebody who starts
+/// now waits so long to be seen.
+const LONGEST_LIST_PAUSE: Ns = Ns::s(60);
+/// A target's reasons are written down at most this often.
+const REASONS_INTERVAL: Ns = Ns::s(10);
+
+/// Something that can be observed and acted on: the live machine, a recording, a simulation.
+pub trait World {
+    /// Shows what was asked for.
+    fn observe(&mut self, ask: &Ask) -> Observation;
+    /// Carries out one decision, after a re-check of its own.
+    fn act(&mut self, decision: &Decision) -> Outcome;
+    /// Time now, monotonic.
+    fn now(&mut self) -> Ns;
+    /// Lets time pass until `at`, or until somebody wants something.
+    fn wait_until(&mut self, at: Ns) -> Wake;
+}
+
+/// Why waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The time came.
+    Reached,
+    /// Stop for good.
+    Stop,
+    /// Read the configuration again.
+    Reload,
+    /// Stop acting, keep observing.
+    Pause,
+    /// Act again.
+    Resume,
+}
+
+/// Where the loop writes down what happened.
+pub trait Sink {
+    /// One record for the journal.
+    fn record(&mut self, at: Ns, record: &Record);
+    /// A tick is over; views may be refreshed.
+    fn tick_done(&mut self, at: Ns, manager: &Manager);
+}
+
+/// Configuration, memory and policy of the loop.
+#[derive(Debug)]
+pub struct Manager {
+    config: Config,
+    mode: Mode,
+    selection: Selection,
+    state: State,
+    policy: Box<dyn Policy>,
+    /// The last plan; its queues were taken.
+    plan: Plan,
+    /// What holds targets down that wait for their turn.
+    limits: BTreeMap<ProcId, Limit>,
+    /// What was done last: promotions and splits take turns.
+    last: Option<Action>,
+    /// What was last written down of each target, and when.
+    journaled: BTreeMap<ProcId, (Ns, Reasons)>,
+}
+
+/// Why a tick ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickEnd {
+    /// Its time is over.
+    Done,
+    /// Stop for good.
+    Stop,
+    /// Read the configuration again, then go on.
+    Reload,
+}
+
+impl Manager {
+    /// A manager that knows nothing yet. The mode may differ from the configuration's: the command
+    /// line overrides it.
+    #[must_use]
+    pub fn new(config: Config, mode: Mode, selection: Selection, now: Ns) -> Self {
+        Self::with_policy(Box::new(Utilization), config, mode, selection, now)
+    }
+
+    /// The same, with another policy.
+    #[must_use]
+    pub fn with_policy(
+        policy: Box<dyn Policy>,
+        config: Config,
+        mode: Mode,
+        selection: Selection,
+        now: Ns,
+    ) -> Self {
+        let state = State::new(&config, Geometry::X86_64, now);
+        Self {
+            config,
+            mode,
+            selection,
+            state,
+            policy,
+            plan: Plan::default(),
+            limits: BTreeMap::new(),
+            last: None,
+            journaled: BTreeMap::new(),
+        }
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The mode in force.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the command line selected.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What is known.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The last plan, without its queues: those were served, or dropped when the tick ended.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What holds targets down that waited for their turn at the end of the last tick.
+    #[must_use]
+    pub fn limits(&self) -> &BTreeMap<ProcId, Limit> {
+        &self.limits
+    }
+
+    /// Puts a reloaded configuration in force.
+    pub fn reload(&mut self, config: Config, now: Ns) {
+        self.state.configure(&config, now);
+        self.config = config;
+    }
+
+    /// True while a target is not known completely, has work waiting for its turn, or a failure
+    /// is fresh enough at `now` to be tried again soon.
+    #[must_use]
+    pub fn busy(&self, now: Ns) -> bool {
+        let planned = |id| self.plan.reasons.get(id).is_some_and(Reasons::busy);
+        let mut targets = self.state.targets.iter();
+        self.state.paused
+            || self.state.retries_soon(now)
+            || targets.any(|(id, target)| target.pass_done.is_none() || planned(id))
+    }
+
+    fn view(&self, now: Ns) -> View<'_> {
+        View::new(&self.config, &self.state, self.plan.giving_back, now)
+    }
+
+    fn list_ask(&self) -> ListAsk {
+        if let Some(named) = &self.selection.named {
+            let only = Some(named.iter().map(|id| id.pid).collect());
+            return ListAsk { only, ..ListAsk::default() };
+        }
+        let select = &self.config.select;
+        // Half: who is known and shrinks a little stays.
+        let least_anon = Bytes(select.min_anon_bytes.0 / 2);
+        ListAsk { only: None, least_anon, most: select.max_targets.saturating_mul(4) }
+    }
+
+    fn observe(&mut self, world: &mut impl World) {
+        let now = world.now();
+        let processes = now >= self.state.next_list;
+        let mut targets: Vec<_> = self.state.targets.keys().copied().collect();
+        let list = if processes { self.list_ask() } else { ListAsk::default() };
+        let ask = Ask { machine: true, processes, list, targets, ..Ask::default() };
+        let seen = world.observe(&ask);
+        self.state.own_cpu(seen.own_cpu, seen.at);
+        if let Some(machine) = seen.machine {
+            self.state.machine(&self.config, machine);
+        }
+        if let Some(processes) = seen.processes {
+            let cost = seen.list_cost.unwrap_or_default();
+            let pause = Ns::ms(self.config.scan.list_interval_ms);
+            let pause = pause.max(Budgets::list_pause(&self.config, cost));
+            self.state.next_list = seen.at + pause.min(LONGEST_LIST_PAUSE);
+            let processes = select_all(&self.config, &self.selection, processes);
+            self.state.list(&self.config, processes, seen.at);
+        }
+        let scans = scan::asks(&self.config, &self.state, seen.at);
+        let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
+        let left = self.state.budgets.for_inspections(planned as f64, seen.at);
+        let inspections = inspect::asks(&self.config, &self.view(seen.at), left, seen.at);
+        // After the list, so that nobody's cgroup is unknown when it is first acted on.
+        let cgroups = self.state.cgroups_wanted(seen.at);
+        if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() {
+            return;
+        }
+        targets = self.state.targets.keys().copied().collect();
+        let asked = !cgroups.is_empty();
+        let seen = world.observe(&Ask { targets, cgroups, scans, inspections, ..Ask::default() });
+        if asked {
+            self.state.cgroup_memory(&self.config, seen.cgroups, seen.at);
+        }
+        for report in &seen.scans {
+            self.state.scanned(report, seen.at);
+        }
+        for report in &seen.inspections {
+            self.state.inspected(report, seen.at);
+        }
+    }
+
+    /// Makes a plan and returns its queues.
+    fn make_plan(&mut self, now: Ns) -> Queues {
+        let view = self.view(now);
+        let warm = view.warming;
+        self.plan = self.policy.plan(&self.config, &view, now);
+        let mut queues = std::mem::take(&mut self.plan.queues);
+        for decision in queues.values_mut().flatten() {
+            decision.warm = warm && decision.action == Action::Promote;
+        }
+        queues
+    }
+
+    fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
+        let targets = &self.state.targets;
+        self.journaled.retain(|id, _| targets.contains_key(id));
+        for (id, target) in targets {
+            let last = self.journaled.get(id);
+            let due = last.is_none_or(|(when, _)| at.since(*when) >= REASONS_INTERVAL);
+            if !due {
+                continue;
+            }
+            let reasons = self.plan.reasons_of(*id);
+            if last.is_none_or(|(_, before)| *before != reasons) {
+                let limit = self.limits.get(id).copied();
+                sink.record(at, &skips_record(target, &reasons, limit, self.state.geometry));
+                self.journaled.insert(*id, (at, reasons));
+            }
+        }
+    }
+
+    /// Takes out of the queues what limits forbid now, whatever a policy wants.
+    fn bar(&self, queues: &mut Queues, now: Ns) {
+        let no_promotion = self.state.promotion_barred(&self.config, now).is_some();
+        let demotes = self.config.demote.enabled;
+        queues.retain(|id, queue| {
+            let target = self.state.targets.get(id).filter(|target| target.refused.is_none());
+            let Some(target) = target.filter(|_| !self.state.paused) else { return false };
+            let promotes = !no_promotion && self.state.target_barred(target, now).is_none();
+            if !promotes || !demotes {
+                queue.retain(|decision| match decision.action {
+                    Action::Promote => promotes,
+                    Action::Demote => demotes,
+                });
+            }
+            !queue.is_empty()
+        });
+    }
+}
+
+/// One turn of the loop.
+pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink) -> TickEnd {
+    let begin = world.now();
+    manager.observe(world);
+    let now = world.now();
+    // Everything that a tick costs beside scans and actions is charged with the next observation:
+    // while that is over its budget, ticks are longer.
+    let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
+    let end = end.min(begin + LONGEST_TICK);
+    let mut queues = manager.make_plan(now);
+    manager.journal_reasons(now, sink);
+    loop {
+        let now = world.now();
+        manager.bar(&mut queues, now);
+        let (limits, last) = (&mut manager.limits, manager.last);
+        let turn = pace::next(&manager.state, &queues, limits, last, now, end);
+        let Some(turn) = turn else {
+            break;
+        };
+        match wait(world, manager, turn.at) {
+            TickEnd::Done => {}
+            other => return other,
+        }
+        let now = world.now();
+        manager.bar(&mut queues, now);
+        let Some(decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
+            continue;
+        };
+        if !manager.state.still_allowed(&decision, now) {
+            continue;
+        }
+        manager.last = Some(decision.action);
+        let outcome = world.act(&decision);
+        let now = world.now();
+        manager.state.applied(&decision, &outcome, now);
+        sink.record(now, &Record::action(&decision, &outcome));
+    }
+    sink.tick_done(world.now(), manager);
+    wait(world, manager, end)
+}
+
+/// Waits, and carries out pause and resume on the way.
+fn wait(world: &mut impl World, manager: &mut Manager, at: Ns) -> TickEnd {
+    loop {
+        match world.wait_until(at) {
+            Wake::Reached => return TickEnd::Done,
+            Wake::Stop => return TickEnd::Stop,
+            Wake::Reload => return TickEnd::Reload,
+            Wake::Pause => manager.state.paused = true,
+            Wake::Resume => manager.state.paused = false,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a plan is expected to give and to cost, in units that can be held against each other.
+
+use super::view::View;
+use crate::base::units::{Bytes, Ns};
+use crate::manager::decision::{Action, Motive, Queues};
+
+/// Expected gain and cost of a plan, if all of it is carried out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Populated memory that will be mapped huge.
+    pub covered: Bytes,
+    /// Populated memory that will not be mapped huge any more.
+    pub uncovered: Bytes,
+    /// Memory that promotions take although it is not populated.
+    pub wasted: Bytes,
+    /// Waste that splits free.
+    pub freed: Bytes,
+    /// Time in which mm locks are held for writing: the mean duration of recent calls on each
+    /// target, for each action.
+    pub lock: Ns,
+    /// Own CPU time: these calls, and for each promotion with warming the mean warm-up so far.
+    /// Re-checks and scans are not in it.
+    pub cpu: Ns,
+}
+
+impl Ledger {
+    /// What the state has learnt so far, applied to these queues.
+    #[must_use]
+    pub fn expected(view: &View<'_>, queues: &Queues) -> Self {
+        let mut ledger = Self::default();
+        let warm_up = match view.totals.warm_ups {
+            0 => Ns(0),
+            n => Ns(view.totals.warm_ns.0 / n),
+        };
+        for (id, queue) in queues {
+            let call = view.targets.get(id).map_or(Ns(0), |target| target.call);
+            for decision in queue {
+                let waste = view.geometry.bytes(decision.waste.into());
+                let populated = view.geometry.bytes(decision.populated.into());
+                ledger.lock += call;
+                ledger.cpu += call;
+                match (decision.action, decision.motive) {
+                    (Action::Promote, _) => {
+                        ledger.covered += populated;
+                        ledger.wasted += waste;
+                        ledger.cpu += if view.warming { warm_up } else { Ns(0) };
+                    }
+                    (Action::Demote, motive) => {
+                        ledger.freed += waste;
+                        if motive != Motive::PartiallyMapped {
+                            ledger.uncovered += populated.saturating_sub(waste);
+                        }
+                    }
+                }
+            }
+        }
+        ledger
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Addr, Geometry};
+    use crate::manager::config::{Config, Warm};
+    use crate::manager::decision::{Decision, Outcome};
+    use crate::manager::select::Selected;
+    use crate::manager::snapshot::ProcessSample;
+    use crate::manager::state::State;
+
+    #[test]
+    fn gain_and_cost_follow_what_calls_took() {
+        let mut config = Config::default();
+        config.promote.warm = Warm::Always;
+        let mut state = State::new(&config, Geometry::X86_64, Ns(0));
+        let sample = ProcessSample::example(7, Bytes::mib(64));
+        let target = sample.id;
+        state.list(&config, vec![Selected { sample, share: Ok(1.0) }], Ns(0));
+        let decision = |action, motive, populated, waste| Decision {
+            target,
+            region: Addr(0x20_0000),
+            mapping: Addr(0),
+            action,
+            motive,
+            populated,
+            waste,
+            min_populated: 0,
+            warm: false,
+        };
+        let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);
+        let (call, cpu) = (Ns::us(8_700), Ns::ms(13));
+        let done = Outcome::Promoted { populated: 500, warm: Some(Ns::ms(4)), call, cpu };
+        state.applied(&promotion, &done, Ns(1));
+        let splits = [
+            decision(Action::Demote, Motive::OverBloatBudget, 512, 400),
+            decision(Action::Demote, Motive::PartiallyMapped, 100, 412),
+        ];
+        let queue = [promotion].into_iter().chain(splits).collect();
+        let view = View::new(&config, &state, false, Ns(1));
+        let ledger = Ledger::expected(&view, &Queues::from([(target, queue)]));
+        // An eighth of the way from 0.7 ms to 8.7 ms, three times.
+        let lock = Ns::us(3 * 1_700);
+        let pages = |n| Geometry::X86_64.bytes(n);
+        let expected = Ledger {
+            covered: pages(500),
+            uncovered: pages(112),
+            wasted: pages(12),
+            freed: pages(812),
+            lock,
+            cpu: lock + Ns::ms(4),
+        };
+        assert_eq!(ledger, expected);
+    }
+}

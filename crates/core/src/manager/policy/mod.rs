@@ -1,0 +1,29 @@
+//! What to promote, what to split, what to leave alone, and why: a function from a [`View`] to a
+//! [`Plan`] that changes nothing.
+//!
+//! * [`Policy`]: the function. [`utilization`] is the one in force: well-used regions first, bloat
+//!   within a budget.
+//! * [`inspect`]: which regions are worth a closer look, so that the next view shows more.
+//!
+//! Which processes are managed ([`select`](crate::manager::select)), what is refused now, how fast
+//! and in whose turn ([`limits`](crate::manager::limits), engine) is not a policy's to decide.
+
+pub mod inspect;
+pub mod ledger;
+mod plan;
+pub mod utilization;
+mod view;
+
+pub use plan::{Plan, Reasons};
+pub use view::View;
+
+use crate::base::units::Ns;
+use crate::manager::config::Config;
+
+/// A function from what is known to what is wanted.
+///
+/// It may want anything: the engine bars what limits do not allow, and paces the rest.
+pub trait Policy: std::fmt::Debug {
+    /// What is wanted at `now`.
+    fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan;
+}

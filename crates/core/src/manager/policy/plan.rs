@@ -1,0 +1,62 @@
+//! What a policy wants, and why it leaves the rest alone.
+
+use super::ledger::Ledger;
+use crate::base::units::{Bytes, ProcId};
+use crate::manager::decision::Queues;
+use crate::manager::reason::SkipReason;
+use std::collections::BTreeMap;
+
+/// What a policy wants.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    /// Wanted actions.
+    pub queues: Queues,
+    /// Why regions stay as they are, for every target.
+    pub reasons: BTreeMap<ProcId, Reasons>,
+    /// Bloat is above its budget, and being taken back; handed to the next plan for hysteresis.
+    pub giving_back: bool,
+    /// Waste that promotions below the threshold may cause in all; `None` while nothing is known
+    /// of the machine.
+    pub bloat_budget: Option<Bytes>,
+    /// What carrying out all of `queues` is expected to give and to cost.
+    pub ledger: Ledger,
+}
+
+impl Plan {
+    /// The reasons of one target; none before it was planned for.
+    #[must_use]
+    pub fn reasons_of(&self, id: ProcId) -> Reasons {
+        self.reasons.get(&id).cloned().unwrap_or_default()
+    }
+}
+
+/// Why regions of one target stay as they are. What is wanted and waits for its turn is counted
+/// as [`SkipReason::Scheduled`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reasons {
+    /// Small regions by reason.
+    pub not_promoted: BTreeMap<SkipReason, u64>,
+    /// Regions that hold waste, or may, by reason.
+    pub not_split: BTreeMap<SkipReason, u64>,
+}
+
+impl Reasons {
+    /// One more small region.
+    pub fn not_promoted(&mut self, reason: SkipReason) {
+        *self.not_promoted.entry(reason).or_default() += 1;
+    }
+
+    /// One more region with waste.
+    pub fn not_split(&mut self, reason: SkipReason) {
+        *self.not_split.entry(reason).or_default() += 1;
+    }
+
+    /// Whether something waits for its turn, or will soon be decided.
+    #[must_use]
+    pub fn busy(&self) -> bool {
+        let promotions = [SkipReason::Scheduled, SkipReason::NotInspected];
+        let splits = [SkipReason::Scheduled, SkipReason::Settling, SkipReason::NotInspected];
+        promotions.iter().any(|reason| self.not_promoted.contains_key(reason))
+            || splits.iter().any(|reason| self.not_split.contains_key(reason))
+    }
+}

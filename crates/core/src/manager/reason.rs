@@ -1,0 +1,175 @@
+//! Every "no" has a name.
+//!
+//! A region that stays small, a process that is left alone and an action that waits each carry
+//! one of these reasons; they are counted, journaled and shown. One table ([`SkipReason::text`])
+//! says what each means and what an operator can do about it.
+
+use crate::base::named::named;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+named! {
+    /// Why something was left alone.
+    SkipReason,
+    // Whole processes.
+    KernelThread = "kernel_thread": "a kernel thread has no memory of its own", "";
+    Itself = "itself": "hugewise does not manage itself", "";
+    InitProcess = "init_process": "PID 1 is never managed", "";
+    RealTime = "real_time": "scheduled real-time or deadline: no stall is acceptable",
+        "write a rule with action 'manage' for it if a stall of 1 ms is";
+    IsolatedCpu = "isolated_cpu": "runs on isolated CPUs only",
+        "write a rule with action 'manage' for it if interrupts are acceptable";
+    ExcludedByRule = "excluded_by_rule": "a rule in the configuration excludes it",
+        "see 'hugewise config show'";
+    NotSelected = "not_selected": "neither '--pid' nor a rule selects it", "";
+    TooSmall = "too_small": "less anonymous memory than select.min_anon_bytes", "";
+    NoSlot = "no_slot": "other programs have the places of select.max_targets",
+        "raise select.max_targets, or exclude programs with a rule";
+    ThpDisabledByProgram = "thp_disabled_by_program":
+        "the program switched huge pages off for itself (PR_SET_THP_DISABLE)",
+        "change the program's own switch; Redis and Valkey: 'disable-thp no', then restart it";
+    OperatorNever = "operator_never": "transparent_hugepage/enabled is 'never'",
+        "set 'madvise', or allow_under_never = true in the configuration";
+    NoThp = "no_thp": "this kernel has no transparent huge pages",
+        "needs a kernel with CONFIG_TRANSPARENT_HUGEPAGE";
+    NoPermission = "no_permission": "reading or advising this process is not allowed",
+        "run as root, or with CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+    NoMechanism = "no_mechanism": "this kernel cannot do that from outside a process",
+        "see 'hugewise doctor'";
+    Gone = "gone": "the process ended", "";
+    AddressSpaceChanged = "address_space_changed":
+        "the process replaced its address space (exec), or the pid was reused", "";
+    Unreadable = "unreadable": "the kernel's answer could not be understood",
+        "please report it together with the journal line";
+    // Mappings.
+    SharedMapping = "shared_mapping": "shared memory is not managed", "";
+    FileMapping = "file_mapping": "memory of a file", "";
+    NotWritable = "not_writable": "the mapping is not writable", "";
+    SpecialMapping = "special_mapping": "a stack or a mapping made by the kernel", "";
+    // Regions.
+    AlreadyHuge = "already_huge": "somebody else made it huge meanwhile", "";
+    Empty = "empty": "no base page is populated", "";
+    BelowThreshold = "below_threshold": "utilization is below promote.min_utilization_percent", "";
+    NotRemembered = "not_remembered":
+        "below the threshold, and its program has more such regions than are remembered", "";
+    OverBloatBudget = "over_bloat_budget":
+        "utilization is below the threshold and the bloat budget is spent",
+        "raise promote.bloat_budget_percent if the memory is there";
+    NotInspected = "not_looked_at":
+        "not yet looked at closely: for pieces of a huge page, or a sample of what it holds", "";
+    PartiallyMapped = "partially_mapped":
+        "below the threshold, and holds pieces of a huge page: that is split first", "";
+    Swapped = "swapped": "some of its pages are in swap", "";
+    SharedPages = "shared_pages":
+        "some of its pages are shared with another process, as after a fork", "";
+    WriteProtected = "write_protected": "userfaultfd write protection is active on it", "";
+    Shrunk = "shrunk": "fewer pages are populated than when it was chosen", "";
+    AdvisedAgainst = "advised_against": "the program said MADV_NOHUGEPAGE for it", "";
+    RefusedByKernel = "refused_by_kernel": "the kernel refused this region (EINVAL)", "";
+    Hole = "hole": "a part of it is not mapped any more", "";
+    Cooldown = "cooldown": "it lost a huge page a moment ago: no flapping", "";
+    GivenBack = "given_back":
+        "its waste was taken back: promoted again only when it is full enough, and not soon", "";
+    RetryLater = "retry_later": "the kernel could not do it just now (EAGAIN)", "";
+    // Regions that hold waste, or may, and stay as they are.
+    DemotionOff = "demotion_off": "demote.enabled is false", "set it to true to get waste back";
+    Settling = "settling": "pieces of it were dropped a moment ago, more may follow", "";
+    WithinBloatBudget = "within_bloat_budget": "its waste fits the bloat budget", "";
+    UnknownUse = "unknown_use":
+        "huge, and how much of it is used is unknown: hugewise did not make it",
+        "demote.sample = true reads samples of the program's memory to find out";
+    KeepsZeroPages = "keeps_zero_pages":
+        "a split gives back nothing that is still mapped: before Linux 6.12, or not proven here",
+        "see 'hugewise doctor'";
+    NotSplit = "not_split":
+        "the kernel reported success and did not split it: shared, pinned or locked just then", "";
+    NoLongerHuge = "no_longer_huge": "somebody else split or freed it meanwhile", "";
+    NothingHeld = "nothing_held": "no block is held there any more", "";
+    // Actions that wait.
+    Scheduled = "scheduled": "chosen, waits for its turn", "";
+    WithheldByMode = "withheld_by_mode":
+        "would be promoted or split; this mode or '--dry-run' does not act", "";
+    NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
+        "free memory, or compact: echo 1 > /proc/sys/vm/compact_memory";
+    AllocationBackoff = "allocation_backoff":
+        "waiting after a failed huge page allocation (ENOMEM)", "";
+    CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",
+        "raise the cgroup's memory limit";
+    LowMemory = "low_memory": "MemAvailable is below the watermark", "";
+    CgroupLowMemory = "cgroup_low_memory": "its cgroup's usage is above the watermark",
+        "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
+    Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
+}
+
+impl SkipReason {
+    /// Whether the region or its program is why an attempt came to nothing, and not the state of
+    /// the machine or of a cgroup.
+    #[must_use]
+    pub const fn lies_in_region(self) -> bool {
+        matches!(
+            self,
+            Self::SharedPages
+                | Self::SharedMapping
+                | Self::WriteProtected
+                | Self::Swapped
+                | Self::Shrunk
+                | Self::Hole
+                | Self::RetryLater
+                | Self::RefusedByKernel
+        )
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+/// What holds a target's promotion rate down right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// controller.lock_share_percent: share of wall time in which we hold the target's mm lock.
+    LockShare,
+    /// controller.cpu_percent: our own CPU time.
+    OwnCpu,
+    /// quota.bytes_per_s over all targets.
+    QuotaBytes,
+}
+
+impl Limit {
+    /// The configuration key that sets it.
+    #[must_use]
+    pub const fn config_key(self) -> &'static str {
+        match self {
+            Self::LockShare => "controller.lock_share_percent",
+            Self::OwnCpu => "controller.cpu_percent",
+            Self::QuotaBytes => "quota.bytes_per_s",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_explained() {
+        let mut keys: Vec<_> = SkipReason::ALL.iter().map(|r| r.key()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), SkipReason::ALL.len());
+        for reason in SkipReason::ALL {
+            assert!(!reason.text().0.is_empty(), "{reason} has no meaning");
+        }
+    }
+
+    #[test]
+    fn the_journal_key_is_the_serde_name() {
+        for reason in SkipReason::ALL {
+            let json = serde_json::to_string(reason).expect("serialises");
+            assert_eq!(json, format!("\"{}\"", reason.key()));
+        }
+    }
+}

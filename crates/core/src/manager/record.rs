@@ -1,0 +1,190 @@
+//! What is written to the journal: one JSON line each. The writer adds the wall-clock time.
+
+use crate::base::units::{Geometry, ProcId};
+use crate::manager::config::Mode;
+use crate::manager::decision::{Action, Decision, Motive, Outcome};
+use crate::manager::policy::Reasons;
+use crate::manager::reason::{Limit, SkipReason};
+use crate::manager::state::bloat::Account;
+use crate::manager::state::{Target, Totals};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "record")]
+pub enum Record {
+    /// The manager started.
+    Start {
+        /// Version of hugewise.
+        version: String,
+        /// Mode in force.
+        mode: Mode,
+        /// The actuator's last step is left out.
+        dry_run: bool,
+        /// Kernel release.
+        kernel: String,
+        /// Identity of this boot.
+        boot_id: Option<String>,
+        /// Pids named on the command line.
+        pids: Option<Vec<u32>>,
+    },
+    /// A kernel setting was changed, restored or left alone.
+    Setting {
+        /// Path below the root.
+        file: String,
+        /// Value found.
+        from: String,
+        /// Value written; `None` where nothing was written.
+        to: Option<String>,
+        /// Why.
+        why: String,
+    },
+    /// A decision and what became of it.
+    Action {
+        /// Whose memory.
+        target: ProcId,
+        /// Region, as an offset into its mapping: no address leaves this program.
+        offset_bytes: u64,
+        /// What was to be done.
+        action: Action,
+        /// Why.
+        motive: Motive,
+        /// Populated base pages when it was chosen.
+        populated: u16,
+        /// Base pages that it wastes (demote) or will waste (promote).
+        waste_pages: u16,
+        /// What happened.
+        #[serde(flatten)]
+        outcome: Outcome,
+    },
+    /// Why a target's regions stay as they are, by reason, and what is known of its waste,
+    /// whenever a reason's count changed.
+    Skips {
+        /// Whose regions.
+        target: ProcId,
+        /// Its command name.
+        name: String,
+        /// Huge regions.
+        huge: u64,
+        /// Small regions by reason.
+        #[serde(rename = "skips")]
+        not_promoted: BTreeMap<SkipReason, u64>,
+        /// Regions with waste that are not split, by reason.
+        #[serde(rename = "kept")]
+        not_split: BTreeMap<SkipReason, u64>,
+        /// Its waste, in bytes by source.
+        bloat_bytes: Account,
+        /// What holds its rate down.
+        limit: Option<Limit>,
+    },
+    /// The configuration was read again.
+    Reload {
+        /// What was wrong with it, when the old one stays in force.
+        error: Option<String>,
+    },
+    /// The manager ended.
+    Stop {
+        /// Why.
+        why: String,
+        /// Everything it did.
+        totals: Totals,
+    },
+}
+
+impl Record {
+    /// The record of one decision.
+    #[must_use]
+    pub fn action(decision: &Decision, outcome: &Outcome) -> Self {
+        Self::Action {
+            target: decision.target,
+            offset_bytes: decision.region.0.saturating_sub(decision.mapping.0),
+            action: decision.action,
+            motive: decision.motive,
+            populated: decision.populated,
+            waste_pages: decision.waste,
+            outcome: *outcome,
+        }
+    }
+}
+
+/// The records of a journal's text. Lines that make no sense are passed over: a crash may have
+/// left half of one.
+pub fn read(journal: &str) -> impl Iterator<Item = Record> {
+    journal.lines().filter_map(|line| serde_json::from_str(line).ok())
+}
+
+/// The record of a target's reasons.
+#[must_use]
+pub fn skips_record(
+    target: &Target,
+    reasons: &Reasons,
+    limit: Option<Limit>,
+    geometry: Geometry,
+) -> Record {
+    Record::Skips {
+        target: target.sample.id,
+        name: target.sample.name.clone(),
+        huge: target.huge(),
+        not_promoted: reasons.not_promoted.clone(),
+        not_split: reasons.not_split.clone(),
+        bloat_bytes: target.bloat(geometry),
+        limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Addr, Ns};
+    use crate::manager::decision::FailureClass;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let target = ProcId { pid: 7, start_ticks: 99 };
+        let decision = Decision {
+            target,
+            region: Addr(0x40_0000),
+            mapping: Addr(0x20_0000),
+            action: Action::Promote,
+            motive: Motive::Utilization,
+            populated: 500,
+            waste: 12,
+            min_populated: 460,
+            warm: false,
+        };
+        let (call, cpu, reason) = (Ns(700_000), Ns(900_000), SkipReason::RetryLater);
+        let (class, errno) = (FailureClass::Transient, Some(11));
+        let outcomes = [
+            Outcome::Promoted { populated: 512, warm: None, call, cpu },
+            Outcome::Demoted { freed: 300, call, cpu },
+            Outcome::Skipped { reason, warm: Some(Ns(1)), cpu },
+            Outcome::Withheld { populated: 512 },
+            Outcome::Failed { class, reason, errno, warm: None, call, cpu },
+        ];
+        let mut all: Vec<_> = outcomes.iter().map(|o| Record::action(&decision, o)).collect();
+        all.push(Record::Skips {
+            target,
+            name: "x".into(),
+            huge: 3,
+            not_promoted: [(SkipReason::RetryLater, 2)].into(),
+            not_split: BTreeMap::new(),
+            bloat_bytes: Account::default(),
+            limit: Some(Limit::LockShare),
+        });
+        let mut totals = Totals::default();
+        totals.failed.insert(class, 1);
+        all.push(Record::Stop { why: "nothing left".into(), totals });
+        let line = |record: &Record| {
+            let line = serde_json::to_string(record).expect("plain data");
+            let names: Vec<_> = line.matches("\"populated\":").collect();
+            assert!(names.len() <= 1, "a name stands twice: {line}");
+            // The writer puts the time first.
+            line.replacen('{', "{\"time\":\"2026-01-01T00:00:00.000Z\",", 1)
+        };
+        let mut text: Vec<_> = all.iter().map(line).collect();
+        text.insert(1, "{\"record\":\"action\",\"targ".into());
+        text.push("not json".into());
+        assert_eq!(read(&text.join("\n")).collect::<Vec<_>>(), all);
+    }
+}

@@ -1,0 +1,358 @@
+//! Watches a simulated manager and collects every broken promise.
+
+use super::activity::{Activity, Checker};
+use super::{BASE, HUGE, Sim, SimProcess, SimRegion};
+use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use crate::manager::config::Config;
+use crate::manager::decision::{Action, Decision, Motive, Outcome};
+use crate::manager::engine::{Manager, Sink, TICK, Wake, World};
+use crate::manager::limits::budgets::LOCK_BURST;
+use crate::manager::limits::thresholds::Thresholds;
+use crate::manager::limits::waits::{COOLDOWN, GIVEN_BACK_BASE};
+use crate::manager::reason::{Limit, SkipReason};
+use crate::manager::record::Record;
+use crate::manager::snapshot::{Ask, Observation, ThpMode};
+use crate::manager::state::bloat::Waste;
+use crate::manager::state::{Maker, Region};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A simulated world that checks what is done to it.
+#[derive(Debug)]
+pub struct Checked {
+    /// The machine.
+    pub sim: Sim,
+    /// What went wrong, in words.
+    pub broken: Vec<String>,
+    /// Actions seen.
+    pub actions: u64,
+    /// Promotions seen.
+    pub promoted: u64,
+    /// Splits seen.
+    pub demoted: u64,
+    /// What the checkers had to check.
+    pub activity: Activity,
+    config: Config,
+    /// Per address space: promotions hold its lock for writing, splits for reading.
+    lock: BTreeMap<(ProcId, u64, Action), Spent>,
+    cpu: Spent,
+    bytes: Spent,
+    last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
+    /// When, and for how long it must stay small.
+    last_demoted: BTreeMap<(ProcId, u64, Addr), (Ns, Ns)>,
+    waste: Rc<Cell<Bytes>>,
+}
+
+/// A running sum against `rate x time + burst + the largest single cost`.
+#[derive(Debug, Default, Clone, Copy)]
+struct Spent {
+    since: Option<Ns>,
+    sum: f64,
+    largest: f64,
+}
+
+impl Spent {
+    fn add(&mut self, now: Ns, cost: f64) {
+        self.since.get_or_insert(now);
+        self.sum += cost;
+        self.largest = self.largest.max(cost);
+    }
+
+    /// What was spent beyond the allowance, if anything.
+    fn excess(&self, now: Ns, per_s: f64, burst: f64) -> Option<f64> {
+        let time = now.since(self.since?).as_s();
+        let excess = self.sum - (per_s * time + burst + 2.0 * self.largest + 1.0);
+        (excess > 0.0).then_some(excess)
+    }
+}
+
+impl Checked {
+    /// Watches `sim` under `config`.
+    #[must_use]
+    pub fn new(sim: Sim, config: Config) -> Self {
+        Self {
+            sim,
+            config,
+            broken: Vec::new(),
+            actions: 0,
+            promoted: 0,
+            demoted: 0,
+            activity: Activity::default(),
+            lock: BTreeMap::new(),
+            cpu: Spent::default(),
+            bytes: Spent::default(),
+            last_promoted: BTreeMap::new(),
+            last_demoted: BTreeMap::new(),
+            waste: Rc::default(),
+        }
+    }
+
+    /// An auditor of this machine's manager.
+    #[must_use]
+    pub fn auditor(&self) -> Auditor {
+        Auditor { truth: Rc::clone(&self.waste), ..Auditor::default() }
+    }
+
+    /// What promotions below the threshold waste, as the machine itself knows it.
+    fn waste_now(&self) -> Bytes {
+        let thresholds = Thresholds::new(&self.config.promote, Geometry::X86_64);
+        let regions = self.sim.processes.values().flat_map(|process| &process.regions);
+        let from = regions.filter_map(|region| region.promoted_from);
+        let below = from.filter(|used| *used < thresholds.always);
+        Geometry::X86_64.bytes(below.map(|used| u64::from(512 - used)).sum())
+    }
+
+    /// Whether the operator's `never` has stood for long enough that the manager knows it: the
+    /// switch is read once a tick (the live actuator reads it before each call).
+    fn never(&self) -> bool {
+        self.sim.thp == ThpMode::Never && self.sim.now.since(self.sim.thp_since).0 > 2 * TICK.0
+    }
+
+    /// Notes what the checkers of refusals could see in this tick: memory that would be promoted,
+    /// were it not for `never`.
+    fn note_refusals(&mut self) {
+        let wanted = |process: &SimProcess| !is_excluded(process) && is_promotable(process);
+        if self.never() && self.sim.processes.values().any(wanted) {
+            self.activity.met(Checker::OperatorNever, 1);
+        }
+    }
+
+    /// Nothing on an excluded or refusing target, no promotion under `never`.
+    fn check_target(&mut self, decision: &Decision) {
+        let refusing = |process: &SimProcess| is_excluded(process) && is_promotable(process);
+        if self.sim.processes.values().any(refusing) {
+            self.activity.met(Checker::Excluded, 1);
+        }
+        let Some(process) = self.sim.processes.get(&decision.target.pid) else {
+            return;
+        };
+        if is_excluded(process) {
+            self.broken.push(format!("acted on the excluded process {}", decision.target));
+        }
+        if decision.action == Action::Promote && self.never() {
+            self.broken.push("acted although the operator said never".into());
+        }
+    }
+
+    /// Nothing huge already, and no flapping.
+    fn check_promoted(&mut self, decision: &Decision, was: Option<(u64, SimRegion)>) {
+        // A promotion of nothing: the sim itself would be wrong.
+        let Some((generation, was)) = was else {
+            self.broken.push(format!("promoted nothing of {}", decision.target));
+            return;
+        };
+        let now = self.sim.now;
+        self.activity.met(Checker::Promoted, 1);
+        if was.huge {
+            self.broken.push(format!("promoted a huge region of {}", decision.target));
+        }
+        let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
+        let before = self.last_promoted.insert(key, now);
+        self.activity.met(Checker::PromotedAgain, before.is_some().into());
+        if let Some(before) = before
+            && now.since(before) < COOLDOWN
+        {
+            let pause = now.since(before).as_s();
+            self.broken.push(format!("region of {} promoted again after {pause} s", key.0));
+        }
+        let given_back = self.last_demoted.get(&key).copied();
+        self.activity.met(Checker::PromotedAfterSplit, given_back.is_some().into());
+        if given_back.is_some_and(|(at, wait)| now.since(at) < wait) {
+            self.broken.push(format!("region of {} promoted soon after its split", key.0));
+        }
+    }
+
+    /// Something was wasted, it was known, and a huge page that is known to be well used stays.
+    fn check_demoted(&mut self, decision: &Decision, was: Option<(u64, SimRegion)>) {
+        let Some((generation, was)) = was else {
+            self.broken.push(format!("split nothing of {}", decision.target));
+            return;
+        };
+        self.activity.met(Checker::Split, 1);
+        if !was.huge && !was.block {
+            self.broken.push(format!("split a region of {} that holds no block", decision.target));
+        }
+        let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
+        let bought = self.last_promoted.get(&key).copied().zip(was.promoted_from);
+        self.activity.met(Checker::SplitOfPromoted, bought.is_some().into());
+        if let Some((at, used)) = bought.filter(|(_, used)| *used >= 461) {
+            let at = at.as_s();
+            self.broken.push(format!("split what was promoted at {at} s with {used} pages"));
+        }
+        let wait = match decision.motive {
+            Motive::PartiallyMapped => COOLDOWN,
+            _ => GIVEN_BACK_BASE,
+        };
+        self.last_demoted.insert(key, (self.sim.now, wait));
+    }
+
+    fn check_quota(&mut self, decision: &Decision, generation: u64, outcome: &Outcome) {
+        let now = self.sim.now;
+        let key = (decision.target, generation, decision.action);
+        let lock = self.lock.entry(key).or_default();
+        lock.add(now, outcome.call().unwrap_or_default().0 as f64);
+        self.cpu.add(now, outcome.cpu().0 as f64);
+        if matches!(outcome, Outcome::Promoted { .. } | Outcome::Demoted { .. }) {
+            self.bytes.add(now, HUGE as f64);
+        }
+        let controller = &self.config.controller;
+        let lock_rate = controller.lock_share_percent * 1e7;
+        let burst = LOCK_BURST.0 as f64;
+        let cpu_rate = controller.cpu_percent * 1e7;
+        let bytes_rate = self.config.quota.bytes_per_s.0 as f64;
+        let over = [
+            ("lock share", lock.excess(now, lock_rate, burst)),
+            ("own CPU", self.cpu.excess(now, cpu_rate, cpu_rate)),
+            ("bytes", self.bytes.excess(now, bytes_rate, bytes_rate / 4.0)),
+        ];
+        for (what, excess) in over {
+            if let Some(excess) = excess {
+                self.broken.push(format!("{what} quota exceeded by {excess}"));
+            }
+        }
+    }
+}
+
+/// What the configuration of the simulation and the program itself exclude.
+fn is_excluded(process: &SimProcess) -> bool {
+    let sample = &process.sample;
+    let excluded = sample.exe.as_deref() == Some("/excluded/program");
+    excluded || sample.real_time || sample.thp_disabled == Some(true)
+}
+
+/// Whether it has memory that nobody would leave small without a refusal.
+fn is_promotable(process: &SimProcess) -> bool {
+    let dense = |region: &SimRegion| region.used == 512 && !region.refusing && !region.shared;
+    process.regions.iter().any(|region| dense(region) && !region.huge)
+}
+
+impl World for Checked {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        let seen = self.sim.observe(ask);
+        self.waste.set(self.waste_now());
+        if ask.machine {
+            self.note_refusals();
+        }
+        seen
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        self.actions += 1;
+        self.check_target(decision);
+        let index = usize::try_from((decision.region.0 - BASE) / HUGE).unwrap_or(usize::MAX);
+        let process = self.sim.processes.get(&decision.target.pid);
+        let was = process.and_then(|p| Some((p.generation, *p.regions.get(index)?)));
+        let outcome = self.sim.act(decision);
+        match outcome {
+            Outcome::Promoted { .. } => {
+                self.promoted += 1;
+                self.check_promoted(decision, was);
+            }
+            Outcome::Demoted { .. } => {
+                self.demoted += 1;
+                self.check_demoted(decision, was);
+            }
+            _ => {}
+        }
+        self.waste.set(self.waste_now());
+        let generation = was.map_or(0, |(generation, _)| generation);
+        self.check_quota(decision, generation, &outcome);
+        outcome
+    }
+
+    fn now(&mut self) -> Ns {
+        self.sim.now()
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.sim.wait_until(at)
+    }
+}
+
+/// A sink that checks the manager's memory after every tick.
+#[derive(Debug, Default)]
+pub struct Auditor {
+    /// What went wrong, in words.
+    pub broken: Vec<String>,
+    /// Ticks seen.
+    pub ticks: u64,
+    /// What the checkers had to check.
+    pub activity: Activity,
+    truth: Rc<Cell<Bytes>>,
+    waste: Bytes,
+    demoted: BTreeMap<ProcId, u64>,
+    found: BTreeMap<ProcId, u64>,
+}
+
+impl Auditor {
+    /// Notes which limits were felt in this tick.
+    fn note_limits(&mut self, manager: &Manager) {
+        for (limit, checker) in [
+            (Limit::LockShare, Checker::LockShare),
+            (Limit::OwnCpu, Checker::OwnCpu),
+            (Limit::QuotaBytes, Checker::QuotaBytes),
+        ] {
+            let felt = manager.limits().values().any(|felt| *felt == limit);
+            self.activity.met(checker, felt.into());
+        }
+        let mut reasons = manager.plan().reasons.values();
+        let spent = reasons.any(|r| r.not_promoted.contains_key(&SkipReason::OverBloatBudget));
+        self.activity.met(Checker::BloatBudgetSpent, spent.into());
+    }
+
+    fn huge_regions_with_waste_have_a_reason(&mut self, manager: &Manager) {
+        let state = manager.state();
+        for (id, target) in state.targets.iter().filter(|(_, t)| t.refused.is_none()) {
+            let wastes = |region: &&Region| {
+                // Promoted in this tick: it was small when it was planned.
+                let planned = region.before.is_none_or(|before| before.by == Maker::Somebody);
+                let waste = region.waste(state.geometry);
+                region.huge && planned && !matches!(waste, Waste::Impossible | Waste::Known(0, _))
+            };
+            let wasting = target.regions.values().filter(wastes).count() as u64;
+            self.activity.met(Checker::WasteHasReason, wasting);
+            let named: u64 = manager.plan().reasons_of(*id).not_split.values().sum();
+            // Found huge by the actuator in this tick: it was small when it was planned.
+            let found = target.totals.skipped.get(&SkipReason::AlreadyHuge).copied().unwrap_or(0);
+            let before = self.found.insert(*id, found).unwrap_or(0);
+            if named + found.checked_sub(before).unwrap_or(found) < wasting {
+                self.broken.push(format!("{id}: {wasting} waste, {named} with a reason"));
+            }
+        }
+    }
+}
+
+impl Sink for Auditor {
+    fn record(&mut self, _at: Ns, _record: &Record) {}
+
+    /// Every small region of a scanned target has a reason; and waste by promotions below the
+    /// threshold never grows beyond the budget (it may stand above it when the footprint shrank).
+    fn tick_done(&mut self, _at: Ns, manager: &Manager) {
+        self.ticks += 1;
+        let state = manager.state();
+        for (id, target) in &state.targets {
+            let small = target.regions.len() as u64 - target.huge();
+            self.activity.met(Checker::SmallHasReason, small);
+            let named: u64 = manager.plan().reasons_of(*id).not_promoted.values().sum();
+            // Regions promoted in this tick were counted as scheduled when it was planned.
+            // ... and those split in this tick not at all.
+            let demoted = target.totals.demoted;
+            // A new program in an old process counts from zero again.
+            let before = self.demoted.insert(*id, demoted).unwrap_or(0);
+            let split = demoted.checked_sub(before).unwrap_or(demoted);
+            if named + split < small {
+                self.broken.push(format!("{id}: {small} small regions, {named} with a reason"));
+            }
+        }
+        self.huge_regions_with_waste_have_a_reason(manager);
+        self.note_limits(manager);
+        let waste = self.truth.get();
+        self.activity.met(Checker::BloatBudget, (waste > Bytes(0)).into());
+        let bound = manager.plan().bloat_budget.unwrap_or_default();
+        if waste > bound && waste > self.waste {
+            self.broken.push(format!("bloat {waste} above {bound}"));
+        }
+        self.waste = waste;
+    }
+}

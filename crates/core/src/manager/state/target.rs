@@ -1,0 +1,272 @@
+//! What is remembered of one managed process.
+
+use super::region::{Inspected, Region};
+use super::totals::Totals;
+use crate::base::units::{Addr, Bytes, Geometry, Ns};
+use crate::manager::config::Config;
+use crate::manager::decision::{Action, Decision, FailureClass, Outcome};
+use crate::manager::limits::bucket::Bucket;
+use crate::manager::limits::budgets::{self, CALL_PRIOR};
+use crate::manager::limits::shares::Owner;
+use crate::manager::limits::suspension::Suspension;
+use crate::manager::limits::thresholds::Thresholds;
+use crate::manager::limits::waits::{REFUSED, Wait};
+use crate::manager::reason::SkipReason;
+use crate::manager::snapshot::{InspectReport, ProcessSample, RegionSample, ScanEnd, ScanReport};
+use std::collections::BTreeMap;
+
+/// What a target needs to know to judge what it sees.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context {
+    pub(super) geometry: Geometry,
+    pub(super) thresholds: Thresholds,
+    pub(super) now: Ns,
+    /// Most regions below every threshold that are remembered of a target.
+    pub(super) sparse_most: usize,
+}
+
+impl Context {
+    fn is_sparse(&self, huge: bool, populated: u16) -> bool {
+        !huge && populated < self.thresholds.budget
+    }
+}
+
+/// One managed process.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// As last listed.
+    pub sample: ProcessSample,
+    /// Its weight.
+    pub share: f64,
+    /// Its regions, by address.
+    pub regions: BTreeMap<Addr, Region>,
+    /// Regions in mappings that are no candidates, by reason.
+    pub excluded: BTreeMap<SkipReason, u64>,
+    /// Scan cursor; `Addr(0)` between passes.
+    pub cursor: Addr,
+    /// End of the last complete pass.
+    pub pass_done: Option<Ns>,
+    /// Time for which promotions may still hold its mm lock for writing.
+    pub lock: Bucket,
+    /// Time for which splits may still hold it, for reading.
+    pub split_lock: Bucket,
+    /// Expected duration of a promotion's call on it, moving average.
+    pub call: Ns,
+    /// The same of a split's.
+    pub split_call: Ns,
+    /// Whether so many attempts came to nothing that all of it waits.
+    pub suspension: Suspension,
+    /// Why nothing of it can be scanned.
+    pub refused: Option<SkipReason>,
+    /// What was done to it.
+    pub totals: Totals,
+    pub(super) scanned_faults: u64,
+    pub(super) scanned_rss: Bytes,
+    pub(super) pass: u32,
+    /// Regions below every threshold that are remembered.
+    pub(super) sparse: usize,
+}
+
+impl Target {
+    /// A process that was just selected.
+    #[must_use]
+    pub fn new(config: &Config, sample: ProcessSample, share: f64, now: Ns) -> Self {
+        Self {
+            share,
+            regions: BTreeMap::new(),
+            excluded: BTreeMap::new(),
+            cursor: Addr(0),
+            pass_done: None,
+            lock: budgets::lock(config, now),
+            split_lock: budgets::lock(config, now),
+            call: CALL_PRIOR,
+            split_call: CALL_PRIOR,
+            suspension: Suspension::default(),
+            refused: None,
+            totals: Totals::default(),
+            scanned_faults: 0,
+            scanned_rss: Bytes(0),
+            pass: 0,
+            sparse: 0,
+            sample,
+        }
+    }
+
+    /// When an action of this kind may be done without taking more of its lock than it may.
+    #[must_use]
+    pub fn lock_ready_at(&self, action: Action, now: Ns) -> Ns {
+        let (bucket, call) = match action {
+            Action::Promote => (&self.lock, self.call),
+            Action::Demote => (&self.split_lock, self.split_call),
+        };
+        bucket.ready_at(call.0 as f64, now)
+    }
+
+    /// What it holds in the sense of the metric M: huge pages, and attempts in a row that came to
+    /// nothing, for they took others' turns as well.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.huge() + u64::from(self.suspension.fruitless())
+    }
+
+    /// Whom its costs are charged to.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        let cgroup = self.sample.cgroup_key().into_owned();
+        Owner { uid: self.sample.uid, cgroup, process: self.sample.id }
+    }
+
+    /// Huge regions.
+    #[must_use]
+    pub fn huge(&self) -> u64 {
+        self.regions.values().filter(|r| r.huge).count() as u64
+    }
+
+    /// Whether faults or resident size moved since the current knowledge was scanned.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.sample.faults != self.scanned_faults || self.sample.rss != self.scanned_rss
+    }
+
+    pub(super) fn scanned(&mut self, report: &ScanReport, context: Context) {
+        if report.from == Addr(0) {
+            self.pass = self.pass.wrapping_add(1);
+            self.excluded.clear();
+            self.scanned_faults = self.sample.faults;
+            self.scanned_rss = self.sample.rss;
+            let sparse = |region: &&Region| context.is_sparse(region.huge, region.populated);
+            self.sparse = self.regions.values().filter(sparse).count();
+        }
+        for (reason, regions) in &report.excluded {
+            *self.excluded.entry(*reason).or_default() += regions;
+        }
+        self.refused = None;
+        for sample in &report.regions {
+            self.region_seen(sample, context);
+        }
+        match report.end {
+            ScanEnd::Partial(next) => self.cursor = next,
+            ScanEnd::Complete => {
+                self.regions.retain(|_, region| region.pass == self.pass);
+                self.cursor = Addr(0);
+                self.pass_done = Some(context.now);
+            }
+            ScanEnd::Refused(reason) => {
+                self.refused = Some(reason);
+                if reason != SkipReason::Unreadable {
+                    self.regions.clear();
+                }
+                self.cursor = Addr(0);
+                self.pass_done = Some(context.now);
+            }
+        }
+    }
+
+    /// Whoever touches one page of each region of a large mapping has many regions for little
+    /// memory, and none that anything could be done with: beyond a bound they are only counted.
+    fn is_one_too_many(&mut self, sample: &RegionSample, context: Context) -> bool {
+        let sparse = context.is_sparse(sample.huge, sample.populated);
+        if !sparse || self.regions.contains_key(&sample.at) {
+            return false;
+        }
+        let full = self.sparse >= context.sparse_most;
+        if full {
+            *self.excluded.entry(SkipReason::NotRemembered).or_default() += 1;
+        } else {
+            self.sparse += 1;
+        }
+        full
+    }
+
+    fn region_seen(&mut self, sample: &RegionSample, context: Context) {
+        if self.is_one_too_many(sample, context) {
+            return;
+        }
+        let region = self.regions.entry(sample.at).or_default();
+        let filled = region.seen(sample, context.geometry, context.now);
+        region.pass = self.pass;
+        if sample.populated >= context.thresholds.always {
+            // Well used again: that waste was taken back before counts no more.
+            region.waits.given_back = if region.huge { region.waits.given_back } else { 0 };
+        }
+        let too_empty = filled.is_some_and(|populated| populated < context.thresholds.always);
+        self.totals.filled += u64::from(too_empty);
+    }
+
+    /// Takes an inspection. Returns whether page frames are hidden from the observer.
+    pub(super) fn inspected(&mut self, report: &InspectReport, context: Context) -> bool {
+        if let Some(sample) = &report.region {
+            self.region_seen(sample, context);
+        }
+        // Also where nothing could be seen: it is not asked again at once.
+        if let Some(region) = self.regions.get_mut(&report.at) {
+            region.inspected = Some(Inspected { at: context.now, populated: region.populated });
+            if report.refused.is_some() && region.samples == 1 {
+                // The second sample cannot be had: the first one stands.
+                region.samples = 2;
+            }
+        }
+        report.region.is_some_and(|sample| !sample.huge && sample.held.is_none())
+    }
+
+    pub(super) fn applied(&mut self, decision: &Decision, outcome: &Outcome, context: Context) {
+        let Context { geometry, now, .. } = context;
+        self.totals.add(outcome);
+        self.charge_lock(decision.action, outcome, now);
+        if decision.action == Action::Promote {
+            match outcome {
+                Outcome::Promoted { .. } => self.suspension.succeeded(),
+                Outcome::Skipped { reason, .. } | Outcome::Failed { reason, .. }
+                    if reason.lies_in_region() =>
+                {
+                    self.suspension.failed(*reason, now);
+                }
+                _ => {}
+            }
+        }
+        let promoted = decision.action == Action::Promote;
+        match outcome {
+            // Said once by the program for all of it: no need to ask the kernel region by region.
+            Outcome::Failed {
+                reason: reason @ (SkipReason::AdvisedAgainst | SkipReason::ThpDisabledByProgram),
+                ..
+            } if promoted => self.refuse(Some(decision.mapping), *reason, now),
+            // Everything of this process would be refused alike.
+            Outcome::Failed { class: FailureClass::Permission, reason, .. } if promoted => {
+                self.refuse(None, *reason, now);
+            }
+            _ => {
+                if let Some(region) = self.regions.get_mut(&decision.region) {
+                    region.applied(decision, outcome, now, geometry);
+                }
+            }
+        }
+    }
+
+    /// A collapse holds the lock for writing, a split for reading
+    /// (`docs/measurements.md#splitting-a-huge-page`): each has a budget and an average of its own.
+    fn charge_lock(&mut self, action: Action, outcome: &Outcome, now: Ns) {
+        let (bucket, expected) = match action {
+            Action::Promote => (&mut self.lock, &mut self.call),
+            Action::Demote => (&mut self.split_lock, &mut self.split_call),
+        };
+        if let Some(call) = outcome.call() {
+            bucket.take(call.0 as f64, now);
+            // Moving average over about eight calls: quick enough to follow what the host does.
+            *expected = Ns((expected.0 * 7 + call.0) / 8);
+        } else if matches!(outcome, Outcome::Withheld { .. }) {
+            // So that a mode that does not act decides at the pace of one that does.
+            bucket.take(expected.0 as f64, now);
+        }
+    }
+
+    /// Nothing of this mapping, or of all of them, is promoted for long.
+    fn refuse(&mut self, mapping: Option<Addr>, reason: SkipReason, now: Ns) {
+        let wait = Wait { until: now + REFUSED, reason };
+        for region in self.regions.values_mut().filter(|region| !region.huge) {
+            if mapping.is_none_or(|mapping| region.mapping == mapping) {
+                region.waits.no_promote_until = Some(wait);
+            }
+        }
+    }
+}

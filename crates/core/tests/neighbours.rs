@@ -1,0 +1,107 @@
+//! Whatever other users do with their own processes: a victim is found, promoted and given back
+//! under pressure within a bound, and the manager stays within its own.
+
+#![forbid(unsafe_code)]
+
+use hugewise_core::base::units::Ns;
+use hugewise_core::manager::config::{Config, Mode};
+use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_core::manager::record::Record;
+use hugewise_core::manager::select::Selection;
+use hugewise_core::manager::sim::Sim;
+use hugewise_core::manager::sim::neighbours::{Neighbour, VICTIM, WASTER};
+
+/// Listens to nothing.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn record(&mut self, _at: Ns, _record: &Record) {}
+    fn tick_done(&mut self, _at: Ns, _manager: &Manager) {}
+}
+
+/// What a run came to.
+#[derive(Debug)]
+struct Run {
+    /// When the victim was first scanned, and when nine tenths of it were huge.
+    scanned: Option<Ns>,
+    huge: Option<Ns>,
+    /// After which time all waste of the other was back, once memory was short.
+    given_back: Option<Ns>,
+    /// CPU time of the manager, in percent of a core.
+    cpu_percent: f64,
+    /// Regions remembered, over all targets, at most.
+    regions: usize,
+    targets: usize,
+}
+
+const LENGTH: Ns = Ns::s(90);
+/// From then on memory is short.
+const SHORT: Ns = Ns::s(30);
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config.demote.sample = true;
+    config.select.min_anon_bytes = hugewise_core::base::units::Bytes::mib(4);
+    config
+}
+
+fn run(neighbours: &[Neighbour], seed: u64) -> Run {
+    let mut sim = Sim::among(neighbours, seed, LENGTH);
+    let began = sim.now();
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), began);
+    let mut run = Run {
+        scanned: None,
+        huge: None,
+        given_back: None,
+        cpu_percent: 0.0,
+        regions: 0,
+        targets: 0,
+    };
+    while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done {
+        let now = sim.now().since(began);
+        let targets = manager.state().targets();
+        let victim = targets.values().find(|target| target.sample.id.pid == VICTIM);
+        if victim.is_some_and(|victim| victim.pass_done.is_some()) {
+            run.scanned = run.scanned.or(Some(now));
+        }
+        if sim.huge_of(VICTIM) >= 90 {
+            run.huge = run.huge.or(Some(now));
+        }
+        if now >= SHORT {
+            sim.memory_falls_short();
+            let back = sim.huge_of(WASTER) == 0;
+            run.given_back = run.given_back.or(back.then(|| now.since(SHORT)));
+        }
+        run.regions = run.regions.max(targets.values().map(|target| target.regions.len()).sum());
+        run.targets = run.targets.max(targets.len());
+    }
+    let elapsed = sim.now().since(began).as_s();
+    run.cpu_percent = 100.0 * sim.manager_cpu().as_s() / elapsed;
+    run
+}
+
+fn assert_served(name: &str, run: &Run, alone: &Run) {
+    let limit = 2.0 * alone.huge.expect("a victim without neighbours becomes huge").as_s();
+    let huge = run.huge.map(Ns::as_s);
+    assert!(huge.is_some_and(|huge| huge <= limit), "{name}: {run:?}, alone {alone:?}");
+    let scanned = run.scanned.map(Ns::as_s);
+    assert!(scanned.is_some_and(|scanned| scanned <= 15.0), "{name}: {run:?}");
+    let back = run.given_back.map(Ns::as_s);
+    assert!(back.is_some_and(|back| back <= 15.0), "{name}: {run:?}, alone {alone:?}");
+    // controller.cpu_percent and the overhead's 1 %.
+    assert!(run.cpu_percent <= 6.0, "{name}: {run:?}");
+    assert!(run.targets <= 256, "{name}: {run:?}");
+    // What is dense costs its owner memory; what is sparse does not, and is bounded.
+    assert!(run.regions <= 32_768 + 256 * 250 + 100, "{name}: {run:?}");
+}
+
+#[test]
+fn no_neighbour_starves_a_victim() {
+    let alone = run(&[], 1);
+    for neighbour in Neighbour::ALL {
+        assert_served(&format!("{neighbour:?}"), &run(&[neighbour], 1), &alone);
+    }
+    let all = run(&Neighbour::ALL, 1);
+    assert_served("all at once", &all, &alone);
+    println!("alone {alone:?}, beside all {all:?}");
+}

@@ -1,0 +1,86 @@
+//! Drives the workloads that are part of hugewise.
+
+use super::common;
+use crate::program::cpu_s;
+use crate::run::{Run, key};
+use crate::talk::Talk;
+use hugewise_core::experiment::kind::More;
+use hugewise_core::experiment::kinds::AFTER;
+use hugewise_workloads::protocol::{Event, Report, Request};
+
+/// Runs one: filled, managed where the variant says so, measured, every word compared.
+pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
+    run.step("filling")?;
+    let mut talk = start(run)?;
+    let ready = talk.ready(&mut |said| progress(run, said))?;
+    note(run, "", ready);
+    let pid = talk.program.pid();
+    let mut manager = run.manage(&[pid])?;
+    common::settle_alike(run, &mut manager)?;
+    measure(run, &mut talk, "")?;
+    common::check(&mut manager)?;
+    if run.kind().more == More::Change {
+        change(run, &mut talk)?;
+        common::check(&mut manager)?;
+    }
+    run.step("comparing every word")?;
+    talk.verify(&mut |said| progress(run, said))?;
+    run.stop(manager)?;
+    talk.finish()
+}
+
+/// Measures for a while; what it found and holds then.
+fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()> {
+    run.step("measuring")?;
+    let pid = talk.program.pid();
+    let before = cpu_s(pid);
+    talk.measure(run.measure())?;
+    let measured = talk.measured(&mut |said| progress(run, said))?;
+    note(run, phase, measured);
+    run.cpu_since(phase, pid, before);
+    run.memory(phase, pid);
+    Ok(())
+}
+
+/// The second phase: it gives a part of its memory back. Whoever gives the rest of its huge pages
+/// back has the time that a manager has; then it is measured again.
+fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
+    run.step("giving memory back")?;
+    talk.request(Request::Change)?;
+    // What it says is said again, later, by the measuring.
+    match talk.event(&mut |said| progress(run, said))? {
+        Event::Changed(_) => {}
+        other => return Err(talk.unexpected(&other)),
+    }
+    run.step("watching its memory")?;
+    run.watch(AFTER, talk.program.pid(), common::settling(run))?;
+    measure(run, talk, AFTER)
+}
+
+/// Starts the workload.
+pub(super) fn start(run: &Run<'_>) -> anyhow::Result<Talk> {
+    let (kind, mut command) = (run.kind(), run.own_workload()?);
+    command.args(["lab", kind.name, "--params"]).arg(serde_json::to_string(run.params())?);
+    command.args(["--seed", &run.seed().to_string(), "--huge-pages", run.huge_pages().key()]);
+    command.arg("--scratch").arg(run.directory());
+    Talk::start(kind.name, &mut command)
+}
+
+/// Shows what a workload says of its progress; an error after Ctrl-C.
+pub(super) fn progress(run: &mut Run<'_>, said: Option<&str>) -> anyhow::Result<()> {
+    match said {
+        Some(text) => run.step(text),
+        None => run.beat(),
+    }
+}
+
+/// Notes values and distributions of a phase.
+pub(super) fn note(run: &mut Run<'_>, phase: &str, report: Report) {
+    for (name, value) in report.values {
+        run.value(&key(phase, &name), value);
+    }
+    for (name, all) in report.histograms {
+        run.histogram(&key(phase, &name), all);
+    }
+    report.notes.into_iter().for_each(|note| run.note(note));
+}

@@ -1,0 +1,173 @@
+//! The load of an experiment: sent to the server that a driver has started, and noted.
+
+use crate::load::{self, Access, Progress};
+use crate::run::Run;
+use anyhow::{Context, bail};
+use hugewise_core::base::units::Ns;
+use hugewise_core::experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
+use hugewise_core::experiment::load::outcome::Second;
+use hugewise_core::experiment::load::profile::Step;
+use hugewise_core::experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
+use hugewise_core::parse::proc_stat::{self, CpuTimes};
+use hugewise_linux::root::Root;
+use std::fmt::Write as _;
+
+/// Values over time, by the keys of their metrics: seconds since the begin, and the value.
+type Series = [(&'static str, Vec<(f64, f64)>); 3];
+
+/// The load of the experiment for this server; its seed is the run's.
+pub(super) fn spec(run: &Run<'_>, target: &str) -> anyhow::Result<LoadSpec> {
+    let load = run.experiment().load.clone().context("the experiment has no load")?;
+    // The keys are set by `fill`, so that their memory has time to settle.
+    Ok(LoadSpec { target: target.into(), seed: run.seed(), preload: false, ..load })
+}
+
+/// Sets every key of Redis.
+pub(super) fn fill(run: &mut Run<'_>, spec: &LoadSpec, access: &Access) -> anyhow::Result<()> {
+    run.step("setting every key")?;
+    let steps = vec!["nothing for 1 ms".to_owned()];
+    let (connections, requests_per_user) = (1, 1);
+    let fill = LoadSpec { steps, connections, requests_per_user, ..spec.clone() };
+    let fill = LoadSpec { think_time: ThinkTime::None, tool: Tool::Own, preload: true, ..fill };
+    load::run(&fill, access, &mut |_| run.beat()).map(drop)
+}
+
+/// Sends the load, and notes what it found and how much of the machine was spent in the kernel.
+pub(super) fn measure(
+    run: &mut Run<'_>,
+    spec: &LoadSpec,
+    access: &Access,
+) -> anyhow::Result<LoadResult> {
+    let (_, profile) = spec.check()?;
+    run.step("under load")?;
+    let before = cpu();
+    let result = load::run(spec, access, &mut |progress| run.step(&text(&progress)))?;
+    let kernel = before.zip(cpu()).and_then(|(before, now)| now.kernel_percent_since(&before));
+    // In Gatling's time two JVMs start and a compiler runs: that is not the load.
+    if let Some(percent) = kernel.filter(|_| spec.tool == Tool::Own) {
+        run.value("kernel_cpu_percent", percent);
+    }
+    note(run, &profile, &result)?;
+    Ok(result)
+}
+
+fn cpu() -> Option<CpuTimes> {
+    proc_stat::parse(&Root::live().read_text("proc/stat").ok()?).value.all
+}
+
+fn text(progress: &Progress) -> String {
+    let Progress { at, time, intended, completed, failed } = *progress;
+    let mut text = format!("under load: {:.0} of {:.0} s", at.as_s(), time.as_s());
+    // Gatling says nothing before its end.
+    if intended > 0 {
+        let _ = write!(text, ", {completed} of {intended} answered");
+    }
+    if failed > 0 {
+        let _ = write!(text, ", {failed} failed");
+    }
+    text
+}
+
+fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Result<()> {
+    if result.completed == 0 {
+        let said: Vec<&str> = result.errors.keys().map(String::as_str).collect();
+        bail!("no request was answered well: {}", said.join("; "));
+    }
+    // Its quantiles are those of answered requests, which are not all: see `values`.
+    result.latency.iter().for_each(|all| run.histogram("latency", all.clone()));
+    result.service.iter().for_each(|all| run.latencies("service", all.clone()));
+    for (key, value) in values(result) {
+        value.into_iter().for_each(|value| run.value(key, value));
+    }
+    if let Some(per_s) = knee(profile, result).and_then(|knee| knee.served_per_s()) {
+        run.value("knee_per_s", per_s);
+    }
+    if let Some(per_s) = climbs(profile).then(|| by_curvature(&result.stairs())).flatten() {
+        run.value("bend_per_s", per_s);
+    }
+    for (key, points) in series(result).into_iter().filter(|(_, points)| !points.is_empty()) {
+        run.series(key, points);
+    }
+    notes(profile, result).into_iter().for_each(|note| run.note(note));
+    Ok(())
+}
+
+/// What a load found, by the keys of metrics; `None` is not known. A quantile counts failed
+/// requests as never answered.
+fn values(result: &LoadResult) -> Vec<(&'static str, Option<f64>)> {
+    let us = |q| result.quantile(q).map(|latency| latency.0 as f64 / 1e3);
+    let asked = result.intended.unwrap_or_else(|| result.completed + result.failures());
+    let failed = (asked > 0).then(|| 100.0 * result.failures() as f64 / asked as f64);
+    vec![
+        ("offered_per_s", result.offered_per_s),
+        ("achieved_per_s", result.achieved_per_s),
+        ("failed_share_percent", failed),
+        ("p50_us", us(0.5)),
+        ("p99_us", us(0.99)),
+        ("p999_us", us(0.999)),
+        ("worst_us", us(1.0)),
+    ]
+}
+
+fn climbs(profile: &Profile) -> bool {
+    profile.steps().iter().any(|step| matches!(step, Step::Stairs(..)))
+}
+
+/// Where the server saturates; `None` for a load without stairs.
+fn knee(profile: &Profile, result: &LoadResult) -> Option<Knee> {
+    climbs(profile).then(|| by_limits(&result.stairs(), Limits::default()))
+}
+
+/// A point for each second that is whole. Answers after the end belong to no second of the load.
+fn series(result: &LoadResult) -> Series {
+    let whole = result.seconds.iter().enumerate().filter(|(at, _)| {
+        let end = u64::try_from(at + 1).map_or(Ns(u64::MAX), Ns::s);
+        end <= result.time
+    });
+    let points = |of: &dyn Fn(&Second) -> Option<f64>| {
+        let points = whole.clone().filter_map(|(at, second)| Some((at as f64, of(second)?)));
+        points.collect::<Vec<_>>()
+    };
+    let us = |latency: Option<Ns>| latency.map(|latency| latency.0 as f64 / 1e3);
+    [
+        ("achieved_per_s", points(&|second| Some(second.achieved as f64))),
+        ("p99_us", points(&|second| us(second.p99))),
+        ("worst_us", points(&|second| us(second.max))),
+    ]
+}
+
+/// What a reader of the figures must know.
+fn notes(profile: &Profile, result: &LoadResult) -> Vec<String> {
+    let mut notes = result.notes.clone();
+    if !result.from_intended_start {
+        notes.push(format!(
+            "latencies of {} count from the real sending: a stall hides the requests that it \
+             delayed",
+            result.tool.name()
+        ));
+    }
+    if result.latency.is_some() && result.quantile(0.99).is_none() {
+        notes.push("p99 is not known: 1 % or more of the requests were not answered".into());
+    }
+    match knee(profile, result) {
+        Some(Knee::NotReached { highest_per_s }) => {
+            notes.push(format!("the knee was not reached: all {highest_per_s:.0}/s were served"));
+        }
+        Some(Knee::BelowFirst { lowest_per_s }) => {
+            notes.push(format!("the knee lies below the first of the stairs, {lowest_per_s:.0}/s"));
+        }
+        Some(Knee::Unknown) => {
+            notes.push("the knee is not known: no step of a constant rate was measured".into());
+        }
+        Some(Knee::Between { .. }) | None => {}
+    }
+    let mut errors: Vec<_> = result.errors.iter().collect();
+    errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    if let Some((said, count)) = errors.first() {
+        notes.push(format!("{count} requests failed with '{said}'"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Experiments on this machine: the only place that opens a network connection.
+//!
+//! [`engine`] runs the turns of an experiment, [`stage`] prepares the machine for one and puts it
+//! back, a [`driver`] runs the workload and measures by means of a [`run`], and [`store`] keeps
+//! what came of it. What it means is `hugewise_core::experiment`'s business. Nothing here prints:
+//! a [`session::Progress`] that the caller brings shows what goes on.
+#![forbid(unsafe_code)]
+
+mod beside;
+pub mod child;
+pub mod driver;
+mod during;
+pub mod engine;
+pub mod environment;
+pub mod group;
+pub mod load;
+pub mod manager;
+pub mod program;
+pub mod programs;
+pub mod run;
+pub mod session;
+pub mod shipped;
+pub mod stage;
+pub mod stale;
+pub mod store;
+pub mod stranger;
+mod talk;

@@ -1,0 +1,44 @@
+//! Puts a server under load: with an open model of our own, or with Gatling.
+//! The model, and what is counted, is `hugewise_core::experiment::load`.
+
+mod own;
+mod progress;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use hugewise_core::experiment::load::{LoadResult, LoadSpec, Tool};
+use hugewise_linux::nobody::Nobody;
+use own::Door;
+pub use progress::{BEAT, Beat, Progress};
+use std::fmt;
+
+/// What a load needs that does not stand in its file.
+#[derive(Clone, Default)]
+pub struct Access {
+    /// What Redis wants to hear first.
+    pub password: Option<String>,
+    /// Whom a generator of others runs as; `None`: who runs hugewise.
+    pub user: Option<Nobody>,
+}
+
+impl fmt::Debug for Access {
+    /// Without the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// Runs a load to the end of its steps. Answers are waited for until the timeout of the last
+/// request.
+pub fn run(spec: &LoadSpec, access: &Access, beat: &mut Beat<'_>) -> anyhow::Result<LoadResult> {
+    match spec.tool {
+        Tool::Gatling => tools::run(spec, access.user, beat),
+        Tool::Own => {
+            let (target, profile) = spec.check()?;
+            let door = Door { target, password: access.password.clone() };
+            own::run(spec, &door, &profile, beat)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The experiments that come with hugewise.
+
+macro_rules! shipped {
+    ($($name:literal)*) => {
+        /// Name and text of each, in the order in which they are listed.
+        pub const ALL: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../experiments/", $name, ".toml")))),*
+        ];
+    };
+}
+
+shipped! {
+    "gups"
+    "redis-bloat"
+    "pointer-chase"
+    "btree"
+    "graph"
+    "allocator-churn"
+    "shared-segment"
+    "fault-latency"
+    "fragmented-faults"
+    "fork-cow"
+    "redis-load"
+    "redis-knee"
+    "redis-stress"
+    "redis-bgsave"
+    "redis-hawkeye"
+    "memcached-table"
+    "postgres-pgbench"
+    "java-allocation"
+    "promote"
+    "tail"
+    "scan-dense"
+    "scan-sparse"
+    "scan-huge"
+    "rest"
+    "recover"
+    "tail-recover"
+    "try"
+    "bloat-arena"
+    "bloat-table"
+    "bloat-purge"
+    "bloat-numpy"
+    "bloat-node"
+    "diagnose"
+}
+
+/// The text of one.
+pub fn find(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::experiment::check::check;
+    use hugewise_core::experiment::spec::Experiment;
+    use hugewise_core::experiment::stats::mann_whitney::values_needed;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_is_without_faults_in_full_and_quickly() {
+        for (name, text) in ALL {
+            let experiment: Experiment = toml::from_str(text).expect(name);
+            assert_eq!(experiment.name, *name);
+            for quick in [false, true] {
+                let checked = check(experiment.clone(), quick);
+                let checked = checked.unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+                assert!(checked.metrics.iter().any(|metric| metric.decides), "{name}");
+                assert!(checked.variants().len() > 1, "{name}: nothing is compared");
+            }
+        }
+    }
+
+    #[test]
+    fn each_can_show_a_difference_whatever_the_others_show() {
+        for (name, text) in ALL {
+            let experiment: Experiment = toml::from_str(text).expect(name);
+            for quick in [false, true] {
+                let checked = check(experiment.clone(), quick).expect(name);
+                let deciding = checked.metrics.iter().filter(|metric| metric.decides).count();
+                let comparisons = deciding * (checked.variants().len() - 1);
+                let repetitions = checked.experiment.stop.repetitions;
+                // Holm's correction asks this of the clearest of them.
+                let alpha = checked.experiment.stop.error_rate / comparisons as f64;
+                let needed = values_needed(alpha).expect("a number");
+                assert!(
+                    usize::try_from(repetitions).is_ok_and(|has| has >= needed),
+                    "{name}: {comparisons} comparisons need {needed} repetitions"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_shipped() -> anyhow::Result<()> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/experiments");
+        let mut files = BTreeSet::new();
+        for entry in std::fs::read_dir(folder)? {
+            files.insert(entry?.file_name().to_string_lossy().into_owned());
+        }
+        let shipped = ALL.iter().map(|(name, _)| format!("{name}.toml"));
+        assert_eq!(files, shipped.collect());
+        Ok(())
+    }
+
+    /// What a workload notes under another name would be shown by nobody.
+    #[test]
+    fn what_decides_is_measured() -> anyhow::Result<()> {
+        for (name, text) in ALL {
+            let checked = check(toml::from_str(text)?, false).expect("no fault");
+            for wanted in &checked.experiment.metrics {
+                let known = checked.kind.metrics.contains(&wanted.key.as_str());
+                assert!(known || wanted.better.is_some(), "{name}: {}", wanted.key);
+            }
+        }
+        Ok(())
+    }
+}

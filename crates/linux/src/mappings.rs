@@ -1,0 +1,221 @@
+//! A process's mappings: read one by one for the manager, all at once for views.
+//!
+//! Whoever runs a program decides how many mappings it has (65,530 by default) and how long their
+//! paths are (4 KiB): the manager keeps none of them, and reads on only while its budget lasts.
+
+use crate::root::Root;
+use hugewise_core::base::units::{Addr, Geometry};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::parse::maps::{self, MapKind, MapName, MapRange, Perms};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+/// What is kept of a line: all that comes before a path, and the whole of every name in brackets
+/// (names given with `PR_SET_VMA_ANON_NAME` have at most 80 bytes, prctl(2)).
+const LINE_BYTES: usize = 256;
+/// One read: the kernel fills a page at a time.
+const BUFFER_BYTES: usize = 4096;
+
+/// Where a mapping lies and whether it is a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First address.
+    pub start: Addr,
+    /// Address after the last byte.
+    pub end: Addr,
+    /// Why it is no candidate, if it is none.
+    pub excluded: Option<SkipReason>,
+}
+
+impl Span {
+    /// The aligned addresses in it that whole regions can lie in; empty when none fits.
+    #[must_use]
+    pub fn aligned(&self, geometry: Geometry) -> std::ops::Range<u64> {
+        let huge = geometry.huge.0;
+        let start = self.start.0.div_ceil(huge).saturating_mul(huge);
+        let end = self.end.0 / huge * huge;
+        start..end.max(start)
+    }
+
+    /// Whole regions in it.
+    #[must_use]
+    pub fn regions(&self, geometry: Geometry) -> u64 {
+        let range = self.aligned(geometry);
+        (range.end - range.start) / geometry.huge.0
+    }
+
+    fn of(range: MapRange) -> Self {
+        let excluded = match range.kind {
+            _ if range.perms.shared => Some(SkipReason::SharedMapping),
+            MapKind::AnonShmem => Some(SkipReason::SharedMapping),
+            MapKind::File => Some(SkipReason::FileMapping),
+            MapKind::Special => Some(SkipReason::SpecialMapping),
+            MapKind::Anonymous if !range.perms.write => Some(SkipReason::NotWritable),
+            MapKind::Anonymous => None,
+        };
+        Self { start: Addr(range.start), end: Addr(range.end), excluded }
+    }
+}
+
+/// Whether anything may be done with it: address space that was only reserved is left out.
+const fn used(perms: Perms) -> bool {
+    perms.read || perms.write || perms.execute
+}
+
+/// Reads `/proc/PID/maps` line by line, in ascending order, with a buffer of one page. Between two
+/// reads the kernel goes on behind the last address that it gave, whatever was mapped meanwhile.
+#[derive(Debug)]
+pub(crate) struct MapsReader {
+    file: BufReader<File>,
+    line: Vec<u8>,
+}
+
+impl MapsReader {
+    /// Starts at the lowest address.
+    ///
+    /// # Errors
+    /// As the system says: `NotFound` when the process ended, `PermissionDenied`.
+    pub(crate) fn open(root: &Root, pid: u32) -> io::Result<Self> {
+        let file = File::open(root.path(format!("proc/{pid}/maps")))?;
+        let file = BufReader::with_capacity(BUFFER_BYTES, file);
+        Ok(Self { file, line: Vec::with_capacity(LINE_BYTES) })
+    }
+
+    /// The next mapping that may be used at all; `None` after the last one. Lines that make no
+    /// sense are passed over.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Span>> {
+        while self.next_line()? {
+            if let Ok(range) = maps::range(&self.line)
+                && used(range.perms)
+            {
+                return Ok(Some(Span::of(range)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads one line, however long, and keeps its beginning. `false` at the end.
+    fn next_line(&mut self) -> io::Result<bool> {
+        self.line.clear();
+        let mut any = false;
+        loop {
+            let bytes = self.file.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(any);
+            }
+            any = true;
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+            let room = LINE_BYTES.saturating_sub(self.line.len()).min(text.len());
+            self.line.extend_from_slice(text.get(..room).unwrap_or_default());
+            let taken = text.len() + usize::from(end.is_some());
+            self.file.consume(taken);
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// One mapping of a process, for views.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where it lies.
+    pub span: Span,
+    /// Its name; untrusted text.
+    pub label: String,
+}
+
+/// A process's mappings, ascending. Address space that was only reserved (no access at all) is
+/// left out.
+///
+/// # Errors
+/// As the system says: `NotFound` when the process ended, `PermissionDenied`; `InvalidData` above
+/// 64 MiB of text.
+pub fn mappings(root: &Root, pid: u32) -> io::Result<Vec<Mapping>> {
+    let text = root.read(format!("proc/{pid}/maps"))?;
+    let entries = maps::parse(&text).value.into_iter().filter(|entry| used(entry.perms));
+    let one = |entry: maps::MapEntry| {
+        let maps::MapEntry { start, end, perms, name, .. } = entry;
+        let span = Span::of(MapRange { start, end, perms, kind: name.kind() });
+        Mapping { span, label: label(name) }
+    };
+    let mut mappings: Vec<_> = entries.map(one).collect();
+    mappings.sort_by_key(|mapping| mapping.span.start);
+    Ok(mappings)
+}
+
+fn label(name: MapName) -> String {
+    match name {
+        MapName::Anonymous => "anonymous".to_owned(),
+        MapName::Heap => "[heap]".to_owned(),
+        MapName::Stack => "[stack]".to_owned(),
+        MapName::AnonNamed(name) => format!("[anon:{name}]"),
+        MapName::AnonShmem(name) => format!("[anon_shmem:{name}]"),
+        MapName::Special(name) | MapName::File(name) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_scratch::Scratch;
+    use std::fs;
+
+    /// A root in which process 7 has these mappings.
+    fn root_with(maps: &[u8]) -> (Scratch, Root) {
+        let scratch = Scratch::new();
+        fs::create_dir_all(scratch.join("proc/7")).expect("mkdir");
+        fs::write(scratch.join("proc/7/maps"), maps).expect("write");
+        let root = Root::at(&scratch);
+        (scratch, root)
+    }
+
+    fn all(root: &Root) -> Vec<Span> {
+        let mut reader = MapsReader::open(root, 7).expect("readable");
+        std::iter::from_fn(|| reader.next().expect("readable")).collect()
+    }
+
+    /// Paths of 1,000 bytes were kept for each mapping: 73 MiB for one process of 62,000.
+    #[test]
+    fn long_paths_are_not_kept_and_read_as_others_are() {
+        let path = "x".repeat(3_000);
+        let mut text = String::new();
+        for n in 0..500u64 {
+            let start = (n + 1) << 24;
+            text += &format!("{start:x}-{:x} rw-p 00000000 fe:00 9 /{path}\n", start + 0x1000);
+        }
+        text += "f0000000000-f0000400000 rw-p 00000000 00:00 0 \n";
+        let (_scratch, root) = root_with(text.as_bytes());
+        let mut reader = MapsReader::open(&root, 7).expect("readable");
+        let mut count = 0;
+        while let Some(span) = reader.next().expect("readable") {
+            count += 1;
+            assert_eq!(span.excluded.is_none(), count == 501, "{span:?}");
+        }
+        assert_eq!(count, 501);
+        assert!(reader.line.capacity() <= LINE_BYTES, "{} bytes", reader.line.capacity());
+    }
+
+    #[test]
+    fn the_streamed_spans_are_those_of_the_whole_text() {
+        let text = b"1000-2000 r--p 00002000 fe:00 247278     /usr/bin/a b (deleted)\n\
+            2000-3000 rw-p 00000000 00:00 0              [heap]\n\
+            3000-4000 ---p 00000000 00:00 0 \n\
+            4000-5000 rw-p 00000000 00:00 0 \n\
+            nonsense\n\
+            5000-6000 rw-s 00000000 00:01 3072           [anon_shmem:pool]\n\
+            6000-7000 rw-p 00000000 00:00 0              [anon:arena: 1]\n\
+            7000-8000 r--p 00000000 00:00 0 \n\
+            8000-9000 rw-p 00000000 00:00 0              [stack]\n\
+            9000-a000 rw-p 00000000 00:01 9              /[x]";
+        let (_scratch, root) = root_with(text);
+        let whole: Vec<_> =
+            mappings(&root, 7).expect("readable").into_iter().map(|mapping| mapping.span).collect();
+        assert_eq!(all(&root), whole);
+        assert_eq!(whole.iter().filter(|span| span.excluded.is_none()).count(), 3);
+    }
+}

@@ -1,0 +1,203 @@
+//! `hugewise workload hold`: memory with known contents, kept and changed on request.
+//!
+//! Tests and experiments look at it from outside. It has one thread, answers requests
+//! ([`crate::protocol`]), and ends with its parent or its input.
+
+use crate::kit::{HUGE, MIB, pattern, request, say, say_verdict, unknown};
+use crate::protocol::{Event, Report, Request, Span};
+use anyhow::{Context, ensure};
+use clap::{Parser, ValueEnum};
+use hugewise_core::base::exit;
+use hugewise_linux::fork::{PausingChild, pausing_child};
+use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::prctl;
+use std::ops::Range;
+use std::os::unix::process::CommandExt;
+
+/// Arguments of `hugewise workload hold`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Args {
+    /// Size, MiB; even
+    #[arg(long)]
+    mib: usize,
+    /// `dense`, or `sparse:K`: the first K pages of every 2 MiB
+    #[arg(long, default_value = "dense", value_parser = pages_per_region)]
+    fill: usize,
+    /// `huge` faults in huge pages where the machine gives them; otherwise the fill never does
+    #[arg(long, value_enum)]
+    advise: Option<Advise>,
+    /// Huge pages stay switched off for this program
+    #[arg(long)]
+    thp_disable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Advise {
+    Huge,
+    Nohuge,
+    /// `huge`, but said after the fill: base pages that khugepaged may collapse.
+    Later,
+}
+
+fn pages_per_region(text: &str) -> Result<usize, String> {
+    let whole = HUGE / rustix::param::page_size();
+    let pages = match text.split_once(':') {
+        None if text == "dense" => Some(whole),
+        Some(("sparse", pages)) => pages.parse().ok().filter(|p| (1..=whole).contains(p)),
+        _ => None,
+    };
+    pages.ok_or_else(|| format!("'{text}' is neither 'dense' nor 'sparse:1' to 'sparse:{whole}'"))
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
+    // First of all: without its parent nobody would give its memory back.
+    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+    let mut held = Held::fill(&Args::try_parse_from(args)?)?;
+    say(&Event::Ready(Report::default()))?;
+    for line in std::io::stdin().lines() {
+        let line = line?;
+        match request("hold", &line)? {
+            Request::Exit => break,
+            Request::Exec => return Err(exec(args).into()),
+            Request::Verify => {
+                if !say_verdict(held.written_pages(), held.wrong_at())? {
+                    return Ok(exit::ERROR);
+                }
+            }
+            Request::Fork => {
+                let child = pausing_child().context("cannot fork")?;
+                let pid = child.id();
+                held.child = Some(child);
+                say(&Event::Forked { pid })?;
+            }
+            Request::EndChild => say(&Event::ChildEnded { existed: held.child.take().is_some() })?,
+            Request::Drop(span) => say(&Event::Dropped { pages: held.drop_pages(span)? })?,
+            Request::Touch(span) => say(&Event::Touched { pages: held.touch(span)? })?,
+            _ => return Err(unknown("hold", &line)),
+        }
+    }
+    Ok(exit::OK)
+}
+
+/// Becomes a fresh copy of this program in a new address space; returns only on failure.
+fn exec(args: &[String]) -> std::io::Error {
+    std::process::Command::new("/proc/self/exe").args(["workload", "hold"]).args(args).exec()
+}
+
+/// The memory, and which pages of it hold the pattern.
+struct Held {
+    arena: Arena,
+    page: usize,
+    written: Vec<bool>,
+    child: Option<PausingChild>,
+}
+
+impl Held {
+    fn fill(args: &Args) -> anyhow::Result<Self> {
+        let len = args.mib * MIB;
+        ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
+        let page = rustix::param::page_size();
+        let arena = Arena::new(len, HUGE).context("cannot map memory")?;
+        let mut held = Self { arena, page, written: vec![false; len / page], child: None };
+        match args.advise {
+            Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
+            Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
+            Some(Advise::Later) | None => {}
+        }
+        // Base pages at first, even on a machine that gives huge ones to everybody.
+        let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
+        prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
+        for region in (0..len).step_by(HUGE) {
+            held.write(region..region + args.fill * page);
+        }
+        prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
+        if args.advise == Some(Advise::Later) {
+            held.arena.advise(0..len, LocalAdvice::HugePage)?;
+        }
+        Ok(held)
+    }
+
+    fn write(&mut self, range: Range<usize>) {
+        let (start, page) = (self.arena.addr(), self.page);
+        let mut at = range.start;
+        for word in self.arena.as_mut_slice()[range.clone()].chunks_exact_mut(8) {
+            word.copy_from_slice(&pattern(start + at as u64));
+            at += 8;
+        }
+        self.written[range.start / page..range.end / page].fill(true);
+    }
+
+    fn written_pages(&self) -> usize {
+        self.written.iter().filter(|written| **written).count()
+    }
+
+    /// Checks every word of every written page; the address of the first that is wrong.
+    fn wrong_at(&self) -> Option<u64> {
+        let (memory, start) = (self.arena.as_slice(), self.arena.addr());
+        let written = self.written.iter().enumerate().filter(|(_, written)| **written);
+        let firsts = written.map(|(index, _)| index * self.page);
+        let words = firsts.flat_map(|first| (first..first + self.page).step_by(8));
+        let mut addresses = words.map(|at| (at, start + at as u64));
+        let wrong = addresses.find(|(at, address)| memory[*at..at + 8] != pattern(*address));
+        wrong.map(|(_, address)| address)
+    }
+
+    fn range(&self, span: Span) -> anyhow::Result<Range<usize>> {
+        let (start, len) = (span.offset_mib * MIB, span.len_kib * 1024);
+        let end = start + len;
+        let fits = end <= self.arena.len() && end.is_multiple_of(self.page) && start < end;
+        ensure!(fits, "{span:?} is no range of pages of this memory");
+        Ok(start..end)
+    }
+
+    /// Returns how many pages.
+    fn drop_pages(&mut self, span: Span) -> anyhow::Result<usize> {
+        let range = self.range(span)?;
+        self.arena.advise(range.clone(), LocalAdvice::DontNeed)?;
+        self.written[range.start / self.page..range.end / self.page].fill(false);
+        Ok(range.len() / self.page)
+    }
+
+    /// Returns how many pages.
+    fn touch(&mut self, span: Span) -> anyhow::Result<usize> {
+        let range = self.range(span)?;
+        let pages = range.len() / self.page;
+        self.write(range);
+        Ok(pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(words: &[&str]) -> anyhow::Result<Held> {
+        Held::fill(&Args::try_parse_from(words)?)
+    }
+
+    #[test]
+    fn it_knows_what_it_wrote() -> anyhow::Result<()> {
+        let mut held = held(&["--mib", "4", "--fill", "sparse:3", "--thp-disable"])?;
+        assert_eq!((held.written_pages(), held.wrong_at()), (6, None));
+        assert_eq!(held.drop_pages(Span { offset_mib: 2, len_kib: 8 })?, 2);
+        assert_eq!((held.written_pages(), held.wrong_at()), (4, None));
+        assert_eq!(held.touch(Span { offset_mib: 1, len_kib: 1024 })?, 256);
+        assert_eq!((held.written_pages(), held.wrong_at()), (260, None));
+        held.arena.as_mut_slice()[MIB + 9] ^= 1;
+        assert_eq!(held.wrong_at(), Some(held.arena.addr() + MIB as u64 + 8));
+        Ok(())
+    }
+
+    #[test]
+    fn nonsense_is_refused() -> anyhow::Result<()> {
+        assert!(held(&["--mib", "3"]).is_err());
+        assert!(held(&["--mib", "4", "--fill", "sparse:513"]).is_err());
+        let held = held(&["--mib", "4", "--thp-disable"])?;
+        for (offset_mib, len_kib) in [(3, 1025), (0, 3)] {
+            assert!(held.range(Span { offset_mib, len_kib }).is_err());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! What the workloads share that tests look at from outside.
+//!
+//! They answer requests ([`crate::protocol`]), and end with their parent or their input.
+
+use crate::protocol::{Event, Request};
+use clap::ValueEnum;
+use std::io::Write;
+
+/// Bytes.
+pub(super) const MIB: usize = 1 << 20;
+/// Bytes of a huge page of x86-64, by which all of their memory is aligned.
+pub(super) const HUGE: usize = 2 * MIB;
+
+/// What a program may say of its memory before the first touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Advise {
+    /// Huge pages are wanted: one program then behaves as all do under THP `always`.
+    Huge,
+}
+
+/// Says one event.
+pub(super) fn say(event: &Event) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, event)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// Says whether everything was as written; returns that.
+pub(super) fn say_verdict(checked: usize, wrong_at: Option<u64>) -> anyhow::Result<bool> {
+    say(&match wrong_at {
+        None => Event::Verified { checked: checked as u64 },
+        Some(address) => Event::Mismatch { wrong: 1, during: format!("verify, at {address:#x}") },
+    })?;
+    Ok(wrong_at.is_none())
+}
+
+/// The request of a line; an error of this workload where it has no such request.
+pub(super) fn request(name: &str, line: &str) -> anyhow::Result<Request> {
+    Request::parse(line).ok_or_else(|| unknown(name, line))
+}
+
+/// The error of a workload that is asked for what it cannot do.
+pub(super) fn unknown(name: &str, line: &str) -> anyhow::Error {
+    anyhow::anyhow!("workload {name}: unknown request '{}'", line.escape_debug())
+}
+
+/// What a written word at `address` holds: differs between neighbours, between pages and between
+/// mappings, and is never 0, so that lost data cannot look right.
+pub(super) fn pattern(address: u64) -> [u8; 8] {
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1).to_ne_bytes()
+}

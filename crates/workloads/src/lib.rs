@@ -1,0 +1,42 @@
+//! Programs that tests and experiments look at from outside: they touch, fault, fork and verify
+//! their memory. Each runs in a process of its own, as `hugewise workload NAME`, and obeys its
+//! standard input.
+#![forbid(unsafe_code)]
+
+mod bloat;
+pub mod demo;
+mod exec;
+mod hold;
+mod kit;
+mod lab;
+mod neighbour;
+mod pattern;
+mod probe;
+pub mod protocol;
+mod segment;
+mod shadow;
+mod warm;
+
+use hugewise_core::base::exit::{self, Coded};
+
+/// Becomes the workload of this name; returns its exit code.
+///
+/// # Errors
+/// An unknown name, arguments that make no sense, or what went wrong in the workload.
+pub fn run(name: &str, args: &[String]) -> anyhow::Result<u8> {
+    match name {
+        "probe" => probe::run(args),
+        "warm" => warm::run(args),
+        "exec" => exec::run(args),
+        "lab" => lab::run(args),
+        "hold" => hold::run(args),
+        "bloat" => bloat::run(args),
+        "neighbour" => neighbour::run(args),
+        "segment" => segment::run(args),
+        "shadow" => shadow::run(args),
+        other => {
+            let message = format!("workload: there is none called '{}'", other.escape_debug());
+            Err(Coded::new(exit::USAGE, message).into())
+        }
+    }
+}

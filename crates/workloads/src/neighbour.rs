@@ -1,0 +1,105 @@
+//! `hugewise workload neighbour`: what an unprivileged user may do with processes of their own to
+//! be in a manager's way. Tests of the manager run it as another user beside a victim.
+
+use crate::kit::{HUGE, MIB, request, say, unknown};
+use crate::protocol::{Event, Report, Request};
+use anyhow::{Context, ensure};
+use clap::{Parser, ValueEnum};
+use hugewise_core::base::exit;
+use hugewise_linux::fork::{PausingChild, pausing_child};
+use hugewise_linux::memory::{Arena, Holed};
+use hugewise_linux::prctl;
+
+/// Mappings of one process: a little below the default vm.max_map_count, 65,530.
+const MAPPINGS: usize = 60_000;
+
+/// Bytes of one piece of sparse address space.
+const PIECE: usize = 512 << 20;
+
+/// Arguments of `hugewise workload neighbour`.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Args {
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// Memory in use, MiB; even
+    #[arg(long, default_value_t = 32)]
+    mib: usize,
+    /// Forked children, or address space in GiB: as the kind needs
+    #[arg(long, default_value_t = 16)]
+    count: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// As many mappings as the kernel allows.
+    Mappings,
+    /// One page in each region of a large mapping.
+    Sparse,
+    /// Forked children that share all memory for ever.
+    Forks,
+    /// Full regions, each with a page unmapped: a collapse fails as if memory were short.
+    Holes,
+}
+
+/// What is held until the end.
+#[derive(Default)]
+struct Held {
+    arenas: Vec<Arena>,
+    holed: Vec<Holed>,
+    children: Vec<PausingChild>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
+    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+    let held = Held::new(&Args::try_parse_from(args)?)?;
+    say(&Event::Ready(Report::default()))?;
+    // It understands one request only.
+    if let Some(line) = std::io::stdin().lines().next().transpose()? {
+        let exit = matches!(request("neighbour", &line)?, Request::Exit);
+        ensure!(exit, unknown("neighbour", &line));
+    }
+    drop(held);
+    Ok(exit::OK)
+}
+
+impl Held {
+    fn new(args: &Args) -> anyhow::Result<Self> {
+        let (len, page) = (args.mib * MIB, rustix::param::page_size());
+        ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
+        let mut held = Self::default();
+        let mut arena = Arena::new(len, HUGE).context("cannot map memory")?;
+        (0..len).step_by(page).for_each(|at| arena.set(at, 1));
+        match args.kind {
+            Kind::Holes => held.holed.push(arena.into_holed(HUGE).context("cannot unmap")?),
+            _ => held.arenas.push(arena),
+        }
+        match args.kind {
+            Kind::Mappings => {
+                let mut many = Arena::new(MAPPINGS * page, page).context("cannot map memory")?;
+                for number in (0..MAPPINGS).step_by(2) {
+                    let range = number * page..(number + 1) * page;
+                    many.protect_read_only(range).context("cannot change a mapping")?;
+                }
+                held.arenas.push(many);
+            }
+            Kind::Sparse => {
+                // In pieces: the kernel refuses one that is larger than the machine's memory.
+                for _ in 0..args.count * 2 {
+                    let mut wide = Arena::new(PIECE, HUGE).context("cannot map memory")?;
+                    (0..PIECE).step_by(HUGE).for_each(|at| wide.set(at, 1));
+                    held.arenas.push(wide);
+                }
+            }
+            Kind::Forks => {
+                for _ in 0..args.count {
+                    let child = pausing_child().map_err(|errno| anyhow::anyhow!("fork: {errno}"));
+                    held.children.push(child?);
+                }
+            }
+            Kind::Holes => {}
+        }
+        Ok(held)
+    }
+}
