@@ -11,7 +11,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all="scan promote rest tail recover redis-bloat memcached-table bloat diagnose"
+all="scan promote rest scale tail recover redis-bloat memcached-table bloat diagnose"
 folder=crates/lab/experiments
 results=bench-results
 

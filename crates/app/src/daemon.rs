@@ -217,11 +217,12 @@ fn line(manager: &Manager) -> String {
 /// Mode, owned settings and the journal are fixed at the start.
 fn say_what_needs_a_restart(old: &Config, new: &Config) {
     let never = old.promote.allow_under_never != new.promote.allow_under_never;
+    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent;
     let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
-    if fixed || never {
+    if fixed || never || warm {
         note(
-            "changes of mode, settings, journal and promote.allow_under_never take effect at the \
-             next start",
+            "changes of mode, settings, journal, promote.allow_under_never and \
+             controller.warm_cpu_percent take effect at the next start",
         );
     }
 }

@@ -62,6 +62,8 @@ mod shaker;
 mod stranger;
 #[path = "live/stress.rs"]
 mod stress;
+#[path = "live/warm.rs"]
+mod warm;
 
 use libtest_mimic::Trial;
 use std::fs;
@@ -81,6 +83,7 @@ fn trials() -> Vec<Trial> {
     all.extend(control::trials());
     all.extend(hostile::trials());
     all.extend(neighbours::trials());
+    all.extend(warm::trials());
     all.extend(attack_locks::trials());
     all.extend(service::trials());
     all.extend(redis::trials());

@@ -239,7 +239,7 @@ impl Policy for Reckless {
         for (id, target) in view.targets {
             let wanted = target.regions.iter().map(|(at, region)| Decision {
                 target: *id,
-                region: *at,
+                region: at,
                 mapping: region.mapping,
                 action: self.0,
                 motive: Motive::Pressure,

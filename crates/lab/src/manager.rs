@@ -160,15 +160,15 @@ impl Actions {
     fn add(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Promoted { call, cpu, .. } => {
-                self.promoted.record(call.0);
+                self.promoted.record(call.took.0);
                 self.cpu[0] += *cpu;
             }
             Outcome::Demoted { freed, call, cpu } => {
-                self.demoted.record(call.0);
+                self.demoted.record(call.took.0);
                 self.cpu[1] += *cpu;
                 self.freed_pages += u64::from(*freed);
             }
-            Outcome::Failed { call, .. } => self.failed.record(call.0),
+            Outcome::Failed { call, .. } => self.failed.record(call.took.0),
             Outcome::Skipped { .. } | Outcome::Withheld { .. } => {}
         }
     }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn actions_are_summed_up() {
-        let (call, cpu) = (Ns(9_000), Ns(20_000));
+        let (call, cpu) = (Ns(9_000).into(), Ns(20_000));
         let mut done = Actions::default();
         done.add(&Outcome::Promoted { populated: 512, warm: None, call, cpu });
         done.add(&Outcome::Demoted { freed: 256, call, cpu: Ns(5_000) });

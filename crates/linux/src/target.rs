@@ -11,15 +11,19 @@ use crate::process;
 use crate::reason::{reason_of_errno, reason_of_io};
 use crate::root::Root;
 use hugewise_core::base::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_core::manager::decision::Call;
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::snapshot::{
     InspectAsk, InspectReport, RegionSample, ScanAsk, ScanEnd, ScanReport,
 };
+use hugewise_sys::cpu;
 use hugewise_sys::pidfd::PidFd;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 /// A managed process. Everything done to it goes through the files that are open here.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub struct Target {
     pub(crate) pagemap: File,
     /// Opened when a sample of its contents is wanted for the first time.
     contents: Option<Contents>,
+    /// When its CPU time was first seen to be what it is.
+    still: Option<(Instant, u64)>,
     /// Where the program's code and stack lie: after an exec they lie elsewhere.
     layout: (u64, u64),
     /// A pass that goes on with the next scan.
@@ -47,6 +53,9 @@ struct Pass {
     /// The cursor that the last scan gave away.
     at: Addr,
 }
+
+/// Whoever runs is seen to run within a timer tick, which lasts 10 ms at most (`CONFIG_HZ` of 100).
+const STILL: Duration = Duration::from_millis(10);
 
 /// The budget is asked for once in so many mappings: that costs as much as reading a few.
 const MAPPINGS_A_CHECK: u32 = 16;
@@ -75,7 +84,8 @@ impl Target {
             .map_err(|error| reason_of_io(&error))?;
         let layout = (stat.start_code, stat.start_stack);
         let refusals = BTreeMap::new();
-        Ok(Self { id, pidfd, pagemap, contents: None, layout, pass: None, refusals })
+        let (contents, still, pass) = (None, None, None);
+        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, refusals })
     }
 
     /// Makes sure that pidfd and pagemap still name the same address space, just before acting:
@@ -98,6 +108,28 @@ impl Target {
         }
         self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
         Ok(())
+    }
+
+    /// Carries out a call on it. All of the program slept through it where its CPU time was the
+    /// same from [`STILL`] before the call until after it.
+    pub(crate) fn timed<T>(&mut self, call: impl FnOnce(BorrowedFd<'_>) -> T) -> (T, Call) {
+        let before = self.still_since();
+        let began = Instant::now();
+        let answer = call(self.pidfd.as_fd());
+        let took = began.elapsed();
+        let slept = before.filter(|since| began.saturating_duration_since(*since) >= STILL);
+        let asleep = slept.is_some() && self.still_since() == slept;
+        let took = Ns(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        (answer, Call { took, asleep })
+    }
+
+    /// Since when its CPU time is known to be what it is now; `None` when it ended.
+    fn still_since(&mut self) -> Option<Instant> {
+        let time = cpu::process_cpu_time_of_ns(self.id.pid)?;
+        let since = self.still.filter(|(_, before)| *before == time);
+        Some(since.map_or_else(Instant::now, |(since, _)| since)).inspect(|since| {
+            self.still = Some((*since, time));
+        })
     }
 
     /// Scans candidate mappings from the ask's cursor until its budget of CPU time is spent.
@@ -389,6 +421,27 @@ mod tests {
         assert!(Target::open(&root, id(stat.starttime)).is_ok());
         let other = Target::open(&root, id(stat.starttime + 1)).map(|_| ());
         assert_eq!(other, Err(SkipReason::AddressSpaceChanged));
+    }
+
+    #[test]
+    fn who_sleeps_through_a_call_is_told_from_who_runs() -> io::Result<()> {
+        let root = Root::live();
+        for (script, sleeps) in [("exec sleep 60", true), ("while :; do :; done", false)] {
+            let mut child = std::process::Command::new("sh").args(["-c", script]).spawn()?;
+            std::thread::sleep(20 * STILL);
+            let pid = child.id();
+            let start_ticks = process::stat(&root, pid).expect("it runs").starttime;
+            let mut target = Target::open(&root, ProcId { pid, start_ticks }).expect("own child");
+            let mut call = || target.timed(|_| ()).1.asleep;
+            assert!(!call(), "nothing is known of it yet: {script}");
+            std::thread::sleep(5 * STILL);
+            let slept = call();
+            child.kill()?;
+            child.wait()?;
+            assert_eq!(slept, sleeps, "{script}");
+            assert!(!call(), "it ended: {script}");
+        }
+        Ok(())
     }
 
     /// The pagemap file of a child that shared its parent's memory lives on with the parent, so

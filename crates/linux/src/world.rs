@@ -15,7 +15,7 @@ use hugewise_core::manager::snapshot::{
     Ask, CgroupSample, InspectAsk, InspectReport, MachineSample, Observation, ScanAsk, ScanEnd,
     ScanReport,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -131,7 +131,8 @@ impl Live {
 
 impl World for Live {
     fn observe(&mut self, ask: &Ask) -> Observation {
-        self.targets.retain(|id, _| ask.targets.contains(id));
+        let asked: BTreeSet<_> = ask.targets.iter().collect();
+        self.targets.retain(|id, _| asked.contains(id));
         let machine = ask.machine.then(|| self.machine());
         let cgroups = ask.cgroups.iter().filter_map(|path| self.cgroup(path)).collect();
         // A list that cannot be had is unknown, not empty: no target is forgotten for it.
@@ -142,9 +143,21 @@ impl World for Live {
         let list_cost = ask.processes.then_some(listing);
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
         let inspections = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
-        let own_cpu = Some(Ns(hugewise_sys::cpu::process_cpu_time_ns()));
+        let warm_cpu = self.actuator.as_ref().map(Actuator::ahead_cpu);
+        let all = Ns(hugewise_sys::cpu::process_cpu_time_ns());
+        let own_cpu = Some(all.since(warm_cpu.unwrap_or_default()));
         let at = self.now();
-        Observation { at, machine, processes, list_cost, cgroups, scans, inspections, own_cpu }
+        Observation {
+            at,
+            machine,
+            processes,
+            list_cost,
+            cgroups,
+            scans,
+            inspections,
+            own_cpu,
+            warm_cpu,
+        }
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {

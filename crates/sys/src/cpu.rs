@@ -62,6 +62,24 @@ pub fn scheduling_policy(tid: u32) -> Option<u32> {
     u32::try_from(policy & !libc::SCHED_RESET_ON_FORK).ok().filter(|_| policy >= 0)
 }
 
+/// Puts the calling thread into the scheduling class `SCHED_IDLE`: it then runs when nobody else of
+/// its control group wants the CPU. Needs no privilege (sched(7)).
+///
+/// # Errors
+/// As the kernel says; a sandbox may forbid the call.
+pub fn enter_idle_class() -> io::Result<()> {
+    // SAFETY: a plain C struct of integers, for which all zeros is valid: priority 0 is the only
+    // one that SCHED_IDLE has.
+    // WHY UNSAFE: some C libraries have more fields than the priority.
+    let priority: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: thread 0 is the caller; the kernel only reads the parameter, which outlives the call.
+    // WHY UNSAFE: rustix has no such call.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// CPUs that a thread may run on; `None` when it ended.
 #[must_use]
 pub fn allowed_cpus(tid: u32) -> Option<Vec<u32>> {
@@ -81,6 +99,26 @@ pub fn thread_cpu_time_ns() -> u64 {
 #[must_use]
 pub fn process_cpu_time_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// CPU time used by all threads of process `pid` so far, in nanoseconds; `None` when it ended. What
+/// a running thread used since its CPU's last timer tick, up to 10 ms, is not in it
+/// (`__thread_group_cputime()` in `kernel/sched/cputime.c` of Linux 6.18).
+#[must_use]
+pub fn process_cpu_time_of_ns(pid: u32) -> Option<u64> {
+    let pid = libc::pid_t::try_from(pid).ok()?;
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: the pointer is to a live number, which the call fills in.
+    // WHY UNSAFE: neither std nor rustix knows the CPU clocks of other processes.
+    if unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) } != 0 {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above; a clock of a process that ended is an error.
+    // WHY UNSAFE: as above.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    let time = Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec };
+    (answer == 0).then(|| nanoseconds(time))
 }
 
 /// CPU clocks start at zero, so neither part is ever negative.
@@ -110,6 +148,15 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_can_enter_the_idle_class() -> io::Result<()> {
+        let policy = || scheduling_policy(0).and_then(|policy| i32::try_from(policy).ok());
+        let entered = std::thread::spawn(move || enter_idle_class().map(|()| policy()));
+        assert_eq!(entered.join().expect("no panic")?, Some(libc::SCHED_IDLE));
+        assert_eq!(policy(), Some(libc::SCHED_OTHER), "others stay as they are");
+        Ok(())
+    }
+
+    #[test]
     fn refuses_a_cpu_that_cannot_exist() {
         assert!(pin_current_thread(1024).is_err());
         assert!(pin_current_thread(u32::MAX).is_err());
@@ -117,7 +164,12 @@ mod tests {
 
     #[test]
     fn cpu_time_grows_with_work() {
-        let (thread, process) = (thread_cpu_time_ns(), process_cpu_time_ns());
+        // The process first: what is used between the two readings counts for it alone.
+        let process = process_cpu_time_ns();
+        let thread = thread_cpu_time_ns();
+        let others_see = || process_cpu_time_of_ns(std::process::id());
+        assert!(others_see().is_some_and(|seen| seen > 0));
+        assert_eq!(process_cpu_time_of_ns(u32::MAX), None);
         let mut sum = 0_u64;
         while thread_cpu_time_ns() - thread < 1_000_000 {
             sum = std::hint::black_box(sum.wrapping_add(1));

@@ -9,12 +9,21 @@ use hugewise_core::base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, Holed};
 use hugewise_linux::prctl;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Mappings of one process: a little below the default vm.max_map_count, 65,530.
 const MAPPINGS: usize = 60_000;
 
 /// Bytes of one piece of sparse address space.
 const PIECE: usize = 512 << 20;
+
+/// Pause between two rounds of knocking: the rest is spent on system calls.
+const KNOCK: Duration = Duration::from_millis(1);
 
 /// Arguments of `hugewise workload neighbour`.
 #[derive(Debug, Parser)]
@@ -28,6 +37,9 @@ struct Args {
     /// Forked children, or address space in GiB: as the kind needs
     #[arg(long, default_value_t = 16)]
     count: usize,
+    /// A directory of the manager: as the kind needs
+    #[arg(long)]
+    at: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,6 +52,9 @@ enum Kind {
     Forks,
     /// Full regions, each with a page unmapped: a collapse fails as if memory were short.
     Holes,
+    /// Connects to, opens, locks, renames, links and removes whatever lies in directories of the
+    /// manager, without a pause worth the name.
+    Knock,
 }
 
 /// What is held until the end.
@@ -53,7 +68,17 @@ struct Held {
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
-    let held = Held::new(&Args::try_parse_from(args)?)?;
+    let args = Args::try_parse_from(args)?;
+    let held = Held::new(&args)?;
+    if args.kind == Kind::Knock {
+        // Ends with the process.
+        std::thread::spawn(move || {
+            loop {
+                args.at.iter().for_each(|dir| knock(dir));
+                std::thread::sleep(KNOCK);
+            }
+        });
+    }
     say(&Event::Ready(Report::default()))?;
     // It understands one request only.
     if let Some(line) = std::io::stdin().lines().next().transpose()? {
@@ -98,8 +123,27 @@ impl Held {
                     held.children.push(child?);
                 }
             }
-            Kind::Holes => {}
+            Kind::Holes | Kind::Knock => {}
         }
         Ok(held)
+    }
+}
+
+/// One round at all doors. Each attempt may fail: what counts is what it does to the manager.
+fn knock(dir: &Path) {
+    let mine = dir.join(format!("knock-{}", std::process::id()));
+    let _ = fs::write(&mine, "x");
+    let _ = std::os::unix::fs::symlink("/dev/zero", &mine);
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let door = entry.path();
+        if let Ok(mut socket) = UnixStream::connect(&door) {
+            let _ = socket.write_all(b"{\"verb\":\"stop\"}\n");
+        }
+        if let Ok(file) = File::open(&door) {
+            let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        }
+        let _ = fs::hard_link(&door, &mine);
+        let _ = fs::rename(&door, &mine);
+        let _ = fs::remove_file(&door);
     }
 }

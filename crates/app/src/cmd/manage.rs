@@ -122,6 +122,7 @@ fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
         false => OperatorNever::Respect,
     };
     Actuator::new(root, reach, machine::geometry(root), never)
+        .warming_ahead(config.controller.warm_cpu_percent)
 }
 
 /// Said when `guard` starts without leave to read.

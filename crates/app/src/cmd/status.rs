@@ -79,7 +79,8 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
         missing.push("a captured tree has no page tables: processes are not scanned".to_owned());
     }
     let now = world.now();
-    let plan = Utilization.plan(&config, &PolicyView::new(&config, &state, false, now), now);
+    let plan =
+        Utilization::default().plan(&config, &PolicyView::new(&config, &state, false, now), now);
     let limits = BTreeMap::new();
     let sources = Sources { config: &config, state: &state, plan: &plan, limits: &limits };
     let mut processes = targets(sources, now);

@@ -84,6 +84,10 @@ metrics! {
     "kept_mib" "MiB" Neither 0: "Memory that huge pages kept though the program dropped it.";
     "back_s" "s" Lower 2: "Time until 95 % of the kept memory were back.";
     "gib_per_s" "GiB/s" Higher 3: "Kept memory that came back a second.";
+    "tick_ms" "ms" Lower 2: "Own time of a turn of the manager's loop (median).";
+    "worst_tick_ms" "ms" Lower 2: "Longest own time of a turn of the manager's loop.";
+    "state_mib" "MiB" Lower 1: "Memory that the manager took for what it knows.";
+    "first_pass_s" "s" Lower 2: "Own time of the manager until it knew everything.";
     "cpu_ms_per_gib" "ms/GiB" Lower 2: "CPU time to learn how well memory is used.";
     "access_ns" "ns" Lower 0: "Mean time of a random read.";
     "read_s" "s" Lower 3: "Time to read a recording.";

@@ -134,14 +134,17 @@ pub struct Controller {
     /// Share of wall time in which one target's mm lock may be write-held by us, estimated as
     /// call time x rate. Default 1.5 (`docs/measurements.md#defaults-by-choice`).
     pub lock_share_percent: f64,
-    /// Own CPU while promoting, in percent of one core, warm-ups included. A fifth of it comes on
-    /// top for listing and planning. Default 5.
+    /// Own CPU while promoting, in percent of one core. A fifth of it comes on top for listing and
+    /// planning. Default 5.
     pub cpu_percent: f64,
+    /// CPU time that nobody else wants, in percent of one core, for warming destinations ahead.
+    /// 0: each is warmed when it is needed, out of `cpu_percent`. Default 25.
+    pub warm_cpu_percent: f64,
 }
 
 impl Default for Controller {
     fn default() -> Self {
-        Self { lock_share_percent: 1.5, cpu_percent: 5.0 }
+        Self { lock_share_percent: 1.5, cpu_percent: 5.0, warm_cpu_percent: 25.0 }
     }
 }
 
@@ -344,6 +347,7 @@ impl Config {
             ("promote.bloat_budget_percent", self.promote.bloat_budget_percent, 0.0, 100.0),
             ("controller.lock_share_percent", self.controller.lock_share_percent, 0.01, 100.0),
             ("controller.cpu_percent", self.controller.cpu_percent, 0.1, 100.0),
+            ("controller.warm_cpu_percent", self.controller.warm_cpu_percent, 0.0, 100.0),
             (
                 "watermark.mem_available_low_percent",
                 self.watermark.mem_available_low_percent,

@@ -107,6 +107,24 @@ impl FailureClass {
     }
 }
 
+/// A call into the kernel on a target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// How long it took.
+    #[serde(rename = "call_ns")]
+    pub took: Ns,
+    /// The program slept, all threads of it, from before the call to its end: it felt nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asleep: bool,
+}
+
+impl From<Ns> for Call {
+    /// One that the program may have felt.
+    fn from(took: Ns) -> Self {
+        Self { took, asleep: false }
+    }
+}
+
 /// What became of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
@@ -120,9 +138,9 @@ pub enum Outcome {
         /// Duration of the warm-up, if there was one.
         #[serde(rename = "warm_ns")]
         warm: Option<Ns>,
-        /// Duration of the collapse call.
-        #[serde(rename = "call_ns")]
-        call: Ns,
+        /// The collapse.
+        #[serde(flatten)]
+        call: Call,
         /// Own CPU time for all of it.
         #[serde(rename = "cpu_ns")]
         cpu: Ns,
@@ -132,9 +150,9 @@ pub enum Outcome {
         /// Base pages that the program does not hold any more.
         #[serde(rename = "freed_pages")]
         freed: u16,
-        /// Duration of the call.
-        #[serde(rename = "call_ns")]
-        call: Ns,
+        /// The call.
+        #[serde(flatten)]
+        call: Call,
         /// Own CPU time for all of it.
         #[serde(rename = "cpu_ns")]
         cpu: Ns,
@@ -167,9 +185,9 @@ pub enum Outcome {
         /// Duration of the warm-up, if there was one.
         #[serde(rename = "warm_ns")]
         warm: Option<Ns>,
-        /// Duration of the call.
-        #[serde(rename = "call_ns")]
-        call: Ns,
+        /// The call.
+        #[serde(flatten)]
+        call: Call,
         /// Own CPU time.
         #[serde(rename = "cpu_ns")]
         cpu: Ns,
@@ -188,9 +206,9 @@ impl Outcome {
         }
     }
 
-    /// Duration of the call into the kernel on the target, if there was one.
+    /// The call into the kernel on the target, if there was one.
     #[must_use]
-    pub const fn call(&self) -> Option<Ns> {
+    pub const fn call(&self) -> Option<Call> {
         match self {
             Self::Promoted { call, .. }
             | Self::Demoted { call, .. }

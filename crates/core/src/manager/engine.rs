@@ -24,6 +24,7 @@ use crate::manager::select::{Selection, select_all};
 use crate::manager::snapshot::{Ask, ListAsk, Observation};
 use crate::manager::state::State;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// Length of a tick (`docs/measurements.md#defaults-by-choice`).
 pub const TICK: Ns = Ns::s(1);
@@ -80,12 +81,14 @@ pub struct Manager {
     policy: Box<dyn Policy>,
     /// The last plan; its queues were taken.
     plan: Plan,
+    /// Targets of which nothing is worth an inspection.
+    inspected: inspect::Done,
     /// What holds targets down that wait for their turn.
     limits: BTreeMap<ProcId, Limit>,
     /// What was done last: promotions and splits take turns.
     last: Option<Action>,
     /// What was last written down of each target, and when.
-    journaled: BTreeMap<ProcId, (Ns, Reasons)>,
+    journaled: BTreeMap<ProcId, (Ns, Arc<Reasons>)>,
 }
 
 /// Why a tick ended.
@@ -104,7 +107,7 @@ impl Manager {
     /// line overrides it.
     #[must_use]
     pub fn new(config: Config, mode: Mode, selection: Selection, now: Ns) -> Self {
-        Self::with_policy(Box::new(Utilization), config, mode, selection, now)
+        Self::with_policy(Box::<Utilization>::default(), config, mode, selection, now)
     }
 
     /// The same, with another policy.
@@ -124,6 +127,7 @@ impl Manager {
             state,
             policy,
             plan: Plan::default(),
+            inspected: inspect::Done::default(),
             limits: BTreeMap::new(),
             last: None,
             journaled: BTreeMap::new(),
@@ -176,7 +180,7 @@ impl Manager {
     /// is fresh enough at `now` to be tried again soon.
     #[must_use]
     pub fn busy(&self, now: Ns) -> bool {
-        let planned = |id| self.plan.reasons.get(id).is_some_and(Reasons::busy);
+        let planned = |id| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
         let mut targets = self.state.targets.iter();
         self.state.paused
             || self.state.retries_soon(now)
@@ -205,7 +209,7 @@ impl Manager {
         let list = if processes { self.list_ask() } else { ListAsk::default() };
         let ask = Ask { machine: true, processes, list, targets, ..Ask::default() };
         let seen = world.observe(&ask);
-        self.state.own_cpu(seen.own_cpu, seen.at);
+        self.state.own_cpu(seen.own_cpu, seen.warm_cpu, seen.at);
         if let Some(machine) = seen.machine {
             self.state.machine(&self.config, machine);
         }
@@ -220,7 +224,8 @@ impl Manager {
         let scans = scan::asks(&self.config, &self.state, seen.at);
         let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
         let left = self.state.budgets.for_inspections(planned as f64, seen.at);
-        let inspections = inspect::asks(&self.config, &self.view(seen.at), left, seen.at);
+        let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
+        let inspections = inspect::asks(&self.config, &view, &mut self.inspected, left, seen.at);
         // After the list, so that nobody's cgroup is unknown when it is first acted on.
         let cgroups = self.state.cgroups_wanted(seen.at);
         if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() {
@@ -242,14 +247,13 @@ impl Manager {
 
     /// Makes a plan and returns its queues.
     fn make_plan(&mut self, now: Ns) -> Queues {
-        let view = self.view(now);
-        let warm = view.warming;
-        self.plan = self.policy.plan(&self.config, &view, now);
-        let mut queues = std::mem::take(&mut self.plan.queues);
-        for decision in queues.values_mut().flatten() {
-            decision.warm = warm && decision.action == Action::Promote;
-        }
-        queues
+        self.plan = self.policy.plan(&self.config, &self.view(now), now);
+        std::mem::take(&mut self.plan.queues)
+    }
+
+    /// Whether this decision's destination is warmed first: what the last call taught counts.
+    fn warms(&self, decision: &Decision) -> bool {
+        decision.action == Action::Promote && self.state.warm.wanted(self.config.promote.warm)
     }
 
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
@@ -300,6 +304,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     let end = end.min(begin + LONGEST_TICK);
     let mut queues = manager.make_plan(now);
     manager.journal_reasons(now, sink);
+    let mut served = false;
     loop {
         let now = world.now();
         manager.bar(&mut queues, now);
@@ -314,20 +319,26 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         }
         let now = world.now();
         manager.bar(&mut queues, now);
-        let Some(decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
+        let Some(mut decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
             continue;
         };
         if !manager.state.still_allowed(&decision, now) {
             continue;
         }
+        decision.warm = manager.warms(&decision);
         manager.last = Some(decision.action);
+        served = true;
         let outcome = world.act(&decision);
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);
         sink.record(now, &Record::action(&decision, &outcome));
     }
-    sink.tick_done(world.now(), manager);
-    wait(world, manager, end)
+    let now = world.now();
+    sink.tick_done(now, manager);
+    // With nothing left of full queues the next plan comes at once.
+    let drained = manager.plan.more && served && queues.values().all(VecDeque::is_empty);
+    let early = manager.state.budgets.overhead.ready_at(0.0, now);
+    wait(world, manager, if drained { early.min(end) } else { end })
 }
 
 /// Waits, and carries out pause and resume on the way.

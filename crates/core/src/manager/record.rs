@@ -137,7 +137,7 @@ pub fn skips_record(
 mod tests {
     use super::*;
     use crate::base::units::{Addr, Ns};
-    use crate::manager::decision::FailureClass;
+    use crate::manager::decision::{Call, FailureClass};
 
     #[test]
     fn what_is_written_is_read_again() {
@@ -153,11 +153,12 @@ mod tests {
             min_populated: 460,
             warm: false,
         };
-        let (call, cpu, reason) = (Ns(700_000), Ns(900_000), SkipReason::RetryLater);
+        let (cpu, reason) = (Ns(900_000), SkipReason::RetryLater);
+        let (call, asleep) = (Call::from(Ns(700_000)), Call { took: Ns(7), asleep: true });
         let (class, errno) = (FailureClass::Transient, Some(11));
         let outcomes = [
             Outcome::Promoted { populated: 512, warm: None, call, cpu },
-            Outcome::Demoted { freed: 300, call, cpu },
+            Outcome::Demoted { freed: 300, call: asleep, cpu },
             Outcome::Skipped { reason, warm: Some(Ns(1)), cpu },
             Outcome::Withheld { populated: 512 },
             Outcome::Failed { class, reason, errno, warm: None, call, cpu },

@@ -112,9 +112,13 @@ pub struct Observation {
     /// One report per inspection asked for.
     #[serde(default, rename = "looks")]
     pub inspections: Vec<InspectReport>,
-    /// CPU time of the observer since it started, warm-ups included; the own-CPU budget is charged
-    /// with what two observations differ by.
+    /// CPU time of the observer since it started, without that of warming ahead; the own-CPU
+    /// budget is charged with what two observations differ by.
     pub own_cpu: Option<Ns>,
+    /// CPU time of warming ahead, in a thread of the idle scheduling class with a budget of its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_cpu: Option<Ns>,
 }
 
 /// Effective value of the anonymous THP switch (kernel: `enabled`; from 6.8 on the per-size file

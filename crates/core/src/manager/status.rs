@@ -123,9 +123,12 @@ pub struct ManagerStatus {
     pub allocation_backoff_s: Option<f64>,
     /// Destinations are being warmed.
     pub warming: bool,
-    /// Own CPU time since the start.
+    /// Own CPU time since the start, without that of warming ahead.
     #[serde(rename = "own_cpu_ns")]
     pub own_cpu: Option<Ns>,
+    /// CPU time of warming ahead, which nobody else wanted.
+    #[serde(default, rename = "warm_cpu_ns")]
+    pub warm_cpu: Option<Ns>,
     /// Waste that promotions below the threshold may cause in all.
     pub bloat_budget: Option<Bytes>,
     /// Waste known.
@@ -227,8 +230,8 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         partially_mapped: partial.map(|n| geometry.regions(n)),
         scanned: target.pass_done.is_some() && target.refused.is_none(),
         refused: target.refused,
-        not_promoted: reasons.not_promoted,
-        not_split: reasons.not_split,
+        not_promoted: reasons.not_promoted.clone(),
+        not_split: reasons.not_split.clone(),
         limit: sources.limits.get(&target.sample.id).copied(),
         promoted: target.totals.promoted,
         demoted: target.totals.demoted,
@@ -291,6 +294,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         allocation_backoff_s: state.backoffs.allocation(now).map(|until| until.since(now).as_s()),
         warming: state.warm.wanted(config.promote.warm),
         own_cpu: state.own_cpu,
+        warm_cpu: state.warm_cpu,
         bloat_budget: plan.bloat_budget,
         known_bloat: bloat.known(),
         bloat,

@@ -16,6 +16,7 @@ mod promote;
 mod recover;
 mod redis;
 mod rest;
+mod scale;
 mod scan;
 mod wire;
 
@@ -49,6 +50,7 @@ pub fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
             Measurement::Promote(params) => promote::drive(params, run),
             Measurement::Rest(params) => rest::drive(params, run),
             Measurement::Scan(params) => scan::drive(params, run),
+            Measurement::Scale(params) => scale::drive(params, run),
             Measurement::Recover(params) => recover::drive(params, run),
             Measurement::Diagnose(params) => diagnose::drive(params, run),
         },

@@ -1,20 +1,33 @@
 //! Carries decisions out: re-check, warm, act, verify.
 
+mod ahead;
 mod split;
 
+use self::ahead::{Ahead, Block};
 use crate::machine;
 use crate::pages::{Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::manager::decision::{Action, Decision, FailureClass, Outcome};
+use hugewise_core::manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::snapshot::ThpMode;
+use hugewise_sys::Errno;
+use hugewise_sys::cpu::{self, CpuPin};
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
-use hugewise_sys::memory::{Arena, LocalAdvice};
-use hugewise_sys::{Errno, cpu};
+use std::cell::OnceCell;
 use std::fs::File;
 use std::time::Instant;
+
+/// Where a promotion's free block comes from.
+struct Destination {
+    /// A warmed block goes back to this CPU's free list, and is taken from there: stay here.
+    pin: Option<CpuPin>,
+    /// What its warm-up took, if it had one.
+    warm: Option<Ns>,
+    /// It was warmed just now, not ahead.
+    fresh: bool,
+}
 
 /// How far an actuator goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +54,11 @@ pub struct Actuator {
     geometry: Geometry,
     /// Own memory through which destinations are warmed, and the file that shows its pages;
     /// `None` where that cannot be had.
-    arena: Option<(Arena, File)>,
+    block: Option<(Block, File)>,
+    /// Blocks warmed ahead, from the first decision on that wants one; `None` where they cannot be.
+    ahead: OnceCell<Option<Ahead>>,
+    /// CPU time that warming ahead may take, percent of a core.
+    ahead_cpu_percent: f64,
     never: OperatorNever,
     /// [`machine::failed_allocations`] when it was last read.
     failed_allocations: Option<u64>,
@@ -52,8 +69,23 @@ impl Actuator {
     #[must_use]
     pub fn new(root: &Root, reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
         let failed_allocations = machine::failed_allocations(root);
-        let arena = warm_arena(geometry).ok();
-        Self { reach, geometry, arena, never, failed_allocations }
+        let own_pages = || File::open("/proc/self/pagemap");
+        let block = Block::new(geometry).and_then(|block| Ok((block, own_pages()?))).ok();
+        let (ahead, ahead_cpu_percent) = (OnceCell::new(), 0.0);
+        Self { reach, geometry, block, ahead, ahead_cpu_percent, never, failed_allocations }
+    }
+
+    /// The same actuator, which warms destinations ahead in a thread of the idle scheduling class
+    /// that takes at most `cpu_percent` of a core.
+    #[must_use]
+    pub fn warming_ahead(self, cpu_percent: f64) -> Self {
+        Self { ahead_cpu_percent: cpu_percent, ..self }
+    }
+
+    /// CPU time of that thread so far.
+    #[must_use]
+    pub fn ahead_cpu(&self) -> Ns {
+        self.ahead.get().and_then(Option::as_ref).map(Ahead::cpu_time).unwrap_or_default()
     }
 
     /// Carries out `decision` on `target`.
@@ -64,6 +96,11 @@ impl Actuator {
         target: &mut Target,
         decision: &Decision,
     ) -> Outcome {
+        if decision.motive == Motive::Pressure
+            && let Some(ahead) = self.ahead.get().and_then(Option::as_ref)
+        {
+            ahead.release();
+        }
         match decision.action {
             Action::Promote => self.promote(root, pages, target, decision),
             Action::Demote => self.demote(root, pages, target, decision),
@@ -91,23 +128,20 @@ impl Actuator {
         if !self.acts() {
             return Outcome::Withheld { populated };
         }
-        // The warmed block goes back to this CPU's free list, and is taken from there: stay here.
-        let _pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
-        let warm = decision.warm.then(|| self.warm(pages)).flatten();
+        let Destination { pin, warm, fresh } = self.destination(root, pages, decision);
         // A warm-up may take milliseconds, time enough for a fork or an exec: check again.
-        if warm.is_some()
-            && let Err(reason) = self.recheck(root, pages, target, decision)
-        {
+        if fresh && let Err(reason) = self.recheck(root, pages, target, decision) {
             return skipped(reason, warm);
         }
-        let call_began = Instant::now();
-        let answer = process_madvise(
-            std::os::fd::AsFd::as_fd(&target.pidfd),
-            decision.region.0,
-            self.geometry.huge.0,
-            RemoteAdvice::Collapse,
-        );
-        let call = ns_since(call_began);
+        let (region, huge) = (decision.region.0, self.geometry.huge.0);
+        let collapse = RemoteAdvice::Collapse;
+        let (answer, call) = target.timed(|pidfd| process_madvise(pidfd, region, huge, collapse));
+        drop(pin);
+        if decision.warm
+            && let Some(ahead) = self.ahead(root)
+        {
+            ahead.ask();
+        }
         let failed = |class: FailureClass, reason, errno| Outcome::Failed {
             class,
             reason,
@@ -190,27 +224,36 @@ impl Actuator {
         Ok(u16::try_from(counts.populated()).unwrap_or(u16::MAX))
     }
 
+    /// Sees to it that the next free block of this CPU is warm, where that is wanted.
+    fn destination(
+        &mut self,
+        root: &Root,
+        pages: &mut PageReader,
+        decision: &Decision,
+    ) -> Destination {
+        let ready = decision.warm.then(|| self.ahead(root)?.hand_over()).flatten();
+        if let Some((pin, took)) = ready {
+            return Destination { pin: Some(pin), warm: Some(took), fresh: false };
+        }
+        let pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
+        let warm = decision.warm.then(|| self.warm(pages)).flatten();
+        Destination { pin, warm, fresh: warm.is_some() }
+    }
+
+    fn ahead(&self, root: &Root) -> Option<&Ahead> {
+        let start = || Ahead::start(root, self.geometry, self.ahead_cpu_percent);
+        self.ahead.get_or_init(start).as_ref()
+    }
+
     /// Takes the next free block, has the host back it, and gives it back to the head of the free
     /// list (`docs/measurements.md#lazily-backed-memory`). `None` where this process cannot get a
     /// huge page by a fault.
     fn warm(&mut self, pages: &mut PageReader) -> Option<Ns> {
-        let huge = usize::try_from(self.geometry.huge.0).ok()?;
-        let (arena, own_pages) = self.arena.as_mut()?;
+        let (block, own_pages) = self.block.as_mut()?;
         let began = Instant::now();
-        arena.set(0, 1);
-        arena.set(huge - 1, 1);
-        // The fault may have given a base page: THP is `never`, or no block was free.
-        let warmed = pages.region(own_pages, arena.addr()).is_ok_and(|counts| counts.huge);
-        arena.advise(0..huge, LocalAdvice::DontNeed).ok()?;
-        warmed.then(|| ns_since(began))
+        let warmed = block.touch(pages, own_pages);
+        (block.free() && warmed).then(|| ns_since(began))
     }
-}
-
-fn warm_arena(geometry: Geometry) -> std::io::Result<(Arena, File)> {
-    let huge = usize::try_from(geometry.huge.0).unwrap_or(0);
-    let mut arena = Arena::new(huge, huge)?;
-    arena.advise(0..huge, LocalAdvice::HugePage)?;
-    Ok((arena, File::open("/proc/self/pagemap")?))
 }
 
 fn ns_since(began: Instant) -> Ns {

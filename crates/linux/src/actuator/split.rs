@@ -4,18 +4,16 @@
 //! (`docs/measurements.md#splitting-a-huge-page`), so the outcome is what the page tables show
 //! afterwards.
 
-use super::{Actuator, ns_since};
+use super::Actuator;
 use crate::machine;
 use crate::pages::{Counts, Detail, Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_core::base::units::Ns;
-use hugewise_core::manager::decision::{Decision, FailureClass, Motive, Outcome};
+use hugewise_core::manager::decision::{Call, Decision, FailureClass, Motive, Outcome};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use hugewise_sys::{Errno, cpu};
-use std::os::fd::AsFd;
-use std::time::Instant;
 
 /// What the page tables showed before the call.
 struct Before {
@@ -45,7 +43,7 @@ impl Actuator {
             let populated = u16::try_from(before.counts.populated()).unwrap_or(u16::MAX);
             return Outcome::Withheld { populated };
         }
-        let mut call = Ns(0);
+        let mut call = Call { took: Ns(0), asleep: true };
         let failed = |class: FailureClass, reason, errno, call| Outcome::Failed {
             class,
             reason,
@@ -56,10 +54,9 @@ impl Actuator {
         };
         // Where frames are hidden, a page may be one that came after the block's was dropped.
         for page in before.detail.named.into_iter().flatten() {
-            let call_began = Instant::now();
-            let base = self.geometry.base.0;
-            let answer = process_madvise(target.pidfd.as_fd(), page, base, RemoteAdvice::Cold);
-            call += ns_since(call_began);
+            let (base, cold) = (self.geometry.base.0, RemoteAdvice::Cold);
+            let (answer, one) = target.timed(|pidfd| process_madvise(pidfd, page, base, cold));
+            call = Call { took: call.took + one.took, asleep: call.asleep && one.asleep };
             match answer {
                 Ok(_) => {}
                 // The page was unmapped, or the process ended, meanwhile.

@@ -31,7 +31,7 @@ struct Calls {
 impl Sink for Calls {
     fn record(&mut self, _at: Ns, record: &Journal) {
         if let Journal::Action { outcome: Outcome::Promoted { call, cpu, .. }, .. } = record {
-            self.histogram.record(call.0);
+            self.histogram.record(call.took.0);
             self.cpu += *cpu;
         }
         if let Journal::Action { outcome: Outcome::Demoted { cpu, .. }, .. } = record {

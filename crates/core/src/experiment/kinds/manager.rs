@@ -79,6 +79,15 @@ params! {
 }
 
 params! {
+    /// Parameters of `scale`.
+    Scale {
+        gib: u64 = count(1024, 1, 16 << 10), "Simulated memory, GiB.";
+        processes: u64 = count(10_000, 1, 100_000), "Simulated processes that share it evenly.";
+        ticks: u64 = count(30, 1, 10_000), "Quiet ticks, whose median counts.";
+    }
+}
+
+params! {
     /// Parameters of `recover`.
     Recover {
         mib: u64 = count(1024, 4, 1 << 20), "Memory, MiB; even.";
@@ -174,6 +183,16 @@ impl Demand for Diagnose {
     }
 }
 
+impl Demand for Scale {
+    fn memory_mib(&self) -> Option<u64> {
+        Some(self.gib / 2 + 64)
+    }
+
+    fn seconds(&self, _times: Times) -> u64 {
+        READ_S
+    }
+}
+
 /// What a program holds right after its start and in the end.
 const BLOAT_METRICS: &[&str] = &[
     "cgroup_mib",
@@ -231,6 +250,17 @@ pub(super) const SCAN: Kind = Kind {
     more: More::Nothing,
     params: Scan::PARAMS,
     metrics: &["cpu_ms_per_gib", "rss_mib", "huge_mib"],
+    programs: &[],
+};
+
+pub(super) const SCALE: Kind = Kind {
+    name: "scale",
+    about: "A simulated machine on which nothing changes: what the loop itself takes.",
+    start: Start::Measurement,
+    huge_pages: Source::Kind,
+    more: More::Nothing,
+    params: Scale::PARAMS,
+    metrics: &["quiet.tick_ms", "quiet.worst_tick_ms", "state_mib", "first_pass_s"],
     programs: &[],
 };
 

@@ -1,29 +1,90 @@
 //! Which address spaces are read now.
 
-use crate::base::units::{Addr, Ns, saturating_u64};
+use crate::base::units::{Addr, Ns, ProcId, saturating_u64};
 use crate::manager::config::Config;
-use crate::manager::limits::shares::{Had, Owner};
+use crate::manager::limits::shares::Had;
 use crate::manager::snapshot::ScanAsk;
 use crate::manager::state::{State, Target};
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// The least budget of a scan that is worth its system calls.
 const LEAST: f64 = 1e6;
 
-/// A target whose scan is due.
-struct Due<'a> {
-    target: &'a Target,
-    owner: Owner,
-    had: Had,
-    since: Ns,
+/// What somebody had, in a total order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Amount(f64);
+
+impl Eq for Amount {}
+
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
-impl Due<'_> {
-    fn order(&self, other: &Self) -> Ordering {
-        let rest = |due: &Self| (due.since, due.owner.process);
-        self.had.order(&other.had).then_with(|| rest(self).cmp(&rest(other)))
+impl Ord for Amount {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
     }
+}
+
+/// A target whose scan is due: what it had, and since when it waits.
+type Due = (Amount, Ns, ProcId);
+
+/// Those of one cgroup, or the cgroups of one user: the one that had least first.
+#[derive(Debug)]
+struct Turns<T> {
+    had: Amount,
+    waiting: BinaryHeap<Reverse<T>>,
+}
+
+impl<T: Ord> Turns<T> {
+    const fn new(had: f64) -> Self {
+        Self { had: Amount(had), waiting: BinaryHeap::new() }
+    }
+}
+
+/// Who comes first is compared all the way down, so that of two users that had the same the one
+/// is first of whose cgroups one had less, and so on.
+impl<T: Ord> Ord for Turns<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // `Reverse` turns the order of the heaps' largest elements round.
+        let first = |turns: &Self, other: &Self| other.waiting.peek().cmp(&turns.waiting.peek());
+        self.had.cmp(&other.had).then_with(|| first(self, other))
+    }
+}
+
+impl<T: Ord> PartialOrd for Turns<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Ord> PartialEq for Turns<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T: Ord> Eq for Turns<T> {}
+
+/// Users whose targets' scans are due, and how many they are.
+fn users(config: &Config, state: &State, now: Ns) -> BinaryHeap<Reverse<Turns<Turns<Due>>>> {
+    let mut users = BTreeMap::<_, (f64, BTreeMap<String, Turns<Due>>)>::new();
+    for (id, target) in &state.targets {
+        let Some(since) = due_since(config, target, now) else { continue };
+        let owner = target.owner();
+        let Had(user, cgroup, process) = state.scan_shares.of(&owner, now);
+        let (_, cgroups) = users.entry(owner.uid).or_insert_with(|| (user, BTreeMap::new()));
+        let turns = cgroups.entry(owner.cgroup).or_insert_with(|| Turns::new(cgroup));
+        turns.waiting.push(Reverse((Amount(process), since, *id)));
+    }
+    let user = |(had, cgroups): (f64, BTreeMap<_, _>)| {
+        let waiting = cgroups.into_values().map(Reverse).collect();
+        Reverse(Turns { had: Amount(had), waiting })
+    };
+    users.into_values().map(user).collect()
 }
 
 /// Scans that fit the scan budget at `now`. Who had least of it lately comes first: users, then
@@ -32,36 +93,30 @@ impl Due<'_> {
 /// asked for while in debt.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<ScanAsk> {
     let mut left = state.budgets.scan_cpu.level_at(now);
-    let due = state.targets.values().filter_map(|target| {
-        let (since, owner) = (due_since(config, target, now)?, target.owner());
-        let had = state.scan_shares.of(&owner, now);
-        Some(Due { target, owner, had, since })
-    });
-    let mut due: Vec<_> = due.collect();
-    let mut users = BTreeMap::<_, usize>::new();
-    for due in &due {
-        *users.entry(due.owner.uid).or_default() += 1;
-    }
+    let mut users = users(config, state, now);
     let mut asks = Vec::new();
     while left > 0.0 {
-        let next = due.iter().enumerate().min_by(|(_, a), (_, b)| a.order(b));
-        let Some((index, _)) = next else { break };
-        let Due { target, owner, .. } = due.swap_remove(index);
+        let waiting = users.len();
+        let Some(Reverse(mut user)) = users.pop() else { break };
+        let Some(Reverse(mut cgroup)) = user.waiting.pop() else { continue };
+        let next = cgroup.waiting.pop().and_then(|Reverse((.., id))| state.targets.get(&id));
+        let Some(target) = next else { continue };
         let expected = expected_cost(target);
         // Twice what is expected, so that one surprise does not eat everybody's share.
-        let share = (left / users.len() as f64).max(LEAST);
+        let share = (left / waiting as f64).max(LEAST);
         let own = left.min(2.0 * expected + LEAST).min(share);
         let budget = Ns(saturating_u64(own));
-        asks.push(ScanAsk { target: owner.process, from: target.cursor, budget, detail: false });
+        let (id, from) = (target.sample.id, target.cursor);
+        asks.push(ScanAsk { target: id, from, budget, detail: false });
         let charged = expected.min(own);
         left -= charged;
-        for other in due.iter_mut().filter(|due| due.owner.uid == owner.uid) {
-            other.had.add(charged, other.owner.cgroup == owner.cgroup);
+        (user.had.0, cgroup.had.0) = (user.had.0 + charged, cgroup.had.0 + charged);
+        if !cgroup.waiting.is_empty() {
+            user.waiting.push(Reverse(cgroup));
         }
-        if let Some(waiting) = users.get_mut(&owner.uid) {
-            *waiting -= 1;
+        if !user.waiting.is_empty() {
+            users.push(Reverse(user));
         }
-        users.retain(|_, waiting| *waiting > 0);
     }
     asks
 }
@@ -81,7 +136,7 @@ fn due_since(config: &Config, target: &Target, now: Ns) -> Option<Ns> {
 /// (`docs/measurements.md#page-scan-cost`); here in ns. Only shares the budget out; the real cost
 /// is charged afterwards.
 fn expected_cost(target: &Target) -> f64 {
-    let base = target.regions.values().filter(|region| !region.huge).count();
+    let base = target.regions.len() - target.regions.huge();
     let regions = if target.pass_done.is_none() { target.sample.rss.0 >> 21 } else { base as u64 };
     10_000.0 * regions as f64 + 50_000.0
 }

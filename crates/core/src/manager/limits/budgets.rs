@@ -3,10 +3,15 @@
 use super::bucket::Bucket;
 use crate::base::units::{Geometry, Ns};
 use crate::manager::config::Config;
+use crate::manager::decision::Call;
 
 /// Expected duration of a collapse before the first one was seen: 0.7 ms
 /// (`docs/measurements.md#remote-collapse`).
 pub const CALL_PRIOR: Ns = Ns::us(700);
+/// A call that its program slept through counts for this part of its lock time: nobody waited. Not
+/// for nothing, as a program that shares the memory, or a reader of `/proc`, may wait all the same
+/// (`docs/measurements.md#defaults-by-choice`).
+const ASLEEP_PART: u64 = 8;
 /// Lock time that one target may take in a burst: four calls.
 pub const LOCK_BURST: Ns = Ns::us(2_800);
 
@@ -106,6 +111,12 @@ impl Budgets {
 #[must_use]
 pub fn lock(config: &Config, now: Ns) -> Bucket {
     Bucket::new(lock_rate(config), LOCK_BURST.0 as f64, now)
+}
+
+/// Lock time that a call counts for.
+#[must_use]
+pub const fn lock_cost(call: Call) -> Ns {
+    if call.asleep { Ns(call.took.0 / ASLEEP_PART) } else { call.took }
 }
 
 /// Takes over the rate of lock time from a reloaded configuration.

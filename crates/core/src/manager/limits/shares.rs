@@ -22,24 +22,7 @@ pub struct Owner {
 
 /// What an owner had: as a user, as a cgroup of that user, as a process. The smallest is next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
-pub struct Had(f64, f64, f64);
-
-impl Had {
-    /// Counts `amount` of another process of the same user.
-    pub fn add(&mut self, amount: f64, same_cgroup: bool) {
-        self.0 += amount;
-        self.1 += if same_cgroup { amount } else { 0.0 };
-    }
-
-    /// A total order: the smallest is next.
-    #[must_use]
-    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
-        self.0
-            .total_cmp(&other.0)
-            .then_with(|| self.1.total_cmp(&other.1))
-            .then_with(|| self.2.total_cmp(&other.2))
-    }
-}
+pub struct Had(pub f64, pub f64, pub f64);
 
 /// An amount that fades.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -104,7 +87,6 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cmp::Ordering;
 
     fn owner(uid: u32, cgroup: &str, pid: u32) -> Owner {
         let process = ProcId { pid, start_ticks: 1 };
@@ -120,9 +102,9 @@ mod tests {
         shares.charge(&owner(2, "/b", 200), 50.0, Ns(0));
         // A new process of the first user in a new cgroup comes after the second user.
         let new = shares.of(&owner(1, "/new", 300), Ns(0));
-        assert_eq!(new.order(&shares.of(&owner(2, "/b", 200), Ns(0))), Ordering::Greater);
+        assert!(new > shares.of(&owner(2, "/b", 200), Ns(0)));
         // ... but before the same user's others.
-        assert_eq!(new.order(&shares.of(&owner(1, "/a0", 0), Ns(0))), Ordering::Less);
+        assert!(new < shares.of(&owner(1, "/a0", 0), Ns(0)));
     }
 
     #[test]

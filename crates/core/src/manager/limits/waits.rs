@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     fn failed(class: FailureClass) -> Outcome {
-        let (call, cpu) = (Ns::us(700), Ns::us(800));
+        let (call, cpu) = (Ns::us(700).into(), Ns::us(800));
         Outcome::Failed { class, reason: class.reason(), errno: None, warm: None, call, cpu }
     }
 

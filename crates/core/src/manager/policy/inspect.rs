@@ -1,11 +1,11 @@
 //! Which regions are inspected now: page frames of those that may be partially mapped,
 //! contents of huge ones where reading is allowed.
 
-use crate::base::units::Ns;
+use crate::base::units::{Ns, ProcId};
 use crate::manager::config::Config;
 use crate::manager::policy::View;
 use crate::manager::snapshot::InspectAsk;
-use crate::manager::state::Region;
+use crate::manager::state::{Region, Target};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -35,17 +35,59 @@ enum Worth {
     PartiallyMapped,
 }
 
+/// Targets of which nothing is worth an inspection, and how long that holds: so that asking costs
+/// as much as has changed.
+#[derive(Debug, Clone, Default)]
+pub struct Done {
+    conditions: Option<(bool, bool, u64)>,
+    targets: BTreeMap<ProcId, (u64, Ns)>,
+}
+
+impl Done {
+    /// Forgets all when what counts for every target has changed.
+    fn under(&mut self, config: &Config, view: &View<'_>) {
+        let demote = &config.demote;
+        let conditions = Some((view.frames_hidden, demote.sample, demote.sample_interval_ms));
+        if self.conditions != conditions {
+            *self = Self { conditions, targets: BTreeMap::new() };
+        }
+        self.targets.retain(|id, _| view.targets.contains_key(id));
+    }
+
+    fn holds(&self, id: ProcId, target: &Target, now: Ns) -> bool {
+        let done = self.targets.get(&id);
+        done.is_some_and(|(version, until)| *version == target.version() && now < *until)
+    }
+}
+
 /// Inspections at `now` that fit `budget`, CPU time in ns.
 #[must_use]
-pub fn asks(config: &Config, view: &View<'_>, mut budget: f64, now: Ns) -> Vec<InspectAsk> {
+pub fn asks(
+    config: &Config,
+    view: &View<'_>,
+    done: &mut Done,
+    mut budget: f64,
+    now: Ns,
+) -> Vec<InspectAsk> {
+    done.under(config, view);
     let mut users = BTreeMap::<_, Vec<_>>::new();
     for (id, target) in view.targets.iter().filter(|(_, target)| target.refused.is_none()) {
-        for (at, region) in &target.regions {
-            if let Some(worth) = worth(config, view, region, now) {
+        if done.holds(*id, target, now) {
+            continue;
+        }
+        let (mut until, mut wanted) = (Ns(u64::MAX), false);
+        for (at, region) in target.regions.iter() {
+            if let Some(worth) = worth(config, view, &region, now) {
                 let since = region.inspected.map_or(Ns(0), |seen| seen.at);
-                let one = (Reverse(worth), since, *id, *at, region.mapping);
+                let one = (Reverse(worth), since, *id, at, region.mapping);
                 users.entry(target.sample.uid).or_default().push(one);
+                wanted = true;
+            } else {
+                until = until.min(wanted_from(config, &region));
             }
+        }
+        if !wanted {
+            done.targets.insert(*id, (target.version(), until));
         }
     }
     // A partial sort would do; there are at most some ten thousand, and mostly none. Users take
@@ -68,9 +110,23 @@ pub fn asks(config: &Config, view: &View<'_>, mut budget: f64, now: Ns) -> Vec<I
     asks
 }
 
+/// From when on time alone may make an inspection of a region worth it.
+fn wanted_from(config: &Config, region: &Region) -> Ns {
+    let Some(seen) = region.inspected else { return Ns(u64::MAX) };
+    match region.huge {
+        true if config.demote.sample => seen.at + sample_interval(config),
+        false if seen.populated != region.populated => seen.at + AGAIN,
+        _ => Ns(u64::MAX),
+    }
+}
+
+fn sample_interval(config: &Config) -> Ns {
+    Ns::ms(config.demote.sample_interval_ms)
+}
+
 fn worth(config: &Config, view: &View<'_>, region: &Region, now: Ns) -> Option<Worth> {
     if region.huge {
-        let due = Ns::ms(config.demote.sample_interval_ms);
+        let due = sample_interval(config);
         let stale = region.inspected.is_none_or(|seen| now.since(seen.at) >= due);
         return match region.samples {
             _ if !config.demote.sample => None,

@@ -88,7 +88,7 @@ mod tests {
             warm: false,
         };
         let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);
-        let (call, cpu) = (Ns::us(8_700), Ns::ms(13));
+        let (call, cpu) = (Ns::us(8_700).into(), Ns::ms(13));
         let done = Outcome::Promoted { populated: 500, warm: Some(Ns::ms(4)), call, cpu };
         state.applied(&promotion, &done, Ns(1));
         let splits = [

@@ -14,7 +14,7 @@ mod plan;
 pub mod utilization;
 mod view;
 
-pub use plan::{Plan, Reasons};
+pub use plan::{AllReasons, Plan, Reasons};
 pub use view::View;
 
 use crate::base::units::Ns;

@@ -5,14 +5,20 @@ use crate::base::units::{Bytes, ProcId};
 use crate::manager::decision::Queues;
 use crate::manager::reason::SkipReason;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reasons by target; those of a target in which nothing changed are the same object again.
+pub type AllReasons = BTreeMap<ProcId, Arc<Reasons>>;
 
 /// What a policy wants.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// Wanted actions.
     pub queues: Queues,
+    /// Queues are full: when they are served, more is wanted at once.
+    pub more: bool,
     /// Why regions stay as they are, for every target.
-    pub reasons: BTreeMap<ProcId, Reasons>,
+    pub reasons: AllReasons,
     /// Bloat is above its budget, and being taken back; handed to the next plan for hysteresis.
     pub giving_back: bool,
     /// Waste that promotions below the threshold may cause in all; `None` while nothing is known
@@ -25,7 +31,7 @@ pub struct Plan {
 impl Plan {
     /// The reasons of one target; none before it was planned for.
     #[must_use]
-    pub fn reasons_of(&self, id: ProcId) -> Reasons {
+    pub fn reasons_of(&self, id: ProcId) -> Arc<Reasons> {
         self.reasons.get(&id).cloned().unwrap_or_default()
     }
 }

@@ -6,7 +6,7 @@ use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use crate::manager::config::Config;
 use crate::manager::decision::{Action, Decision, Motive, Outcome};
 use crate::manager::engine::{Manager, Sink, TICK, Wake, World};
-use crate::manager::limits::budgets::LOCK_BURST;
+use crate::manager::limits::budgets::{LOCK_BURST, lock_cost};
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::limits::waits::{COOLDOWN, GIVEN_BACK_BASE};
 use crate::manager::reason::{Limit, SkipReason};
@@ -34,8 +34,9 @@ pub struct Checked {
     /// What the checkers had to check.
     pub activity: Activity,
     config: Config,
-    /// Per address space: promotions hold its lock for writing, splits for reading.
-    lock: BTreeMap<(ProcId, u64, Action), Spent>,
+    /// Per address space: promotions hold its lock for writing, splits for reading. What the
+    /// program may have felt, and all of it.
+    lock: BTreeMap<(ProcId, u64, Action), [Spent; 2]>,
     cpu: Spent,
     bytes: Spent,
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
@@ -190,8 +191,10 @@ impl Checked {
     fn check_quota(&mut self, decision: &Decision, generation: u64, outcome: &Outcome) {
         let now = self.sim.now;
         let key = (decision.target, generation, decision.action);
-        let lock = self.lock.entry(key).or_default();
-        lock.add(now, outcome.call().unwrap_or_default().0 as f64);
+        let [felt, all] = self.lock.entry(key).or_default();
+        let call = outcome.call().unwrap_or_default();
+        felt.add(now, lock_cost(call).0 as f64);
+        all.add(now, call.took.0 as f64);
         self.cpu.add(now, outcome.cpu().0 as f64);
         if matches!(outcome, Outcome::Promoted { .. } | Outcome::Demoted { .. }) {
             self.bytes.add(now, HUGE as f64);
@@ -202,7 +205,8 @@ impl Checked {
         let cpu_rate = controller.cpu_percent * 1e7;
         let bytes_rate = self.config.quota.bytes_per_s.0 as f64;
         let over = [
-            ("lock share", lock.excess(now, lock_rate, burst)),
+            ("lock share", felt.excess(now, lock_rate, burst)),
+            ("lock share of a sleeper", all.excess(now, 8.0 * lock_rate, 8.0 * burst)),
             ("own CPU", self.cpu.excess(now, cpu_rate, cpu_rate)),
             ("bytes", self.bytes.excess(now, bytes_rate, bytes_rate / 4.0)),
         ];
@@ -304,7 +308,7 @@ impl Auditor {
     fn huge_regions_with_waste_have_a_reason(&mut self, manager: &Manager) {
         let state = manager.state();
         for (id, target) in state.targets.iter().filter(|(_, t)| t.refused.is_none()) {
-            let wastes = |region: &&Region| {
+            let wastes = |region: &Region| {
                 // Promoted in this tick: it was small when it was planned.
                 let planned = region.before.is_none_or(|before| before.by == Maker::Somebody);
                 let waste = region.waste(state.geometry);

@@ -3,7 +3,7 @@
 use super::{BASE, HUGE, PAGES, Sim, Trap};
 use crate::base::errno;
 use crate::base::units::Ns;
-use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
+use crate::manager::decision::{Action, Call, Decision, FailureClass, Motive, Outcome};
 use crate::manager::reason::SkipReason;
 
 impl Sim {
@@ -53,6 +53,7 @@ impl Sim {
         let slow = if self.rng.percent(2) { 10 } else { 1 };
         let call = Ns::us((600 + self.rng.below(200)) * slow);
         let cpu = call + warm.unwrap_or_default();
+        let call = Call { took: call, asleep: self.rng.percent(20) };
         let lottery = self.rng.below(100);
         self.cpu += cpu;
         self.now += cpu;
@@ -101,10 +102,12 @@ impl Sim {
         let call = Ns::us(260 + self.rng.below(490));
         self.cpu += call;
         self.now += call;
+        let cpu = call;
+        let call = Call { took: call, asleep: self.rng.percent(20) };
         let region = self.processes.get_mut(&pid).and_then(|p| p.regions.get_mut(index));
         let Some(region) = region.filter(|_| !pinned) else {
             let (class, reason) = (FailureClass::Transient, SkipReason::NotSplit);
-            return Outcome::Failed { class, reason, errno: None, warm: None, call, cpu: call };
+            return Outcome::Failed { class, reason, errno: None, warm: None, call, cpu };
         };
         let wasted = PAGES - region.used;
         let freed = if region.block || frees { wasted } else { 0 };
@@ -115,6 +118,6 @@ impl Sim {
             (false, _) => {}
         }
         (region.huge, region.block, region.promoted_from) = (false, false, None);
-        Outcome::Demoted { freed, call, cpu: call }
+        Outcome::Demoted { freed, call, cpu }
     }
 }

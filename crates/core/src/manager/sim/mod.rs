@@ -152,6 +152,25 @@ impl Sim {
         sim
     }
 
+    /// A quiet machine of `processes` that have `regions` each: three of four are huge, the fourth
+    /// is used too little to become so.
+    #[must_use]
+    pub fn quiet(processes: u32, regions: usize, end: Ns) -> Self {
+        let mut sim = Self { events_per_s: 0, ..Self::new(0, end) };
+        sim.processes.clear();
+        let full = SimRegion { used: PAGES, huge: true, ..SimRegion::default() };
+        let sparse = SimRegion { used: 100, ..SimRegion::default() };
+        let all = (0..regions).map(|index| if index % 4 == 3 { sparse } else { full });
+        let regions: Vec<_> = all.collect();
+        for pid in (100..).take(processes as usize) {
+            let sample = ProcessSample::example(pid, Bytes(0));
+            let regions = regions.clone();
+            let process = SimProcess { sample, regions, execed: false, generation: 0 };
+            sim.processes.insert(pid, process);
+        }
+        sim
+    }
+
     fn start_process(&mut self) {
         let pid = self.next_pid;
         self.next_pid += 1;
@@ -437,6 +456,7 @@ impl World for Sim {
             scans,
             inspections,
             own_cpu,
+            warm_cpu: None,
         }
     }
 

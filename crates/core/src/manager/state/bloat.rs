@@ -123,7 +123,7 @@ impl Target {
     pub fn bloat(&self, geometry: Geometry) -> Account {
         let mut account = Account::default();
         for region in self.regions.values() {
-            account.count(region, geometry);
+            account.count(&region, geometry);
         }
         account
     }

@@ -6,6 +6,7 @@
 
 pub mod bloat;
 mod region;
+pub mod regions;
 mod slots;
 mod target;
 mod totals;
@@ -87,6 +88,8 @@ pub struct State {
     pub(super) next_list: Ns,
     /// Own CPU time in all, as last observed.
     pub(super) own_cpu: Option<Ns>,
+    /// CPU time of warming ahead.
+    pub(super) warm_cpu: Option<Ns>,
     /// Own CPU time since then that was charged already.
     accounted: Ns,
     /// Whose usage was asked for last, and when.
@@ -119,6 +122,7 @@ impl State {
             totals: Totals::default(),
             next_list: now,
             own_cpu: None,
+            warm_cpu: None,
             accounted: Ns(0),
             cgroups_asked: (BTreeSet::new(), Ns(0)),
             shared: BTreeSet::new(),
@@ -203,7 +207,8 @@ impl State {
 
     /// Charges own CPU time that no single outcome or scan accounted for: it has a budget of its
     /// own, for whoever makes listing or planning dear must not silence promotions or splits.
-    pub fn own_cpu(&mut self, own_cpu: Option<Ns>, now: Ns) {
+    pub fn own_cpu(&mut self, own_cpu: Option<Ns>, warm_cpu: Option<Ns>, now: Ns) {
+        self.warm_cpu = warm_cpu;
         let Some(total) = own_cpu else { return };
         let before = self.own_cpu.replace(total).unwrap_or(total);
         let rest = total.since(before).since(self.accounted);
@@ -349,7 +354,7 @@ impl State {
     #[must_use]
     pub fn still_allowed(&self, decision: &Decision, now: Ns) -> bool {
         let target = self.targets.get(&decision.target);
-        let region = target.and_then(|target| target.regions.get(&decision.region));
+        let region = target.and_then(|target| target.regions.get(decision.region));
         region.is_some_and(|region| match (decision.action, decision.motive) {
             (Action::Promote, _) => !region.huge && region.waits.against_promotion(now).is_none(),
             (Action::Demote, motive) => {
@@ -364,7 +369,10 @@ impl State {
         self.totals.add(outcome);
         self.budgets.cpu.take(outcome.cpu().0 as f64, now);
         self.accounted += outcome.cpu();
-        self.warm.learn(outcome.warm(), outcome.call());
+        // A slow split says nothing of the memory that a promotion gets.
+        if decision.action == Action::Promote {
+            self.warm.learn(outcome.warm(), outcome.call().map(|call| call.took));
+        }
         let target = self.targets.get(&decision.target);
         let cgroup = target.map(|target| target.sample.cgroup_key());
         let outcome = &self.blamed(*outcome, cgroup.as_deref());

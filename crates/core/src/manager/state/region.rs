@@ -67,10 +67,8 @@ pub struct Region {
     pub inspected: Option<Inspected>,
     /// What is not done to it for now.
     pub waits: Waits,
-    /// Pages shared with another process, from detailed scans.
-    pub shared: Option<u16>,
-    /// The pass that saw it last.
-    pub pass: u32,
+    /// The pass that saw it last; they are numbered round and round.
+    pub pass: u8,
 }
 
 impl Region {
@@ -118,7 +116,6 @@ impl Region {
         self.swapped = sample.swapped;
         self.zero_page = sample.zero_page;
         self.huge = sample.huge;
-        self.shared = sample.shared.or(self.shared);
         if let Some(zeros) = sample.zeros {
             self.zeros = Some(self.zeros.map_or(zeros, |before| before.midpoint(zeros)));
             self.samples = self.samples.saturating_add(1);

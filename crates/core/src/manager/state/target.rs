@@ -1,6 +1,7 @@
 //! What is remembered of one managed process.
 
 use super::region::{Inspected, Region};
+use super::regions::Regions;
 use super::totals::Totals;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
 use crate::manager::config::Config;
@@ -39,7 +40,7 @@ pub struct Target {
     /// Its weight.
     pub share: f64,
     /// Its regions, by address.
-    pub regions: BTreeMap<Addr, Region>,
+    pub regions: Regions,
     /// Regions in mappings that are no candidates, by reason.
     pub excluded: BTreeMap<SkipReason, u64>,
     /// Scan cursor; `Addr(0)` between passes.
@@ -62,7 +63,9 @@ pub struct Target {
     pub totals: Totals,
     pub(super) scanned_faults: u64,
     pub(super) scanned_rss: Bytes,
-    pub(super) pass: u32,
+    pub(super) pass: u8,
+    /// Grows with each change of what is known of it.
+    pub(super) version: u64,
     /// Regions below every threshold that are remembered.
     pub(super) sparse: usize,
 }
@@ -73,7 +76,7 @@ impl Target {
     pub fn new(config: &Config, sample: ProcessSample, share: f64, now: Ns) -> Self {
         Self {
             share,
-            regions: BTreeMap::new(),
+            regions: Regions::default(),
             excluded: BTreeMap::new(),
             cursor: Addr(0),
             pass_done: None,
@@ -87,6 +90,8 @@ impl Target {
             scanned_faults: 0,
             scanned_rss: Bytes(0),
             pass: 0,
+            // A program that is selected anew never has a version that it had before.
+            version: now.0,
             sparse: 0,
             sample,
         }
@@ -119,7 +124,7 @@ impl Target {
     /// Huge regions.
     #[must_use]
     pub fn huge(&self) -> u64 {
-        self.regions.values().filter(|r| r.huge).count() as u64
+        self.regions.huge() as u64
     }
 
     /// Whether faults or resident size moved since the current knowledge was scanned.
@@ -128,13 +133,20 @@ impl Target {
         self.sample.faults != self.scanned_faults || self.sample.rss != self.scanned_rss
     }
 
+    /// What was computed from the target at an earlier version may be wrong by now.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(super) fn scanned(&mut self, report: &ScanReport, context: Context) {
+        self.version += 1;
         if report.from == Addr(0) {
             self.pass = self.pass.wrapping_add(1);
             self.excluded.clear();
             self.scanned_faults = self.sample.faults;
             self.scanned_rss = self.sample.rss;
-            let sparse = |region: &&Region| context.is_sparse(region.huge, region.populated);
+            let sparse = |region: &Region| context.is_sparse(region.huge, region.populated);
             self.sparse = self.regions.values().filter(sparse).count();
         }
         for (reason, regions) in &report.excluded {
@@ -147,7 +159,7 @@ impl Target {
         match report.end {
             ScanEnd::Partial(next) => self.cursor = next,
             ScanEnd::Complete => {
-                self.regions.retain(|_, region| region.pass == self.pass);
+                self.regions.retain_pass(self.pass);
                 self.cursor = Addr(0);
                 self.pass_done = Some(context.now);
             }
@@ -166,7 +178,7 @@ impl Target {
     /// memory, and none that anything could be done with: beyond a bound they are only counted.
     fn is_one_too_many(&mut self, sample: &RegionSample, context: Context) -> bool {
         let sparse = context.is_sparse(sample.huge, sample.populated);
-        if !sparse || self.regions.contains_key(&sample.at) {
+        if !sparse || self.regions.get(sample.at).is_some() {
             return false;
         }
         let full = self.sparse >= context.sparse_most;
@@ -182,35 +194,38 @@ impl Target {
         if self.is_one_too_many(sample, context) {
             return;
         }
-        let region = self.regions.entry(sample.at).or_default();
+        let mut region = self.regions.get(sample.at).unwrap_or_default();
         let filled = region.seen(sample, context.geometry, context.now);
         region.pass = self.pass;
         if sample.populated >= context.thresholds.always {
             // Well used again: that waste was taken back before counts no more.
             region.waits.given_back = if region.huge { region.waits.given_back } else { 0 };
         }
+        self.regions.put(sample.at, &region);
         let too_empty = filled.is_some_and(|populated| populated < context.thresholds.always);
         self.totals.filled += u64::from(too_empty);
     }
 
     /// Takes an inspection. Returns whether page frames are hidden from the observer.
     pub(super) fn inspected(&mut self, report: &InspectReport, context: Context) -> bool {
+        self.version += 1;
         if let Some(sample) = &report.region {
             self.region_seen(sample, context);
         }
         // Also where nothing could be seen: it is not asked again at once.
-        if let Some(region) = self.regions.get_mut(&report.at) {
+        self.regions.change(report.at, |region| {
             region.inspected = Some(Inspected { at: context.now, populated: region.populated });
             if report.refused.is_some() && region.samples == 1 {
                 // The second sample cannot be had: the first one stands.
                 region.samples = 2;
             }
-        }
+        });
         report.region.is_some_and(|sample| !sample.huge && sample.held.is_none())
     }
 
     pub(super) fn applied(&mut self, decision: &Decision, outcome: &Outcome, context: Context) {
         let Context { geometry, now, .. } = context;
+        self.version += 1;
         self.totals.add(outcome);
         self.charge_lock(decision.action, outcome, now);
         if decision.action == Action::Promote {
@@ -236,9 +251,9 @@ impl Target {
                 self.refuse(None, *reason, now);
             }
             _ => {
-                if let Some(region) = self.regions.get_mut(&decision.region) {
-                    region.applied(decision, outcome, now, geometry);
-                }
+                let applied =
+                    |region: &mut Region| region.applied(decision, outcome, now, geometry);
+                self.regions.change(decision.region, applied);
             }
         }
     }
@@ -251,9 +266,9 @@ impl Target {
             Action::Demote => (&mut self.split_lock, &mut self.split_call),
         };
         if let Some(call) = outcome.call() {
-            bucket.take(call.0 as f64, now);
+            bucket.take(budgets::lock_cost(call).0 as f64, now);
             // Moving average over about eight calls: quick enough to follow what the host does.
-            *expected = Ns((expected.0 * 7 + call.0) / 8);
+            *expected = Ns((expected.0 * 7 + call.took.0) / 8);
         } else if matches!(outcome, Outcome::Withheld { .. }) {
             // So that a mode that does not act decides at the pace of one that does.
             bucket.take(expected.0 as f64, now);
@@ -263,10 +278,9 @@ impl Target {
     /// Nothing of this mapping, or of all of them, is promoted for long.
     fn refuse(&mut self, mapping: Option<Addr>, reason: SkipReason, now: Ns) {
         let wait = Wait { until: now + REFUSED, reason };
-        for region in self.regions.values_mut().filter(|region| !region.huge) {
-            if mapping.is_none_or(|mapping| region.mapping == mapping) {
-                region.waits.no_promote_until = Some(wait);
-            }
-        }
+        let meant = |region: &Region| {
+            !region.huge && mapping.is_none_or(|mapping| region.mapping == mapping)
+        };
+        self.regions.change_all(meant, |region| region.waits.no_promote_until = Some(wait));
     }
 }

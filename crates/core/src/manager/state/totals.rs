@@ -45,6 +45,6 @@ impl Totals {
         }
         self.warm_ups += u64::from(outcome.warm().is_some());
         self.warm_ns += outcome.warm().unwrap_or_default();
-        self.call_ns += outcome.call().unwrap_or_default();
+        self.call_ns += outcome.call().unwrap_or_default().took;
     }
 }

@@ -5,7 +5,7 @@ use crate::render::text;
 use crate::render::view::status::parts::heading;
 use crate::render::view::status::values::{Seen, View};
 use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
+use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::limits::pressure::PressureSource;
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::state::bloat::Account;
@@ -48,7 +48,9 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let cpu =
         manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
     let warming = if manager.warming { "; warms destinations first" } else { "" };
-    out.push_str(&line("Own CPU", &format!("{cpu} since it started{warming}")));
+    let idle = manager.warm_cpu.filter(|time| *time > Ns(0));
+    let idle = idle.map_or_else(String::new, |t| format!(" and {:.2} s of idle CPU", t.as_s()));
+    out.push_str(&line("Own CPU", &format!("{cpu}{idle} since it started{warming}")));
     for target in &manager.targets {
         let Some(limit) = target.limit else { continue };
         let what = format!("{} {}: {}", target.pid, printable(&target.name), limit.config_key());

@@ -326,6 +326,7 @@ mod tests {
             allocation_backoff_s: Some(3.25),
             warming: true,
             own_cpu: None,
+            warm_cpu: None,
             bloat_budget: Some(Bytes::mib(33)),
             known_bloat: Bytes::mib(3),
             bloat: view.processes[0].bloat,

@@ -11,16 +11,16 @@
 //! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
 //! before it was well used: nothing flaps.
 
-use crate::base::units::{Bytes, Ns, ProcId};
+use crate::base::units::{Bytes, Ns};
 use crate::manager::config::Config;
 use crate::manager::decision::{Decision, Motive};
 use crate::manager::limits::thresholds::Thresholds;
-use crate::manager::policy::{Reasons, View};
+use crate::manager::policy::{AllReasons, View};
 use crate::manager::reason::SkipReason;
 use crate::manager::state::Region;
 use crate::manager::state::bloat::{Waste, WasteSource};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Least pages of a held block that are worth a split: 64 KiB for about 0.4 ms.
 pub const MIN_HELD: u16 = 16;
@@ -39,7 +39,7 @@ pub fn choose(
     mut candidates: Vec<Decision>,
     bound: Bytes,
     view: &View<'_>,
-    reasons: &mut BTreeMap<ProcId, Reasons>,
+    reasons: &mut AllReasons,
 ) -> (Vec<Decision>, bool) {
     candidates.sort_by_key(|d| (Reverse(d.waste), d.target, d.region));
     // Only what can be split now counts: for the rest nobody else should have to pay.
@@ -56,14 +56,14 @@ pub fn choose(
             excess = excess.saturating_sub(waste(decision));
         }
         let reason = if wanted { SkipReason::Scheduled } else { SkipReason::WithinBloatBudget };
-        reasons.entry(decision.target).or_default().not_split(reason);
+        Arc::make_mut(reasons.entry(decision.target).or_default()).not_split(reason);
         wanted
     });
     (candidates, giving_back)
 }
 
 /// Whether one region should be split: what that needs to know besides the region.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitRule {
     off: Option<SkipReason>,
     /// Least waste of a huge region that is worth losing it ...
@@ -99,6 +99,12 @@ impl SplitRule {
             samples: config.demote.sample,
             now,
         }
+    }
+
+    /// The same rule at another time.
+    #[must_use]
+    pub const fn at(self, now: Ns) -> Self {
+        Self { now, ..self }
     }
 
     /// `None`: nothing is wasted in it. Else the motive and waste of a wanted split, or the reason

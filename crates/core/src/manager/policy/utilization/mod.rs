@@ -10,33 +10,40 @@
 
 pub mod budget;
 pub mod eligible;
+mod findings;
 pub mod giveback;
 
 use super::ledger::Ledger;
-use super::{Plan, Policy, Reasons, View};
+use super::{AllReasons, Plan, Policy, View};
 use crate::base::units::{Bytes, Ns, ProcId};
 use crate::manager::config::Config;
-use crate::manager::decision::{Action, Decision, Motive, Queues};
+use crate::manager::decision::{Decision, Motive, Queues};
 use crate::manager::reason::SkipReason;
-use crate::manager::state::bloat::Waste;
-use crate::manager::state::{Region, Target};
-use eligible::{Class, classify};
+use findings::{Conditions, Findings, Known};
 use giveback::SplitRule;
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Findings with more decisions than this are not remembered: they change with the next one.
+const FEW: usize = 4 * QUEUE;
 
 /// At most so many decisions a target and tick; the rest is decided anew next time.
 pub const QUEUE: usize = 256;
 
 /// Promotes well-used regions, the fullest first, and splits what wastes too much.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Utilization;
+#[derive(Debug, Clone, Default)]
+pub struct Utilization {
+    /// What targets came to at an earlier time, so that a plan costs as much as has changed.
+    known: RefCell<BTreeMap<ProcId, Known>>,
+}
 
 impl Policy for Utilization {
     fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan {
         let footprint: Bytes = view.targets.values().map(|target| target.sample.anon).sum();
         let bloat_budget = view.machine.map(|machine| budget::budget(config, machine, footprint));
-        let mut survey = Survey::of(config, view, now);
+        let mut survey = Survey::of(config, view, &mut self.known.borrow_mut(), now);
         let candidates = std::mem::take(&mut survey.splits);
         let bound = budget::bound(config, footprint);
         let (splits, giving_back) = giveback::choose(candidates, bound, view, &mut survey.reasons);
@@ -44,17 +51,18 @@ impl Policy for Utilization {
         let room = bloat_budget.unwrap_or_default().saturating_sub(spent);
         let promotions = survey.choose_promotions(room, view, now);
         let queues = in_turns(splits, promotions);
+        let more = queues.values().any(|queue| queue.len() >= QUEUE);
         let ledger = Ledger::expected(view, &queues);
-        Plan { queues, reasons: survey.reasons, giving_back, bloat_budget, ledger }
+        Plan { queues, more, reasons: survey.reasons, giving_back, bloat_budget, ledger }
     }
 }
 
-/// What one walk over all regions shows.
+/// What all regions show.
 #[derive(Debug, Default)]
 struct Survey {
     promotions: Vec<Decision>,
     splits: Vec<Decision>,
-    reasons: BTreeMap<ProcId, Reasons>,
+    reasons: AllReasons,
     /// Waste that is known.
     wasted_pages: u64,
     /// Waste that decisions would have caused had anybody carried them out (mode `observe`, dry
@@ -63,77 +71,42 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(config: &Config, view: &View<'_>, now: Ns) -> Self {
+    fn of(config: &Config, view: &View<'_>, known: &mut BTreeMap<ProcId, Known>, now: Ns) -> Self {
         let mut survey = Self::default();
         let rule = SplitRule::new(config, view, now);
+        known.retain(|id, _| view.targets.contains_key(id));
         for (id, target) in view.targets {
-            let reasons = survey.target(*id, target, &rule, view, now);
-            survey.reasons.insert(*id, reasons);
+            let conditions = Conditions::of(target, view, rule);
+            let earlier = known.get(id).filter(|known| known.holds(conditions, now));
+            if let Some(earlier) = earlier {
+                survey.add(*id, earlier.findings.clone());
+                continue;
+            }
+            let findings = Findings::of(*id, target, conditions, now);
+            if findings.promotions.len() + findings.splits.len() <= FEW {
+                known.insert(*id, Known { conditions, findings: findings.clone() });
+            } else {
+                known.remove(id);
+            }
+            survey.add(*id, findings);
         }
         survey
     }
 
-    fn target(
-        &mut self,
-        id: ProcId,
-        target: &Target,
-        rule: &SplitRule,
-        view: &View<'_>,
-        now: Ns,
-    ) -> Reasons {
-        let not_promoted = target.excluded.clone();
-        let mut reasons = Reasons { not_promoted, ..Reasons::default() };
-        let pressed = view.pressure.on(&target.sample.cgroup_key()).is_some();
-        for (at, region) in &target.regions {
-            let waste = region.waste(view.geometry);
-            if let Waste::Known(pages, _) = waste {
-                self.wasted_pages += u64::from(pages);
-            }
-            self.pledged_pages += pledged_pages(region, view.thresholds.whole);
-            if target.refused.is_some() {
-                continue;
-            }
-            let decision = |action, motive, waste, min_populated| Decision {
-                target: id,
-                region: *at,
-                mapping: region.mapping,
-                action,
-                motive,
-                populated: region.populated,
-                waste,
-                min_populated,
-                warm: false,
-            };
-            match rule.judge(region, waste, pressed) {
-                None => {}
-                Some(Err(reason)) => reasons.not_split(reason),
-                Some(Ok((motive, waste))) => {
-                    self.splits.push(decision(Action::Demote, motive, waste, 0));
-                }
-            }
-            let (motive, min_populated) =
-                match classify(region, view.thresholds, view.frames_hidden, now) {
-                    Class::Huge => continue,
-                    Class::Skip(reason) => {
-                        reasons.not_promoted(reason);
-                        continue;
-                    }
-                    Class::Always => (Motive::Utilization, view.thresholds.always),
-                    Class::Budget => (Motive::BloatBudget, region.populated),
-                };
-            let waste = view.thresholds.whole.saturating_sub(region.populated);
-            self.promotions.push(decision(Action::Promote, motive, waste, min_populated));
-        }
-        if let Some(reason) = target.refused {
-            // What was known of it before may no longer be true.
-            *reasons.not_promoted.entry(reason).or_default() += target.regions.len() as u64;
-        }
-        reasons
+    fn add(&mut self, id: ProcId, findings: Findings) {
+        self.promotions.extend(findings.promotions);
+        self.splits.extend(findings.splits);
+        self.wasted_pages += findings.wasted_pages;
+        self.pledged_pages += findings.pledged_pages;
+        self.reasons.insert(id, findings.reasons);
     }
 
     /// Promotions that nothing speaks against, per target, the fullest region first; `room` is
     /// what is left of the bloat budget.
     fn choose_promotions(&mut self, mut room: Bytes, view: &View<'_>, now: Ns) -> Queues {
+        if self.promotions.is_empty() {
+            return Queues::new();
+        }
         // Waste of what is promoted in any case comes out of the same budget, first.
         let waste = |decision: &Decision| view.geometry.bytes(decision.waste.into());
         for decision in self.promotions.iter().filter(|d| d.motive == Motive::Utilization) {
@@ -155,7 +128,7 @@ impl Survey {
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
             let reason = view.promotion_barred.or(barred).or(over);
             let reasons = self.reasons.entry(decision.target).or_default();
-            reasons.not_promoted(reason.unwrap_or(SkipReason::Scheduled));
+            Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));
             let queue = wanted.entry(decision.target).or_default();
             if reason.is_none() && queue.len() < QUEUE {
                 if paid {
@@ -166,15 +139,6 @@ impl Survey {
         }
         wanted
     }
-}
-
-/// Pages that a withheld promotion of this region would have wasted.
-fn pledged_pages(region: &Region, whole: u16) -> u64 {
-    let withheld = region
-        .waits
-        .no_promote_until
-        .is_some_and(|wait| !region.huge && wait.reason == SkipReason::WithheldByMode);
-    if withheld { whole.saturating_sub(region.populated).into() } else { 0 }
 }
 
 /// One queue per target: a split and a promotion in turns, so that neither starves.
