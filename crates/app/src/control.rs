@@ -18,7 +18,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -62,10 +62,50 @@ struct Request {
     verb: Verb,
 }
 
+/// How long a status is waited for: the loop answers between two actions, and after a scan.
+const STATUS_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Said where no answer comes.
+const BUSY: &str = "the manager is busy with one call or scan: try again";
+/// Said at the end.
+const ABOUT_TO_END: &str = "the manager is about to end";
+
+/// Where the manager puts its status for who asked.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    /// The last status, taken away by who asked for it.
+    status: Mutex<Option<String>>,
+    arrived: Condvar,
+}
+
+impl Desk {
+    /// Puts a status on the desk.
+    pub(crate) fn put(&self, status: String) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        self.arrived.notify_one();
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// Why none came.
+    fn fetch(&self, ask: impl FnOnce() -> bool) -> Result<String, &'static str> {
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        // Too late for who asked before.
+        *status = None;
+        if !ask() {
+            return Err(ABOUT_TO_END);
+        }
+        let waited = self.arrived.wait_timeout_while(status, STATUS_PATIENCE, |s| s.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take().ok_or(BUSY)
+    }
+}
+
 /// The manager's end. Dropping it removes the socket.
 #[derive(Debug)]
 pub(crate) struct Server {
     path: PathBuf,
+    desk: Arc<Desk>,
     listener: UnixListener,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -76,14 +116,14 @@ pub(crate) struct Server {
 impl Server {
     /// Listens in `run_dir`, which is created where it is missing.
     ///
-    /// `status` is what `Verb::Status` gives: one JSON object, kept up to date by the caller.
+    /// `Verb::Status` asks through `events`, and gives what is put on `desk` then: one JSON object.
     ///
     /// # Errors
     /// Another manager uses `run_dir`, others than root can change it (exit code 6), or it is
     /// not writable.
     pub(crate) fn start(
         run_dir: &Path,
-        status: Arc<Mutex<String>>,
+        desk: Arc<Desk>,
         events: Sender<Wake>,
     ) -> anyhow::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(run_dir).with_context(|| {
@@ -97,17 +137,23 @@ impl Server {
             .with_context(|| format!("cannot create socket {}", path.display()))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         let stop = Arc::new(AtomicBool::new(false));
-        let service =
-            Service { listener: listener.try_clone()?, stop: stop.clone(), status, events };
+        let service = Service {
+            listener: listener.try_clone()?,
+            stop: stop.clone(),
+            desk: desk.clone(),
+            events,
+        };
         let thread =
             std::thread::Builder::new().name("control".into()).spawn(move || service.run())?;
-        Ok(Self { path, listener, stop, thread: Some(thread), _lock: lock })
+        Ok(Self { path, desk, listener, stop, thread: Some(thread), _lock: lock })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        // Whoever waits for a status waits no longer.
+        self.desk.put(error_reply(ABOUT_TO_END));
         let _ = fs::remove_file(&self.path);
         // Wakes the thread from its wait for a client.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
@@ -160,7 +206,7 @@ fn remove_stale(path: &Path) -> anyhow::Result<()> {
 struct Service {
     listener: UnixListener,
     stop: Arc<AtomicBool>,
-    status: Arc<Mutex<String>>,
+    desk: Arc<Desk>,
     events: Sender<Wake>,
 }
 
@@ -205,17 +251,13 @@ impl Service {
             Verb::Pause => Wake::Pause,
             Verb::Resume => Wake::Resume,
             Verb::Status => {
-                // Behind a poisoned lock is the last whole status: it is only ever replaced.
-                let status = self.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if status.is_empty() {
-                    return error_reply("the manager has just started: try again in a second");
-                }
-                return status;
+                let ask = || self.events.send(Wake::Show).is_ok();
+                return self.desk.fetch(ask).unwrap_or_else(error_reply);
             }
         };
         match self.events.send(wake) {
             Ok(()) => serde_json::json!({ "done": verb }).to_string(),
-            Err(_) => error_reply("the manager is about to end"),
+            Err(_) => error_reply(ABOUT_TO_END),
         }
     }
 }
@@ -293,7 +335,7 @@ pub(crate) fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde
 fn read_reply(stream: &UnixStream) -> io::Result<Vec<u8>> {
     use std::io::BufRead;
     // The server serves one client at a time, each at most some seconds.
-    stream.set_read_timeout(Some(5 * PATIENCE))?;
+    stream.set_read_timeout(Some(STATUS_PATIENCE + 5 * PATIENCE))?;
     let mut reply = Vec::new();
     io::BufReader::new(stream.take(MAX_REPLY)).read_until(b'\n', &mut reply)?;
     if reply.last() == Some(&b'\n') {
@@ -308,11 +350,20 @@ mod tests {
     use hugewise_scratch::Scratch;
     use std::sync::mpsc::{Receiver, channel};
 
-    fn start(dir: &Path) -> (Server, Receiver<Wake>, Arc<Mutex<String>>) {
-        let status = Arc::new(Mutex::new(String::from("{\"schema\":1}")));
+    /// A server, and the manager's end of it.
+    fn start(dir: &Path) -> (Server, Receiver<Wake>) {
         let (sender, receiver) = channel();
-        let server = Server::start(dir, status.clone(), sender).expect("starts");
-        (server, receiver, status)
+        (Server::start(dir, Arc::default(), sender).expect("starts"), receiver)
+    }
+
+    /// What a client gets who asks for the status, and a manager that answers.
+    fn status(dir: &Path, (server, events): &(Server, Receiver<Wake>)) -> serde_json::Value {
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| request(dir, Verb::Status));
+            assert_eq!(events.recv_timeout(5 * PATIENCE), Ok(Wake::Show));
+            server.desk.put(r#"{"schema":1}"#.to_owned());
+            asked.join().expect("no panic").expect("answers").expect("runs")
+        })
     }
 
     fn raw(dir: &Path, request: &[u8]) -> serde_json::Value {
@@ -327,19 +378,21 @@ mod tests {
         let dir = Scratch::new();
         let run_dir = dir.join("a/run");
         assert_eq!(request(&run_dir, Verb::Status).expect("no error"), None);
-        let (server, events, status) = start(&run_dir);
-        let reply = request(&run_dir, Verb::Status).expect("answers").expect("runs");
-        assert_eq!(reply["schema"], 1);
+        let manager = start(&run_dir);
+        assert_eq!(status(&run_dir, &manager)["schema"], 1);
+        let (server, events) = manager;
         request(&run_dir, Verb::Pause).expect("answers").expect("runs");
         request(&run_dir, Verb::Resume).expect("answers").expect("runs");
         assert_eq!(events.try_iter().collect::<Vec<_>>(), [Wake::Pause, Wake::Resume]);
         let mode = fs::metadata(run_dir.join(SOCKET)).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        status.lock().expect("sound").clear();
-        assert!(request(&run_dir, Verb::Status).is_err());
+        let error = request(&run_dir, Verb::Status).expect_err("no answer comes").to_string();
+        assert!(error.contains("busy"), "{error}");
         drop(events);
-        let error = request(&run_dir, Verb::Pause).expect_err("nobody listens").to_string();
-        assert!(error.contains("about to end"), "{error}");
+        for verb in [Verb::Pause, Verb::Status] {
+            let error = request(&run_dir, verb).expect_err("nobody listens").to_string();
+            assert!(error.contains("about to end"), "{error}");
+        }
         drop(server);
         assert!(!run_dir.join(SOCKET).exists());
         assert_eq!(request(&run_dir, Verb::Pause).expect("no error"), None);
@@ -348,7 +401,7 @@ mod tests {
     #[test]
     fn garbage_is_refused_and_the_next_client_served() {
         let dir = Scratch::new();
-        let (_server, events, _) = start(dir.path());
+        let manager = start(dir.path());
         let long = vec![b'x'; 100_000];
         let garbage: [&[u8]; 9] = [
             b"\n",
@@ -364,17 +417,17 @@ mod tests {
         for request in garbage {
             assert!(raw(dir.path(), request)["error"].is_string(), "{request:?}");
         }
-        assert_eq!(events.try_iter().count(), 0);
-        assert!(request(dir.path(), Verb::Status).expect("answers").is_some());
+        assert_eq!(manager.1.try_iter().count(), 0);
+        assert_eq!(status(dir.path(), &manager)["schema"], 1);
     }
 
     #[test]
     fn a_client_that_says_nothing_delays_others_by_a_second_only() {
         let dir = Scratch::new();
-        let (_server, _events, _) = start(dir.path());
+        let manager = start(dir.path());
         let idle = UnixStream::connect(dir.join(SOCKET)).expect("connects");
         let began = Instant::now();
-        assert!(request(dir.path(), Verb::Status).expect("answers").is_some());
+        assert_eq!(status(dir.path(), &manager)["schema"], 1);
         assert!(began.elapsed() < 4 * PATIENCE, "{:?}", began.elapsed());
         drop(idle);
     }
@@ -382,10 +435,10 @@ mod tests {
     #[test]
     fn a_second_manager_is_refused_and_the_first_goes_on() {
         let dir = Scratch::new();
-        let (_first, _events, _) = start(dir.path());
+        let first = start(dir.path());
         let error = Server::start(dir.path(), Arc::default(), channel().0).expect_err("taken");
         assert!(error.to_string().contains("running already"), "{error:#}");
-        assert!(request(dir.path(), Verb::Status).expect("answers").is_some());
+        assert_eq!(status(dir.path(), &first)["schema"], 1);
         // Not even without the lock file.
         fs::remove_file(dir.join(LOCK)).expect("removed");
         let error = Server::start(dir.path(), Arc::default(), channel().0).expect_err("taken");
@@ -419,7 +472,7 @@ mod tests {
             return;
         }
         let dir = Scratch::new();
-        let (_server, events, _) = start(dir.path());
+        let (_server, events) = start(dir.path());
         let ask = || {
             let run_dir = dir.path();
             std::thread::scope(|scope| {

@@ -1,7 +1,8 @@
 //! A running manager: settings, world, loop, journal, status; and everything put back at the end.
 
-use crate::control::Server;
+use crate::control::{Desk, Server};
 use crate::journal::Journal;
+use crate::render::number;
 use crate::say::{Progress, note};
 use crate::service::Service;
 use anyhow::Context;
@@ -9,22 +10,21 @@ use hugewise_core::base::units::{Ns, ProcId};
 use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
 use hugewise_core::manager::ownership;
-use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::status;
 use hugewise_linux::root::Root;
 use hugewise_linux::signals;
 use hugewise_linux::trail::{Restored, Trail};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 
-/// Writes records to the journal and keeps the status that the control socket gives.
+/// Writes records to the journal, and the state for who asks through the control socket.
 pub(crate) struct FileSink {
     /// The journal.
     pub(crate) journal: Journal,
-    /// What the control socket gives.
-    pub(crate) status: Arc<Mutex<String>>,
+    /// Where the control socket's status is put.
+    pub(crate) desk: Arc<Desk>,
     /// `--dry-run`.
     pub(crate) dry_run: bool,
     /// Renewed after each tick.
@@ -41,12 +41,14 @@ impl Sink for FileSink {
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
         self.service.alive();
         self.journal.flush();
-        let status = status::manager(manager, self.dry_run, at);
-        if let (Ok(json), Ok(mut shared)) = (serde_json::to_string(&status), self.status.lock()) {
-            *shared = json;
-        }
         if self.progress.is_watched() {
-            self.progress.show(&line(manager));
+            self.progress.show(&line(manager, at));
+        }
+    }
+
+    fn shown(&mut self, at: Ns, manager: &Manager) {
+        if let Ok(json) = serde_json::to_string(&status::manager(manager, self.dry_run, at)) {
+            self.desk.put(json);
         }
     }
 }
@@ -202,15 +204,20 @@ fn run_until(
 }
 
 /// What the manager does, in a line.
-fn line(manager: &Manager) -> String {
-    let reasons = manager.plan().reasons.values();
-    let waiting: u64 = reasons.filter_map(|r| r.not_promoted.get(&SkipReason::Scheduled)).sum();
+fn line(manager: &Manager, now: Ns) -> String {
+    let (state, waiting) = (manager.state(), manager.plan().waiting());
+    let rate = state.rate().per_s(now).map_or(String::new(), |rate| {
+        let mib = rate * state.geometry().huge.0 as f64 / f64::from(1 << 20);
+        format!(" at {mib:.0} MiB/s")
+    });
+    let left = state.rate().left_s(waiting, now);
+    let left = left.map_or(String::new(), |s| format!(", {} left", number::wait(s)));
     let limit = manager.limits().values().next();
     let limit = limit.map_or(String::new(), |l| format!(", held back by {}", l.config_key()));
     format!(
-        "{} processes, {} regions promoted, {waiting} waiting{limit}",
-        manager.state().targets().len(),
-        manager.state().totals().promoted
+        "{} processes, {} regions promoted{rate}, {waiting} waiting{left}{limit}",
+        state.targets().len(),
+        state.totals().promoted
     )
 }
 
@@ -265,11 +272,11 @@ pub(crate) fn listen_to_signals(events: Sender<Wake>) -> anyhow::Result<()> {
 /// was said already.
 pub(crate) fn control_server(
     run_dir: &Path,
-    status: Arc<Mutex<String>>,
+    desk: Arc<Desk>,
     events: Sender<Wake>,
     expected: bool,
 ) -> Option<Server> {
-    match Server::start(run_dir, status, events) {
+    match Server::start(run_dir, desk, events) {
         Ok(server) => Some(server),
         Err(_) if expected => None,
         Err(error) => {

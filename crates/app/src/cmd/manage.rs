@@ -2,6 +2,7 @@
 
 use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR};
+use crate::control::Desk;
 use crate::daemon::{self, FileSink, OwnedSettings, Until};
 use crate::journal::Journal;
 use crate::output::{self, Output};
@@ -29,7 +30,7 @@ use hugewise_linux::{machine, process, save};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> {
@@ -40,7 +41,10 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
             "manage acts on the running machine only; leave out '--root', or use 'replay'",
         ));
     }
-    let load = || config::load(args.config.as_deref(), &args.set).map(|loaded| loaded.config);
+    let load = || {
+        let loaded = config::load(args.config.as_deref(), &args.set)?;
+        Ok(loaded.config.in_force(args.once))
+    };
     let config = load()?;
     let mode = daemon::mode(args.mode, &config);
     let until = args.r#for.as_deref().map(duration).transpose()?;
@@ -77,9 +81,9 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
         own(&wanted, settings.as_mut(), &mut journal)?;
     }
 
-    let shared = Arc::new(Mutex::new(String::new()));
+    let desk = Arc::new(Desk::default());
     let _server =
-        daemon::control_server(&args.daemon.run_dir, shared.clone(), send, !alone && !is_root());
+        daemon::control_server(&args.daemon.run_dir, desk.clone(), send, !alone && !is_root());
     let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
     let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
     let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
@@ -87,7 +91,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let mut manager = Manager::new(config, mode, Selection { named }, now);
     let progress = Progress::new(!global.json);
     let service = Service::from_environment();
-    let mut sink = FileSink { journal, status: shared, dry_run: args.dry_run, progress, service };
+    let mut sink = FileSink { journal, desk, dry_run: args.dry_run, progress, service };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match record {

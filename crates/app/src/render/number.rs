@@ -29,6 +29,15 @@ pub(crate) fn percent(x: f64) -> String {
     format!("{x:.0}%")
 }
 
+/// A time to wait, in the largest unit that fits: `8 s`, `4 min`, `3 h`.
+pub(crate) fn wait(seconds: f64) -> String {
+    match seconds {
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
+    }
+}
+
 /// A latency in nanoseconds, to a tenth at most: `150 ns`, `1.5 us`, `2 ms`.
 pub(crate) fn latency(ns: f64) -> String {
     let (value, unit) = match ns {
@@ -73,6 +82,12 @@ mod tests {
         assert_eq!(shown(1023 << 20), "1023M");
         assert_eq!(shown((1 << 30) - 1), "1.0G");
         assert!((0..63).all(|bit| shown(1 << bit).len() <= 5 && shown((1 << bit) - 1).len() <= 5));
+    }
+
+    #[test]
+    fn waits_have_two_digits() {
+        let shown = [0.4, 99.0, 100.0, 5_900.0, 7_200.0].map(wait);
+        assert_eq!(shown, ["0 s", "99 s", "2 min", "98 min", "2 h"]);
     }
 
     #[test]

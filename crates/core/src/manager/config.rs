@@ -77,6 +77,10 @@ pub struct Promote {
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
     /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
     pub warm: Warm,
+    /// When promotions go as fast as `controller.lock_share_percent` of each program allows, and
+    /// nothing else holds them back: not `controller.cpu_percent`, `controller.warm_cpu_percent`,
+    /// `scan.cpu_percent` or `quota.bytes_per_s`. Default once: with `manage --once`.
+    pub burst: Burst,
 }
 
 impl Default for Promote {
@@ -87,8 +91,21 @@ impl Default for Promote {
             bloat_budget_percent: 3.0,
             allow_under_never: false,
             warm: Warm::Auto,
+            burst: Burst::Once,
         }
     }
+}
+
+/// When only the programs' locks limit promotions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Burst {
+    /// Never.
+    Never,
+    /// With `manage --once`.
+    Once,
+    /// Always.
+    Always,
 }
 
 /// When a huge page's waste is taken back.
@@ -157,6 +174,9 @@ pub struct Quota {
     #[serde(deserialize_with = "bytes_or_text")]
     pub bytes_per_s: Bytes,
 }
+
+/// More than any machine moves.
+const BYTES_PER_S_MAX: Bytes = Bytes(1 << 44);
 
 impl Default for Quota {
     fn default() -> Self {
@@ -336,6 +356,26 @@ fn bytes_or_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Bytes, D::
 }
 
 impl Config {
+    /// What is in force: while promotions go in a burst (`once`: `manage --once`), a whole core
+    /// and all bytes, and a quarter of a core for scans.
+    #[must_use]
+    pub fn in_force(mut self, once: bool) -> Self {
+        let bursts = match self.promote.burst {
+            Burst::Never => false,
+            Burst::Once => once,
+            Burst::Always => true,
+        };
+        if bursts {
+            self.controller.cpu_percent = 100.0;
+            if self.controller.warm_cpu_percent > 0.0 {
+                self.controller.warm_cpu_percent = 100.0;
+            }
+            self.scan.cpu_percent = self.scan.cpu_percent.max(25.0);
+            self.quota.bytes_per_s = BYTES_PER_S_MAX;
+        }
+        self
+    }
+
     /// Checks ranges that types cannot express. The error names the key, the value and the range.
     ///
     /// # Errors
@@ -385,7 +425,7 @@ impl Config {
                 86_400_000,
             ),
             ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
-            ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, 1u64 << 44),
+            ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),
             ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
             ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
             ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
@@ -436,6 +476,21 @@ mod tests {
     #[test]
     fn the_defaults_are_in_range() {
         Config::default().check().expect("defaults are valid");
+    }
+
+    #[test]
+    fn a_burst_is_held_back_by_the_lock_alone() {
+        let config = Config::default();
+        assert_eq!(config.clone().in_force(false), config, "a daemon keeps its budgets");
+        let mut bursting = config.clone().in_force(true);
+        bursting.check().expect("in range");
+        assert!(bursting.controller.cpu_percent > 99.0);
+        let lock = config.controller.lock_share_percent;
+        assert_eq!(bursting.controller.lock_share_percent, lock);
+        assert_eq!(bursting.watermark, config.watermark);
+        bursting.promote.burst = Burst::Never;
+        bursting.controller.cpu_percent = 1.0;
+        assert_eq!(bursting.clone().in_force(true), bursting);
     }
 
     #[test]

@@ -61,14 +61,19 @@ pub enum Wake {
     Pause,
     /// Act again.
     Resume,
+    /// Somebody wants to see the state: [`Sink::shown`].
+    Show,
 }
 
 /// Where the loop writes down what happened.
 pub trait Sink {
     /// One record for the journal.
     fn record(&mut self, at: Ns, record: &Record);
-    /// A tick is over; views may be refreshed.
+    /// A tick is over.
     fn tick_done(&mut self, at: Ns, manager: &Manager);
+    /// Somebody wants to see the state as it is now. Walking through it costs with its size, so
+    /// it is done for who asks only.
+    fn shown(&mut self, _at: Ns, _manager: &Manager) {}
 }
 
 /// Configuration, memory and policy of the loop.
@@ -313,7 +318,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let Some(turn) = turn else {
             break;
         };
-        match wait(world, manager, turn.at) {
+        match wait(world, manager, sink, turn.at) {
             TickEnd::Done => {}
             other => return other,
         }
@@ -338,11 +343,11 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     // With nothing left of full queues the next plan comes at once.
     let drained = manager.plan.more && served && queues.values().all(VecDeque::is_empty);
     let early = manager.state.budgets.overhead.ready_at(0.0, now);
-    wait(world, manager, if drained { early.min(end) } else { end })
+    wait(world, manager, sink, if drained { early.min(end) } else { end })
 }
 
-/// Waits, and carries out pause and resume on the way.
-fn wait(world: &mut impl World, manager: &mut Manager, at: Ns) -> TickEnd {
+/// Waits, and does on the way what others ask for.
+fn wait(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink, at: Ns) -> TickEnd {
     loop {
         match world.wait_until(at) {
             Wake::Reached => return TickEnd::Done,
@@ -350,6 +355,7 @@ fn wait(world: &mut impl World, manager: &mut Manager, at: Ns) -> TickEnd {
             Wake::Reload => return TickEnd::Reload,
             Wake::Pause => manager.state.paused = true,
             Wake::Resume => manager.state.paused = false,
+            Wake::Show => sink.shown(world.now(), manager),
         }
     }
 }

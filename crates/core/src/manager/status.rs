@@ -1,6 +1,6 @@
 //! A manager's state as views show it: plain, serialisable, with a schema version.
 
-use crate::base::units::{Bytes, Ns, ProcId};
+use crate::base::units::{Bytes, Geometry, Ns, ProcId, saturating_u64};
 use crate::manager::config::Config;
 use crate::manager::engine::Manager;
 use crate::manager::limits::pressure::PressureSource;
@@ -56,6 +56,12 @@ pub struct TargetStatus {
     pub not_split: BTreeMap<SkipReason, u64>,
     /// What holds its rate down.
     pub limit: Option<Limit>,
+    /// Memory that becomes huge each second; `None` where nothing did lately.
+    #[serde(default)]
+    pub rate_bytes_per_s: Option<Bytes>,
+    /// Seconds until what waits for its turn is huge, at this rate.
+    #[serde(default)]
+    pub left_s: Option<f64>,
     /// Regions promoted by this manager.
     pub promoted: u64,
     /// Huge pages split by this manager.
@@ -145,6 +151,12 @@ pub struct ManagerStatus {
     pub frames_hidden: bool,
     /// Regions promoted.
     pub promoted: u64,
+    /// Memory that becomes huge each second; `None` where nothing did lately.
+    #[serde(default)]
+    pub rate_bytes_per_s: Option<Bytes>,
+    /// Seconds until what waits for its turn is huge, at this rate.
+    #[serde(default)]
+    pub left_s: Option<f64>,
     /// Huge pages split.
     pub demoted: u64,
     /// Memory that splits gave back.
@@ -190,6 +202,11 @@ pub struct Sources<'a> {
     pub limits: &'a BTreeMap<ProcId, Limit>,
 }
 
+/// So many regions, as memory.
+fn memory(geometry: Geometry, regions: f64) -> Bytes {
+    Bytes(saturating_u64(regions * geometry.huge.0 as f64))
+}
+
 fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
     let geometry = sources.state.geometry;
     let thresholds = Thresholds::new(&sources.config.promote, geometry);
@@ -233,6 +250,8 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         not_promoted: reasons.not_promoted.clone(),
         not_split: reasons.not_split.clone(),
         limit: sources.limits.get(&target.sample.id).copied(),
+        rate_bytes_per_s: target.rate.per_s(now).map(|rate| memory(geometry, rate)),
+        left_s: target.rate.left_s(reasons.waiting(), now),
         promoted: target.totals.promoted,
         demoted: target.totals.demoted,
         freed: geometry.bytes(target.totals.freed_pages),
@@ -303,6 +322,8 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         frees_zeros: state.machine.as_ref().and_then(|machine| machine.frees_zeros),
         frames_hidden: state.frames_hidden,
         promoted,
+        rate_bytes_per_s: state.rate.per_s(now).map(|rate| memory(state.geometry, rate)),
+        left_s: state.rate.left_s(plan.waiting(), now),
         demoted,
         freed: state.geometry.bytes(freed_pages),
         filled,

@@ -34,6 +34,12 @@ impl Plan {
     pub fn reasons_of(&self, id: ProcId) -> Arc<Reasons> {
         self.reasons.get(&id).cloned().unwrap_or_default()
     }
+
+    /// Regions of all targets that only wait for their turn to become huge.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.reasons.values().map(|reasons| reasons.waiting()).sum()
+    }
 }
 
 /// Why regions of one target stay as they are. What is wanted and waits for its turn is counted
@@ -55,6 +61,12 @@ impl Reasons {
     /// One more region with waste.
     pub fn not_split(&mut self, reason: SkipReason) {
         *self.not_split.entry(reason).or_default() += 1;
+    }
+
+    /// Regions that only wait for their turn to become huge.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.not_promoted.get(&SkipReason::Scheduled).copied().unwrap_or(0)
     }
 
     /// Whether something waits for its turn, or will soon be decided.

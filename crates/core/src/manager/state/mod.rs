@@ -5,6 +5,7 @@
 //! are handed in.
 
 pub mod bloat;
+pub mod rate;
 mod region;
 pub mod regions;
 mod slots;
@@ -31,6 +32,7 @@ use crate::manager::snapshot::{
     CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport, ThpMode,
 };
 use bloat::Account;
+use rate::Rate;
 use std::collections::{BTreeMap, BTreeSet};
 use target::Context;
 
@@ -84,6 +86,8 @@ pub struct State {
     /// `hugewise pause` is in force.
     pub(super) paused: bool,
     pub(super) totals: Totals,
+    /// How fast regions become huge.
+    pub(super) rate: Rate,
     /// When processes are listed next.
     pub(super) next_list: Ns,
     /// Own CPU time in all, as last observed.
@@ -120,6 +124,7 @@ impl State {
             thresholds: Thresholds::new(&config.promote, geometry),
             paused: false,
             totals: Totals::default(),
+            rate: Rate::default(),
             next_list: now,
             own_cpu: None,
             warm_cpu: None,
@@ -161,6 +166,18 @@ impl State {
     #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// Page sizes.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// How fast regions become huge, all targets together.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// Waste of all managed processes.
@@ -380,6 +397,7 @@ impl State {
             Outcome::Promoted { .. } => {
                 self.budgets.bytes.take(self.geometry.huge.0 as f64, now);
                 self.backoffs.succeed(cgroup.as_deref());
+                self.rate.add(now);
             }
             Outcome::Demoted { .. } | Outcome::Withheld { .. } => {
                 self.budgets.bytes.take(self.geometry.huge.0 as f64, now);

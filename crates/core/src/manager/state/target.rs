@@ -1,5 +1,6 @@
 //! What is remembered of one managed process.
 
+use super::rate::Rate;
 use super::region::{Inspected, Region};
 use super::regions::Regions;
 use super::totals::Totals;
@@ -61,6 +62,8 @@ pub struct Target {
     pub refused: Option<SkipReason>,
     /// What was done to it.
     pub totals: Totals,
+    /// How fast it becomes huge.
+    pub rate: Rate,
     pub(super) scanned_faults: u64,
     pub(super) scanned_rss: Bytes,
     pub(super) pass: u8,
@@ -87,6 +90,7 @@ impl Target {
             suspension: Suspension::default(),
             refused: None,
             totals: Totals::default(),
+            rate: Rate::default(),
             scanned_faults: 0,
             scanned_rss: Bytes(0),
             pass: 0,
@@ -230,7 +234,10 @@ impl Target {
         self.charge_lock(decision.action, outcome, now);
         if decision.action == Action::Promote {
             match outcome {
-                Outcome::Promoted { .. } => self.suspension.succeeded(),
+                Outcome::Promoted { .. } => {
+                    self.suspension.succeeded();
+                    self.rate.add(now);
+                }
                 Outcome::Skipped { reason, .. } | Outcome::Failed { reason, .. }
                     if reason.lies_in_region() =>
                 {

@@ -1,9 +1,9 @@
 //! What `hugewise status` says about a running manager.
 
 use crate::render::colour::Paint;
-use crate::render::text;
 use crate::render::view::status::parts::heading;
 use crate::render::view::status::values::{Seen, View};
+use crate::render::{number, text};
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::limits::pressure::PressureSource;
@@ -51,12 +51,30 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let idle = manager.warm_cpu.filter(|time| *time > Ns(0));
     let idle = idle.map_or_else(String::new, |t| format!(" and {:.2} s of idle CPU", t.as_s()));
     out.push_str(&line("Own CPU", &format!("{cpu}{idle} since it started{warming}")));
-    for target in &manager.targets {
-        let Some(limit) = target.limit else { continue };
-        let what = format!("{} {}: {}", target.pid, printable(&target.name), limit.config_key());
-        out.push_str(&line("Rate limited by", &what));
+    for (number, what) in progress(manager).iter().enumerate() {
+        out.push_str(&line(if number == 0 { "Becomes huge" } else { "" }, what));
     }
     out
+}
+
+/// How fast everything becomes huge, and how fast each program, with what holds it back.
+fn progress(manager: &ManagerStatus) -> Vec<String> {
+    let all = pace(manager.rate_bytes_per_s, manager.left_s);
+    let all = all.map(|pace| format!("{pace}, all programs together"));
+    let each = manager.targets.iter().filter_map(|target| {
+        let pace = pace(target.rate_bytes_per_s, target.left_s);
+        let limit = target.limit.map(|limit| format!("held back by {}", limit.config_key()));
+        let what: Vec<_> = pace.into_iter().chain(limit).collect();
+        let name = printable(&target.name);
+        (!what.is_empty()).then(|| format!("{} {name}: {}", target.pid, what.join(", ")))
+    });
+    all.into_iter().chain(each).collect()
+}
+
+/// How fast it goes and how long it will take.
+fn pace(rate: Option<Bytes>, left_s: Option<f64>) -> Option<String> {
+    let left = left_s.map_or(String::new(), |s| format!(", {} left", number::wait(s)));
+    rate.map(|rate| format!("{:.0} MiB/s{left}", rate.0 as f64 / f64::from(1 << 20)))
 }
 
 /// What is wasted, what was given back, and what stands in the way.

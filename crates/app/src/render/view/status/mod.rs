@@ -234,6 +234,8 @@ mod tests {
                 (SkipReason::FileMapping, 900),
             ]),
             limit: None,
+            rate_bytes_per_s: None,
+            left_s: None,
             promoted: 500,
             not_split: BTreeMap::from([(SkipReason::UnknownUse, 20), (SkipReason::Settling, 2)]),
             demoted: 12,
@@ -281,7 +283,12 @@ mod tests {
             utilization_percent: None,
             ..target(4_194_304, "ev\x1b[31mil\n\u{202e}x")
         };
-        let limited = TargetStatus { limit: Some(Limit::LockShare), ..target(812, "postgres") };
+        let limited = TargetStatus {
+            limit: Some(Limit::LockShare),
+            rate_bytes_per_s: Some(Bytes::mib(33)),
+            left_s: Some(1.4),
+            ..target(812, "postgres")
+        };
         let alone = LeftAloneStatus {
             pid: 99,
             name: "redis-server".to_owned(),
@@ -339,6 +346,8 @@ mod tests {
             filled: 5,
             cgroups: vec![limited, other],
             promoted: 500,
+            rate_bytes_per_s: Some(Bytes::mib(40)),
+            left_s: Some(250.0),
             warm_ups: 2,
             withheld: 1,
             failed: 4,
