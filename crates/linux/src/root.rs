@@ -5,6 +5,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// Most of the kernel's files fit: one call reads them, and another finds their end.
+const ONE_READ: usize = 4096;
+
 /// Largest file read in one piece. `/proc/PID/maps` of a process with 65,530 mappings (the
 /// default vm.max_map_count) is about 6 MiB.
 const MAX_BYTES: u64 = 64 << 20;
@@ -50,7 +53,7 @@ impl Root {
     /// # Errors
     /// As the system says; `InvalidData` for a file above 64 MiB.
     pub fn read(&self, file: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(ONE_READ);
         let mut from = fs::File::open(self.path(file))?.take(MAX_BYTES + 1);
         from.read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_BYTES {

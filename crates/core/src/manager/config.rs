@@ -124,11 +124,21 @@ pub struct Demote {
     pub sample: bool,
     /// A huge region's contents are sampled again after this time. Default 60000.
     pub sample_interval_ms: u64,
+    /// A block of which pieces were dropped is split this long after that was first seen. Default
+    /// 500: allocators drop the pages of one region within milliseconds, and a block of which all
+    /// pages go needs no split (`docs/measurements.md#defaults-by-choice`).
+    pub settle_ms: u64,
 }
 
 impl Default for Demote {
     fn default() -> Self {
-        Self { enabled: true, utilization_percent: 80.0, sample: false, sample_interval_ms: 60_000 }
+        Self {
+            enabled: true,
+            utilization_percent: 80.0,
+            sample: false,
+            sample_interval_ms: 60_000,
+            settle_ms: 500,
+        }
     }
 }
 
@@ -427,6 +437,7 @@ impl Config {
             ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
             ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),
             ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
+            ("demote.settle_ms", self.demote.settle_ms, 0, 3_600_000),
             ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
             ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
             ("settings.max_ptes_none", u64::from(self.settings.max_ptes_none), 0, 511),

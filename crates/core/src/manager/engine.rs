@@ -28,6 +28,8 @@ use std::sync::Arc;
 
 /// Length of a tick (`docs/measurements.md#defaults-by-choice`).
 pub const TICK: Ns = Ns::s(1);
+/// Shortest tick, where something is to be done before the end of a usual one.
+const SHORTEST_TICK: Ns = Ns::ms(100);
 /// Length of a tick while overhead (listing, planning, writing down) is over its budget.
 const LONGEST_TICK: Ns = Ns::s(4);
 /// Where there are many processes, lists come later, but not later than this: somebody who starts
@@ -88,6 +90,9 @@ pub struct Manager {
     plan: Plan,
     /// Targets of which nothing is worth an inspection.
     inspected: inspect::Done,
+    /// The last observation showed what is worth another one at once: a program's whole memory
+    /// for the first time, or as many inspections as are made in one.
+    sees_more: bool,
     /// What holds targets down that wait for their turn.
     limits: BTreeMap<ProcId, Limit>,
     /// What was done last: promotions and splits take turns.
@@ -133,6 +138,7 @@ impl Manager {
             policy,
             plan: Plan::default(),
             inspected: inspect::Done::default(),
+            sees_more: false,
             limits: BTreeMap::new(),
             last: None,
             journaled: BTreeMap::new(),
@@ -185,11 +191,11 @@ impl Manager {
     /// is fresh enough at `now` to be tried again soon.
     #[must_use]
     pub fn busy(&self, now: Ns) -> bool {
-        let planned = |id| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
-        let mut targets = self.state.targets.iter();
+        let planned = |id: &ProcId| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
         self.state.paused
             || self.state.retries_soon(now)
-            || targets.any(|(id, target)| target.pass_done.is_none() || planned(id))
+            || self.state.unknown() > 0
+            || self.state.targets.keys().any(planned)
     }
 
     fn view(&self, now: Ns) -> View<'_> {
@@ -231,6 +237,7 @@ impl Manager {
         let left = self.state.budgets.for_inspections(planned as f64, seen.at);
         let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
         let inspections = inspect::asks(&self.config, &view, &mut self.inspected, left, seen.at);
+        self.sees_more = false;
         // After the list, so that nobody's cgroup is unknown when it is first acted on.
         let cgroups = self.state.cgroups_wanted(seen.at);
         if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() {
@@ -242,18 +249,31 @@ impl Manager {
         if asked {
             self.state.cgroup_memory(&self.config, seen.cgroups, seen.at);
         }
+        let unknown = self.state.unknown();
         for report in &seen.scans {
             self.state.scanned(report, seen.at);
         }
         for report in &seen.inspections {
             self.state.inspected(report, seen.at);
         }
+        let first = self.state.unknown() < unknown;
+        self.sees_more = first || seen.inspections.len() >= inspect::MOST;
     }
 
     /// Makes a plan and returns its queues.
     fn make_plan(&mut self, now: Ns) -> Queues {
         self.plan = self.policy.plan(&self.config, &self.view(now), now);
         std::mem::take(&mut self.plan.queues)
+    }
+
+    /// When the next tick begins where it comes early: at once when more is to be seen, or full
+    /// queues were not all and nothing is left of them (`drained`); when a wait ends or something
+    /// has settled.
+    fn next_tick(&self, drained: bool, begin: Ns, now: Ns) -> Ns {
+        let at_once = self.sees_more || (self.plan.more && drained);
+        let changed = self.plan.until.map_or(Ns(u64::MAX), |at| at.max(begin + SHORTEST_TICK));
+        let due = if at_once { now } else { changed };
+        due.max(self.state.budgets.overhead.ready_at(0.0, now))
     }
 
     /// Whether this decision's destination is warmed first: what the last call taught counts.
@@ -340,10 +360,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     }
     let now = world.now();
     sink.tick_done(now, manager);
-    // With nothing left of full queues the next plan comes at once.
-    let drained = manager.plan.more && served && queues.values().all(VecDeque::is_empty);
-    let early = manager.state.budgets.overhead.ready_at(0.0, now);
-    wait(world, manager, sink, if drained { early.min(end) } else { end })
+    let drained = served && queues.values().all(VecDeque::is_empty);
+    let next = manager.next_tick(drained, begin, now).min(end);
+    wait(world, manager, sink, next)
 }
 
 /// Waits, and does on the way what others ask for.

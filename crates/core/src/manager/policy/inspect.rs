@@ -17,8 +17,9 @@ pub const INSPECT: Ns = Ns::us(30);
 pub const SAMPLE: Ns = Ns::us(110);
 /// A small region whose populated count changed is inspected again after this time.
 pub const AGAIN: Ns = Ns::s(10);
-/// At most so many inspections a tick: a tenth of a second even where each takes ten times as long.
-const MOST: usize = 256;
+/// At most so many inspections at once: a tenth of a second even where each takes ten times as
+/// long.
+pub const MOST: usize = 256;
 
 /// How much the inspection of a region is worth; ordered, the worthiest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

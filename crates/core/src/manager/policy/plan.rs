@@ -1,7 +1,7 @@
 //! What a policy wants, and why it leaves the rest alone.
 
 use super::ledger::Ledger;
-use crate::base::units::{Bytes, ProcId};
+use crate::base::units::{Bytes, Ns, ProcId};
 use crate::manager::decision::Queues;
 use crate::manager::reason::SkipReason;
 use std::collections::BTreeMap;
@@ -17,6 +17,9 @@ pub struct Plan {
     pub queues: Queues,
     /// Queues are full: when they are served, more is wanted at once.
     pub more: bool,
+    /// From then on time alone may make another plan of it: a wait ends, something has settled.
+    /// `None`: never.
+    pub until: Option<Ns>,
     /// Why regions stay as they are, for every target.
     pub reasons: AllReasons,
     /// Bloat is above its budget, and being taken back; handed to the next plan for hysteresis.

@@ -323,6 +323,11 @@ impl State {
             || regions.any(|region| !region.huge && region.waits.retries_soon(now))
     }
 
+    /// Targets whose memory has not been seen as a whole yet.
+    pub(super) fn unknown(&self) -> usize {
+        self.targets.values().filter(|target| target.pass_done.is_none()).count()
+    }
+
     /// Whether processes have been listed at least once.
     #[must_use]
     pub fn listed(&self) -> bool {
@@ -388,7 +393,9 @@ impl State {
         self.accounted += outcome.cpu();
         // A slow split says nothing of the memory that a promotion gets.
         if decision.action == Action::Promote {
-            self.warm.learn(outcome.warm(), outcome.call().map(|call| call.took));
+            // Its CPU time, which a host's fault takes as well, but waiting for the lock does not.
+            let call = outcome.call().map(|call| call.took.min(outcome.cpu()));
+            self.warm.learn(outcome.warm(), call);
         }
         let target = self.targets.get(&decision.target);
         let cgroup = target.map(|target| target.sample.cgroup_key());

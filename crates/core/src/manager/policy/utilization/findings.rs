@@ -1,7 +1,7 @@
 //! What the regions of one target come to, and how long that holds.
 
 use super::eligible::{Class, classify};
-use super::giveback::{PROMOTED_BY, SETTLE, SplitRule};
+use super::giveback::{PROMOTED_BY, SplitRule};
 use crate::base::units::{Geometry, Ns, ProcId};
 use crate::manager::decision::{Action, Decision, Motive};
 use crate::manager::limits::thresholds::Thresholds;
@@ -47,7 +47,7 @@ pub(super) struct Known {
 impl Known {
     /// Whether they would be the same at `now`.
     pub(super) fn holds(&self, conditions: Conditions, now: Ns) -> bool {
-        self.conditions == conditions && now < self.findings.until
+        self.conditions == conditions && self.findings.until.is_none_or(|until| now < until)
     }
 }
 
@@ -59,8 +59,8 @@ pub(super) struct Findings {
     pub(super) reasons: Arc<Reasons>,
     pub(super) wasted_pages: u64,
     pub(super) pledged_pages: u64,
-    /// Until then nothing of it changes by time alone.
-    until: Ns,
+    /// Until then nothing of it changes by time alone; `None`: never does.
+    pub(super) until: Option<Ns>,
 }
 
 impl Findings {
@@ -73,7 +73,7 @@ impl Findings {
             reasons: Arc::default(),
             wasted_pages: 0,
             pledged_pages: 0,
-            until: Ns(u64::MAX),
+            until: None,
         };
         let whole = conditions.thresholds.whole;
         for (at, region) in target.regions.iter() {
@@ -85,7 +85,11 @@ impl Findings {
             if target.refused.is_some() {
                 continue;
             }
-            findings.until = findings.until.min(same_until(&region, now));
+            findings.until = findings
+                .until
+                .into_iter()
+                .chain(same_until(&region, conditions.rule.settle, now))
+                .min();
             let decision = |action, motive, waste, min_populated| Decision {
                 target: id,
                 region: at,
@@ -129,12 +133,12 @@ impl Findings {
 
 /// Until when time alone changes nothing about a region: waits end, and what is partially mapped
 /// has settled.
-fn same_until(region: &Region, now: Ns) -> Ns {
+fn same_until(region: &Region, settle: Ns, now: Ns) -> Option<Ns> {
     let waits = [region.waits.no_promote_until, region.waits.no_split_until];
     let ends = waits.into_iter().flatten().map(|wait| wait.until);
-    let settled = region.partially_mapped_since.map(|since| [since + SETTLE, since + PROMOTED_BY]);
+    let settled = region.partially_mapped_since.map(|since| [since + settle, since + PROMOTED_BY]);
     let all = ends.chain(settled.into_iter().flatten());
-    all.filter(|at| *at > now).min().unwrap_or(Ns(u64::MAX))
+    all.filter(|at| *at > now).min()
 }
 
 /// Pages that a withheld promotion of this region would have wasted.

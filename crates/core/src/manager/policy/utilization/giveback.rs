@@ -24,8 +24,6 @@ use std::sync::Arc;
 
 /// Least pages of a held block that are worth a split: 64 KiB for about 0.4 ms.
 pub const MIN_HELD: u16 = 16;
-/// A region must have been seen partially mapped for so long: allocators drop pages in bursts.
-pub const SETTLE: Ns = Ns::s(2);
 /// One that is full enough for a new huge page is left to promotion for so long: its cooldown, and
 /// as much again for its turn to come.
 pub const PROMOTED_BY: Ns = Ns::s(60);
@@ -74,6 +72,8 @@ pub struct SplitRule {
     always: u16,
     keeps_zeros: bool,
     samples: bool,
+    /// A region must have been seen partially mapped for so long.
+    pub(super) settle: Ns,
     now: Ns,
 }
 
@@ -97,6 +97,7 @@ impl SplitRule {
             always: thresholds.always,
             keeps_zeros: view.machine.and_then(|m| m.frees_zeros) != Some(true),
             samples: config.demote.sample,
+            settle: Ns::ms(config.demote.settle_ms),
             now,
         }
     }
@@ -149,7 +150,7 @@ impl SplitRule {
         }
         let promotable = region.populated >= self.always
             && region.waits.no_promote_until.is_none_or(|wait| wait.reason == SkipReason::Cooldown);
-        let wait = if promotable { PROMOTED_BY } else { SETTLE };
+        let wait = if promotable { PROMOTED_BY } else { self.settle };
         let settling = self.now.since(region.partially_mapped_since.unwrap_or(self.now)) < wait;
         settling.then_some(SkipReason::Settling)
     }

@@ -53,7 +53,8 @@ impl Policy for Utilization {
         let queues = in_turns(splits, promotions);
         let more = queues.values().any(|queue| queue.len() >= QUEUE);
         let ledger = Ledger::expected(view, &queues);
-        Plan { queues, more, reasons: survey.reasons, giving_back, bloat_budget, ledger }
+        let (reasons, until) = (survey.reasons, survey.until);
+        Plan { queues, more, until, reasons, giving_back, bloat_budget, ledger }
     }
 }
 
@@ -68,6 +69,8 @@ struct Survey {
     /// Waste that decisions would have caused had anybody carried them out (mode `observe`, dry
     /// run): without it those modes would spend the budget anew in every tick.
     pledged_pages: u64,
+    /// Until then nothing changes by time alone.
+    until: Option<Ns>,
 }
 
 impl Survey {
@@ -98,6 +101,7 @@ impl Survey {
         self.splits.extend(findings.splits);
         self.wasted_pages += findings.wasted_pages;
         self.pledged_pages += findings.pledged_pages;
+        self.until = self.until.into_iter().chain(findings.until).min();
         self.reasons.insert(id, findings.reasons);
     }
 
