@@ -19,7 +19,7 @@ pub(crate) use places::STATE_DIR;
 /// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
 /// within budgets, on a stock kernel.
 #[derive(Debug, Parser)]
-#[command(name = "hugewise", version, disable_help_subcommand = true)]
+#[command(name = "hugewise", version)]
 #[command(after_help = "Exit codes: 0 done, 1 error, 2 usage, 3 warnings found, 4 critical \
 findings, 5 partial, 6 refused by a safety rule.")]
 pub(crate) struct Cli {
@@ -97,6 +97,8 @@ pub(crate) enum Command {
 
 /// Arguments of `try`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise try                  # a minute; a report\n  \
+hugewise try --simulate       # without root, changes nothing")]
 pub(crate) struct TryArgs {
     /// Where the report goes; '-' is standard output
     #[arg(long, default_value = "hugewise-try.html", value_name = "FILE")]
@@ -114,19 +116,35 @@ pub(crate) struct TryArgs {
 
 /// Arguments of `status`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
+hugewise status --pid 812     # all memory of one program\n  hugewise status --json | jq .manager"
+)]
 pub(crate) struct StatusArgs {
     /// Show so many processes
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
+    #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
     pub(crate) top: usize,
     /// Only these processes (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
+    /// Directory in which a manager keeps old values of settings
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
 }
 
+/// A count that must not be 0.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a whole number from 1 on is wanted".to_owned()),
+        Ok(count) => Ok(count),
+    }
+}
+
 /// Arguments of `map`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise map 812\n  hugewise map 812 --svg map.svg")]
 pub(crate) struct MapArgs {
     /// The process
     pub(crate) pid: u32,
@@ -134,7 +152,7 @@ pub(crate) struct MapArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Cells a line (default: what fits the terminal, at most 64)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) width: Option<usize>,
     /// Read samples of the process's memory: how much of its huge pages is zeros
     ///
@@ -165,6 +183,12 @@ pub(crate) enum ModeArg {
 
 /// Arguments of `manage`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  hugewise manage --dry-run --once          # what it would do\n  \
+hugewise manage --pid 812 --once          # one program, as fast as its lock allows\n  \
+hugewise manage                           # the daemon; Ctrl-C puts all settings back\n  \
+hugewise manage --set controller.lock_share_percent=0.5"
+)]
 pub(crate) struct ManageArgs {
     /// What to do (default: the configuration's mode, which is 'ingens' unless set)
     #[arg(long, value_enum)]
@@ -172,7 +196,8 @@ pub(crate) struct ManageArgs {
     /// Only these processes (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
-    /// Stop when everything that is eligible now is huge or has a reason not to be
+    /// Stop when everything that is eligible now is huge or has a reason not to be; goes as fast as
+    /// the programs' locks allow (promote.burst)
     #[arg(long)]
     pub(crate) once: bool,
     /// Stop after this time, e.g. 90s or 10m

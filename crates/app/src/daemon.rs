@@ -2,6 +2,7 @@
 
 use crate::control::{Desk, Server};
 use crate::journal::Journal;
+use crate::made::Keeper;
 use crate::render::number;
 use crate::say::{Progress, note};
 use crate::service::Service;
@@ -29,6 +30,10 @@ pub(crate) struct FileSink {
     pub(crate) dry_run: bool,
     /// Renewed after each tick.
     pub(crate) progress: Progress,
+    /// Where nobody watches that line, it is said from time to time.
+    pub(crate) lines: Option<Lines>,
+    /// What the next manager has to know, where this one acts.
+    pub(crate) made: Option<Keeper>,
     /// Told after each tick.
     pub(crate) service: Service,
 }
@@ -41,14 +46,50 @@ impl Sink for FileSink {
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
         self.service.alive();
         self.journal.flush();
+        if let Some(made) = &mut self.made {
+            made.keep(at, manager.state());
+        }
         if self.progress.is_watched() {
             self.progress.show(&line(manager, at));
+        } else if let Some(lines) = &mut self.lines {
+            lines.say(at, || line(manager, at));
         }
     }
 
     fn shown(&mut self, at: Ns, manager: &Manager) {
         if let Ok(json) = serde_json::to_string(&status::manager(manager, self.dry_run, at)) {
             self.desk.put(json);
+        }
+    }
+}
+
+/// What the manager does, for a log: ten seconds after its start, then after twice as long each
+/// time, at most an hour, and only where it is something new.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    next: Ns,
+    pause: Ns,
+    last: String,
+}
+
+impl Lines {
+    const FIRST: Ns = Ns::s(10);
+    const LONGEST: Ns = Ns::s(3600);
+
+    pub(crate) fn new(now: Ns) -> Self {
+        Self { next: now + Self::FIRST, pause: Self::FIRST, last: String::new() }
+    }
+
+    fn say(&mut self, now: Ns, line: impl FnOnce() -> String) {
+        if now < self.next {
+            return;
+        }
+        self.pause = Ns(self.pause.0 * 2).min(Self::LONGEST);
+        self.next = now + self.pause;
+        let line = line();
+        if line != self.last {
+            note(&line);
+            self.last = line;
         }
     }
 }
@@ -94,6 +135,11 @@ impl OwnedSettings {
         }
         journal.flush();
         Ok(())
+    }
+
+    /// How many settings are changed now.
+    pub(crate) fn changed(&self) -> usize {
+        self.trail.entries().len()
     }
 
     /// Puts everything back, and says so in the journal. Returns what could not be put back.

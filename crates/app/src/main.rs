@@ -10,6 +10,7 @@ mod daemon;
 mod exit;
 mod hugetlb;
 mod journal;
+mod made;
 mod output;
 mod progress;
 mod render;

@@ -42,6 +42,8 @@ mod lab_programs;
 mod lab_run;
 #[path = "live/load.rs"]
 mod load;
+#[path = "live/lock.rs"]
+mod lock;
 #[path = "live/machine.rs"]
 mod machine;
 #[path = "live/manager.rs"]
@@ -84,6 +86,7 @@ fn trials() -> Vec<Trial> {
     all.extend(hostile::trials());
     all.extend(neighbours::trials());
     all.extend(warm::trials());
+    all.extend(lock::trials());
     all.extend(attack_locks::trials());
     all.extend(service::trials());
     all.extend(redis::trials());

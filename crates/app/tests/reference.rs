@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "reference/config.rs"]
+mod config;
 #[path = "reference/lab.rs"]
 mod lab;
 
@@ -142,12 +144,5 @@ fn defaults() {
     std::fs::write(&empty, "").expect("a file can be written");
     let shown = output(&["config", "show", "--config", &empty.display().to_string()]);
     std::fs::remove_file(&empty).expect("and removed");
-    let page = format!(
-        "# Configuration\n\nMade from the program; do not edit. `/etc/hugewise/hugewise.toml`, \
-         then `/etc/hugewise/hugewise.d/*.toml`\nin the order of their names, then `--set \
-         KEY=VALUE`. What each key means, and where its default comes\nfrom, stands in \
-         `crates/core/src/manager/config.rs`.\n\n```toml\n{}\n```\n",
-        shown.trim()
-    );
-    check("config.md", &page);
+    check("config.md", &config::page(&shown));
 }

@@ -30,7 +30,7 @@ shipped! {
     "java-allocation"
     "java-heap"
     "promote"
-    "promote-warm"
+    "promote-parts"
     "tail"
     "scan-dense"
     "scan-sparse"

@@ -1,6 +1,6 @@
 //! `hugewise workload hold`: memory with known contents, kept and changed on request.
 //!
-//! Tests and experiments look at it from outside. It has one thread, answers requests
+//! Tests and experiments look at it from outside. It answers requests
 //! ([`crate::protocol`]), and ends with its parent or its input.
 
 use crate::kit::{HUGE, MIB, pattern, request, say, say_verdict, unknown};
@@ -13,6 +13,7 @@ use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
+use std::time::{Duration, Instant};
 
 /// Arguments of `hugewise workload hold`.
 #[derive(Debug, Parser)]
@@ -30,6 +31,9 @@ struct Args {
     /// Huge pages stay switched off for this program
     #[arg(long)]
     thp_disable: bool,
+    /// A thread works for a millisecond of every five, as in a program that serves somebody
+    #[arg(long)]
+    awake: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -54,7 +58,11 @@ fn pages_per_region(text: &str) -> Result<usize, String> {
 pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     // First of all: without its parent nobody would give its memory back.
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
-    let mut held = Held::fill(&Args::try_parse_from(args)?)?;
+    let parsed = Args::try_parse_from(args)?;
+    let mut held = Held::fill(&parsed)?;
+    if parsed.awake {
+        std::thread::Builder::new().name("awake".into()).spawn(stay_awake)?;
+    }
     say(&Event::Ready(Report::default()))?;
     for line in std::io::stdin().lines() {
         let line = line?;
@@ -79,6 +87,17 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
         }
     }
     Ok(exit::OK)
+}
+
+/// Works a little, for ever.
+fn stay_awake() {
+    loop {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(1) {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(Duration::from_millis(4));
+    }
 }
 
 /// Becomes a fresh copy of this program in a new address space; returns only on failure.

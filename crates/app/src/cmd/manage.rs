@@ -3,9 +3,11 @@
 use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR};
 use crate::control::Desk;
-use crate::daemon::{self, FileSink, OwnedSettings, Until};
+use crate::daemon::{self, FileSink, Lines, OwnedSettings, Until};
 use crate::journal::Journal;
+use crate::made::Keeper;
 use crate::output::{self, Output};
+use crate::render::view::revert;
 use crate::say::{Progress, note};
 use crate::service::Service;
 use crate::{config, exit};
@@ -19,12 +21,13 @@ use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::replay::{Event, Recorder};
 use hugewise_core::manager::select::Selection;
+use hugewise_core::manager::state::made::Made;
 use hugewise_core::manager::status;
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError, Role};
 use hugewise_linux::probe::{self, ProbeChild};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, make_dir, revert};
+use hugewise_linux::trail::{self, Restored, make_dir};
 use hugewise_linux::world::Live;
 use hugewise_linux::{machine, process, save};
 use std::collections::BTreeSet;
@@ -41,10 +44,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
             "manage acts on the running machine only; leave out '--root', or use 'replay'",
         ));
     }
-    let load = || {
-        let loaded = config::load(args.config.as_deref(), &args.set)?;
-        Ok(loaded.config.in_force(args.once))
-    };
+    let load = || Ok(config::load(args.config.as_deref(), &args.set)?.config.in_force(args.once));
     let config = load()?;
     let mode = daemon::mode(args.mode, &config);
     let until = args.r#for.as_deref().map(duration).transpose()?;
@@ -52,12 +52,12 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     // Refused before anything is touched; what is wanted is asked again once a crashed manager's
     // settings are back.
     wanted_settings(&root, &config, mode)?;
-    let acts = mode != Mode::Observe;
     if mode == Mode::Guard && !config.demote.sample {
         note(GUARD_IS_BLIND);
     }
     // Until ours is taken: none begins then without seeing it.
     // A dry run changes nothing: it may be anybody's, and beside anybody.
+    let acts = mode != Mode::Observe;
     let alone = acts && !args.dry_run;
     let outside = alone && !args.in_experiment;
     let no_experiment = outside.then(|| no_experiment(&root, args)).transpose()?;
@@ -73,25 +73,25 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     }
     let mut journal = journal(args, &config, alone)?;
     journal.write(&start_record(&root, args, mode));
-    // Only who has the lock and really acts may touch the trail: it may be a living manager's.
-    let open = || OwnedSettings::open(&root, &args.state_dir, &mut journal);
-    let mut settings = alone.then(open).transpose()?;
-    if !args.keep_settings {
-        let wanted = wanted_settings(&root, &config, mode)?;
-        own(&wanted, settings.as_mut(), &mut journal)?;
+    let settings = take_settings(&root, args, (&config, mode), alone, &mut journal)?;
+    if let Some(settings) = settings.as_ref().filter(|_| !global.json) {
+        note(&begins(mode, args, settings));
     }
 
     let desk = Arc::new(Desk::default());
     let _server =
         daemon::control_server(&args.daemon.run_dir, desk.clone(), send, !alone && !is_root());
+    let (made, earlier) = made(&root, args, alone);
     let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
     let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
     let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
-    let progress = Progress::new(!global.json);
+    manager.remember(earlier);
+    let (progress, dry_run) = (Progress::new(!global.json), args.dry_run);
+    let lines = (!global.json && !progress.is_watched()).then(|| Lines::new(now));
     let service = Service::from_environment();
-    let mut sink = FileSink { journal, desk, dry_run: args.dry_run, progress, service };
+    let mut sink = FileSink { journal, desk, dry_run, progress, lines, made, service };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match record {
@@ -101,7 +101,44 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
+    manager.refresh(end);
     finish(global, &manager, sink, settings, why, end)
+}
+
+/// Settings that are owned from now on: of who really acts and has the lock. The trail of anybody
+/// else may be a living manager's.
+fn take_settings(
+    root: &Root,
+    args: &ManageArgs,
+    (config, mode): (&Config, Mode),
+    alone: bool,
+    journal: &mut Journal,
+) -> anyhow::Result<Option<OwnedSettings>> {
+    let open = || OwnedSettings::open(root, &args.state_dir, journal);
+    let mut settings = alone.then(open).transpose()?;
+    if !args.keep_settings {
+        own(&wanted_settings(root, config, mode)?, settings.as_mut(), journal)?;
+    }
+    Ok(settings)
+}
+
+/// What an earlier manager made, for who acts after it.
+fn made(root: &Root, args: &ManageArgs, alone: bool) -> (Option<Keeper>, Vec<Made>) {
+    if !alone {
+        return (None, Vec::new());
+    }
+    let (keeper, earlier) = Keeper::open(root, &args.state_dir, Ns(0));
+    (Some(keeper), earlier)
+}
+
+/// What begins, what is changed meanwhile, and how it ends.
+fn begins(mode: Mode, args: &ManageArgs, settings: &OwnedSettings) -> String {
+    let changed = settings.changed();
+    let kept = match changed {
+        0 => String::new(),
+        _ => format!("; old values of {changed} settings are in {}", args.state_dir.display()),
+    };
+    format!("mode '{}'{kept}; Ctrl-C or SIGTERM ends it", mode.key())
 }
 
 /// Writes what the mode owns, or says what it would write.
@@ -166,11 +203,14 @@ fn finish(
     let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
     let not_restored = settings.map(put_back).unwrap_or_default();
     let totals = manager.state().totals().clone();
+    if let Some(made) = &mut sink.made {
+        made.write(manager.state());
+    }
     sink.record(end, &Record::Stop { why: why.into(), totals });
     sink.journal.flush();
     sink.progress.show("");
     for step in &not_restored {
-        note(&format!("not put back: {step:?}"));
+        note(&format!("not put back: {}", revert::setting(step)));
     }
     if sink.journal.lost() > 0 {
         note(&format!("{} journal lines were lost", sink.journal.lost()));
@@ -261,7 +301,7 @@ fn no_experiment(root: &Root, args: &ManageArgs) -> anyhow::Result<InstanceLock>
     if args.keep_settings {
         return Ok(lock);
     }
-    let left = revert(root, &args.state_dir, &settings::LEFT, true)?;
+    let left = trail::revert(root, &args.state_dir, &settings::LEFT, true)?;
     match left.iter().find_map(still_stands) {
         Some(file) => Err(exit::coded(
             exit::REFUSED,

@@ -11,7 +11,7 @@ use crate::render::view::status::{self, Seen, View};
 use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::config::Config;
 use hugewise_core::manager::engine::World;
-use hugewise_core::manager::ownership::THP_DIR;
+use hugewise_core::manager::ownership::{OWNER, THP_DIR};
 use hugewise_core::manager::policy::utilization::Utilization;
 use hugewise_core::manager::policy::{Policy, View as PolicyView};
 use hugewise_core::manager::reason::SkipReason;
@@ -22,7 +22,9 @@ use hugewise_core::manager::status::{
     LeftAloneStatus, ManagerStatus, Sources, TargetStatus, targets,
 };
 use hugewise_core::parse;
+use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
+use hugewise_linux::trail::{Restored, revert};
 use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -69,7 +71,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let shown = largest(&state, if selection.named.is_some() { usize::MAX } else { args.top });
     let more = state.targets().len() - shown.len();
     state.keep_only(&shown);
-    let manager = ask_manager(root, &args.daemon.run_dir, &mut missing);
+    let manager = ask_manager(root, args, &mut missing);
 
     if root.is_live() {
         let open = look::scan(&mut world, &shown, |report, now| state.scanned(report, now));
@@ -89,6 +91,20 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let watched = again.at.since(seen.at);
     let machine = again.machine.map(|m| machine(root, &m, &first, watched)).unwrap_or_default();
     Ok(View { geometry, machine, processes, more, left_alone, manager, missing })
+}
+
+/// Settings that a killed manager has left; none where its state may not be read, or where one
+/// lives that has no socket.
+fn left_changed(root: &Root, state_dir: &Path) -> Vec<String> {
+    if held_by(Role::Manager).is_some() {
+        return Vec::new();
+    }
+    let left = revert(root, state_dir, &[(OWNER, "")], true).unwrap_or_default();
+    let changed = left.into_iter().filter_map(|step| match step {
+        Restored::PutBack { file, .. } | Restored::Failed { file, .. } => Some(file),
+        _ => None,
+    });
+    changed.collect()
 }
 
 /// The configuration that a manager would use here: it decides what is eligible and why.
@@ -132,15 +148,15 @@ fn left_alone(
     named.filter_map(|s| select(config, selection, s).err().map(|reason| one(s, reason))).collect()
 }
 
-fn ask_manager(root: &Root, run_dir: &Path, missing: &mut Vec<String>) -> Seen {
+fn ask_manager(root: &Root, args: &StatusArgs, missing: &mut Vec<String>) -> Seen {
     if !root.is_live() {
         return Seen::Unknown;
     }
-    let answer = control::request(run_dir, Verb::Status);
+    let answer = control::request(&args.daemon.run_dir, Verb::Status);
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
         Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => Seen::Absent,
+        Ok(None) => Seen::Absent { left: left_changed(root, &args.state_dir) },
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
             Seen::Unknown
@@ -177,13 +193,19 @@ fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
     let known = manager.map_or(&[][..], |manager| &manager.targets);
     for process in processes {
         let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else {
-            // One scan cannot show that more is about to be dropped.
-            if let Some(n) = process.not_split.remove(&SkipReason::Settling) {
-                *process.not_split.entry(SkipReason::Scheduled).or_default() += n;
+            // What one scan finds worth doing nobody does.
+            for reasons in [&mut process.not_promoted, &mut process.not_split] {
+                for wanted in [SkipReason::Scheduled, SkipReason::Settling] {
+                    if let Some(n) = reasons.remove(&wanted) {
+                        *reasons.entry(SkipReason::Unmanaged).or_default() += n;
+                    }
+                }
             }
             continue;
         };
         process.limit = theirs.limit;
+        process.rate_bytes_per_s = theirs.rate_bytes_per_s;
+        process.left_s = theirs.left_s;
         process.promoted = theirs.promoted;
         process.demoted = theirs.demoted;
         process.freed = theirs.freed;

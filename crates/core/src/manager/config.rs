@@ -393,7 +393,13 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let percents = [
             ("promote.utilization_percent", self.promote.utilization_percent, 1.0, 100.0),
-            ("promote.min_utilization_percent", self.promote.min_utilization_percent, 0.2, 100.0),
+            (
+                "promote.min_utilization_percent",
+                self.promote.min_utilization_percent,
+                0.2,
+                // Above the threshold it would be one of its own.
+                self.promote.utilization_percent,
+            ),
             ("promote.bloat_budget_percent", self.promote.bloat_budget_percent, 0.0, 100.0),
             ("controller.lock_share_percent", self.controller.lock_share_percent, 0.01, 100.0),
             ("controller.cpu_percent", self.controller.cpu_percent, 0.1, 100.0),

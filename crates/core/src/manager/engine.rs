@@ -23,6 +23,7 @@ use crate::manager::record::{Record, skips_record};
 use crate::manager::select::{Selection, select_all};
 use crate::manager::snapshot::{Ask, ListAsk, Observation};
 use crate::manager::state::State;
+use crate::manager::state::made::Made;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -48,6 +49,11 @@ pub trait World {
     fn now(&mut self) -> Ns;
     /// Lets time pass until `at`, or until somebody wants something.
     fn wait_until(&mut self, at: Ns) -> Wake;
+    /// The same, between two ticks: the next one is wanted at `at`, and due at `end`. Only a
+    /// recording knows of another time.
+    fn wait_for_tick(&mut self, at: Ns, _end: Ns) -> Wake {
+        self.wait_until(at)
+    }
 }
 
 /// Why waiting ended.
@@ -143,6 +149,11 @@ impl Manager {
             last: None,
             journaled: BTreeMap::new(),
         }
+    }
+
+    /// Takes what an earlier manager of this boot made huge.
+    pub fn remember(&mut self, made: Vec<Made>) {
+        self.state.remember(made);
     }
 
     /// The configuration in force.
@@ -260,6 +271,14 @@ impl Manager {
         self.sees_more = first || seen.inspections.len() >= inspect::MOST;
     }
 
+    /// Brings the plan's reasons up to date, for who looks at them: since the last plan regions
+    /// became huge, and would be counted twice.
+    pub fn refresh(&mut self, now: Ns) {
+        let (more, until) = (self.plan.more, self.plan.until);
+        self.make_plan(now);
+        (self.plan.more, self.plan.until) = (more, until);
+    }
+
     /// Makes a plan and returns its queues.
     fn make_plan(&mut self, now: Ns) -> Queues {
         self.plan = self.policy.plan(&self.config, &self.view(now), now);
@@ -338,7 +357,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let Some(turn) = turn else {
             break;
         };
-        match wait(world, manager, sink, turn.at) {
+        match wait(world, manager, sink, |world| world.wait_until(turn.at)) {
             TickEnd::Done => {}
             other => return other,
         }
@@ -362,19 +381,28 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     sink.tick_done(now, manager);
     let drained = served && queues.values().all(VecDeque::is_empty);
     let next = manager.next_tick(drained, begin, now).min(end);
-    wait(world, manager, sink, next)
+    wait(world, manager, sink, |world| world.wait_for_tick(next, end))
 }
 
 /// Waits, and does on the way what others ask for.
-fn wait(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink, at: Ns) -> TickEnd {
+fn wait<W: World>(
+    world: &mut W,
+    manager: &mut Manager,
+    sink: &mut impl Sink,
+    wait: impl Fn(&mut W) -> Wake,
+) -> TickEnd {
     loop {
-        match world.wait_until(at) {
+        match wait(world) {
             Wake::Reached => return TickEnd::Done,
             Wake::Stop => return TickEnd::Stop,
             Wake::Reload => return TickEnd::Reload,
             Wake::Pause => manager.state.paused = true,
             Wake::Resume => manager.state.paused = false,
-            Wake::Show => sink.shown(world.now(), manager),
+            Wake::Show => {
+                let now = world.now();
+                manager.refresh(now);
+                sink.shown(now, manager);
+            }
         }
     }
 }

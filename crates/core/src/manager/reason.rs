@@ -87,6 +87,8 @@ named! {
     NothingHeld = "nothing_held": "no block is held there any more", "";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, waits for its turn", "";
+    Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",
+        "start one: hugewise manage";
     WithheldByMode = "withheld_by_mode":
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",

@@ -134,6 +134,10 @@ impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
     fn wait_until(&mut self, at: Ns) -> Wake {
         self.world.wait_until(at)
     }
+
+    fn wait_for_tick(&mut self, at: Ns, end: Ns) -> Wake {
+        self.world.wait_for_tick(at, end)
+    }
 }
 
 /// How a replay compares with its recording.
@@ -236,5 +240,11 @@ impl World for Replay {
         // wait inside a tick moves it here, or pacing would never let a turn come.
         self.now = self.now.max(at);
         Wake::Reached
+    }
+
+    /// Early only where the recorded run was: what it saw next it saw before the end of a tick.
+    fn wait_for_tick(&mut self, at: Ns, end: Ns) -> Wake {
+        let early = self.observations.front().is_some_and(|seen| seen.at < end);
+        self.wait_until(if early { at } else { end })
     }
 }

@@ -90,7 +90,8 @@ fn command(params: &Java, run: &Run<'_>) -> anyhow::Result<Command> {
     command.arg("-cp").arg(run.own()).arg(CLASS);
     let Java { live_mib, survive_percent, object_bytes, .. } = params;
     command.args([live_mib, survive_percent, object_bytes].map(u64::to_string));
-    command.arg(run.seed().to_string()).stderr(File::create(run.directory().join("java.err"))?);
+    command.arg(run.seed().to_string()).arg(params.lookups.to_string());
+    command.stderr(File::create(run.directory().join("java.err"))?);
     for name in FLAGS {
         if !run.variant().env.contains_key(name) {
             command.env_remove(name);

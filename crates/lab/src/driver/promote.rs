@@ -3,7 +3,7 @@
 use super::held::Held;
 use crate::run::Run;
 use anyhow::Context;
-use hugewise_core::experiment::kinds::{Later, Promote};
+use hugewise_core::experiment::kinds::{Later, Meanwhile, Promote};
 use std::time::{Duration, Instant};
 
 /// All is huge above this, percent: the ends of mappings are nobody's region.
@@ -17,12 +17,15 @@ const LOOK_MAX: Duration = Duration::from_secs(1);
 /// Runs it once.
 pub(super) fn drive(params: &Promote, run: &mut Run<'_>) -> anyhow::Result<()> {
     run.step("filling")?;
-    let advice: &[&str] = match params.advise {
-        Later::Later => &["--advise", "later"],
-        Later::None => &[],
-    };
+    let mut arguments = Vec::new();
+    if params.advise == Later::Later {
+        arguments.extend(["--advise", "later"]);
+    }
+    if params.meanwhile == Meanwhile::Awake {
+        arguments.push("--awake");
+    }
     let mib = params.mib;
-    let mut held = Held::hold(run, mib, advice)?;
+    let mut held = Held::hold(run, mib, &arguments)?;
     let began = Instant::now();
     let mut manager = run.manage(&[held.pid()])?;
     let limit = Duration::from_secs(params.limit_s);

@@ -107,6 +107,7 @@ params! {
         live_mib: u64 = count(192, 1, 1 << 20), "Data that stay alive, MiB.";
         survive_percent: u64 = count(5, 0, 100), "Share of new arrays that replace an old one.";
         object_bytes: u64 = count(1024, 64, 1 << 20), "Size of an array.";
+        lookups: u64 = count(0, 0, 1_000_000), "Random arrays that are read for each new one.";
         large_pages: bool = flag(false), "-XX:+UseLargePages: the heap in HugeTLB pages.";
     }
 }

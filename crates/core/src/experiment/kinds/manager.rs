@@ -16,6 +16,11 @@ words! {
 }
 
 words! {
+    /// Whether a program works meanwhile.
+    Meanwhile { Asleep = "asleep", Awake = "awake" }
+}
+
+words! {
     /// Whether a program asks for huge pages before its fill.
     Advise { None = "none", Huge = "huge" }
 }
@@ -54,6 +59,8 @@ params! {
         mib: u64 = count(2048, 4, 1 << 20), "Memory, MiB; even.";
         advise: Later = word(),
             "'later' advises huge pages after the fill: khugepaged then serves the program.";
+        meanwhile: Meanwhile = word(),
+            "'awake' works for a millisecond of every five: calls count in full.";
         limit_s: u64 = count(300, 1, WAIT_MAX_S),
             "The rate is that of so many seconds where not all is huge by then.";
     }

@@ -27,8 +27,8 @@ pub use external::{
 pub use fragment::Fragment;
 pub use http::Http;
 pub use manager::{
-    Advise, Bloat, Demo, DemoScenario, Diagnose, Fill, Later, Method, Promote, Recover, Rest,
-    Scale, Scan, Shape, Tool, Zeros,
+    Advise, Bloat, Demo, DemoScenario, Diagnose, Fill, Later, Meanwhile, Method, Promote, Recover,
+    Rest, Scale, Scan, Shape, Tool, Zeros,
 };
 pub use stress::{StressCpu, StressIo, StressVm};
 

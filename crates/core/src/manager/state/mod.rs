@@ -5,6 +5,7 @@
 //! are handed in.
 
 pub mod bloat;
+pub mod made;
 pub mod rate;
 mod region;
 pub mod regions;
@@ -16,7 +17,7 @@ pub use region::{Before, Inspected, Maker, Region};
 pub use target::Target;
 pub use totals::Totals;
 
-use crate::base::units::{Geometry, Ns, ProcId};
+use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::config::Config;
 use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
 use crate::manager::limits;
@@ -98,6 +99,8 @@ pub struct State {
     accounted: Ns,
     /// Whose usage was asked for last, and when.
     cgroups_asked: (BTreeSet<String>, Ns),
+    /// What an earlier manager made huge in processes that were not seen yet.
+    earlier: BTreeMap<ProcId, BTreeMap<Addr, u16>>,
     /// Processes in which nothing could be promoted because it is shared, while they live: they
     /// come last where there are more programs than places.
     shared: BTreeSet<ProcId>,
@@ -130,6 +133,7 @@ impl State {
             warm_cpu: None,
             accounted: Ns(0),
             cgroups_asked: (BTreeSet::new(), Ns(0)),
+            earlier: BTreeMap::new(),
             shared: BTreeSet::new(),
         }
     }
@@ -263,7 +267,10 @@ impl State {
         for (share, sample) in chosen {
             let target = match old.remove(&sample.id) {
                 Some(known) => Target { share, sample, ..known },
-                None => Target::new(config, sample, share, now),
+                None => {
+                    let earlier = self.earlier.remove(&sample.id).unwrap_or_default();
+                    Target { earlier, ..Target::new(config, sample, share, now) }
+                }
             };
             self.targets.insert(target.sample.id, target);
         }

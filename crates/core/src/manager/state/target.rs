@@ -1,7 +1,7 @@
 //! What is remembered of one managed process.
 
 use super::rate::Rate;
-use super::region::{Inspected, Region};
+use super::region::{Before, Inspected, Maker, Region};
 use super::regions::Regions;
 use super::totals::Totals;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
@@ -71,6 +71,8 @@ pub struct Target {
     pub(super) version: u64,
     /// Regions below every threshold that are remembered.
     pub(super) sparse: usize,
+    /// What an earlier manager made huge in it, not seen yet, with what was populated before.
+    pub(super) earlier: BTreeMap<Addr, u16>,
 }
 
 impl Target {
@@ -97,6 +99,7 @@ impl Target {
             // A program that is selected anew never has a version that it had before.
             version: now.0,
             sparse: 0,
+            earlier: BTreeMap::new(),
             sample,
         }
     }
@@ -164,6 +167,7 @@ impl Target {
             ScanEnd::Partial(next) => self.cursor = next,
             ScanEnd::Complete => {
                 self.regions.retain_pass(self.pass);
+                self.earlier.clear();
                 self.cursor = Addr(0);
                 self.pass_done = Some(context.now);
             }
@@ -200,6 +204,10 @@ impl Target {
         }
         let mut region = self.regions.get(sample.at).unwrap_or_default();
         let filled = region.seen(sample, context.geometry, context.now);
+        let earlier = self.earlier.remove(&sample.at).filter(|_| sample.huge);
+        if let Some(populated) = earlier {
+            region.before = Some(Before { populated, by: Maker::Us });
+        }
         region.pass = self.pass;
         if sample.populated >= context.thresholds.always {
             // Well used again: that waste was taken back before counts no more.

@@ -5,10 +5,10 @@ import java.lang.management.ManagementFactory;
 
 /**
  * Allocates arrays as fast as it can beside a live set of which it replaces some, and verifies
- * what is replaced. A line of input is a request, a line of output an event in JSON.
+ * what is replaced. Between two arrays it reads others, as a cache does. A line of input is a request, a line of output an event in JSON.
  *
  * Arguments: size of the live set (MiB), share of survivors (percent), size of an array (bytes),
- * seed.
+ * seed, arrays read for each new one.
  */
 final class Churn {
     /** Arrays allocated in one measured batch. */
@@ -19,6 +19,7 @@ final class Churn {
     private final long[][] live;
     private final int words;
     private final int survivePercent;
+    private final int lookups;
     private long state;
     private long next;
     /** Whatever is computed must be used. */
@@ -29,11 +30,12 @@ final class Churn {
     private long low;
     private long high;
 
-    private Churn(int mib, int survivePercent, int bytes, long seed) {
+    private Churn(int mib, int survivePercent, int bytes, long seed, int lookups) {
         this.words = Math.max(2, bytes / 8);
         this.live = new long[Math.max(1, (int) ((long) mib * (1 << 20) / (words * 8L)))][];
         this.survivePercent = survivePercent;
         this.state = seed;
+        this.lookups = lookups;
         for (int at = 0; at < live.length; at++) {
             live[at] = allocate();
         }
@@ -71,6 +73,9 @@ final class Churn {
 
     private void batch() {
         for (int i = 0; i < BATCH; i++) {
+            for (int look = 0; look < lookups; look++) {
+                sink += live[(int) Long.remainderUnsigned(random(), live.length)][words / 2];
+            }
             long[] array = allocate();
             if (Long.remainderUnsigned(random(), 100) < survivePercent) {
                 int at = (int) Long.remainderUnsigned(random(), live.length);
@@ -157,7 +162,7 @@ final class Churn {
 
     public static void main(String[] args) throws Exception {
         Churn churn = new Churn(Integer.parseInt(args[0]), Integer.parseInt(args[1]),
-            Integer.parseInt(args[2]), Long.parseUnsignedLong(args[3]));
+            Integer.parseInt(args[2]), Long.parseUnsignedLong(args[3]), Integer.parseInt(args[4]));
         System.out.println("{\"event\":\"ready\"}");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -22,9 +22,14 @@ const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from what wa
 pub(super) fn render(view: &View, paint: Paint) -> String {
     let manager = match &view.manager {
         Seen::Running(manager) => manager,
-        Seen::Absent => {
+        Seen::Absent { left } if left.is_empty() => {
             let note = "none is running here: 'hugewise manage' starts one";
             return heading("MANAGER", note, paint);
+        }
+        Seen::Absent { left } => {
+            let mut out = heading("MANAGER", "none is running here", paint);
+            out.push_str(&paint.bad(&line("Left changed", &killed(left))));
+            return out;
         }
         Seen::Unknown => return heading("MANAGER", "unknown", paint),
     };
@@ -55,6 +60,16 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
         out.push_str(&line(if number == 0 { "Becomes huge" } else { "" }, what));
     }
     out
+}
+
+/// What a manager that was killed could not do.
+fn killed(left: &[String]) -> String {
+    let files: Vec<_> = left.iter().map(|file| format!("/{file}")).collect();
+    format!(
+        "by a manager that did not end properly: {} -> 'hugewise revert' puts the old values back, \
+         and so does the next 'hugewise manage'",
+        files.join(", ")
+    )
 }
 
 /// How fast everything becomes huge, and how fast each program, with what holds it back.

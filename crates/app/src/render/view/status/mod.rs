@@ -14,7 +14,6 @@ use crate::render::colour::Paint;
 use crate::render::{number, text};
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::status::{SCHEMA, TargetStatus};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -124,16 +123,6 @@ fn left_alone(view: &View, paint: Paint) -> String {
     out
 }
 
-/// What a region that only waits is waiting for depends on whether anybody serves it.
-fn meaning(reason: SkipReason, manager: &Seen) -> (String, String) {
-    if reason == SkipReason::Scheduled && matches!(manager, Seen::Absent) {
-        let means = "could be huge, or be split, now; no manager is running";
-        return (means.to_owned(), "start one: hugewise manage".to_owned());
-    }
-    let (means, remedy) = reason.text();
-    (means.to_owned(), remedy.to_owned())
-}
-
 fn reasons(view: &View, paint: Paint) -> String {
     let mut named = BTreeSet::new();
     let mut lines = String::new();
@@ -171,10 +160,10 @@ fn reasons(view: &View, paint: Paint) -> String {
     }
     let wide = named.iter().map(|reason| reason.key().len()).max().unwrap_or(0);
     for reason in named {
-        let (means, remedy) = meaning(reason, &view.manager);
-        out.push_str(&text::wrap(&format!("  {}  ", text::left(reason.key(), wide)), &means));
+        let (means, remedy) = reason.text();
+        out.push_str(&text::wrap(&format!("  {}  ", text::left(reason.key(), wide)), means));
         if !remedy.is_empty() {
-            out.push_str(&text::wrap(&format!("  {}  -> ", " ".repeat(wide)), &remedy));
+            out.push_str(&text::wrap(&format!("  {}  -> ", " ".repeat(wide)), remedy));
         }
     }
     out
@@ -200,7 +189,7 @@ mod tests {
     use hugewise_core::base::units::Geometry;
     use hugewise_core::base::units::Ns;
     use hugewise_core::manager::limits::pressure::PressureSource;
-    use hugewise_core::manager::reason::Limit;
+    use hugewise_core::manager::reason::{Limit, SkipReason};
     use hugewise_core::manager::snapshot::{CgroupSample, ThpMode};
     use hugewise_core::manager::state::bloat::Account;
     use hugewise_core::manager::status::CgroupStatus;
@@ -301,7 +290,7 @@ mod tests {
             processes: vec![limited, unread],
             more: 3,
             left_alone: vec![alone],
-            manager: Seen::Absent,
+            manager: Seen::Absent { left: vec!["sys/kernel/mm/x".to_owned()] },
             missing: vec!["something was not scanned".to_owned()],
         }
     }

@@ -11,7 +11,10 @@ pub(crate) enum Seen {
     /// It runs and answered.
     Running(Box<ManagerStatus>),
     /// Nobody listens.
-    Absent,
+    Absent {
+        /// Settings that one which was killed has left changed.
+        left: Vec<String>,
+    },
     /// It could not be asked; the view's `missing` says why.
     Unknown,
 }
@@ -21,7 +24,7 @@ impl Seen {
     pub(crate) fn status(&self) -> Option<&ManagerStatus> {
         match self {
             Self::Running(status) => Some(status),
-            Self::Absent | Self::Unknown => None,
+            Self::Absent { .. } | Self::Unknown => None,
         }
     }
 }

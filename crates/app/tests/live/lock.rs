@@ -1,0 +1,118 @@
+//! The time for which a program's lock is held, by the kernel's own account.
+
+use crate::hold::Hold;
+use crate::kit::{Scratch, promotes, skip, trial};
+use crate::machine::Turn;
+use crate::manager::{Manage, journal};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Size of the program, MiB: 64 calls.
+const MIB: u64 = 128;
+/// What is charged may differ from what the kernel shows by so much.
+const WITHIN_PERCENT: f64 = 20.0;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![trial("the_lock_share_is_what_the_kernel_shows", share_is_true)]
+}
+
+/// Tracepoints of the mm lock in a buffer of their own; gone when dropped.
+struct Trace {
+    root: PathBuf,
+    buffer: PathBuf,
+}
+
+impl Trace {
+    fn start(scratch: &Scratch) -> anyhow::Result<Self> {
+        let root = scratch.join("tracing");
+        fs::create_dir(&root)?;
+        mount("tracefs", &root, "tracefs", MountFlags::empty(), None)
+            .map_err(|error| skip(format!("tracefs cannot be mounted: {error}")))?;
+        let trace = Self { buffer: root.join("instances/hugewise-test"), root };
+        if !trace.root.join("events/mmap_lock").is_dir() {
+            return Err(skip("this kernel has no tracepoints of the mm lock"));
+        }
+        fs::create_dir(&trace.buffer).map_err(|error| skip(format!("no trace buffer: {error}")))?;
+        let set = |file: &str, value: &str| fs::write(trace.buffer.join(file), value);
+        set("buffer_size_kb", "8192").context("buffer size")?;
+        set("events/mmap_lock/filter", "write == 1").context("filter")?;
+        set("events/mmap_lock/enable", "1").map_err(|error| skip(format!("tracing: {error}")))?;
+        Ok(trace)
+    }
+
+    /// Lines of what was traced.
+    fn stop(self) -> anyhow::Result<Vec<String>> {
+        fs::write(self.buffer.join("tracing_on"), "0")?;
+        let text = fs::read_to_string(self.buffer.join("trace"))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = fs::write(self.buffer.join("events/mmap_lock/enable"), "0");
+        let _ = fs::remove_dir(&self.buffer);
+        let _ = unmount(&self.root, UnmountFlags::DETACH);
+    }
+}
+
+/// One line: `hugewise-812 [001] ..... 12.345678: mmap_lock_released: mm=0... write=true`.
+fn event(line: &str, pid: u32) -> Option<(&str, &str, f64)> {
+    let (head, rest) = line.split_once(": mmap_lock_")?;
+    let (kind, fields) = rest.split_once(": ")?;
+    let (task, at) = (head.split('[').next()?, head.rsplit(' ').next()?);
+    let mm = fields.split(' ').find(|field| field.starts_with("mm="))?;
+    (task.trim().rsplit('-').next()? == pid.to_string()).then_some((kind, mm, at.parse().ok()?))
+}
+
+/// Seconds for which thread `pid` held each address space's lock for writing.
+fn held(lines: &[String], pid: u32) -> BTreeMap<&str, (u32, f64)> {
+    let mut since = BTreeMap::new();
+    let mut held = BTreeMap::<_, (u32, f64)>::new();
+    for (kind, mm, at) in lines.iter().filter_map(|line| event(line, pid)) {
+        if kind == "acquire_returned" {
+            since.insert(mm, at);
+        } else if let Some(began) = since.remove(mm).filter(|_| kind == "released") {
+            let all = held.entry(mm).or_default();
+            *all = (all.0 + 1, all.1 + at - began);
+        }
+    }
+    held
+}
+
+fn share_is_true(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB} --awake"))?);
+    let trace = Trace::start(&scratch)?;
+    let args = format!("--for 1h --keep-settings --pid {}", hold.pid());
+    let manager = Manage::new(&scratch, &args).start()?;
+    let pid = manager.pid();
+    let enough = |status: &serde_json::Value| status["promoted"].as_u64() >= Some(MIB / 2);
+    manager.wait("all of it", enough)?;
+    manager.stop()?.expect(0)?;
+    let lines = trace.stop()?;
+    // Its own lock is held as well, for moments.
+    let held = held(&lines, pid);
+    let (calls, seconds) =
+        held.into_values().max_by(|a, b| a.1.total_cmp(&b.1)).context("no lock was held")?;
+    let journal = journal(&scratch)?;
+    let done = journal.iter().filter(|record| record["record"] == "action");
+    let charged: Vec<_> = done.filter_map(|record| record["call_ns"].as_f64()).collect();
+    let sum = charged.iter().sum::<f64>() / 1e9;
+    println!(
+        "{} calls charged with {:.1} ms; {calls} times the lock was held, {:.1} ms",
+        charged.len(),
+        sum * 1e3,
+        seconds * 1e3
+    );
+    ensure!(u64::from(calls) >= MIB / 2, "{calls} times: {lines:?}");
+    let off = 100.0 * (sum / seconds - 1.0);
+    ensure!(off.abs() <= WITHIN_PERCENT, "what is charged is off by {off:.0} %");
+    let asleep = journal.iter().filter(|record| record["asleep"] == true).count();
+    ensure!(asleep * 10 <= charged.len(), "{asleep} calls were taken for unnoticed");
+    hold.verify().map(drop)
+}
