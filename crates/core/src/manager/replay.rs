@@ -26,6 +26,9 @@ pub enum Event {
         ask: Box<Ask>,
         /// What was seen.
         seen: Box<Observation>,
+        /// When it was asked for; unknown in older recordings.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began: Option<Ns>,
     },
     /// An action.
     Acted {
@@ -115,8 +118,10 @@ impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
 
 impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
     fn observe(&mut self, ask: &Ask) -> Observation {
+        let began = Some(self.world.now());
         let seen = self.world.observe(ask);
-        (self.write)(&Event::Observed { ask: Box::new(ask.clone()), seen: Box::new(seen.clone()) });
+        let (ask, shown) = (Box::new(ask.clone()), Box::new(seen.clone()));
+        (self.write)(&Event::Observed { ask, seen: shown, began });
         seen
     }
 
@@ -154,7 +159,8 @@ pub struct Comparison {
 /// A recording as a world.
 #[derive(Debug, Default)]
 pub struct Replay {
-    observations: VecDeque<Observation>,
+    /// With the times at which they were asked for, where those are known.
+    observations: VecDeque<(Observation, Option<Ns>)>,
     outcomes: BTreeMap<(ProcId, Addr), VecDeque<(Outcome, Ns)>>,
     now: Ns,
     end: Ns,
@@ -171,9 +177,9 @@ impl Replay {
         for event in events {
             match event {
                 Event::Began { at } => began = began.or(Some(at)),
-                Event::Observed { seen, .. } => {
+                Event::Observed { seen, began, .. } => {
                     replay.end = replay.end.max(seen.at);
-                    replay.observations.push_back(*seen);
+                    replay.observations.push_back((*seen, began));
                 }
                 Event::Acted { decision, outcome, at } => {
                     replay.end = replay.end.max(at);
@@ -182,7 +188,7 @@ impl Replay {
                 }
             }
         }
-        let first = replay.observations.front().map(|seen| seen.at);
+        let first = replay.observations.front().map(|(seen, _)| seen.at);
         replay.now = began.or(first).unwrap_or_default();
         replay
     }
@@ -199,7 +205,7 @@ impl World for Replay {
     /// The next recorded observation that answers this kind of ask: one with a machine sample if
     /// one is asked for, else one without. When the recording is over, an empty one.
     fn observe(&mut self, ask: &Ask) -> Observation {
-        while let Some(next) = self.observations.front() {
+        while let Some((next, _)) = self.observations.front() {
             if next.machine.is_some() != ask.machine {
                 // The recorded run scanned where this one does not, or the other way round.
                 if ask.machine {
@@ -208,7 +214,7 @@ impl World for Replay {
                 }
                 break;
             }
-            let seen = self.observations.pop_front().unwrap_or_default();
+            let (seen, _) = self.observations.pop_front().unwrap_or_default();
             self.now = self.now.max(seen.at);
             return seen;
         }
@@ -242,9 +248,14 @@ impl World for Replay {
         Wake::Reached
     }
 
-    /// Early only where the recorded run was: what it saw next it saw before the end of a tick.
+    /// Early only where the recorded run was: what it saw next it asked for before the end of a
+    /// tick.
     fn wait_for_tick(&mut self, at: Ns, end: Ns) -> Wake {
-        let early = self.observations.front().is_some_and(|seen| seen.at < end);
+        let Some((seen, began)) = self.observations.front() else {
+            // A tick begins with looking: this was the last one.
+            return Wake::Stop;
+        };
+        let early = began.unwrap_or(seen.at) < end;
         self.wait_until(if early { at } else { end })
     }
 }
