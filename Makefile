@@ -12,10 +12,12 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench soak lint deps clean
+.PHONY: help try test bench soak lint deps clean install uninstall dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
+	@echo 'make install  build, and install to PREFIX (/usr/local) below DESTDIR; also uninstall'
+	@echo 'make dist   a static tarball and a Debian package, in target/dist'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
 	@echo 'make soak   the long tests, on more kernels'
@@ -26,6 +28,41 @@ help:
 try:
 	@scripts/deps.sh try
 	cargo run --release -p hugewise -- try
+
+PREFIX ?= /usr/local
+# What is installed; give PROGRAM to install one that is built already.
+PROGRAM ?=
+BUILT = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/release/hugewise
+ROOT = $(DESTDIR)$(PREFIX)
+MAN = $(ROOT)/share/man/man1
+UNIT = $(ROOT)/lib/systemd/system/hugewise.service
+BASH_COMPLETION = $(ROOT)/share/bash-completion/completions/hugewise
+ZSH_COMPLETION = $(ROOT)/share/zsh/site-functions/_hugewise
+FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
+
+install:
+ifeq ($(PROGRAM),)
+	@scripts/deps.sh build
+	cargo build --release -p hugewise
+endif
+	install -D -m 0755 '$(or $(PROGRAM),$(BUILT))' '$(ROOT)/bin/hugewise'
+	install -d '$(MAN)'
+	install -m 0644 dist/man/*.1 '$(MAN)'
+	install -D -m 0644 dist/completions/hugewise.bash '$(BASH_COMPLETION)'
+	install -D -m 0644 dist/completions/_hugewise '$(ZSH_COMPLETION)'
+	install -D -m 0644 dist/completions/hugewise.fish '$(FISH_COMPLETION)'
+	install -D -m 0644 dist/hugewise.service '$(UNIT)'
+	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNIT)'
+	@echo 'Installed $(ROOT)/bin/hugewise. As a service: systemctl enable --now hugewise'
+
+dist:
+	@scripts/deps.sh build
+	@scripts/dist.sh
+
+# Settings that a running manager changed go back when it is stopped: do that first.
+uninstall:
+	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
+	rm -f '$(UNIT)' $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
 
 deps:
 	@scripts/deps.sh test

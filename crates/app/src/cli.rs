@@ -2,6 +2,8 @@
 
 mod hugetlb;
 mod lab;
+#[cfg(test)]
+mod pages;
 mod places;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -9,6 +9,15 @@ pub(crate) fn coded(code: u8, message: impl Into<String>) -> anyhow::Error {
     Coded::new(code, message).into()
 }
 
+/// What to do about an error that root would not have had; nothing where the message says it.
+pub(crate) fn remedy(error: &anyhow::Error) -> &'static str {
+    let text = format!("{error:#}");
+    // EACCES and EPERM: many errors carry what the system said as text only.
+    let denied = ["(os error 13)", "(os error 1)"].iter().any(|code| text.contains(code));
+    let root = rustix::process::geteuid().is_root();
+    if denied && !root && !text.contains("root") { "; root may: run it with sudo" } else { "" }
+}
+
 /// The code of an error: that of the innermost [`Coded`], or [`ERROR`].
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     hugewise_core::base::exit::of(error.as_ref())

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code.into(),
         Err(error) => {
-            say::note(&format!("{error:#}"));
+            say::note(&format!("{error:#}{}", exit::remedy(&error)));
             exit::of_error(&error).into()
         }
     }

@@ -29,6 +29,31 @@ fn old_recordings_replay_exactly() -> anyhow::Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_recording_that_was_cut_replays_up_to_there() -> anyhow::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/replays");
+    let packed = fs::read(folder.join("dense.recording.zst"))?;
+    let whole = zstd::stream::decode_all(packed.as_slice())?;
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cut.jsonl");
+    let replay = |bytes: &[u8]| {
+        fs::write(&file, bytes)?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+        command.args(["replay", "--json"]).arg(&file).output()
+    };
+    let output = replay(&whole[..whole.len() - 20])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.code() == Some(5) && said.contains("cut in its last line"), "{said}");
+    let value: Value = serde_json::from_slice(&output.stdout)?;
+    ensure!(value["partial"] == true && value["decisions"]["same"] == 32, "{value}");
+    // Damage in the middle is none that a killed manager leaves.
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] = b'}';
+    ensure!(replay(&damaged)?.status.code() == Some(1));
+    ensure!(replay(b"{\"event\":\"beg")?.status.code() == Some(1), "nothing whole in it");
+    fs::remove_file(file)?;
+    Ok(())
+}
+
 /// The last action of a recording, at another time.
 fn late(recording: &str, at: u64) -> anyhow::Result<String> {
     let acted = recording.lines().rev().find(|line| line.contains("\"acted\""));

@@ -202,7 +202,7 @@ impl Recorded {
             _ => {}
         }
         let mut events = Vec::new();
-        let mut world = Recorder::new(sim, |event: &Event| events.push(event.clone()));
+        let mut world = Recorder::new(sim, false, |event: &Event| events.push(event.clone()));
         let now = world.now();
         let mut manager = Manager::new(self.config(), self.mode, Selection::default(), now);
         while tick(&mut world, &mut manager, &mut Decided(Vec::new())) == TickEnd::Done {}
@@ -218,7 +218,7 @@ impl Recorded {
     fn decide(&self, events: Vec<Event>) -> (Vec<Value>, Comparison) {
         let asked = events.iter().flat_map(|event| match event {
             Event::Observed { ask, .. } => ask.targets.as_slice(),
-            Event::Began { .. } | Event::Acted { .. } => &[],
+            Event::Began { .. } | Event::Paused { .. } | Event::Acted { .. } => &[],
         });
         // As `hugewise replay` does; the simulated managers were given no pids.
         let simulated = self.name.starts_with("sim-");

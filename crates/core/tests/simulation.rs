@@ -4,15 +4,15 @@
 
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::config::{Config, Mode, Rule, RuleAction};
-use hugewise_core::manager::decision::{Action, Decision, Motive};
-use hugewise_core::manager::engine::{Manager, TickEnd, World, tick};
+use hugewise_core::manager::decision::{Action, Decision, Motive, Outcome};
+use hugewise_core::manager::engine::{Manager, TickEnd, Wake, World, tick};
 use hugewise_core::manager::policy::{Plan, Policy, View};
-use hugewise_core::manager::replay::{Comparison, Recorder, Replay};
+use hugewise_core::manager::replay::{Comparison, Event, Recorder, Replay};
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::Sim;
 use hugewise_core::manager::sim::activity::{Activity, Checker};
 use hugewise_core::manager::sim::checks::{Auditor, Checked};
-use hugewise_core::manager::snapshot::ThpMode;
+use hugewise_core::manager::snapshot::{Ask, Observation, ThpMode};
 
 fn config() -> Config {
     let excluded = Rule {
@@ -99,7 +99,7 @@ fn a_recording_replays_exactly() {
         let ticks = 1 + seed % 20;
         let (mut events, mut sink) = (Vec::new(), Auditor::default());
         let sim = Sim::new(seed, Ns::s(60));
-        let mut world = Recorder::new(sim, |event: &_| events.push(Clone::clone(event)));
+        let mut world = Recorder::new(sim, false, |event: &_| events.push(Clone::clone(event)));
         let now = world.now();
         let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
         for _ in 0..ticks {
@@ -115,6 +115,62 @@ fn a_recording_replays_exactly() {
         actions += same;
     }
     assert!(actions > 1_000, "only {actions} actions");
+}
+
+/// A world in which somebody pauses the manager for some seconds.
+struct Pausing {
+    sim: Sim,
+    wakes: Vec<(Ns, Wake)>,
+}
+
+impl World for Pausing {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        self.sim.observe(ask)
+    }
+
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        self.sim.act(decision)
+    }
+
+    fn now(&mut self) -> Ns {
+        self.sim.now()
+    }
+
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        match self.wakes.last().copied().filter(|(when, _)| *when <= at) {
+            Some((when, wake)) => {
+                self.wakes.pop();
+                let reached = self.sim.wait_until(when);
+                if reached == Wake::Stop { reached } else { wake }
+            }
+            None => self.sim.wait_until(at),
+        }
+    }
+}
+
+#[test]
+fn a_pause_replays_exactly() {
+    let mut actions = 0;
+    for seed in 0..50 {
+        let (mut events, mut sink) = (Vec::new(), Auditor::default());
+        let wakes = vec![(Ns::ms(14_300), Wake::Resume), (Ns::ms(4_700), Wake::Pause)];
+        let world = Pausing { sim: Sim::new(seed, Ns::s(30)), wakes };
+        let mut world = Recorder::new(world, false, |event: &_| events.push(Clone::clone(event)));
+        let now = world.now();
+        let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
+        while tick(&mut world, &mut manager, &mut sink) == TickEnd::Done {}
+        drop(world);
+        let paused = |event: &&Event| matches!(event, Event::Paused { .. });
+        assert_eq!(events.iter().filter(paused).count(), 2, "seed {seed}");
+        let mut world = Replay::new(events);
+        let now = world.now();
+        let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
+        while tick(&mut world, &mut manager, &mut sink) == TickEnd::Done {}
+        let Comparison { same, new, missing } = world.comparison();
+        assert_eq!((new, missing), (0, 0), "seed {seed}, {same} the same");
+        actions += same;
+    }
+    assert!(actions > 500, "only {actions} actions");
 }
 
 #[test]
@@ -247,6 +303,7 @@ impl Policy for Reckless {
                 waste: 0,
                 min_populated: 0,
                 warm: true,
+                another: false,
             });
             plan.queues.insert(*id, wanted.collect());
         }

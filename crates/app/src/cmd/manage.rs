@@ -97,7 +97,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let (why, end) = match record {
         None => daemon::run(&mut world, &mut manager, &mut sink, until, &load),
         Some(write) => {
-            let mut world = Recorder::new(world, write);
+            let mut world = Recorder::new(world, args.once, write);
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
@@ -399,7 +399,7 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Ns> {
         Some(seconds) => Ok(Ns::s(seconds)),
         None => Err(exit::coded(
             exit::USAGE,
-            format!("'{text}' is no time: write for example 90s, 10m or 2h"),
+            format!("'{text}' is not a length of time: write for example 90s, 10m or 2h"),
         )),
     }
 }

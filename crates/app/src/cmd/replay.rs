@@ -2,6 +2,7 @@
 
 use crate::cli::{Global, ReplayArgs};
 use crate::output::Output;
+use crate::say::note;
 use crate::{config, exit};
 use anyhow::Context;
 use hugewise_core::base::units::Ns;
@@ -34,37 +35,52 @@ impl Sink for Forget {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<Output> {
     let config = config::load(args.config.as_deref(), &args.set)?.config;
-    let events = read(&args.file)?;
+    let Recording { events, torn } = read(&args.file)?;
     let pids = events.iter().filter_map(|event| match event {
         Event::Observed { ask, .. } => Some(ask.targets.iter().copied()),
-        Event::Began { .. } | Event::Acted { .. } => None,
+        Event::Began { .. } | Event::Paused { .. } | Event::Acted { .. } => None,
     });
     // Only processes that were managed then have scans in the recording.
     let named = Some(pids.flatten().collect());
     let mut world = Replay::new(events);
     let now = world.now();
+    let config = config.in_force(world.once());
     let mut manager = Manager::new(config, Mode::Ingens, Selection { named }, now);
     let mut ticks = 0u64;
     while tick(&mut world, &mut manager, &mut Forget) == TickEnd::Done {
         ticks += 1;
     }
     let comparison = world.comparison();
+    let code = if torn { exit::PARTIAL } else { exit::OK };
+    if torn {
+        note("the recording is cut in its last line: replayed up to there");
+    }
     if global.json {
-        let json = serde_json::json!({ "schema": 1, "ticks": ticks, "decisions": comparison });
-        return Output::json(&json, exit::OK);
+        let json = serde_json::json!({
+            "schema": 1, "ticks": ticks, "decisions": comparison, "partial": torn,
+        });
+        return Output::json(&json, code);
     }
     let text = format!(
         "{ticks} ticks replayed. Decisions: {} as recorded, {} new, {} missing.\n",
         comparison.same, comparison.new, comparison.missing
     );
-    Ok(Output::text(text, exit::OK))
+    Ok(Output::text(text, code))
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<Event>> {
+/// What a file holds.
+struct Recording {
+    events: Vec<Event>,
+    /// Its last line is not whole: the manager was killed, or the disk was full.
+    torn: bool,
+}
+
+fn read(path: &Path) -> anyhow::Result<Recording> {
     let file = File::open(path)
         .with_context(|| format!("cannot open the recording '{}'", path.display()))?;
     let mut lines = BufReader::new(file.take(RECORDING_BYTES_MAX + 1));
     let (mut events, mut line, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut torn = false;
     loop {
         line.clear();
         let place = || format!("'{}' line {}", path.display(), events.len() + 1);
@@ -86,12 +102,17 @@ fn read(path: &Path) -> anyhow::Result<Vec<Event>> {
             place(),
             LINE_BYTES_MAX >> 20
         );
-        let event = serde_json::from_slice(&line);
-        events.push(event.map_err(|error| anyhow::anyhow!("{}: {WANTED}: {error}", place()))?);
+        match serde_json::from_slice(&line) {
+            Ok(event) => events.push(event),
+            Err(error) if error.is_eof() && !events.is_empty() && !line.ends_with(b"\n") => {
+                torn = true;
+            }
+            Err(error) => anyhow::bail!("{}: {WANTED}: {error}", place()),
+        }
     }
     anyhow::ensure!(!events.is_empty(), "'{}' is empty: nothing to replay", path.display());
     check(&events).map_err(|(number, why)| {
         anyhow::anyhow!("'{}' line {number}: {WANTED}, or it was changed: {why}", path.display())
     })?;
-    Ok(events)
+    Ok(Recording { events, torn })
 }

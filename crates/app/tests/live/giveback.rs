@@ -30,6 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_full_cgroup_gives_back", a_full_cgroup_gives_back),
         trial("guard_takes_back_what_khugepaged_fills", guard_takes_back_what_khugepaged_fills),
         trial("a_dry_run_splits_nothing", a_dry_run_splits_nothing),
+        trial("the_next_manager_knows_the_waste", the_next_manager_knows_the_waste),
     ]
 }
 
@@ -294,4 +295,23 @@ fn a_dry_run_splits_nothing(_: &Turn) -> anyhow::Result<()> {
     let status = once(&scratch, hold.pid(), "")?.json()?;
     ensure!(number(&status, "/demoted")? >= REGIONS / 2, "{status}");
     Ok(())
+}
+
+/// What the first manager promoted although it was not full is known waste for the second, which
+/// gives it back as soon as its budget asks for that.
+fn the_next_manager_knows_the_waste(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    // 60 % full.
+    let mut hold = Hold::start("--mib 64 --fill sparse:307")?;
+    let first = once(&scratch, hold.pid(), "--set promote.bloat_budget_percent=50")?.json()?;
+    let (promoted, waste) = (number(&first, "/promoted")?, number(&first, "/known_bloat")?);
+    ensure!(promoted >= 16 && waste > 16 << 20, "too little is wasted: {first}");
+    let second = once(&scratch, hold.pid(), "--set demote.enabled=false")?.json()?;
+    ensure!(number(&second, "/known_bloat")? == waste, "it was {waste}: {second}");
+    let third = once(&scratch, hold.pid(), "--set promote.bloat_budget_percent=1")?.json()?;
+    if Kernel::running()? >= Kernel(6, 12) {
+        ensure!(number(&third, "/demoted")? > 0, "nothing is given back: {third}");
+    }
+    hold.verify().map(drop)
 }

@@ -201,6 +201,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
             waste: 0,
             min_populated: 0,
             warm: false,
+            another: false,
         };
         let outcome = actuator.act(&root, &mut pages, &mut target, &decision);
         let blamed = matches!(

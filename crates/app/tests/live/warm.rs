@@ -26,15 +26,21 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn manage<'a>(scratch: &'a Scratch, hold: &Hold) -> anyhow::Result<Manager<'a>> {
+/// Where a processor has idle time.
+fn idles() -> anyhow::Result<()> {
     promotes()?;
     if init::is_guest() {
         return Err(skip("an emulated processor has no time that nobody wants"));
     }
+    Ok(())
+}
+
+fn manage<'a>(scratch: &'a Scratch, hold: &Hold) -> anyhow::Result<Manager<'a>> {
     Manage::new(scratch, &format!("{ARGS} --pid {}", hold.pid())).start()
 }
 
 fn is_idle_work(_: &Turn) -> anyhow::Result<()> {
+    idles()?;
     let (scratch, mut hold) = (Scratch::new()?, Hold::start("--mib 64")?);
     let manager = manage(&scratch, &hold)?;
     let warmed = |status: &serde_json::Value| {
@@ -78,6 +84,7 @@ impl Drop for Busy {
 }
 
 fn takes_nothing(_: &Turn) -> anyhow::Result<()> {
+    idles()?;
     let (scratch, mut hold) = (Scratch::new()?, Hold::start("--mib 128")?);
     let _busy = Busy::start()?;
     let (began, manager) = (Instant::now(), manage(&scratch, &hold)?);

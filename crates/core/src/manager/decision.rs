@@ -57,6 +57,9 @@ pub struct Decision {
     pub min_populated: u16,
     /// Warm the destination first.
     pub warm: bool,
+    /// Another promotion waits: its destination may be warmed ahead.
+    #[serde(default)]
+    pub another: bool,
 }
 
 /// Wanted actions per target, the best first.

@@ -337,6 +337,12 @@ impl Manager {
     }
 }
 
+/// Whether a promotion is next for anybody.
+fn promotes(queues: &Queues) -> bool {
+    let mut next = queues.values().filter_map(VecDeque::front);
+    next.any(|decision| decision.action == Action::Promote)
+}
+
 /// One turn of the loop.
 pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink) -> TickEnd {
     let begin = world.now();
@@ -370,6 +376,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
             continue;
         }
         decision.warm = manager.warms(&decision);
+        decision.another = manager.plan.more || promotes(&queues);
         manager.last = Some(decision.action);
         served = true;
         let outcome = world.act(&decision);

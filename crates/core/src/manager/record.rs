@@ -152,6 +152,7 @@ mod tests {
             waste: 12,
             min_populated: 460,
             warm: false,
+            another: false,
         };
         let (cpu, reason) = (Ns(900_000), SkipReason::RetryLater);
         let (call, asleep) = (Call::from(Ns(700_000)), Call { took: Ns(7), asleep: true });

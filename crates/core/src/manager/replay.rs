@@ -19,6 +19,16 @@ pub enum Event {
     Began {
         /// When.
         at: Ns,
+        /// With `manage --once`, which puts another configuration in force.
+        #[serde(default)]
+        once: bool,
+    },
+    /// `hugewise pause`, or `resume`.
+    Paused {
+        /// When.
+        at: Ns,
+        /// False: promoting goes on.
+        paused: bool,
     },
     /// An observation.
     Observed {
@@ -73,7 +83,7 @@ pub fn check(events: &[Event]) -> Result<(), (usize, BadEvent)> {
     let mut last_seen: Option<Ns> = None;
     for (event, number) in events.iter().zip(1..) {
         let at = match event {
-            Event::Began { at } | Event::Acted { at, .. } => *at,
+            Event::Began { at, .. } | Event::Paused { at, .. } | Event::Acted { at, .. } => *at,
             Event::Observed { seen, .. } => seen.at,
         };
         if at > TIME_MAX {
@@ -90,7 +100,7 @@ pub fn check(events: &[Event]) -> Result<(), (usize, BadEvent)> {
                 }
                 last_seen = last_seen.max(Some(at));
             }
-            Event::Acted { .. } => {
+            Event::Paused { .. } | Event::Acted { .. } => {
                 let unseen = at.since(last_seen.unwrap_or(at));
                 if unseen > TAIL_MAX {
                     return Err((number, BadEvent::Unseen(unseen)));
@@ -109,10 +119,18 @@ pub struct Recorder<W, F> {
 }
 
 impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
-    /// Records `world` through `write`.
-    pub fn new(mut world: W, mut write: F) -> Self {
-        write(&Event::Began { at: world.now() });
+    /// Records `world` through `write`; `once` as in [`Event::Began`].
+    pub fn new(mut world: W, once: bool, mut write: F) -> Self {
+        write(&Event::Began { at: world.now(), once });
         Self { world, write }
+    }
+
+    fn woken(&mut self, wake: Wake) -> Wake {
+        if matches!(wake, Wake::Pause | Wake::Resume) {
+            let at = self.world.now();
+            (self.write)(&Event::Paused { at, paused: wake == Wake::Pause });
+        }
+        wake
     }
 }
 
@@ -137,11 +155,13 @@ impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
     }
 
     fn wait_until(&mut self, at: Ns) -> Wake {
-        self.world.wait_until(at)
+        let wake = self.world.wait_until(at);
+        self.woken(wake)
     }
 
     fn wait_for_tick(&mut self, at: Ns, end: Ns) -> Wake {
-        self.world.wait_for_tick(at, end)
+        let wake = self.world.wait_for_tick(at, end);
+        self.woken(wake)
     }
 }
 
@@ -162,6 +182,9 @@ pub struct Replay {
     /// With the times at which they were asked for, where those are known.
     observations: VecDeque<(Observation, Option<Ns>)>,
     outcomes: BTreeMap<(ProcId, Addr), VecDeque<(Outcome, Ns)>>,
+    /// When promoting was paused, and went on.
+    pauses: VecDeque<(Ns, bool)>,
+    once: bool,
     now: Ns,
     end: Ns,
     same: u64,
@@ -176,7 +199,11 @@ impl Replay {
         let mut began = None;
         for event in events {
             match event {
-                Event::Began { at } => began = began.or(Some(at)),
+                Event::Began { at, once } => {
+                    began = began.or(Some(at));
+                    replay.once |= once;
+                }
+                Event::Paused { at, paused } => replay.pauses.push_back((at, paused)),
                 Event::Observed { seen, began, .. } => {
                     replay.end = replay.end.max(seen.at);
                     replay.observations.push_back((*seen, began));
@@ -191,6 +218,12 @@ impl Replay {
         let first = replay.observations.front().map(|(seen, _)| seen.at);
         replay.now = began.or(first).unwrap_or_default();
         replay
+    }
+
+    /// Whether `manage --once` was recorded.
+    #[must_use]
+    pub const fn once(&self) -> bool {
+        self.once
     }
 
     /// How it went.
@@ -237,6 +270,11 @@ impl World for Replay {
     }
 
     fn wait_until(&mut self, at: Ns) -> Wake {
+        if let Some((when, paused)) = self.pauses.front().copied().filter(|(when, _)| *when <= at) {
+            self.pauses.pop_front();
+            self.now = self.now.max(when);
+            return if paused { Wake::Pause } else { Wake::Resume };
+        }
         // After the last observation the recorded run still acted, up to its last outcome.
         // At the end of all times nothing is later.
         if self.observations.is_empty() && (at > self.end || at == Ns(u64::MAX)) {

@@ -138,6 +138,7 @@ impl Actuator {
         let (answer, call) = target.timed(|pidfd| process_madvise(pidfd, region, huge, collapse));
         drop(pin);
         if decision.warm
+            && decision.another
             && let Some(ahead) = self.ahead(root)
         {
             ahead.ask();

@@ -145,5 +145,5 @@ pub(super) fn text_of(name: &str) -> anyhow::Result<String> {
 }
 
 fn parse(name: &str, text: &str) -> anyhow::Result<Experiment> {
-    toml::from_str(text).with_context(|| format!("{name} is no experiment"))
+    toml::from_str(text).with_context(|| format!("{name} is not an experiment"))
 }

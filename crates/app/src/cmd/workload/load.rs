@@ -12,7 +12,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     prctl::set_parent_death_signal()?;
     let [file] = args else { bail!("usage: workload load FILE") };
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-    let spec: LoadSpec = toml::from_str(&text).with_context(|| format!("{file} is no load"))?;
+    let spec: LoadSpec = toml::from_str(&text).with_context(|| format!("{file} is not a load"))?;
     let user = Nobody::pick(&Root::live())?;
     let access = Access { password: None, user };
     let result = hugewise_lab::load::run(&spec, &access, &mut |_| Ok(()))?;

@@ -86,6 +86,7 @@ mod tests {
             waste,
             min_populated: 0,
             warm: false,
+            another: false,
         };
         let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);
         let (call, cpu) = (Ns::us(8_700).into(), Ns::ms(13));

@@ -15,7 +15,7 @@ pub(crate) const COUNTERS: &[(&str, Good, &str)] = &[
     ("thp_split_page", Good::Neither, "huge pages split"),
     ("thp_underused_split_page", Good::Neither, "... for being mostly zeros"),
     ("compact_stall", Good::Low, "times programs waited"),
-    ("compact_fail", Good::Low, "... in vain"),
+    ("compact_fail", Good::Low, "... that failed"),
     ("compact_daemon_wake", Good::Neither, "times kcompactd woke up"),
 ];
 

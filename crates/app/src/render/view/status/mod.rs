@@ -5,6 +5,7 @@ pub(crate) mod fields;
 pub(crate) mod machine;
 mod manager;
 mod parts;
+mod summary;
 pub(crate) mod values;
 
 use self::fields::{Field, TARGET};
@@ -21,6 +22,7 @@ use std::collections::BTreeSet;
 /// The view as text of 80 columns.
 pub(crate) fn render(view: &View, paint: Paint) -> String {
     let sections = [
+        text::wrap("", &summary::summary(view)),
         machine::render(&view.machine, paint),
         manager::render(view, paint),
         bloat::cgroups(view, paint),
@@ -54,6 +56,7 @@ pub(crate) fn json(view: &View) -> Json {
     machine["huge_percent"] = json!(view.machine.huge_percent());
     json!({
         "schema": SCHEMA,
+        "summary": summary::summary(view),
         "partial": !view.missing.is_empty(),
         "missing": view.missing,
         "base_page": view.geometry.base,

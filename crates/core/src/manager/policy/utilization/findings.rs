@@ -100,6 +100,7 @@ impl Findings {
                 waste,
                 min_populated,
                 warm: false,
+                another: false,
             };
             match conditions.rule.at(now).judge(&region, waste, conditions.pressed) {
                 None => {}

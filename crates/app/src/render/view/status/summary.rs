@@ -1,0 +1,65 @@
+//! The first line: is all well, what is changed, what to do.
+
+use crate::render::number;
+use crate::render::view::status::values::{Seen, View};
+use hugewise_core::base::escape::printable;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::status::ManagerStatus;
+
+/// One sentence or two.
+pub(crate) fn summary(view: &View) -> String {
+    let rest = if view.missing.is_empty() { "" } else { " Not all could be seen: PARTIAL, below." };
+    let first = match &view.manager {
+        Seen::Running(manager) => running(manager),
+        Seen::Absent { left } if left.is_empty() => absent(view),
+        Seen::Absent { left } => format!(
+            "No manager runs, and {} still changed by one that was killed: 'hugewise revert' \
+             undoes that.",
+            match left.len() {
+                1 => "a setting is".to_owned(),
+                n => format!("{n} settings are"),
+            }
+        ),
+        Seen::Unknown => "Whether a manager runs is unknown.".to_owned(),
+    };
+    first + rest
+}
+
+fn running(manager: &ManagerStatus) -> String {
+    let mode = printable(&manager.mode);
+    let dry = if manager.dry_run { " as a dry run" } else { "" };
+    let begin = format!("A manager runs in mode '{mode}'{dry}");
+    if manager.paused {
+        return format!("{begin} and is paused: 'hugewise resume' lets it go on.");
+    }
+    if let Some(gate) = manager.gate {
+        let (means, remedy) = gate.text();
+        let remedy = if remedy.is_empty() { String::new() } else { format!(" -> {remedy}") };
+        return format!("{begin} and promotes nothing now: {means}{remedy}.");
+    }
+    if manager.giving_back || manager.pressure.is_some() {
+        return format!("{begin} and takes waste back.");
+    }
+    match manager.left_s {
+        Some(left) => format!("{begin}; in about {} all that waits is huge.", number::wait(left)),
+        None => format!("{begin}; all is well."),
+    }
+}
+
+fn absent(view: &View) -> String {
+    let counts = view
+        .processes
+        .iter()
+        .filter_map(|process| process.not_promoted.get(&SkipReason::Unmanaged).copied());
+    match counts.sum::<u64>() {
+        0 => "No manager runs, and nothing is changed.".to_owned(),
+        regions => {
+            let could = Bytes(regions.saturating_mul(view.geometry.huge.0));
+            format!(
+                "No manager runs, and nothing is changed. {could} of the programs below could be \
+                 huge: 'hugewise manage' sees to it."
+            )
+        }
+    }
+}

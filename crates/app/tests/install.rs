@@ -1,0 +1,104 @@
+//! `make install`, `make uninstall` and what is handed out, into directories.
+
+#![forbid(unsafe_code)]
+
+use hugewise_scratch::Scratch;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Every file below a directory, by its path there.
+fn files(below: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![below.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).expect("readable").flatten() {
+            if entry.path().is_dir() {
+                open.push(entry.path());
+            } else {
+                found.push(entry.path().strip_prefix(below).expect("below").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn make(target: &str, into: &Path) {
+    let done = Command::new("make")
+        .arg("-C")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .args(["--no-print-directory", target, "PREFIX=/opt/hw"])
+        .arg(format!("DESTDIR={}", into.display()))
+        .arg(format!("PROGRAM={}", env!("CARGO_BIN_EXE_hugewise")))
+        .output()
+        .expect("make runs");
+    assert!(done.status.success(), "{target}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn all_is_installed_and_nothing_left() {
+    let root = Scratch::new();
+    make("install", root.path());
+    let installed = files(root.path());
+    let has = |file: &str| installed.iter().any(|path| path == Path::new(file));
+    for file in [
+        "opt/hw/bin/hugewise",
+        "opt/hw/share/man/man1/hugewise.1",
+        "opt/hw/share/man/man1/hugewise-manage.1",
+        "opt/hw/share/bash-completion/completions/hugewise",
+        "opt/hw/share/zsh/site-functions/_hugewise",
+        "opt/hw/share/fish/vendor_completions.d/hugewise.fish",
+        "opt/hw/lib/systemd/system/hugewise.service",
+    ] {
+        assert!(has(file), "{file} is missing: {installed:?}");
+    }
+    let unit = root.path().join("opt/hw/lib/systemd/system/hugewise.service");
+    let unit = fs::read_to_string(unit).expect("readable");
+    assert!(unit.contains("ExecStart=/opt/hw/bin/hugewise manage"), "{unit}");
+    assert!(!unit.contains("/usr/bin/hugewise"), "{unit}");
+    let said = Command::new(root.path().join("opt/hw/bin/hugewise")).arg("--version").output();
+    assert!(said.expect("runs").status.success());
+    make("uninstall", root.path());
+    assert_eq!(files(root.path()), Vec::<PathBuf>::new());
+}
+
+/// Runs the script that packs; the program is any one.
+fn pack(into: &Path) -> Vec<PathBuf> {
+    let done = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/dist.sh"))
+        .env("OUTPUT", into)
+        .env("PROGRAM", "/bin/true")
+        .env("SOURCE_DATE_EPOCH", "1000000000")
+        .output()
+        .expect("the script runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    files(into)
+}
+
+/// What a tool says.
+fn said(tool: &str, args: &[&str], file: &Path) -> String {
+    let done = Command::new(tool).args(args).arg(file).output().expect("it runs");
+    assert!(done.status.success(), "{tool}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+#[test]
+fn the_same_commit_gives_the_same_packages() {
+    let (one, two) = (Scratch::new(), Scratch::new());
+    let packages = pack(one.path());
+    assert_eq!(packages, pack(two.path()));
+    for package in &packages {
+        let bytes = |scratch: &Scratch| fs::read(scratch.path().join(package)).expect("readable");
+        assert!(bytes(&one) == bytes(&two), "{package:?} differs");
+        let (path, name) = (one.path().join(package), package.display().to_string());
+        let list = match name.strip_suffix(".deb") {
+            Some(_) => said("dpkg-deb", &["-c"], &path),
+            None => said("tar", &["-tzvf"], &path),
+        };
+        for file in ["bin/hugewise\n", "man1/hugewise-manage.1\n", "system/hugewise.service\n"] {
+            assert!(list.contains(file), "{name} has no {file}: {list}");
+        }
+        let theirs = |line: &str| line.contains("root/root") || line.contains(" 0/0 ");
+        assert!(list.lines().all(theirs), "{list}");
+    }
+    assert!(packages.iter().any(|package| package.to_string_lossy().ends_with(".tar.gz")));
+}

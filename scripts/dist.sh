@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Makes what is handed out, in target/dist: a tarball and a Debian package around one static program.
+# The same commit gives the same bytes.
+#   PROGRAM=FILE   this program instead of a release build
+#   OUTPUT=DIR     another place
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+machine=$(uname -m)
+case $machine in
+    x86_64) architecture=amd64 ;;
+    aarch64) architecture=arm64 ;;
+    *) architecture=$machine ;;
+esac
+# Times inside the archives: those of the commit.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+export SOURCE_DATE_EPOCH
+output=${OUTPUT:-target/dist}
+mkdir -p "$output"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+umask 022
+
+root=$work/root
+make --no-print-directory install PREFIX=/usr DESTDIR="$root" ${PROGRAM:+PROGRAM="$PROGRAM"} >&2
+doc=$root/usr/share/doc/hugewise
+install -d "$doc"
+install -m 0644 README.md SPEC.md LICENSE-APACHE LICENSE-MIT "$doc"
+gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
+cat >"$doc/copyright" <<'END'
+hugewise may be used under the Apache License 2.0 or the MIT licence, as you like: LICENSE-APACHE
+and LICENSE-MIT in this directory.
+END
+find "$doc" -type f -exec chmod 0644 {} +
+
+# The tarball.
+name=hugewise-$version-$machine-linux
+cp -a "$root/usr" "$work/$name"
+tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    -cf - "$name" | gzip -9n >"$output/$name.tar.gz"
+echo "$output/$name.tar.gz"
+
+# The package.
+if ! command -v dpkg-deb >/dev/null; then
+    echo "dist: no Debian package: dpkg-deb is not installed" >&2
+    exit 0
+fi
+control=$root/DEBIAN
+install -d "$control"
+cat >"$control/control" <<END
+Package: hugewise
+Version: $version
+Architecture: $architecture
+Maintainer: the hugewise developers <hugewise@localhost>
+Section: admin
+Priority: optional
+Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
+Description: huge pages, used wisely
+ Promotes well-used memory of running programs to huge pages in the background,
+ within budgets, and takes waste back. Finds out why a machine spends time in
+ the kernel, and sizes HugeTLB pools.
+END
+cat >"$control/postinst" <<'END'
+#!/bin/sh
+set -e
+# Not started: what it may change is the operator's decision.
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload || true
+fi
+END
+cat >"$control/prerm" <<'END'
+#!/bin/sh
+set -e
+# A manager that is stopped puts its settings back; 'revert' does it for one that was killed.
+if [ "$1" = remove ]; then
+    if [ -d /run/systemd/system ]; then
+        systemctl disable --now hugewise || true
+    fi
+    hugewise revert --all || true
+fi
+END
+cat >"$control/postrm" <<'END'
+#!/bin/sh
+set -e
+if [ "$1" = purge ]; then
+    rm -rf /var/lib/hugewise /run/hugewise
+fi
+END
+chmod 0755 "$control/postinst" "$control/prerm" "$control/postrm"
+package=$output/hugewise_${version}_$architecture.deb
+dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >&2
+echo "$package"
