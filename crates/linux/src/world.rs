@@ -144,6 +144,7 @@ impl World for Live {
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
         let inspections = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
         let warm_cpu = self.actuator.as_ref().map(Actuator::ahead_cpu);
+        let warm_unused = self.actuator.as_ref().map(Actuator::ahead_unused);
         let all = Ns(hugewise_sys::cpu::process_cpu_time_ns());
         let own_cpu = Some(all.since(warm_cpu.unwrap_or_default()));
         let at = self.now();
@@ -157,6 +158,7 @@ impl World for Live {
             inspections,
             own_cpu,
             warm_cpu,
+            warm_unused,
         }
     }
 

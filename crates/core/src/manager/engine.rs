@@ -232,6 +232,7 @@ impl Manager {
         let ask = Ask { machine: true, processes, list, targets, ..Ask::default() };
         let seen = world.observe(&ask);
         self.state.own_cpu(seen.own_cpu, seen.warm_cpu, seen.at);
+        self.state.warm_unused(seen.warm_unused.unwrap_or(0));
         if let Some(machine) = seen.machine {
             self.state.machine(&self.config, machine);
         }

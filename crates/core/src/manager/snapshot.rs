@@ -119,6 +119,9 @@ pub struct Observation {
     /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_cpu: Option<Ns>,
+    /// Blocks that were warmed ahead and not wanted after all, since the observer started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_unused: Option<u64>,
 }
 
 /// Effective value of the anonymous THP switch (kernel: `enabled`; from 6.8 on the per-size file

@@ -78,6 +78,8 @@ struct Slot {
     ready: Option<Ready>,
     /// A block is wanted until then.
     until: Option<Instant>,
+    /// Blocks that were warmed and not wanted after all.
+    unused: u64,
     ended: bool,
 }
 
@@ -98,7 +100,7 @@ impl Ahead {
             return None;
         }
         let block = Some(Block::new(geometry).ok()?);
-        let slot = Mutex::new(Slot { block, ready: None, until: None, ended: false });
+        let slot = Mutex::new(Slot { block, ready: None, until: None, unused: 0, ended: false });
         let shared = Arc::new(Shared { slot, changed: Condvar::new(), cpu_ns: AtomicU64::new(0) });
         let mut warmer = Warmer {
             shared: shared.clone(),
@@ -134,11 +136,16 @@ impl Ahead {
         }
     }
 
-    /// Gives the block back: memory is short.
+    /// Gives the block back: memory is short, or nothing is left to promote.
     pub(super) fn release(&self) {
         if let Ok(mut slot) = self.0.slot.try_lock() {
             slot.release();
         }
+    }
+
+    /// Blocks that were warmed and not wanted after all; `None` while the thread looks at them.
+    pub(super) fn unused(&self) -> Option<u64> {
+        self.0.slot.try_lock().ok().map(|slot| slot.unused)
     }
 
     /// CPU time of the thread so far.
@@ -159,6 +166,7 @@ impl Slot {
     fn release(&mut self) {
         self.until = None;
         if self.ready.take().is_some() {
+            self.unused += 1;
             self.block.as_mut().map(Block::free);
         }
     }

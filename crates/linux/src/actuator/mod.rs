@@ -107,6 +107,13 @@ impl Actuator {
         }
     }
 
+    /// Blocks that were warmed ahead and not wanted after all.
+    #[must_use]
+    pub fn ahead_unused(&self) -> u64 {
+        let ahead = self.ahead.get().and_then(Option::as_ref);
+        ahead.and_then(Ahead::unused).unwrap_or(0)
+    }
+
     fn acts(&self) -> bool {
         self.reach == Reach::Act
     }
@@ -138,10 +145,9 @@ impl Actuator {
         let (answer, call) = target.timed(|pidfd| process_madvise(pidfd, region, huge, collapse));
         drop(pin);
         if decision.warm
-            && decision.another
             && let Some(ahead) = self.ahead(root)
         {
-            ahead.ask();
+            if decision.another { ahead.ask() } else { ahead.release() }
         }
         let failed = |class: FailureClass, reason, errno| Outcome::Failed {
             class,

@@ -457,6 +457,7 @@ impl World for Sim {
             inspections,
             own_cpu,
             warm_cpu: None,
+            warm_unused: None,
         }
     }
 

@@ -95,6 +95,8 @@ pub struct State {
     pub(super) own_cpu: Option<Ns>,
     /// CPU time of warming ahead.
     pub(super) warm_cpu: Option<Ns>,
+    /// Blocks warmed ahead for nothing, which are among the warm-ups.
+    warm_unused: u64,
     /// Own CPU time since then that was charged already.
     accounted: Ns,
     /// Whose usage was asked for last, and when.
@@ -131,6 +133,7 @@ impl State {
             next_list: now,
             own_cpu: None,
             warm_cpu: None,
+            warm_unused: 0,
             accounted: Ns(0),
             cgroups_asked: (BTreeSet::new(), Ns(0)),
             earlier: BTreeMap::new(),
@@ -235,6 +238,12 @@ impl State {
         let rest = total.since(before).since(self.accounted);
         self.budgets.overhead.take(rest.0 as f64, now);
         self.accounted = Ns(0);
+    }
+
+    /// Blocks that were warmed for nothing, in all: warm-ups like the others.
+    pub fn warm_unused(&mut self, unused: u64) {
+        self.totals.warm_ups += unused.saturating_sub(self.warm_unused);
+        self.warm_unused = self.warm_unused.max(unused);
     }
 
     /// Takes a process list: keeps targets up to date, forgets those that ended, remembers why
