@@ -20,19 +20,19 @@ help:
 	@echo 'make dist   a static tarball and a Debian package, in target/dist'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
-	@echo 'make soak   the long tests, on more kernels'
+	@echo 'make soak   the long tests, on more kernels, and the package in a clean Debian'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
 	@echo 'make clean  remove what was built'
 
 try:
 	@scripts/deps.sh try
-	cargo run --release -p hugewise -- try
+	cargo run --release -p hugewise -- try --report target/hugewise-try.html
 
 PREFIX ?= /usr/local
 # What is installed; give PROGRAM to install one that is built already.
 PROGRAM ?=
-BUILT = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/release/hugewise
+BUILT = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/dist/hugewise
 ROOT = $(DESTDIR)$(PREFIX)
 MAN = $(ROOT)/share/man/man1
 UNIT = $(ROOT)/lib/systemd/system/hugewise.service
@@ -43,7 +43,7 @@ FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
 install:
 ifeq ($(PROGRAM),)
 	@scripts/deps.sh build
-	cargo build --release -p hugewise
+	cargo build --profile dist -p hugewise
 endif
 	install -D -m 0755 '$(or $(PROGRAM),$(BUILT))' '$(ROOT)/bin/hugewise'
 	install -d '$(MAN)'
@@ -86,6 +86,7 @@ soak:
 	@scripts/deps.sh test
 	HUGEWISE_SOAK=1 cargo test -p hugewise --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
+	scripts/clean_root.sh || [ $$? = 77 ]
 
 clean:
 	cargo clean

@@ -7,7 +7,7 @@
 #   QUICK=1               less of everything, for a first look
 #   NOISY=1               also on a busy machine; the results say so
 #   CONTINUE=1            go on with what was interrupted; else earlier results are moved away
-#   HUGEWISE=FILE         this program instead of a release build
+#   HUGEWISE=FILE         this program instead of one built to be installed
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,9 +37,9 @@ done
 
 program=${HUGEWISE:-}
 if [ -z "$program" ]; then
-    cargo build --release -p hugewise || exit
+    cargo build --profile dist -p hugewise || exit
     target=${CARGO_TARGET_DIR:-target}
-    program=$target/${CARGO_BUILD_TARGET:+$CARGO_BUILD_TARGET/}release/hugewise
+    program=$target/${CARGO_BUILD_TARGET:+$CARGO_BUILD_TARGET/}dist/hugewise
 fi
 
 quick=() noisy=() ending=

@@ -9,6 +9,7 @@ set -euo pipefail
 declare -A used_by=(
     [redis-server]="tests that load a Redis server"
     [redis-cli]="tests that load a Redis server"
+    [memcached]="tests that load memcached"
     [stress-ng]="tests under memory stress"
     [qemu-system-x86_64]="tests on other kernels (in virtual machines)"
     [sadf]="tests that read binary files of sysstat"
@@ -20,6 +21,7 @@ declare -A used_by=(
 declare -A package=(
     [redis-server]=redis-server
     [redis-cli]=redis-tools
+    [memcached]=memcached
     [stress-ng]=stress-ng
     [qemu-system-x86_64]=qemu-system-x86
     [sadf]=sysstat

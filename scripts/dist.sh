@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes what is handed out, in target/dist: a tarball and a Debian package around one static program.
+# Makes what is handed out, in target/dist: a tarball, a container image and a Debian package around
+# one static program.
 # The same commit gives the same bytes.
-#   PROGRAM=FILE   this program instead of a release build
+#   PROGRAM=FILE   this program instead of one built for it
 #   OUTPUT=DIR     another place
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,13 +27,15 @@ root=$work/root
 make --no-print-directory install PREFIX=/usr DESTDIR="$root" ${PROGRAM:+PROGRAM="$PROGRAM"} >&2
 doc=$root/usr/share/doc/hugewise
 install -d "$doc"
-install -m 0644 README.md SPEC.md LICENSE-APACHE LICENSE-MIT "$doc"
+install -m 0644 README.md ARCHITECTURE.md SPEC.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$doc"
+cp -R docs "$doc/docs"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 cat >"$doc/copyright" <<'END'
 hugewise may be used under the Apache License 2.0 or the MIT licence, as you like: LICENSE-APACHE
 and LICENSE-MIT in this directory.
 END
 find "$doc" -type f -exec chmod 0644 {} +
+find "$doc" -type d -exec chmod 0755 {} +
 
 # The tarball.
 name=hugewise-$version-$machine-linux
@@ -40,6 +43,10 @@ cp -a "$root/usr" "$work/$name"
 tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
     -cf - "$name" | gzip -9n >"$output/$name.tar.gz"
 echo "$output/$name.tar.gz"
+
+image=$output/hugewise-$version-$architecture.oci.tar
+scripts/oci.sh "$root/usr/bin/hugewise" "$architecture" "$version" "$image"
+echo "$image"
 
 # The package.
 if ! command -v dpkg-deb >/dev/null; then
@@ -84,7 +91,12 @@ cat >"$control/postrm" <<'END'
 #!/bin/sh
 set -e
 if [ "$1" = purge ]; then
-    rm -rf /var/lib/hugewise /run/hugewise
+    # Old values of settings that could not be put back are somebody's only copy.
+    for trail in trail lab hugetlb; do
+        trail=/var/lib/hugewise/$trail.jsonl
+        [ ! -e "$trail" ] || { echo "hugewise: settings are still changed; see $trail" >&2; exit 0; }
+    done
+    rm -rf /var/lib/hugewise /run/hugewise /etc/hugewise
 fi
 END
 chmod 0755 "$control/postinst" "$control/prerm" "$control/postrm"

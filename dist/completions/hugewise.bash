@@ -61,6 +61,9 @@ _hugewise() {
             hugewise,status)
                 cmd="hugewise__subcmd__status"
                 ;;
+            hugewise,thp)
+                cmd="hugewise__subcmd__thp"
+                ;;
             hugewise,try)
                 cmd="hugewise__subcmd__try"
                 ;;
@@ -130,6 +133,9 @@ _hugewise() {
             hugewise__subcmd__help,status)
                 cmd="hugewise__subcmd__help__subcmd__status"
                 ;;
+            hugewise__subcmd__help,thp)
+                cmd="hugewise__subcmd__help__subcmd__thp"
+                ;;
             hugewise__subcmd__help,try)
                 cmd="hugewise__subcmd__help__subcmd__try"
                 ;;
@@ -168,6 +174,15 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help__subcmd__lab,setup)
                 cmd="hugewise__subcmd__help__subcmd__lab__subcmd__setup"
+                ;;
+            hugewise__subcmd__help__subcmd__thp,revert)
+                cmd="hugewise__subcmd__help__subcmd__thp__subcmd__revert"
+                ;;
+            hugewise__subcmd__help__subcmd__thp,set)
+                cmd="hugewise__subcmd__help__subcmd__thp__subcmd__set"
+                ;;
+            hugewise__subcmd__help__subcmd__thp,show)
+                cmd="hugewise__subcmd__help__subcmd__thp__subcmd__show"
                 ;;
             hugewise__subcmd__hugetlb,apply)
                 cmd="hugewise__subcmd__hugetlb__subcmd__apply"
@@ -235,6 +250,30 @@ _hugewise() {
             hugewise__subcmd__lab__subcmd__help,setup)
                 cmd="hugewise__subcmd__lab__subcmd__help__subcmd__setup"
                 ;;
+            hugewise__subcmd__thp,help)
+                cmd="hugewise__subcmd__thp__subcmd__help"
+                ;;
+            hugewise__subcmd__thp,revert)
+                cmd="hugewise__subcmd__thp__subcmd__revert"
+                ;;
+            hugewise__subcmd__thp,set)
+                cmd="hugewise__subcmd__thp__subcmd__set"
+                ;;
+            hugewise__subcmd__thp,show)
+                cmd="hugewise__subcmd__thp__subcmd__show"
+                ;;
+            hugewise__subcmd__thp__subcmd__help,help)
+                cmd="hugewise__subcmd__thp__subcmd__help__subcmd__help"
+                ;;
+            hugewise__subcmd__thp__subcmd__help,revert)
+                cmd="hugewise__subcmd__thp__subcmd__help__subcmd__revert"
+                ;;
+            hugewise__subcmd__thp__subcmd__help,set)
+                cmd="hugewise__subcmd__thp__subcmd__help__subcmd__set"
+                ;;
+            hugewise__subcmd__thp__subcmd__help,show)
+                cmd="hugewise__subcmd__thp__subcmd__help__subcmd__show"
+                ;;
             *)
                 ;;
         esac
@@ -242,7 +281,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -444,13 +483,21 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__diagnose)
-            opts="-h --for --explain --tree --report --set --json --color --root --help"
+            opts="-h --for --follow --keep --redis --explain --full --tree --report --set --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --redis)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -504,7 +551,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help"
+            opts="doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -870,6 +917,62 @@ _hugewise() {
         hugewise__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__thp)
+            opts="show set revert"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__thp__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__thp__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__thp__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1771,6 +1874,176 @@ _hugewise() {
                     return 0
                     ;;
                 --run-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp)
+            opts="-h --json --color --root --help show set revert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__help)
+            opts="show set revert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__help__subcmd__revert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__help__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__revert)
+            opts="-h --dry-run --state-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__set)
+            opts="-h --persist --dry-run --state-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__thp__subcmd__show)
+            opts="-h --state-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -27,31 +27,32 @@ end
 complete -c hugewise -n "__fish_hugewise_needs_command" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_needs_command" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_needs_command" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_needs_command" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_needs_command" -s V -l version -d 'Print version'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "doctor" -d 'What this kernel and these privileges allow, and what hugewise does without the rest'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "try" -d 'The whole loop on a bundled workload, against THP \'never\' and \'always\', in two minutes'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "status" -d 'Huge pages of the machine and of its largest processes; what holds a running manager back'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "map" -d 'A process\'s address space as a picture: one cell a region'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "try" -d 'Demonstrate hugewise on a bundled workload, against THP \'never\' and \'always\', in two minutes'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "status" -d 'Huge pages of the machine and of its largest processes; what limits a running manager'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "map" -d 'A process\'s address space as a picture: one cell per region'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "manage" -d 'Promote well-used memory in the background'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "pause" -d 'Stop promoting until \'resume\'; the manager keeps observing'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "resume" -d 'Promote again after \'pause\''
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "revert" -d 'Put back every kernel setting that an ended manager left changed (\'--all\': HugeTLB, too)'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "replay" -d 'Run the decisions of a recording again and compare'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "pause" -d 'Stop acting until \'resume\'; the manager keeps observing'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "resume" -d 'Act again after \'pause\''
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "revert" -d 'Put back every kernel setting that a killed manager left changed (\'--all\': HugeTLB, too)'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "replay" -d 'Repeat the decisions of a recording and compare them'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "diagnose" -d 'Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "hugetlb" -d 'Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "lab" -d 'Compare settings honestly on this machine: interleaved runs, statistics, a report'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "thp" -d 'Show and change the settings of transparent huge pages, with a way back'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "lab" -d 'Compare settings on this machine: interleaved runs, statistics, a report'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "rules" -d 'Every question that \'diagnose\' asks, with its thresholds and remedies, as Markdown'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "capture" -d 'Record what the kernel says, for a diagnosis later or elsewhere'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "capture" -d 'Record kernel data, to diagnose later or elsewhere'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "config" -d 'Show or check the configuration'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "workload" -d 'Internal: the memory that a probe or an experiment looks at'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l report -d 'Where the report goes; \'-\' is standard output' -r -F
@@ -60,31 +61,31 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l rounds -d 'Rou
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l simulate -d 'Run on the simulator, as without root or huge pages'
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s n -l top -d 'Show so many processes' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s n -l top -d 'Number of processes to show' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l pid -d 'Only these processes (repeat or separate by commas)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l state-dir -d 'Directory in which a manager keeps old values of settings' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l run-dir -d 'Directory of the manager\'s socket' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l svg -d 'Write a picture to this file; \'-\' is standard output' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l width -d 'Cells a line (default: what fits the terminal, at most 64)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l width -d 'Cells per line (default: what fits the terminal, at most 64)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l sample -d 'Read samples of the process\'s memory: how much of its huge pages is zeros'
 complete -c hugewise -n "__fish_hugewise_using_subcommand map" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand map" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l mode -d 'What to do (default: the configuration\'s mode, which is \'ingens\' unless set)' -r -f -a "ingens\t'Faults hand out base pages, hugewise promotes in the background'
-guard\t'The machine keeps its THP setting (always); hugewise takes back what that wastes'
+guard\t'The machine keeps its THP setting (always); hugewise takes back what this wastes'
 observe\t'Decides and journals, and never acts'"
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l pid -d 'Only these processes (repeat or separate by commas)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l for -d 'Stop after this time, e.g. 90s or 10m' -r
@@ -97,9 +98,9 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l run-dir -d 
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l once -d 'Stop when everything that is eligible now is huge or has a reason not to be; goes as fast as the programs\' locks allow (promote.burst)'
-complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l dry-run -d 'Do everything but the last step: no setting and no memory is changed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l dry-run -d 'Do everything except the last step: change no setting and no memory'
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l keep-settings -d 'Leave all kernel settings as they are'
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l in-experiment -d 'Started by an experiment, whose settings are to stand meanwhile'
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l json -d 'Print JSON instead of text'
@@ -108,60 +109,64 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -l run-dir -d '
 complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand pause" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -l run-dir -d 'Directory of the manager\'s socket' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand resume" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l state-dir -d 'Directory of the settings trail' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l dry-run -d 'Show what would be put back'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l all -d 'Also what \'hugetlb apply\' changed, and what an experiment that was killed left'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l config -d 'Configuration file to decide with' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l set -d 'Set one configuration key' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l set -d 'Set one configuration key; \'mode\' is the recording\'s unless it is set' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l for -d 'How long this machine is watched, without FILE' -r
-complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l explain -d 'Explain one question of the tree, e.g. kernel.reclaim, or all that begin so' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l for -d 'How long this machine is watched, without FILE (default: 10s, and with --follow until Ctrl-C)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l keep -d 'Where --follow keeps what it captured (default: hugewise-captures)' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l redis -d 'Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l explain -d 'Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l report -d 'Write a report with plots: one HTML file; \'-\' is standard output' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l set -d 'Set one threshold, e.g. kernel_high_percent=20 (\'hugewise rules\' lists them)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l tree -d 'Show every question, also those that were not asked'
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l follow -d 'Watch this machine, and take a closer look by itself when it draws attention'
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l full -d 'Show the questions that led to each finding, what was ruled out and what was not observed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l tree -d 'As --full, with every question, also those that were not asked'
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "plan" -d 'How many pages, for whom, and what that costs everybody else; changes nothing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "plan" -d 'How many pages, for whom, and how much memory remains for everybody else; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "apply" -d 'Give the pools their planned size; old values are kept for \'revert\''
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "verify" -d 'Expected against actual: pools, who really sits on them, files, page tables'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "verify" -d 'Expected against actual: pools, who really uses them, files, page tables'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "revert" -d 'Put back what \'apply\' changed, files to the byte; never takes pages in use'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fish_seen_subcommand_from plan apply verify revert help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l sga -d 'A shared memory segment that a database will make, e.g. 10G (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l headroom -d 'More memory than that, for what is to come' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l node -d 'NUMA nodes that the new pages come from (default: all, evenly)' -r
@@ -172,7 +177,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l shrink -d 'Also give back pages that nobody needs, uses or has reserved'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -180,7 +185,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l headroom -d 'More memory than that, for what is to come' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l node -d 'NUMA nodes that the new pages come from (default: all, evenly)' -r
@@ -192,17 +197,17 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l shrink -d 'Also give back pages that nobody needs, uses or has reserved'
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l persist -d 'Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins: it outlives a reboot'
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l dry-run -d 'Do everything but the last step: nothing is changed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l persist -d 'Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins, so that it survives a reboot'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l dry-run -d 'Do everything except the last step: change nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l sga -d 'A shared memory segment that a database will make, e.g. 10G (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l headroom -d 'More memory than that, for what is to come' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l node -d 'NUMA nodes that the new pages come from (default: all, evenly)' -r
@@ -215,7 +220,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l shrink -d 'Also give back pages that nobody needs, uses or has reserved'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -223,31 +228,69 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -l dry-run -d 'Show what would be put back; nothing is changed'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from revert" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "plan" -d 'How many pages, for whom, and what that costs everybody else; changes nothing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "plan" -d 'How many pages, for whom, and how much memory remains for everybody else; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Give the pools their planned size; old values are kept for \'revert\''
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Expected against actual: pools, who really sits on them, files, page tables'
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Expected against actual: pools, who really uses them, files, page tables'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put back what \'apply\' changed, files to the byte; never takes pages in use'
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -f -a "show" -d 'Every setting with its value, its choices, and what it was before \'thp set\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -f -a "set" -d 'Change settings; old values are kept for \'thp revert\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -f -a "revert" -d 'Put back what \'thp set\' changed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and not __fish_seen_subcommand_from show set revert help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from show" -l state-dir -d 'Directory of the settings trail' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from show" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from show" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from show" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l state-dir -d 'Directory of the settings trail' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l persist -d 'Also write tmpfiles.d, so that they survive a reboot'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l dry-run -d 'Do everything except the last step: change nothing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -l state-dir -d 'Directory of the settings trail' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -l dry-run -d 'Show what would be put back; nothing is changed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from revert" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "show" -d 'Every setting with its value, its choices, and what it was before \'thp set\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "set" -d 'Change settings; old values are kept for \'thp revert\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put back what \'thp set\' changed'
+complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "report" -d 'The verdict and the plots of an experiment once more'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "compare" -d 'Two runs of one experiment side by side: before and after an upgrade, say'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l variant -d 'Only these variants, the baseline among them (repeat or separate by commas)' -r
@@ -256,7 +299,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_s
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l quick -d 'Less of everything, for a first look'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from setup" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -268,53 +311,53 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_s
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l quick -d 'Less of everything, for a first look'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l noisy -d 'Measure although others keep the machine busy; the result says so'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l machine-wide -d 'Allow settings that change the memory of every program of the machine, as \'enabled\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l noisy -d 'Measure even if others keep the machine busy; the result says so'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l machine-wide -d 'Allow settings that affect every program on the machine, such as \'enabled\''
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l dry-run -d 'Do everything but the runs: the same as \'setup\''
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -l markdown -d 'Print Markdown'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "report" -d 'The verdict and the plots of an experiment once more'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Two runs of one experiment side by side: before and after an upgrade, say'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand rules" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand rules" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand rules" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand rules" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand rules" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -s o -l output -d 'Directory to write to: a new one, or an empty one' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l for -d 'How long, e.g. 90s or 10m; SIGINT and SIGTERM end it cleanly before' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l for -d 'How long, e.g. 90s or 10m; SIGINT and SIGTERM end it early and cleanly' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l every -d 'Time between samples' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l processes -d 'Most processes in a sample (default and most: 4096); the rest is counted' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l with-arguments -d 'Capture the arguments of processes and of the kernel, too'
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand capture" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and not __fish_seen_subcommand_from show check help" -f -a "show" -d 'Every key with its value and where that comes from'
@@ -325,7 +368,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_see
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from show" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from show" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)' -r -F
@@ -333,7 +376,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_see
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Every key with its value and where that comes from'
@@ -342,34 +385,38 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand config; and __fish_see
 complete -c hugewise -n "__fish_hugewise_using_subcommand workload" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand workload" -l root -d 'Read /proc and /sys below this directory (a captured tree); nothing is changed then' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand workload" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand workload" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand workload" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "doctor" -d 'What this kernel and these privileges allow, and what hugewise does without the rest'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "try" -d 'The whole loop on a bundled workload, against THP \'never\' and \'always\', in two minutes'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "status" -d 'Huge pages of the machine and of its largest processes; what holds a running manager back'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "map" -d 'A process\'s address space as a picture: one cell a region'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "manage" -d 'Promote well-used memory in the background'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "pause" -d 'Stop promoting until \'resume\'; the manager keeps observing'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "resume" -d 'Promote again after \'pause\''
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "revert" -d 'Put back every kernel setting that an ended manager left changed (\'--all\': HugeTLB, too)'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "replay" -d 'Run the decisions of a recording again and compare'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "diagnose" -d 'Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "hugetlb" -d 'Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "lab" -d 'Compare settings honestly on this machine: interleaved runs, statistics, a report'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "rules" -d 'Every question that \'diagnose\' asks, with its thresholds and remedies, as Markdown'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "capture" -d 'Record what the kernel says, for a diagnosis later or elsewhere'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "config" -d 'Show or check the configuration'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "workload" -d 'Internal: the memory that a probe or an experiment looks at'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb lab rules capture config workload help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "plan" -d 'How many pages, for whom, and what that costs everybody else; changes nothing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "doctor" -d 'What this kernel and these privileges allow, and what hugewise does without the rest'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "try" -d 'Demonstrate hugewise on a bundled workload, against THP \'never\' and \'always\', in two minutes'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "status" -d 'Huge pages of the machine and of its largest processes; what limits a running manager'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "map" -d 'A process\'s address space as a picture: one cell per region'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "manage" -d 'Promote well-used memory in the background'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "pause" -d 'Stop acting until \'resume\'; the manager keeps observing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "resume" -d 'Act again after \'pause\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "revert" -d 'Put back every kernel setting that a killed manager left changed (\'--all\': HugeTLB, too)'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "replay" -d 'Repeat the decisions of a recording and compare them'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "diagnose" -d 'Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "hugetlb" -d 'Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "thp" -d 'Show and change the settings of transparent huge pages, with a way back'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "lab" -d 'Compare settings on this machine: interleaved runs, statistics, a report'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "rules" -d 'Every question that \'diagnose\' asks, with its thresholds and remedies, as Markdown'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "capture" -d 'Record kernel data, to diagnose later or elsewhere'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "config" -d 'Show or check the configuration'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "workload" -d 'Internal: the memory that a probe or an experiment looks at'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "plan" -d 'How many pages, for whom, and how much memory remains for everybody else; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "apply" -d 'Give the pools their planned size; old values are kept for \'revert\''
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "verify" -d 'Expected against actual: pools, who really sits on them, files, page tables'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "verify" -d 'Expected against actual: pools, who really uses them, files, page tables'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "revert" -d 'Put back what \'apply\' changed, files to the byte; never takes pages in use'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from thp" -f -a "show" -d 'Every setting with its value, its choices, and what it was before \'thp set\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from thp" -f -a "set" -d 'Change settings; old values are kept for \'thp revert\''
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from thp" -f -a "revert" -d 'Put back what \'thp set\' changed'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "report" -d 'The verdict and the plots of an experiment once more'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "compare" -d 'Two runs of one experiment side by side: before and after an upgrade, say'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Every key with its value and where that comes from'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Say whether the configuration is valid'

@@ -1,4 +1,5 @@
-//! `cargo run -p xtask -- vm`: boots a guest kernel by hand.
+//! What developers run by hand: a guest kernel (`cargo run -p xtask -- vm`), the score of the
+//! diagnosis (`cargo run -p xtask -- score`).
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Score 'diagnose' over the corpus, and write the table to docs/score.md
+    Score,
     /// Boot a stock Debian kernel with a static binary as its only program
     Vm {
         /// 5.10, 6.1, 6.12 or newest
@@ -45,11 +48,32 @@ fn file_and_path(text: &str) -> Result<(PathBuf, String), String> {
 }
 
 fn main() -> ExitCode {
-    let Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } =
-        Cli::parse().command;
-    let time_limit = Duration::from_secs(time_limit_s);
-    let config = Config { files, memory_mib, append, time_limit, ..Config::new(&kernel, &init) };
-    match vm::run(&config, &mut |line| println!("{line}")) {
+    match Cli::parse().command {
+        Command::Score => score(),
+        Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
+            let time_limit = Duration::from_secs(time_limit_s);
+            let new = Config::new(&kernel, &init);
+            boot(&Config { files, memory_mib, append, time_limit, ..new })
+        }
+    }
+}
+
+/// The corpus is scored by a test, which also checks the table that this writes.
+fn score() -> ExitCode {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["test", "--quiet", "-p", "hugewise-core", "--test", "corpus", "--", "--nocapture"]);
+    match cargo.env("HUGEWISE_UPDATE_GOLDEN", "1").status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: cannot run cargo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn boot(config: &Config) -> ExitCode {
+    match vm::run(config, &mut |line| println!("{line}")) {
         Ok(output) => {
             eprintln!("the guest ended after {:.1} s", output.elapsed.as_secs_f64());
             ExitCode::SUCCESS

@@ -5,6 +5,7 @@ mod lab;
 #[cfg(test)]
 mod pages;
 mod places;
+mod thp;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -17,9 +18,10 @@ pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
 pub(crate) use places::STATE_DIR;
+pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 
-/// Huge pages, used wisely: promotes the well-used memory of running programs in the background,
-/// within budgets, on a stock kernel.
+/// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
+/// background and within budgets, and finds out why a machine burns CPU time in the kernel.
 #[derive(Debug, Parser)]
 #[command(name = "hugewise", version)]
 #[command(after_help = "Exit codes: 0 done, 1 error, 2 usage, 3 warnings found, 4 critical \
@@ -33,6 +35,7 @@ pub(crate) struct Cli {
 
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Print JSON instead of text
     #[arg(long, global = true)]
@@ -40,7 +43,7 @@ pub(crate) struct Global {
     /// When to use colour (NO_COLOR is honoured by 'auto')
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
-    /// Read /proc and /sys below this directory (a captured tree); nothing is changed then
+    /// Read copies of /proc and /sys below this directory instead; changes nothing
     #[arg(long, global = true, default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
 }
@@ -61,33 +64,36 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// What this kernel and these privileges allow, and what hugewise does without the rest
     Doctor,
-    /// The whole loop on a bundled workload, against THP 'never' and 'always', in two minutes
+    /// Demonstrate hugewise on a bundled workload, against THP 'never' and 'always', in two minutes
     Try(TryArgs),
-    /// Huge pages of the machine and of its largest processes; what holds a running manager back
+    /// Huge pages of the machine and of its largest processes; what limits a running manager
     Status(StatusArgs),
-    /// A process's address space as a picture: one cell a region
+    /// A process's address space as a picture: one cell per region
     Map(MapArgs),
     /// Promote well-used memory in the background
     Manage(ManageArgs),
-    /// Stop promoting until 'resume'; the manager keeps observing
+    /// Stop acting until 'resume'; the manager keeps observing
     Pause(DaemonArgs),
-    /// Promote again after 'pause'
+    /// Act again after 'pause'
     Resume(DaemonArgs),
-    /// Put back every kernel setting that an ended manager left changed ('--all': HugeTLB, too)
+    /// Put back every kernel setting that a killed manager left changed ('--all': HugeTLB, too)
     Revert(RevertArgs),
-    /// Run the decisions of a recording again and compare
+    /// Repeat the decisions of a recording and compare them
     Replay(ReplayArgs),
     /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
-    /// Compare settings honestly on this machine: interleaved runs, statistics, a report
+    /// Show and change the settings of transparent huge pages, with a way back
+    #[command(subcommand)]
+    Thp(ThpCommand),
+    /// Compare settings on this machine: interleaved runs, statistics, a report
     #[command(subcommand)]
     Lab(LabCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
-    /// Record what the kernel says, for a diagnosis later or elsewhere
+    /// Record kernel data, to diagnose later or elsewhere
     Capture(CaptureArgs),
     /// Show or check the configuration
     #[command(subcommand)]
@@ -99,7 +105,7 @@ pub(crate) enum Command {
 
 /// Arguments of `try`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise try                  # a minute; a report\n  \
+#[command(after_help = "Examples:\n  hugewise try                  # two minutes; a report\n  \
 hugewise try --simulate       # without root, changes nothing")]
 pub(crate) struct TryArgs {
     /// Where the report goes; '-' is standard output
@@ -123,7 +129,7 @@ pub(crate) struct TryArgs {
 hugewise status --pid 812     # all memory of one program\n  hugewise status --json | jq .manager"
 )]
 pub(crate) struct StatusArgs {
-    /// Show so many processes
+    /// Number of processes to show
     #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
     pub(crate) top: usize,
     /// Only these processes (repeat or separate by commas)
@@ -139,7 +145,7 @@ pub(crate) struct StatusArgs {
 /// A count that must not be 0.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("a whole number from 1 on is wanted".to_owned()),
+        Ok(0) | Err(_) => Err("must be a whole number, 1 or more".to_owned()),
         Ok(count) => Ok(count),
     }
 }
@@ -153,13 +159,13 @@ pub(crate) struct MapArgs {
     /// Write a picture to this file; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Cells a line (default: what fits the terminal, at most 64)
+    /// Cells per line (default: what fits the terminal, at most 64)
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) width: Option<usize>,
     /// Read samples of the process's memory: how much of its huge pages is zeros
     ///
-    /// Reads 32 of 512 base pages of every huge region. Only whether a page is all zeros is
-    /// looked at, and nothing of it is kept.
+    /// Reads 32 of 512 base pages of every huge region. It checks only whether a page is all
+    /// zeros, and stores nothing.
     #[arg(long)]
     pub(crate) sample: bool,
 }
@@ -177,7 +183,7 @@ pub(crate) struct DaemonArgs {
 pub(crate) enum ModeArg {
     /// Faults hand out base pages, hugewise promotes in the background
     Ingens,
-    /// The machine keeps its THP setting (always); hugewise takes back what that wastes
+    /// The machine keeps its THP setting (always); hugewise takes back what this wastes
     Guard,
     /// Decides and journals, and never acts
     Observe,
@@ -205,7 +211,7 @@ pub(crate) struct ManageArgs {
     /// Stop after this time, e.g. 90s or 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) r#for: Option<String>,
-    /// Do everything but the last step: no setting and no memory is changed
+    /// Do everything except the last step: change no setting and no memory
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Leave all kernel settings as they are
@@ -255,7 +261,7 @@ pub(crate) struct ReplayArgs {
     /// Configuration file to decide with
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one configuration key
+    /// Set one configuration key; 'mode' is the recording's unless it is set
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
@@ -263,23 +269,50 @@ pub(crate) struct ReplayArgs {
 /// Arguments of `diagnose`.
 #[derive(Debug, Args)]
 #[command(after_help = "Understands sar (text of any locale, binary files through an installed \
-sadf), sadf -j, atop -P and -J, top, vmstat, mpstat, iostat, pidstat, iotop, iftop, netstat, ss, \
-free, perf report, /proc/meminfo, vmstat, interrupts, softirqs, buddyinfo, THP settings, Java GC \
-logs, and directories of 'hugewise capture': also several in one file, pasted. Files of several \
-machines are compared.\n\n\
-Exit codes: 0 nothing found, 3 warnings, 4 critical findings, 5 nothing found but data is \
-missing, 1 unreadable input.")]
+sadf), sadf -j, -d and -p, atop, top, vmstat, mpstat, iostat, pidstat, iotop, iftop, netstat, ss, \
+nstat, free, ps, ipcs, slabtop, lscpu, uptime, dmesg, perf report, perf trace -s, strace -c, \
+/proc/meminfo, vmstat, interrupts, softirqs, softnet_stat, buddyinfo, THP settings, files of \
+cgroups, Java GC logs, INFO, SLOWLOG and LATENCY of Redis, views of PostgreSQL by psql, status \
+pages of nginx and php-fpm, and directories of 'hugewise capture': also several in one file, \
+pasted with prompts. Files of several machines are compared.\n\n\
+Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
+findings, 5 nothing found and a part of the input was left out, or no question could be \
+answered, 1 unreadable input.\n\n\
+Examples:\n  hugewise diagnose                 # this machine, ten seconds\n  \
+hugewise diagnose sar.txt top.txt # what was recorded or pasted\n  \
+hugewise diagnose --follow        # catches what comes and goes")]
 pub(crate) struct DiagnoseArgs {
     /// Recordings, '-' for standard input (default: watch this machine)
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How long this machine is watched, without FILE
-    #[arg(long, default_value = "10s", value_name = "TIME", conflicts_with = "files")]
-    pub(crate) r#for: String,
-    /// Explain one question of the tree, e.g. kernel.reclaim, or all that begin so
+    /// How long this machine is watched, without FILE (default: 10s, and with --follow until
+    /// Ctrl-C)
+    #[arg(long, value_name = "TIME", conflicts_with = "files")]
+    pub(crate) r#for: Option<String>,
+    /// Watch this machine, and take a closer look by itself when it draws attention
+    ///
+    /// That is when CPU time in the kernel, in waiting for disks, in interrupts or in the
+    /// hypervisor jumps, stays high or creeps up. Each time it captures twenty seconds, keeps them
+    /// with the five minutes before, and says what it found.
+    #[arg(long, conflicts_with_all = ["files", "report", "explain", "full", "tree", "redis"])]
+    pub(crate) follow: bool,
+    /// Where --follow keeps what it captured (default: hugewise-captures)
+    #[arg(long, value_name = "DIR", requires = "follow")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated
+    ///
+    /// Read-only: INFO before and after the machine is watched, SLOWLOG GET and LATENCY LATEST. The
+    /// password is taken from the environment variable REDISCLI_AUTH. Arguments of commands are not
+    /// kept. A server that does not answer is named, and the diagnosis goes on without it.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "files")]
+    pub(crate) redis: Vec<String>,
+    /// Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name
     #[arg(long, value_name = "NODE")]
     pub(crate) explain: Option<String>,
-    /// Show every question, also those that were not asked
+    /// Show the questions that led to each finding, what was ruled out and what was not observed
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, with every question, also those that were not asked
     #[arg(long)]
     pub(crate) tree: bool,
     /// Write a report with plots: one HTML file; '-' is standard output
@@ -296,7 +329,7 @@ pub(crate) struct CaptureArgs {
     /// Directory to write to: a new one, or an empty one
     #[arg(long, short = 'o', value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// How long, e.g. 90s or 10m; SIGINT and SIGTERM end it cleanly before
+    /// How long, e.g. 90s or 10m; SIGINT and SIGTERM end it early and cleanly
     #[arg(long, default_value = "60s", value_name = "TIME")]
     pub(crate) r#for: String,
     /// Time between samples

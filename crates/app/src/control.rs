@@ -190,7 +190,7 @@ fn remove_stale(path: &Path) -> anyhow::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error).with_context(|| format!("cannot look at {shown}")),
         Ok(meta) if !meta.file_type().is_socket() => {
-            anyhow::bail!("{shown} is in the way and is no socket: move it away");
+            anyhow::bail!("{shown} exists and is no socket: move it");
         }
         Ok(_) => {}
     }

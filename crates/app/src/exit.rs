@@ -15,7 +15,11 @@ pub(crate) fn remedy(error: &anyhow::Error) -> &'static str {
     // EACCES and EPERM: many errors carry what the system said as text only.
     let denied = ["(os error 13)", "(os error 1)"].iter().any(|code| text.contains(code));
     let root = rustix::process::geteuid().is_root();
-    if denied && !root && !text.contains("root") { "; root may: run it with sudo" } else { "" }
+    if denied && !root && !text.contains("root") {
+        "; only root may do that: run it with sudo"
+    } else {
+        ""
+    }
 }
 
 /// The code of an error: that of the innermost [`Coded`], or [`ERROR`].

@@ -13,6 +13,7 @@ mod journal;
 mod made;
 mod output;
 mod progress;
+mod recording;
 mod render;
 mod say;
 mod service;
@@ -22,6 +23,9 @@ use output::Output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(columns) = output::columns() {
+        render::text::set_columns(columns);
+    }
     let done = match cli::Cli::try_parse() {
         Ok(cli) => cmd::run(cli).and_then(Output::write),
         Err(error) => output::usage(&error),

@@ -4,10 +4,11 @@
 use crate::cli::{Color, Global};
 use crate::exit;
 use crate::render::colour::Paint;
+use crate::render::words::plain;
 use anyhow::Context;
 use hugewise_linux::save::{Draft, SaveError};
 use serde::Serialize;
-use std::io::{ErrorKind, IsTerminal, Write, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 
 /// What a command ends with.
@@ -33,6 +34,11 @@ impl Output {
         Ok(Self::text(serde_json::to_string_pretty(value)? + "\n", code))
     }
 
+    /// The same with another exit code.
+    pub(crate) fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
     /// Writes it and returns the exit code. A reader that has seen enough ('| head') is no error,
     /// and changes no exit code.
     ///
@@ -43,6 +49,19 @@ impl Output {
         let mut out = stdout().lock();
         written(out.write_all(self.text.as_bytes()).and_then(|()| out.flush()))?;
         Ok(self.code)
+    }
+}
+
+/// Writes what is told while a command goes on; `false` where nobody reads any more.
+///
+/// # Errors
+///
+/// It cannot be written: a full disk.
+pub(crate) fn now(text: &str) -> anyhow::Result<bool> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true).context("cannot write to standard output"),
     }
 }
 
@@ -97,13 +116,23 @@ fn written(result: std::io::Result<()>) -> anyhow::Result<()> {
 ///
 /// It cannot be written.
 pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<u8> {
-    let printed = error.print();
     // Help and version go to standard output and are no error; everything else is a usage error.
     if error.use_stderr() {
+        let text = error.render();
+        let colour = stderr().is_terminal() && !no_colour();
+        let text = if colour { text.ansi().to_string() } else { text.to_string() };
+        let _ = write!(stderr(), "{}", plain(&text));
         return Ok(exit::USAGE);
     }
-    written(printed.and_then(|()| stdout().flush()))?;
+    written(error.print().and_then(|()| stdout().flush()))?;
     Ok(exit::OK)
+}
+
+/// How wide the output may be: as `COLUMNS` says, or the terminal; `None` where neither does.
+pub(crate) fn columns() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_col.into());
+    told.or_else(terminal).filter(|columns| *columns > 0)
 }
 
 /// Colour as the command line, the terminal and `NO_COLOR` want it.
@@ -113,6 +142,10 @@ pub(crate) fn paint(global: &Global) -> Paint {
         Color::Always => Some(true),
         Color::Never => Some(false),
     };
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Paint::new(wanted, stdout().is_terminal(), no_colour)
+    Paint::new(wanted, stdout().is_terminal(), no_colour())
+}
+
+/// Whether the environment asks for no colour (no-color.org).
+fn no_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

@@ -1,6 +1,7 @@
 //! Standard error: notes, and the one progress line. Both are by the way: a reader that has gone,
 //! or a full disk, stops nothing.
 
+use crate::render::words::plain;
 use hugewise_core::base::escape::printable;
 use std::io::{IsTerminal, Write, stderr};
 
@@ -10,7 +11,7 @@ const CLEAR: &str = "\r\x1b[K";
 /// Says something by the way, a line or several: names of files are in it, and nothing of them may
 /// reach the terminal as a command.
 pub(crate) fn note(text: &str) {
-    for line in format!("hugewise: {text}").lines() {
+    for line in format!("hugewise: {}", plain(text)).lines() {
         let _ = writeln!(stderr(), "{}", printable(line));
     }
 }

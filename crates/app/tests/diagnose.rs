@@ -4,9 +4,12 @@
 #![forbid(unsafe_code)]
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Test = fn() -> Result<Completion, Failed>;
 
@@ -22,6 +25,8 @@ const TESTS: &[(&str, Test)] = &[
     ("questions_are_explained", questions_are_explained),
     ("a_binary_file_of_sysstat_is_read_through_sadf", a_binary_file_is_read_through_sadf),
     ("this_machine_is_watched", this_machine_is_watched),
+    ("redis_is_asked_and_its_slow_command_named", redis_is_asked),
+    ("a_redis_without_answer_is_named", a_redis_without_answer_is_named),
     ("hostile_names_stay_harmless", hostile_names_stay_harmless),
     ("hostile_input_stays_within_256_mib", hostile_input_stays_within_256_mib),
     ("what_is_no_text_is_not_read_to_its_end", what_is_no_text_is_not_read_to_its_end),
@@ -93,6 +98,11 @@ fn a_healthy_machine_gets_no_finding() -> Result<Completion, Failed> {
 fn findings_decide_the_exit_code() -> Result<Completion, Failed> {
     ends_with(&[&recording("hundred.sar")], 3)?;
     let done = ends_with(&[&recording("vm.sar")], 4)?;
+    let short = text(&done.stdout);
+    for wanted in ["CRITICAL", "why", "sure", "do ", "--full"] {
+        assert!(short.contains(wanted), "no '{wanted}' in:\n{short}");
+    }
+    let done = ends_with(&[&recording("vm.sar"), "--full"], 4)?;
     let shown = text(&done.stdout);
     for wanted in ["CRITICAL", "confidence", "ruled out", "what to do", "Questions"] {
         assert!(shown.contains(wanted), "no '{wanted}' in:\n{shown}");
@@ -166,6 +176,11 @@ fn bad_input_says_what_it_is() -> Result<Completion, Failed> {
     let done = ends_with(&["/"], 1)?;
     assert!(text(&done.stderr).contains("'/'"), "{}", text(&done.stderr));
     ends_with(&["--for", "soon"], 2)?;
+    // A report over its own input would be the end of the evidence.
+    let file = Scratch::new("kept", b"MemTotal: 8000000 kB\nMemFree: 6000000 kB\n")?;
+    let done = ends_with(&[&file.name(), "--report", &file.name()], 2)?;
+    assert!(text(&done.stderr).contains("one of the files to read"), "{}", text(&done.stderr));
+    assert!(std::fs::read_to_string(file.name())?.starts_with("MemTotal"));
     Ok(Completion::Completed)
 }
 
@@ -242,6 +257,109 @@ fn this_machine_is_watched() -> Result<Completion, Failed> {
         assert!(fine, "{id}: {verdict}");
     }
     Ok(Completion::Completed)
+}
+
+/// A Redis of this test alone, on a socket in a directory of its own; ended when dropped.
+struct Redis {
+    folder: hugewise_scratch::Scratch,
+    server: std::process::Child,
+}
+
+impl Redis {
+    /// `None` where none is installed.
+    fn start(options: &[&str]) -> Result<Option<Self>, Failed> {
+        let folder = hugewise_scratch::Scratch::new();
+        let mut command = Command::new("redis-server");
+        let socket = folder.path().join("s");
+        command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket).args(options);
+        let quiet = command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = match quiet.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let redis = Self { folder, server };
+        for _ in 0..100 {
+            if UnixStream::connect(redis.socket()).is_ok() {
+                return Ok(Some(redis));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Err("redis-server does not listen after 5 s".into())
+    }
+
+    fn socket(&self) -> String {
+        self.folder.path().join("s").display().to_string()
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+const NO_REDIS: &str = "redis-server is not installed";
+
+fn redis_is_asked() -> Result<Completion, Failed> {
+    let Some(redis) = Redis::start(&[])? else { return Ok(Completion::ignored_with(NO_REDIS)) };
+    let mut client = UnixStream::connect(redis.socket())?;
+    let fill = "EVAL \"for i = 1, 300000 do redis.call('SET', 'k' .. i, i) end\" 0\r\n";
+    client.write_all(fill.as_bytes())?;
+    let mut answer = [0; 64];
+    let _ = client.read(&mut answer)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&stop);
+    // One client asks for all keys that match nothing, again and again.
+    let load = std::thread::spawn(move || {
+        while !ends.load(Ordering::Relaxed) {
+            let asked = client.write_all(b"KEYS secret-*\r\n");
+            if asked.is_err() || client.read(&mut answer).is_err() {
+                break;
+            }
+        }
+    });
+    let done = hugewise(&["--redis", &redis.socket(), "--for", "3s", "--json"]);
+    stop.store(true, Ordering::Relaxed);
+    let _ = load.join();
+    let done = text(&done?.stdout);
+    let json: serde_json::Value = serde_json::from_str(&done)?;
+    let findings = json["findings"].as_array().ok_or("findings")?;
+    let slow = findings.iter().find(|finding| finding["cause"] == "slow_commands");
+    let slow = slow.ok_or_else(|| format!("no slow command in {done}"))?.to_string();
+    assert!(slow.contains("KEYS takes") && slow.contains("of its one thread"), "{slow}");
+    assert!(!done.contains("secret-"), "an argument is not kept");
+    assert!(done.contains("INFO of Redis") && done.contains("hugewise capture"));
+    Ok(Completion::Completed)
+}
+
+fn a_redis_without_answer_is_named() -> Result<Completion, Failed> {
+    let silent = hugewise_scratch::Scratch::new();
+    let path = silent.path().join("silent");
+    let _listener = std::os::unix::net::UnixListener::bind(&path)?;
+    let mut addresses = vec![
+        ("/nowhere/redis.sock".to_owned(), "cannot connect"),
+        (path.display().to_string(), "no answer"),
+    ];
+    let locked = Redis::start(&["--requirepass", "x"])?;
+    addresses.extend(locked.iter().map(|redis| (redis.socket(), "REDISCLI_AUTH")));
+    for (address, why) in &addresses {
+        let done = hugewise(&["--redis", address, "--for", "1s", "--json"])?;
+        let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+        let problems = json["problems"].to_string();
+        assert!(problems.contains(why) && problems.contains(address.as_str()), "{problems}");
+        // The machine is diagnosed all the same.
+        assert!(!json["hosts"][0]["tree"][0]["answer"].is_null());
+    }
+    let wrong = hugewise(&["--redis", "redis://:secret@host:1"])?;
+    assert_eq!(wrong.status.code(), Some(2));
+    match locked {
+        Some(_) => Ok(Completion::Completed),
+        None => {
+            Ok(Completion::ignored_with("redis-server is not installed: no password was asked"))
+        }
+    }
 }
 
 fn hostile_names_stay_harmless() -> Result<Completion, Failed> {

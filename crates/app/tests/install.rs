@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use hugewise_scratch::Scratch;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,6 +82,30 @@ fn said(tool: &str, args: &[&str], file: &Path) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
+/// An image's parts name each other by digests that hold, and its layer has the program.
+fn image(path: &Path) {
+    let unpacked = Scratch::new();
+    said("tar", &["-C", &unpacked.path().display().to_string(), "-xf"], path);
+    let blob = |descriptor: &Value| {
+        let digest = descriptor["digest"].as_str().and_then(|text| text.strip_prefix("sha256:"));
+        let path = unpacked.path().join("blobs/sha256").join(digest.expect("a digest"));
+        let sum = said("sha256sum", &[], &path);
+        assert_eq!(sum.split_whitespace().next(), digest);
+        let length = fs::metadata(&path).expect("there").len();
+        assert_eq!(descriptor["size"], length);
+        path
+    };
+    let json = |path: PathBuf| -> Value {
+        serde_json::from_slice(&fs::read(path).expect("readable")).expect("JSON")
+    };
+    let index = json(unpacked.path().join("index.json"));
+    let manifest = json(blob(&index["manifests"][0]));
+    let config = json(blob(&manifest["config"]));
+    assert_eq!(config["config"]["Entrypoint"][0], "/usr/bin/hugewise");
+    let list = said("tar", &["-tzvf"], &blob(&manifest["layers"][0]));
+    assert!(list.contains("usr/bin/hugewise"), "{list}");
+}
+
 #[test]
 fn the_same_commit_gives_the_same_packages() {
     let (one, two) = (Scratch::new(), Scratch::new());
@@ -90,6 +115,10 @@ fn the_same_commit_gives_the_same_packages() {
         let bytes = |scratch: &Scratch| fs::read(scratch.path().join(package)).expect("readable");
         assert!(bytes(&one) == bytes(&two), "{package:?} differs");
         let (path, name) = (one.path().join(package), package.display().to_string());
+        if name.ends_with(".oci.tar") {
+            image(&path);
+            continue;
+        }
         let list = match name.strip_suffix(".deb") {
             Some(_) => said("dpkg-deb", &["-c"], &path),
             None => said("tar", &["-tzvf"], &path),

@@ -54,6 +54,8 @@ mod neighbours;
 mod promote;
 #[path = "live/redis.rs"]
 mod redis;
+#[path = "schemas/check.rs"]
+mod schemas;
 #[path = "live/service.rs"]
 mod service;
 #[path = "live/settings.rs"]

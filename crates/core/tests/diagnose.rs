@@ -19,6 +19,10 @@ mod put;
 mod real;
 #[path = "diagnose/seeds.rs"]
 mod seeds;
+#[path = "diagnose/servers.rs"]
+mod servers;
+#[path = "diagnose/tickets.rs"]
+mod tickets;
 
 use hugewise_core::evidence::diagnose::{
     Answer, Asked, Diagnosis, Finding, Severity, Thresholds, Verdict, diagnose,

@@ -87,6 +87,17 @@ seconds
 2500 ns, At safepoint: 5 ns, Total: 3000 ns
 ";
 
+/// What servers say of themselves: tickets, whose first lines are prose.
+const SERVERS: [&str; 7] = [
+    include_str!("corpus/app-redis-keys.txt"),
+    include_str!("corpus/app-redis-aof-hdd.txt"),
+    include_str!("corpus/app-pg-locks.txt"),
+    include_str!("corpus/app-pg-dataread.txt"),
+    include_str!("corpus/ok-app-pg17.txt"),
+    include_str!("corpus/ok-app-redis-idle-slowlog.txt"),
+    include_str!("corpus/ok-app-web.txt"),
+];
+
 /// How many lines of the long samples are taken: enough for several samples of atop.
 fn start(text: &str, bytes: usize) -> String {
     text.char_indices().take_while(|(at, _)| *at < bytes).map(|(_, c)| c).collect()
@@ -95,6 +106,8 @@ fn start(text: &str, bytes: usize) -> String {
 fn samples() -> Vec<String> {
     let short = [TOP, NETWORK, MEMORY, GC, REAL_TOP, PROC].map(str::to_owned);
     let mut samples = Vec::from(short);
+    let listings = SERVERS.iter().filter_map(|ticket| ticket.split_once("\n\n"));
+    samples.extend(listings.map(|(_, listings)| listings.to_owned()));
     samples.push(start(VM, 12_000));
     // Whole objects: a part of one is no JSON at all.
     samples.push(VM_JSON.lines().take(2).collect::<Vec<_>>().join("\n"));

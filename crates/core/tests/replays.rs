@@ -202,7 +202,8 @@ impl Recorded {
             _ => {}
         }
         let mut events = Vec::new();
-        let mut world = Recorder::new(sim, false, |event: &Event| events.push(event.clone()));
+        let mut world =
+            Recorder::new(sim, false, Mode::Ingens, |event: &Event| events.push(event.clone()));
         let now = world.now();
         let mut manager = Manager::new(self.config(), self.mode, Selection::default(), now);
         while tick(&mut world, &mut manager, &mut Decided(Vec::new())) == TickEnd::Done {}

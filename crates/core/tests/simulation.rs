@@ -99,7 +99,8 @@ fn a_recording_replays_exactly() {
         let ticks = 1 + seed % 20;
         let (mut events, mut sink) = (Vec::new(), Auditor::default());
         let sim = Sim::new(seed, Ns::s(60));
-        let mut world = Recorder::new(sim, false, |event: &_| events.push(Clone::clone(event)));
+        let mut world =
+            Recorder::new(sim, false, Mode::Ingens, |event: &_| events.push(Clone::clone(event)));
         let now = world.now();
         let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
         for _ in 0..ticks {
@@ -155,7 +156,8 @@ fn a_pause_replays_exactly() {
         let (mut events, mut sink) = (Vec::new(), Auditor::default());
         let wakes = vec![(Ns::ms(14_300), Wake::Resume), (Ns::ms(4_700), Wake::Pause)];
         let world = Pausing { sim: Sim::new(seed, Ns::s(30)), wakes };
-        let mut world = Recorder::new(world, false, |event: &_| events.push(Clone::clone(event)));
+        let mut world =
+            Recorder::new(world, false, Mode::Ingens, |event: &_| events.push(Clone::clone(event)));
         let now = world.now();
         let mut manager = Manager::new(config(), Default::default(), Selection::default(), now);
         while tick(&mut world, &mut manager, &mut sink) == TickEnd::Done {}

@@ -17,6 +17,7 @@ pub mod load;
 pub mod manager;
 pub mod program;
 pub mod programs;
+pub mod redis_says;
 pub mod run;
 pub mod session;
 pub mod shipped;

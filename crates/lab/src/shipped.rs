@@ -2,14 +2,13 @@
 
 macro_rules! shipped {
     ($($name:literal)*) => {
-        /// Name and text of each, in the order in which they are listed.
-        pub const ALL: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../experiments/", $name, ".toml")))),*
-        ];
+        &[$(($name, include_str!(concat!("../experiments/", $name, ".toml")))),*]
     };
 }
 
-shipped! {
+/// Name and text of each that answers a question about somebody's own machine or program, in the
+/// order in which they are listed.
+pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "gups"
     "redis-bloat"
     "pointer-chase"
@@ -29,6 +28,15 @@ shipped! {
     "postgres-pgbench"
     "java-allocation"
     "java-heap"
+    "bloat-arena"
+    "bloat-table"
+    "bloat-purge"
+    "bloat-numpy"
+    "bloat-node"
+};
+
+/// As [`QUESTIONS`]: what hugewise itself costs and achieves, measured by `make bench`.
+pub const BENCHMARKS: &[(&str, &str)] = shipped! {
     "promote"
     "promote-parts"
     "tail"
@@ -40,17 +48,17 @@ shipped! {
     "recover"
     "tail-recover"
     "try"
-    "bloat-arena"
-    "bloat-table"
-    "bloat-purge"
-    "bloat-numpy"
-    "bloat-node"
     "diagnose"
+};
+
+/// Name and text of all.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    QUESTIONS.iter().chain(BENCHMARKS).copied()
 }
 
 /// The text of one.
 pub fn find(name: &str) -> Option<&'static str> {
-    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    all().find(|(known, _)| *known == name).map(|(_, text)| text)
 }
 
 #[cfg(test)]
@@ -63,9 +71,9 @@ mod tests {
 
     #[test]
     fn each_is_without_faults_in_full_and_quickly() {
-        for (name, text) in ALL {
+        for (name, text) in all() {
             let experiment: Experiment = toml::from_str(text).expect(name);
-            assert_eq!(experiment.name, *name);
+            assert_eq!(experiment.name, name);
             for quick in [false, true] {
                 let checked = check(experiment.clone(), quick);
                 let checked = checked.unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
@@ -77,7 +85,7 @@ mod tests {
 
     #[test]
     fn each_can_show_a_difference_whatever_the_others_show() {
-        for (name, text) in ALL {
+        for (name, text) in all() {
             let experiment: Experiment = toml::from_str(text).expect(name);
             for quick in [false, true] {
                 let checked = check(experiment.clone(), quick).expect(name);
@@ -102,7 +110,7 @@ mod tests {
         for entry in std::fs::read_dir(folder)? {
             files.insert(entry?.file_name().to_string_lossy().into_owned());
         }
-        let shipped = ALL.iter().map(|(name, _)| format!("{name}.toml"));
+        let shipped = all().map(|(name, _)| format!("{name}.toml"));
         assert_eq!(files, shipped.collect());
         Ok(())
     }
@@ -110,7 +118,7 @@ mod tests {
     /// What a workload notes under another name would be shown by nobody.
     #[test]
     fn what_decides_is_measured() -> anyhow::Result<()> {
-        for (name, text) in ALL {
+        for (name, text) in all() {
             let checked = check(toml::from_str(text)?, false).expect("no fault");
             for wanted in &checked.experiment.metrics {
                 let known = checked.kind.metrics.contains(&wanted.key.as_str());

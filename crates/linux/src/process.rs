@@ -6,6 +6,7 @@ use hugewise_core::manager::snapshot::{ListAsk, ProcessSample};
 use hugewise_core::parse::passwd::User;
 use hugewise_core::parse::{self, pid_stat::PidStat};
 use hugewise_sys::cpu;
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -15,8 +16,8 @@ use std::{fs, io};
 /// small is managed unless it is named, and then only its identity matters.
 const SMALL: Bytes = Bytes::mib(1);
 
-/// Resident memory below which stat alone is believed: its count may lag by 64 pages a thread.
-const TINY: Bytes = Bytes::kib(256);
+/// Lists in a row after which a small process counts as one that stays so.
+const SMALL_FOR_LONG: u8 = 3;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -26,6 +27,8 @@ pub struct Lister {
     users: BTreeMap<u32, String>,
     isolated: BTreeSet<u32>,
     own_pid: Option<u32>,
+    /// How often in a row a process was seen to be smaller than asked for.
+    small: RefCell<BTreeMap<u32, u8>>,
 }
 
 impl Lister {
@@ -37,6 +40,7 @@ impl Lister {
             users: users(root),
             isolated: parse::cpulist::parse(&isolated).unwrap_or_default(),
             own_pid: root.is_live().then(std::process::id),
+            small: RefCell::default(),
         }
     }
 
@@ -51,10 +55,13 @@ impl Lister {
         geometry: Geometry,
         ask: &ListAsk,
     ) -> io::Result<Vec<ProcessSample>> {
-        let pids = ask.only.clone().map_or_else(|| pids(root), Ok)?;
-        let briefly = |pid| self.briefly(root, geometry, pid);
-        let wanted = |sample: &ProcessSample| sample.anon >= ask.least_anon;
-        let mut all: Vec<_> = pids.into_iter().filter_map(briefly).filter(wanted).collect();
+        let mut all = match &ask.only {
+            Some(named) => {
+                let briefly = |pid: &u32| self.briefly(root, geometry, *pid, ask.least_anon);
+                named.iter().filter_map(briefly).collect()
+            }
+            None => self.large(root, geometry, ask.least_anon)?,
+        };
         if ask.most > 0 && all.len() > ask.most {
             all = largest_of_each_user(root, all, ask.most);
         }
@@ -65,29 +72,59 @@ impl Lister {
         Ok(all)
     }
 
+    /// All that are as large as asked for. Those that have been small for a while are read every
+    /// other time: on a machine with thousands of them they are most of the cost of a list.
+    fn large(
+        &self,
+        root: &Root,
+        geometry: Geometry,
+        least_anon: Bytes,
+    ) -> io::Result<Vec<ProcessSample>> {
+        let (mut all, mut small) = (Vec::new(), BTreeMap::new());
+        let before = self.small.take();
+        for pid in pids(root)? {
+            let times = before.get(&pid).copied().unwrap_or(0);
+            // Above the limit it was left out the last time, and is read now.
+            if times == SMALL_FOR_LONG {
+                small.insert(pid, SMALL_FOR_LONG + 1);
+                continue;
+            }
+            match self.briefly(root, geometry, pid, least_anon) {
+                Some(sample) => all.push(sample),
+                None => drop(small.insert(pid, times.saturating_add(1).min(SMALL_FOR_LONG))),
+            }
+        }
+        self.small.replace(small);
+        Ok(all)
+    }
+
     /// One process; `None` when it ended, or its files make no sense.
     #[must_use]
     pub fn sample(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
-        let mut sample = self.briefly(root, geometry, pid)?;
+        let mut sample = self.briefly(root, geometry, pid, Bytes(0))?;
         if sample.anon >= SMALL {
             self.details(root, &mut sample);
         }
         Some(sample)
     }
 
-    /// What two small files say of it.
-    fn briefly(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
+    /// What two small files say of it; `None` when it is smaller than asked for. Most processes
+    /// of a large machine are: of those only the cheaper file is read.
+    fn briefly(
+        &self,
+        root: &Root,
+        geometry: Geometry,
+        pid: u32,
+        least_anon: Bytes,
+    ) -> Option<ProcessSample> {
+        let statm = root.read_line(format!("proc/{pid}/statm")).ok()?;
+        let statm = parse::statm::parse(&statm).ok()?;
+        let rss = geometry.bytes(statm.resident);
+        let anon = geometry.bytes(statm.resident.saturating_sub(statm.shared));
+        if anon < least_anon {
+            return None;
+        }
         let stat = stat(root, pid)?;
-        let pages = |pages: u64| geometry.bytes(pages);
-        // Of most processes stat alone shows that they are small.
-        let (rss, anon) = match pages(stat.rss_pages) < TINY {
-            true => (pages(stat.rss_pages), Bytes(0)),
-            false => {
-                let statm = root.read_line(format!("proc/{pid}/statm")).ok()?;
-                let statm = parse::statm::parse(&statm).ok()?;
-                (pages(statm.resident), pages(statm.resident.saturating_sub(statm.shared)))
-            }
-        };
         Some(ProcessSample {
             id: ProcId { pid, start_ticks: stat.starttime },
             kernel_thread: stat.is_kernel_thread(),
@@ -208,4 +245,42 @@ pub(crate) fn passwd(root: &Root) -> BTreeMap<u32, User> {
 #[must_use]
 pub fn stat(root: &Root, pid: u32) -> Option<PidStat> {
     parse::pid_stat::parse(&root.read(format!("proc/{pid}/stat")).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_scratch::Scratch;
+
+    /// A process with so many pages of anonymous memory.
+    fn process(root: &Scratch, pid: u32, pages: u64) {
+        let folder = root.path().join(format!("proc/{pid}"));
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("statm"), format!("{pages} {pages} 0 0 0 {pages} 0\n")).expect("");
+        let zeros = "0 ".repeat(48);
+        fs::write(folder.join("stat"), format!("{pid} (x) S {zeros}")).expect("a file");
+    }
+
+    #[test]
+    fn who_stays_small_is_read_every_other_time() {
+        let scratch = Scratch::new();
+        let root = Root::at(scratch.path());
+        let lister = Lister::new(&root);
+        let ask = ListAsk { least_anon: Bytes::mib(1), ..ListAsk::default() };
+        let listed = || {
+            let all = lister.list(&root, Geometry::X86_64, &ask).expect("a list");
+            all.iter().map(|sample| sample.id.pid).collect::<Vec<_>>()
+        };
+        process(&scratch, 7, 10);
+        process(&scratch, 8, 1000);
+        for _ in 0..3 {
+            assert_eq!(listed(), [8]);
+        }
+        process(&scratch, 7, 1000);
+        process(&scratch, 9, 1000);
+        assert_eq!(listed(), [8, 9], "what is new is read at once");
+        assert_eq!(listed(), [7, 8, 9]);
+        let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };
+        assert_eq!(lister.list(&root, Geometry::X86_64, &named).expect("a list").len(), 1);
+    }
 }

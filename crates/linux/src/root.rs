@@ -89,6 +89,14 @@ impl Root {
         names
     }
 
+    /// Whether a plain file is there that its owner may write.
+    #[must_use]
+    pub fn is_setting(&self, file: impl AsRef<Path>) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = fs::symlink_metadata(self.path(file));
+        metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o200 != 0)
+    }
+
     /// Whether a file or directory is there.
     #[must_use]
     pub fn has(&self, file: impl AsRef<Path>) -> bool {

@@ -16,6 +16,7 @@ use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::snapshot::{
     InspectAsk, InspectReport, RegionSample, ScanAsk, ScanEnd, ScanReport,
 };
+use hugewise_core::parse::pid_stat::PidStat;
 use hugewise_sys::cpu;
 use hugewise_sys::pidfd::PidFd;
 use std::cell::Cell;
@@ -82,7 +83,7 @@ impl Target {
         }
         let pagemap = File::open(root.path(format!("proc/{}/pagemap", id.pid)))
             .map_err(|error| reason_of_io(&error))?;
-        let layout = (stat.start_code, stat.start_stack);
+        let layout = layout_of(&stat)?;
         let refusals = BTreeMap::new();
         let (contents, still, pass) = (None, None, None);
         Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, refusals })
@@ -101,9 +102,7 @@ impl Target {
         let pid = self.id.pid;
         let pagemap = File::open(root.path(format!("proc/{pid}/pagemap")));
         let stat = process::stat(root, pid).ok_or(SkipReason::Gone)?;
-        if (stat.start_code, stat.start_stack) != self.layout
-            || stat.starttime != self.id.start_ticks
-        {
+        if layout_of(&stat)? != self.layout || stat.starttime != self.id.start_ticks {
             return Err(SkipReason::AddressSpaceChanged);
         }
         self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
@@ -383,6 +382,16 @@ fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
     hugewise_core::parse::smaps::parse(&entry).value.into_iter().next()?.vm_flags
 }
 
+/// Where code and stack lie. While a program is being started the kernel already shows the new
+/// name and memory, but not yet where its code lies (0, `load_elf_binary` of Linux 6.18): two such
+/// moments would look alike.
+fn layout_of(stat: &PidStat) -> Result<(u64, u64), SkipReason> {
+    match stat.start_code {
+        0 => Err(SkipReason::AddressSpaceChanged),
+        code => Ok((code, stat.start_stack)),
+    }
+}
+
 /// Counts the regions of a mapping that is no candidate, unless an earlier scan of this pass did.
 fn count_excluded(report: &mut ScanReport, span: Span, from: Addr, geometry: Geometry) {
     if let (Some(reason), regions @ 1..) = (span.excluded, span.regions(geometry))
@@ -423,6 +432,16 @@ mod tests {
         assert_eq!(other, Err(SkipReason::AddressSpaceChanged));
     }
 
+    /// Met once: two moments between the new name and the new layout were taken for one program.
+    #[test]
+    fn a_program_that_is_being_started_is_no_target() {
+        let pid = std::process::id();
+        let mut stat = process::stat(&Root::live(), pid).expect("this process has a stat file");
+        assert!(layout_of(&stat).is_ok());
+        stat.start_code = 0;
+        assert_eq!(layout_of(&stat), Err(SkipReason::AddressSpaceChanged));
+    }
+
     #[test]
     fn who_sleeps_through_a_call_is_told_from_who_runs() -> io::Result<()> {
         let root = Root::live();
@@ -461,7 +480,13 @@ mod tests {
         };
         wait_for("sh");
         let start_ticks = process::stat(&root, pid).map_or(0, |stat| stat.starttime);
-        let mut target = Target::open(&root, ProcId { pid, start_ticks }).expect("it lives");
+        // While it is being started it is refused.
+        let mut target = loop {
+            match Target::open(&root, ProcId { pid, start_ticks }) {
+                Err(SkipReason::AddressSpaceChanged) => std::thread::yield_now(),
+                target => break target.expect("it lives"),
+            }
+        };
         let first = target.renew(&root);
         if let Some(mut requests) = child.stdin.take() {
             requests.write_all(b"go\n")?;

@@ -77,15 +77,21 @@ impl Errno {
     }
 }
 
+/// In words, with the name that manuals use: `Operation not permitted (EPERM)`.
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name(), self.0)
+        let text = std::io::Error::from_raw_os_error(self.0).to_string();
+        let words = text.split(" (os error").next().unwrap_or_default();
+        match self.name() {
+            "E?" => write!(f, "{words} (error {})", self.0),
+            name => write!(f, "{words} ({name})"),
+        }
     }
 }
 
 impl fmt::Debug for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Errno({self})")
+        write!(f, "Errno({} {})", self.0, self.name())
     }
 }
 
@@ -121,9 +127,9 @@ mod tests {
     #[test]
     fn names_and_prints_numbers() {
         assert_eq!(Errno(libc::EINVAL).name(), "EINVAL");
-        assert_eq!(Errno(libc::EAGAIN).to_string(), "EAGAIN (11)");
-        assert_eq!(Errno(4095).to_string(), "E? (4095)");
-        assert_eq!(format!("{:?}", Errno(libc::ENOMEM)), "Errno(ENOMEM (12))");
+        assert_eq!(Errno(libc::EAGAIN).to_string(), "Resource temporarily unavailable (EAGAIN)");
+        assert_eq!(Errno(4095).to_string(), "Unknown error 4095 (error 4095)");
+        assert_eq!(format!("{:?}", Errno(libc::ENOMEM)), "Errno(12 ENOMEM)");
     }
 
     #[test]

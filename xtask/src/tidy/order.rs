@@ -45,7 +45,15 @@ pub const ORDERS: [Order; 4] = [
     Order {
         folder: "crates/core/src/manager",
         layers: &[
-            Together(&["config", "reason", "snapshot", "ownership", "decision", "select"]),
+            Together(&[
+                "config",
+                "reason",
+                "snapshot",
+                "ownership",
+                "thp_settings",
+                "decision",
+                "select",
+            ]),
             Apart(&["limits"]),
             Apart(&["state"]),
             Apart(&["policy"]),
@@ -55,7 +63,12 @@ pub const ORDERS: [Order; 4] = [
     },
     Order {
         folder: "crates/core/src/evidence",
-        layers: &[Apart(&["recording"]), Apart(&["hugetlb"]), Apart(&["diagnose"])],
+        layers: &[
+            Apart(&["recording"]),
+            Apart(&["hugetlb"]),
+            Apart(&["diagnose"]),
+            Apart(&["watch"]),
+        ],
     },
     Order {
         folder: "crates/core/src/experiment",

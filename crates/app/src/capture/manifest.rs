@@ -1,5 +1,6 @@
 //! What a capture says about itself.
 
+use hugewise_linux::capture::{Sampler, Unreadable};
 use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,23 @@ pub(crate) struct Taken {
     pub(crate) processes_left_out: usize,
     /// Most cgroups that a sample left out.
     pub(crate) cgroups_left_out: usize,
+}
+
+impl Taken {
+    /// What a sampler had to leave out so far.
+    pub(crate) fn of(sampler: &Sampler) -> Self {
+        let not_read = |(path, what): (&String, &Unreadable)| NotRead {
+            path: path.clone(),
+            why: what.why.clone(),
+            times: what.times,
+        };
+        Self {
+            unreadable: sampler.unreadable().iter().map(not_read).collect(),
+            processes_left_out: sampler.processes_left_out(),
+            cgroups_left_out: sampler.cgroups_left_out(),
+            ..Self::default()
+        }
+    }
 }
 
 /// The file `manifest.json`.

@@ -6,12 +6,14 @@
 
 mod manifest;
 pub(crate) mod read;
+mod ring;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use manifest::{Manifest, NotRead, Taken};
+pub(crate) use manifest::{Manifest, Taken};
+pub(crate) use ring::Ring;
 pub(crate) use write::Directory;
 
 use hugewise_linux::capture::{Options, Sampler};
@@ -39,6 +41,7 @@ pub(crate) struct Stop(Option<Receiver<()>>);
 
 impl Stop {
     /// Nothing does: signals do what they always do.
+    #[cfg(test)]
     pub(crate) const fn never() -> Self {
         Self(None)
     }
@@ -62,7 +65,7 @@ impl Stop {
     }
 
     /// Waits until then; `true` when it was stopped.
-    fn wait_until(&self, at: Instant) -> bool {
+    pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let wait = at.saturating_duration_since(Instant::now());
         let Some(receive) = &self.0 else {
             std::thread::sleep(wait);
@@ -107,16 +110,7 @@ pub(crate) fn live(
             break Ok(());
         }
     };
-    let unreadable = sampler.unreadable().iter();
-    taken.unreadable = unreadable
-        .map(|(path, what)| NotRead {
-            path: path.clone(),
-            why: what.why.clone(),
-            times: what.times,
-        })
-        .collect();
-    taken.processes_left_out = sampler.processes_left_out();
-    taken.cgroups_left_out = sampler.cgroups_left_out();
+    let taken = Taken { samples: taken.samples, stopped: taken.stopped, ..Taken::of(&sampler) };
     (taken, result)
 }
 

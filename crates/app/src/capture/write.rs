@@ -16,6 +16,11 @@ const LEVEL: i32 = 3;
 /// The manifest while it is written.
 const DRAFT: &str = "manifest.json.new";
 
+/// A sample as it is kept.
+pub(super) fn pack(text: &[u8]) -> anyhow::Result<Vec<u8>> {
+    zstd::bulk::compress(text, LEVEL).context("cannot compress a sample")
+}
+
 /// A directory that samples are written to. Everything in it is its owner's alone.
 #[derive(Debug)]
 pub(crate) struct Directory {
@@ -64,10 +69,14 @@ impl Directory {
 
     /// Writes a sample; gives its size on disk.
     pub(crate) fn sample(&mut self, text: &[u8]) -> anyhow::Result<u64> {
+        self.packed(&pack(text)?)
+    }
+
+    /// The same of a sample that is packed already.
+    pub(super) fn packed(&mut self, packed: &[u8]) -> anyhow::Result<u64> {
         let number = self.number + 1;
         let name = format!("{number:06}.zst");
-        let packed = zstd::bulk::compress(text, LEVEL).context("cannot compress a sample")?;
-        let written = self.file(&name)?.write_all(&packed);
+        let written = self.file(&name)?.write_all(packed);
         written.with_context(|| format!("cannot write '{}'", self.path.join(&name).display()))?;
         self.number = number;
         Ok(packed.len() as u64)

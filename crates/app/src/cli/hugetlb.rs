@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// What `hugetlb` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HugetlbCommand {
-    /// How many pages, for whom, and what that costs everybody else; changes nothing
+    /// How many pages, for whom, and how much memory remains for everybody else; changes nothing
     Plan(HugetlbPlanArgs),
     /// Give the pools their planned size; old values are kept for 'revert'
     Apply(HugetlbApplyArgs),
-    /// Expected against actual: pools, who really sits on them, files, page tables
+    /// Expected against actual: pools, who really uses them, files, page tables
     Verify(HugetlbVerifyArgs),
     /// Put back what 'apply' changed, files to the byte; never takes pages in use
     Revert(HugetlbRevertArgs),
@@ -33,7 +33,7 @@ pub(crate) struct HugetlbInputs {
     /// Only these processes, and all shared memory of theirs (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
-    /// More memory than that, for what is to come
+    /// Extra memory for later needs
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE", default_value = "0")]
     pub(crate) headroom: String,
     /// Processes that will attach each segment: what their page tables cost
@@ -84,10 +84,10 @@ refused (too little memory would remain, or another apply or revert runs), 1 err
 pub(crate) struct HugetlbApplyArgs {
     #[command(flatten)]
     pub(crate) inputs: HugetlbInputs,
-    /// Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins: it outlives a reboot
+    /// Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins, so that it survives a reboot
     #[arg(long)]
     pub(crate) persist: bool,
-    /// Do everything but the last step: nothing is changed
+    /// Do everything except the last step: change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Directory of the settings trail

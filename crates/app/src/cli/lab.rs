@@ -13,9 +13,9 @@ pub(crate) enum LabCommand {
     Setup(LabSetupArgs),
     /// Run an experiment, or what is left of it, and report
     Run(LabRunArgs),
-    /// The verdict and the plots of an experiment once more
+    /// Show the verdict and the plots of an experiment again
     Report(LabReportArgs),
-    /// Two runs of one experiment side by side: before and after an upgrade, say
+    /// Two runs of one experiment side by side, such as before and after an upgrade
     Compare(LabCompareArgs),
 }
 
@@ -66,10 +66,10 @@ pub(crate) struct LabRunArgs {
     /// Seed of the order and of the workloads (default: another one each time)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Measure although others keep the machine busy; the result says so
+    /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
     pub(crate) noisy: bool,
-    /// Allow settings that change the memory of every program of the machine, as 'enabled'
+    /// Allow settings that affect every program on the machine, such as 'enabled'
     #[arg(long)]
     pub(crate) machine_wide: bool,
     /// Do everything but the runs: the same as 'setup'

@@ -5,6 +5,7 @@ use crate::cli::{CaptureArgs, Global};
 use crate::cmd::manage::duration;
 use crate::exit;
 use crate::output::Output;
+use crate::render::words::plain;
 use crate::say::Progress;
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::cpu;
@@ -85,7 +86,8 @@ fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
         }
     }
     for unreadable in &manifest.unreadable {
-        let (path, why) = (unreadable.path.escape_debug(), unreadable.why.escape_debug());
+        let (path, why) = (unreadable.path.escape_debug(), plain(&unreadable.why));
+        let why = why.escape_debug();
         let _ = write!(text, "\nCould not be read: {path} ({why}), {} times.", unreadable.times);
     }
     text

@@ -1,16 +1,24 @@
 //! `hugewise diagnose`.
 
+mod follow;
 mod input;
+mod servers;
+mod told;
 
 pub(super) use input::read;
 
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
-use crate::render::view::{diagnosis, rules};
-use hugewise_core::evidence::diagnose::{Diagnosis, Severity, Thresholds, diagnose};
+use crate::render::view::diagnosis::{self, Detail};
+use crate::render::view::rules;
+use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
 use hugewise_linux::root::Root;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How long a machine is watched unless something else is asked for.
+const WATCH: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
@@ -18,25 +26,37 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     for pair in &args.set {
         let (key, value) = pair
             .split_once('=')
-            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': wanted KEY=VALUE")))?;
+            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
         let set = thresholds.set(key.trim(), value.trim());
         set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
     }
-    let explained = args.explain.as_ref().map(|node| rules::explain(node, &thresholds));
-    let mut text = explained.transpose().map_err(|error| coded(exit::USAGE, error))?;
-    if let Some(text) = text.take_if(|_| args.files.is_empty()) {
-        return Ok(Output::text(text, exit::OK));
+    let explained = args.explain.as_deref().map(rules::named).transpose();
+    let explained = explained.map_err(|error| coded(exit::USAGE, error))?;
+    let alone = args.files.is_empty() && args.redis.is_empty();
+    if let Some(nodes) = explained.as_ref().filter(|_| alone) {
+        return match global.json {
+            true => Output::pretty_json(&rules::json(nodes, &thresholds), exit::OK),
+            false => Ok(Output::text(rules::explain(nodes, &thresholds), exit::OK)),
+        };
     }
-    let mut text = text.unwrap_or_default();
+    if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
+        let why = format!("--report {}: it is one of the files to read", report.display());
+        return Err(coded(exit::USAGE, why));
+    }
+    let length = args.r#for.as_deref().map(super::manage::duration).transpose()?;
+    let length = length.map(|length| Duration::from_nanos(length.0));
+    if args.follow {
+        return follow::run(global, args, thresholds, length);
+    }
     let asked = args.report.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let recording = if args.files.is_empty() {
-        let length = super::manage::duration(&args.r#for)?;
-        input::watch(&Root::at(&global.root), Duration::from_nanos(length.0))?
+        let servers = servers::Servers::new(&args.redis)?;
+        input::watch(&Root::at(&global.root), length.unwrap_or(WATCH), servers)?
     } else {
         input::read(&args.files)?
     };
     let found = diagnose(&recording, &thresholds);
-    let code = code(&found);
+    let code = told::code(&found);
     if let Some(asked) = asked {
         let page = crate::render::view::diagnosis::page::page(&recording, &found, &thresholds)?;
         if let Some(page) = asked.finish(page)? {
@@ -44,31 +64,31 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         }
     }
     if global.json {
-        let mut json = serde_json::to_value(&found)?;
-        json["command"] = "diagnose".into();
-        json["version"] = env!("CARGO_PKG_VERSION").into();
-        json["partial"] = partial(&found).into();
-        text += &serde_json::to_string_pretty(&json)?;
-        text.push('\n');
-    } else {
-        text += &diagnosis::render(&recording, &found, args.tree, paint(global));
-        if let Some(path) = &args.report {
-            text += &format!("Report: {}\n", path.display());
+        let mut json = told::as_json(&found)?;
+        if let Some(nodes) = &explained {
+            json["explained"] = rules::questions(nodes, &thresholds);
         }
+        return Output::pretty_json(&json, code);
+    }
+    let explain = |nodes: Vec<_>| rules::explain(&nodes, &thresholds);
+    let mut text = explained.map(explain).unwrap_or_default();
+    text += &diagnosis::render(&recording, &found, detail(args), paint(global));
+    if let Some(path) = &args.report {
+        text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
 }
 
-/// Whether input was left out or cut off: then nothing found is no all-clear.
-fn partial(found: &Diagnosis) -> bool {
-    !found.problems.is_empty() || diagnosis::nothing_seen(found)
+/// Whether a file to write is one of those to read, by whatever name.
+fn is_input(path: &Path, files: &[PathBuf]) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(path).is_some_and(|own| files.iter().any(|file| real(file).as_ref() == Some(&own)))
 }
 
-fn code(found: &Diagnosis) -> u8 {
-    match found.worst() {
-        Some(Severity::Critical) => exit::CRITICAL,
-        Some(Severity::Warning) => exit::WARNING,
-        Some(Severity::Note) | None if partial(found) => exit::PARTIAL,
-        Some(Severity::Note) | None => exit::OK,
+fn detail(args: &DiagnoseArgs) -> Detail {
+    match (args.tree, args.full) {
+        (true, _) => Detail::All,
+        (false, true) => Detail::Full,
+        (false, false) => Detail::Short,
     }
 }

@@ -30,10 +30,6 @@ struct Report<'a> {
 /// Runs the command.
 pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
-    if !root.has("proc") && !root.has("sys") {
-        let shown = global.root.display();
-        anyhow::bail!("{shown} holds neither 'proc' nor 'sys': give --root a captured tree");
-    }
     let features = probe::run(&root, &ProbeChild::this_program(&["workload", "probe"]));
     let live =
         if root.is_live() { doctor::Source::Live } else { doctor::Source::Tree(&global.root) };

@@ -6,7 +6,8 @@ use crate::control::Desk;
 use crate::daemon::{self, FileSink, Lines, OwnedSettings, Until};
 use crate::journal::Journal;
 use crate::made::Keeper;
-use crate::output::{self, Output};
+use crate::output::Output;
+use crate::recording::RecordFile;
 use crate::render::view::revert;
 use crate::say::{Progress, note};
 use crate::service::Service;
@@ -18,20 +19,19 @@ use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::engine::{Manager, Sink, World};
 use hugewise_core::manager::ownership;
 use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::record::Record;
-use hugewise_core::manager::replay::{Event, Recorder};
+use hugewise_core::manager::record::{self, Record};
+use hugewise_core::manager::replay::Recorder;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::state::made::Made;
-use hugewise_core::manager::status;
+use hugewise_core::manager::status::{self, TargetStatus};
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError, Role};
 use hugewise_linux::probe::{self, ProbeChild};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{self, Restored, make_dir};
 use hugewise_linux::world::Live;
-use hugewise_linux::{machine, process, save};
+use hugewise_linux::{machine, process};
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let no_experiment = outside.then(|| no_experiment(&root, args)).transpose()?;
     let _lock = alone.then(|| lock(&root, args, Role::Manager)).transpose()?;
     drop(no_experiment);
-    let record = args.record.as_deref().map(recording).transpose()?;
+    let record = args.record.as_deref().map(RecordFile::begin).transpose()?;
     // From here on signals are events: settings that were changed are always put back.
     let (send, events) = mpsc::channel();
     daemon::listen_to_signals(send.clone())?;
@@ -94,15 +94,27 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let mut sink = FileSink { journal, desk, dry_run, progress, lines, made, service };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
-    let (why, end) = match record {
+    let (why, end) = match &record {
         None => daemon::run(&mut world, &mut manager, &mut sink, until, &load),
-        Some(write) => {
-            let mut world = Recorder::new(world, args.once, write);
+        Some(record) => {
+            let mut world = Recorder::new(world, args.once, mode, record.writer());
             daemon::run(&mut world, &mut manager, &mut sink, until, &load)
         }
     };
     manager.refresh(end);
-    finish(global, &manager, sink, settings, why, end)
+    let done = finish(global, &manager, sink, settings, why, end)?;
+    Ok(recorded(record.as_ref(), done))
+}
+
+/// The same, or an error where the recording is not whole.
+fn recorded(record: Option<&RecordFile>, done: Output) -> Output {
+    match record.and_then(RecordFile::end) {
+        Some(why) => {
+            note(&format!("the recording is cut short: {why}"));
+            done.with_code(exit::ERROR)
+        }
+        None => done,
+    }
 }
 
 /// Settings that are owned from now on: of who really acts and has the lock. The trail of anybody
@@ -117,7 +129,7 @@ fn take_settings(
     let open = || OwnedSettings::open(root, &args.state_dir, journal);
     let mut settings = alone.then(open).transpose()?;
     if !args.keep_settings {
-        own(&wanted_settings(root, config, mode)?, settings.as_mut(), journal)?;
+        own(root, &wanted_settings(root, config, mode)?, settings.as_mut(), journal)?;
     }
     Ok(settings)
 }
@@ -143,18 +155,26 @@ fn begins(mode: Mode, args: &ManageArgs, settings: &OwnedSettings) -> String {
 
 /// Writes what the mode owns, or says what it would write.
 fn own(
+    root: &Root,
     wanted: &[ownership::WantedSetting],
     settings: Option<&mut OwnedSettings>,
     journal: &mut Journal,
 ) -> anyhow::Result<()> {
     let Some(settings) = settings else {
         daemon::rehearse_settings(wanted, journal);
+        // Who is not root has been told what root adds.
+        let mut refused =
+            wanted.iter().filter_map(|want| probe::why_not_writable(root, &want.file));
+        if let Some(why) = refused.next().filter(|_| is_root()) {
+            note(&format!("without --dry-run this would stop here: {why}: {WRITABLE}"));
+        }
         return Ok(());
     };
-    settings.take(wanted, journal).map_err(|error| {
-        anyhow::anyhow!("{error:#}: run as root on a writable /sys, or with '--keep-settings'")
-    })
+    settings.take(wanted, journal).map_err(|error| anyhow::anyhow!("{error:#}: {WRITABLE}"))
 }
+
+/// What helps where a setting cannot be written.
+const WRITABLE: &str = "run as root on a writable /sys, or with '--keep-settings'";
 
 fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
     let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
@@ -170,25 +190,6 @@ fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
 const GUARD_IS_BLIND: &str = "guard: how much is used of huge pages that programs make \
     themselves is unknown without 'demote.sample = true': those are left alone, and 'hugewise \
     status' says how much memory that is";
-
-/// Where a recording stops growing.
-const RECORDING_BYTES: usize = 1 << 30;
-
-/// A callback that writes events to a new file. They contain addresses: only its owner may read it.
-fn recording(path: &Path) -> anyhow::Result<impl FnMut(&Event)> {
-    let file = save::begin_anew(path).map_err(output::refused).context("'--record'")?;
-    let (mut file, mut written) = (BufWriter::new(file), 0);
-    Ok(move |event: &Event| {
-        // A recording that cannot be written, or grows too large, must not stop the manager.
-        if let Ok(mut line) = serde_json::to_vec(event)
-            && written < RECORDING_BYTES
-        {
-            line.push(b'\n');
-            written += line.len();
-            let _ = file.write_all(&line);
-        }
-    })
-}
 
 /// Puts the settings back, closes the journal, says what was done.
 fn finish(
@@ -217,9 +218,15 @@ fn finish(
     }
     let status = status::manager(manager, sink.dry_run, end);
     let failed = not_restored.iter().any(|step| matches!(step, Restored::Failed { .. }));
-    let code = if failed { exit::PARTIAL } else { exit::OK };
+    let denied = |target: &TargetStatus| target.refused == Some(SkipReason::NoPermission);
+    let blind = !status.targets.is_empty() && status.targets.iter().all(denied);
+    let code = if failed || blind { exit::PARTIAL } else { exit::OK };
     if global.json {
         return Output::json(&status, code);
+    }
+    if blind {
+        let text = "it has no permission to read any of these programs, so it decided nothing";
+        note(&format!("{text}: run it with sudo"));
     }
     Ok(Output::text(summary(&status, why) + "\n", code))
 }
@@ -281,14 +288,13 @@ fn refused(error: LockError) -> anyhow::Error {
         LockError::Taken(Role::Lab, holder) => exit::coded(
             exit::REFUSED,
             format!(
-                "refused: a 'hugewise lab run' is running ({holder}), and what stands in the \
-                 kernel's settings now is part of it; wait for its end"
+                "refused: a 'hugewise lab run' is running ({holder}), and the kernel settings are \
+                 now those of its experiment; wait until it ends"
             ),
         ),
         LockError::Taken(..) => exit::coded(exit::REFUSED, error.to_string()),
-        LockError::Io(..) => anyhow::Error::new(error).context(
-            "old values could not be kept safe: give another directory with '--state-dir'",
-        ),
+        LockError::Io(..) => anyhow::Error::new(error)
+            .context("cannot save the old values: give another directory with '--state-dir'"),
         LockError::Missing(..) => error.into(),
     }
 }
@@ -375,6 +381,7 @@ fn journal(args: &ManageArgs, config: &Config, alone: bool) -> anyhow::Result<Jo
 
 fn start_record(root: &Root, args: &ManageArgs, mode: Mode) -> Record {
     Record::Start {
+        schema: record::SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         mode,
         dry_run: args.dry_run,

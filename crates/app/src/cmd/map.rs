@@ -32,7 +32,7 @@ pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     anyhow::ensure!(
         root.is_live(),
-        "'{}' is a captured tree and has no page tables: 'map' needs the live machine",
+        "'{}' holds copies of files, which have no page tables: 'map' needs the live machine",
         global.root.display()
     );
     look::say_what_root_adds(
@@ -108,9 +108,9 @@ fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<mappings::Mapping>> {
     mappings::mappings(root, pid).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => anyhow::anyhow!(
             "no permission to read the mappings of process {pid}: that needs CAP_SYS_PTRACE in \
-             its user namespace (root has it there), or to be its own user"
+             its user namespace (root has it there), or run it as the process's own user"
         ),
-        ErrorKind::NotFound => anyhow::anyhow!("process {pid} ended while it was looked at"),
+        ErrorKind::NotFound => anyhow::anyhow!("process {pid} ended while it was read"),
         _ => anyhow::anyhow!("cannot read /proc/{pid}/maps: {error}"),
     })
 }

@@ -14,15 +14,18 @@ mod replay;
 mod revert;
 mod rules;
 mod status;
+mod thp;
 mod r#try;
 mod workload;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Global};
 use crate::output::Output;
+use hugewise_linux::root::Root;
 
 /// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
     let global = &cli.global;
+    check_root(global)?;
     match cli.command {
         Command::Doctor => doctor::run(global),
         Command::Try(args) => r#try::run(global, &args),
@@ -35,10 +38,23 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
+        Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
-        Command::Rules => Ok(rules::run()),
+        Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
+}
+
+/// A directory that holds nothing of a machine is a mistake, not an unknown machine.
+fn check_root(global: &Global) -> anyhow::Result<()> {
+    let root = Root::at(&global.root);
+    anyhow::ensure!(
+        root.has("proc") || root.has("sys"),
+        "--root {}: it holds neither 'proc' nor 'sys'. What 'hugewise capture' wrote is read by \
+         'hugewise diagnose DIR'",
+        root.shown()
+    );
+    Ok(())
 }

@@ -1,12 +1,12 @@
 //! `hugewise replay`.
 
 use crate::cli::{Global, ReplayArgs};
+use crate::config::{self, Loaded, Origin};
+use crate::exit;
 use crate::output::Output;
 use crate::say::note;
-use crate::{config, exit};
 use anyhow::Context;
 use hugewise_core::base::units::Ns;
-use hugewise_core::manager::config::Mode;
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::replay::{Event, Replay, check};
@@ -34,7 +34,7 @@ impl Sink for Forget {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<Output> {
-    let config = config::load(args.config.as_deref(), &args.set)?.config;
+    let Loaded { config, origins, .. } = config::load(args.config.as_deref(), &args.set)?;
     let Recording { events, torn } = read(&args.file)?;
     let pids = events.iter().filter_map(|event| match event {
         Event::Observed { ask, .. } => Some(ask.targets.iter().copied()),
@@ -44,8 +44,13 @@ pub(crate) fn run(global: &Global, args: &ReplayArgs) -> anyhow::Result<Output> 
     let named = Some(pids.flatten().collect());
     let mut world = Replay::new(events);
     let now = world.now();
+    let recorded = world.mode().unwrap_or_default();
+    let mode = match origins.get("mode") {
+        None | Some(Origin::Default) => recorded,
+        Some(_) => config.mode,
+    };
     let config = config.in_force(world.once());
-    let mut manager = Manager::new(config, Mode::Ingens, Selection { named }, now);
+    let mut manager = Manager::new(config, mode, Selection { named }, now);
     let mut ticks = 0u64;
     while tick(&mut world, &mut manager, &mut Forget) == TickEnd::Done {
         ticks += 1;

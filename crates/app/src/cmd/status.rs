@@ -78,7 +78,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
         missing.extend(not_scanned(&state, &open));
         world.wait_until(began + WATCH);
     } else {
-        missing.push("a captured tree has no page tables: processes are not scanned".to_owned());
+        missing.push("copies of files have no page tables: processes are not scanned".to_owned());
     }
     let now = world.now();
     let plan =
@@ -228,7 +228,7 @@ fn machine(
 ) -> Machine {
     let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
     let memory = memory.unwrap_or_default();
-    // A captured tree does not move: no difference is known.
+    // Copies do not move: no difference is known.
     let live = root.is_live();
     let counter = |name: &'static str| {
         let total = sample.vmstat.get(name).copied();

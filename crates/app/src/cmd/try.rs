@@ -32,6 +32,8 @@ use std::path::Path;
 const SIZE_MAX: Bytes = Bytes::mib(384);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
+/// Largest size whose figures fit the table.
+const SIZE_LARGEST: Bytes = Bytes::mib(64 * 1024);
 /// What a run warms, in percent of the workload: its memory, and where promoted regions move to.
 const WARM_PERCENT: u64 = 200;
 /// Name of the experiment.
@@ -120,10 +122,15 @@ fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Byte
     };
     let size = size::parse(text).map_err(|e| exit::coded(exit::USAGE, format!("--size: {e}")))?;
     let size = Bytes(size.bytes());
-    if size < SIZE_MIN {
-        return Err(exit::coded(exit::USAGE, format!("--size is at least {SIZE_MIN}")));
+    if size < SIZE_MIN || size > SIZE_LARGEST {
+        let message = format!("--size is from {SIZE_MIN} to {SIZE_LARGEST}");
+        return Err(exit::coded(exit::USAGE, message));
     }
-    Ok(size)
+    // Who says how large does not want a simulation instead.
+    match too_large(environment, size).filter(|_| !args.simulate) {
+        Some(why) => Err(exit::coded(exit::ERROR, format!("--size {text}: {why}"))),
+        None => Ok(size),
+    }
 }
 
 /// Why nothing real can be done here; `None` when it can.
@@ -132,7 +139,7 @@ fn obstacle(args: &TryArgs, root: &Root, environment: &Environment, size: Bytes)
         return Some("--simulate asked for a simulation".into());
     }
     if !root.is_live() {
-        return Some("--root names a captured directory".into());
+        return Some("--root names copies of /proc and /sys".into());
     }
     if !rustix::process::geteuid().is_root() {
         let text = "promoting the memory of a process needs root; run it again as root";
@@ -150,6 +157,11 @@ fn obstacle(args: &TryArgs, root: &Root, environment: &Environment, size: Bytes)
     if environment.huge_page != Some(Geometry::X86_64.huge) {
         return Some("the bundled workload is made for huge pages of 2 MiB".into());
     }
+    too_large(environment, size)
+}
+
+/// Why the memory does not suffice; `None` where it does, or nobody knows.
+fn too_large(environment: &Environment, size: Bytes) -> Option<String> {
     // Warming takes twice as much, and others need a rest.
     let needed = size.percent(250.0);
     environment.mem_available.filter(|available| *available < needed).map(|available| {

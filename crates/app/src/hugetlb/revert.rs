@@ -3,7 +3,7 @@
 use super::saved;
 use crate::exit::{self, coded};
 use crate::say::note;
-use hugewise_core::evidence::hugetlb::pools;
+use hugewise_core::evidence::hugetlb::{files, pools};
 use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_linux::instance::{Holder, InstanceLock, LockError, Role};
 use hugewise_linux::root::Root;
@@ -38,7 +38,7 @@ impl Reverted {
 pub(crate) fn restore(root: &Root, state_dir: &Path, dry_run: bool) -> anyhow::Result<Reverted> {
     let _lock = if dry_run { None } else { alone(root, state_dir)? };
     let mut trail = Trail::existing(root.clone(), state_dir, pools::OWNER)?;
-    let mut kept = KeptFiles::open(root.clone(), state_dir)?;
+    let mut kept = KeptFiles::open(root.clone(), state_dir, files::OWNER)?;
     if dry_run || !root.is_live() {
         return Ok(Reverted { settings: trail.plan(), files: kept.plan() });
     }

@@ -1,6 +1,7 @@
 //! The plan that `apply` leaves for `verify`.
 
 use crate::exit::{self, coded};
+use crate::say::note;
 use anyhow::Context;
 use hugewise_core::evidence::hugetlb::files::WantedFile;
 use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, SCHEMA};
@@ -51,6 +52,31 @@ pub(crate) fn read(state_dir: &Path) -> anyhow::Result<Option<Saved>> {
     let saved: Saved = parse(&path)?;
     check(&path, &saved.plan)?;
     Ok(Some(saved))
+}
+
+/// As [`read`], for who changes nothing: where only root may look, that is said, and what was
+/// applied counts as unknown.
+pub(crate) fn seen(state_dir: &Path) -> anyhow::Result<Option<Saved>> {
+    let denied = |error: &anyhow::Error| {
+        let cause = error.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| cause.kind() == ErrorKind::PermissionDenied)
+    };
+    match read(state_dir) {
+        Err(error) if denied(&error) => {
+            note(
+                "what 'hugetlb apply' did before is for root to see: it is not taken into account",
+            );
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// Whether only root may see what was applied.
+pub(crate) fn is_hidden(state_dir: &Path) -> bool {
+    let denied = |error: std::io::Error| error.kind() == ErrorKind::PermissionDenied;
+    fs::metadata(path(state_dir)).err().is_some_and(denied)
+        || fs::File::open(path(state_dir)).err().is_some_and(denied)
 }
 
 /// Reads the output of `hugetlb plan --json`.

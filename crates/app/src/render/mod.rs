@@ -9,6 +9,7 @@ pub(crate) mod number;
 mod svg;
 pub(crate) mod text;
 pub(crate) mod view;
+pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) mod golden {

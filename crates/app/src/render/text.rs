@@ -1,10 +1,26 @@
 //! Text for a terminal: columns and wrapped lines.
 
-/// Width of all text output.
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Width of all text output, unless the terminal is narrower.
 pub(crate) const WIDTH: usize = 80;
+/// Narrowest width that is honoured; below, words would stand under each other.
+const NARROWEST: usize = 40;
+
+static COLUMNS: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// Says how wide the terminal is. Lines never become longer than [`WIDTH`].
+pub(crate) fn set_columns(columns: usize) {
+    COLUMNS.store(columns.clamp(NARROWEST, WIDTH), Ordering::Relaxed);
+}
+
+/// Columns that a line may take.
+pub(crate) fn columns() -> usize {
+    COLUMNS.load(Ordering::Relaxed)
+}
 
 /// Columns that a character takes: letters of East Asian scripts take two.
-fn columns(c: char) -> usize {
+fn columns_of(c: char) -> usize {
     let wide = ['\u{1100}'..='\u{115f}', '\u{2e80}'..='\u{a4cf}', '\u{ac00}'..='\u{d7a3}'];
     let far = ['\u{f900}'..='\u{faff}', '\u{ff00}'..='\u{ff60}', '\u{20000}'..='\u{3fffd}'];
     if wide.iter().chain(&far).any(|range| range.contains(&c)) { 2 } else { 1 }
@@ -12,7 +28,7 @@ fn columns(c: char) -> usize {
 
 /// Columns that text takes.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
+    text.chars().map(columns_of).sum()
 }
 
 /// Cut to `wide` columns, a final `~` saying so.
@@ -23,7 +39,7 @@ pub(crate) fn fit(text: &str, wide: usize) -> String {
     let mut used = 0;
     let mut cut = String::new();
     for c in text.chars() {
-        used += columns(c);
+        used += columns_of(c);
         if used >= wide {
             break;
         }
@@ -47,9 +63,9 @@ pub(crate) fn right(text: &str, wide: usize) -> String {
     format!("{}{text}", " ".repeat(fill))
 }
 
-/// `text` wrapped at [`WIDTH`] columns behind `first`; further lines are indented as far.
+/// `text` wrapped at [`columns`] behind `first`; further lines are indented as far.
 pub(crate) fn wrap(first: &str, text: &str) -> String {
-    wrap_at(first, text, WIDTH)
+    wrap_at(first, text, columns())
 }
 
 /// As [`wrap`], at `most` columns.

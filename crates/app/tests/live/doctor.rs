@@ -3,6 +3,7 @@
 use super::init;
 use super::kit::trial;
 use super::machine::{Kernel, Turn};
+use super::schemas;
 use libtest_mimic::{Completion, Failed, Trial};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,7 +25,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn doctor() -> Result<(Value, i32), Failed> {
     let output = Command::new(init::hugewise()).args(["doctor", "--json"]).output()?;
     let code = output.status.code().ok_or("doctor was killed")?;
-    Ok((serde_json::from_slice(&output.stdout)?, code))
+    let report = serde_json::from_slice(&output.stdout)?;
+    schemas::fits("doctor", &report)?;
+    Ok((report, code))
 }
 
 fn state<'a>(report: &'a Value, key: &str) -> &'a str {

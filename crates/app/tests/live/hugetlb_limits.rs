@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Write};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -49,6 +49,14 @@ fn without_privileges_nothing_is_done(_: &Turn) -> anyhow::Result<()> {
     let said = run("apply --sga 64M --leave 64M")?.expect(1)?;
     let file = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
     ensure!(said.err.contains(file) && said.err.contains("root"), "{said:?}");
+    // A dry run reads what root keeps if it may, and says so if it may not.
+    let private = scratch.join("private");
+    fs::create_dir(&private)?;
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o700))?;
+    let mut dry = Command::new(&program);
+    dry.args(["hugetlb", "apply", "--sga", "64M", "--leave", "64M", "--dry-run", "--state-dir"]);
+    let said = Said::of(&dry.arg(&private).uid(USER).gid(USER).output()?).expect(0)?;
+    ensure!(said.err.contains("for root to see"), "{said:?}");
     ensure!(settings.differences().is_empty(), "{:?}", settings.differences());
     ensure!(changed(&files, &configuration()?).is_empty(), "no file was written");
     // To look is allowed, and says what could not be seen.

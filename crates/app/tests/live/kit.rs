@@ -3,6 +3,7 @@
 use crate::baseline::SCRATCH;
 use crate::init;
 use crate::machine::{Kernel, Settings, Turn};
+use crate::schemas;
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::{Completion, Trial};
 use serde_json::Value;
@@ -154,8 +155,21 @@ impl Said {
 
 /// Runs hugewise to its end.
 pub(crate) fn hugewise<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> anyhow::Result<Said> {
-    let output = Command::new(init::hugewise()).args(args).output();
-    Ok(Said::of(&output.context("cannot run hugewise")?))
+    let args: Vec<S> = args.into_iter().collect();
+    let output = Command::new(init::hugewise()).args(&args).output();
+    let said = Said::of(&output.context("cannot run hugewise")?);
+    as_its_schema_says(&args, &said)?;
+    Ok(said)
+}
+
+/// What was printed with `--json` is what `docs/reference/schemas` says.
+fn as_its_schema_says<S: AsRef<OsStr>>(args: &[S], said: &Said) -> anyhow::Result<()> {
+    let words = args.iter().map(|word| word.as_ref().to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    match schemas::of_arguments(&words).filter(|_| !said.out.is_empty()) {
+        Some(name) => schemas::fits(name, &said.json()?).map_err(anyhow::Error::msg),
+        None => Ok(()),
+    }
 }
 
 /// Directories of experiments that run, or were killed.

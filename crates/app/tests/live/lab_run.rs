@@ -156,7 +156,7 @@ fn killed_and_resumed(_: &Turn) -> anyhow::Result<()> {
     ensure!(!directory.exists(), "{} was left", directory.display());
     let left = "left by an experiment that was killed";
     ensure!(said.err.contains(left), "nothing was put back: {said:#?}");
-    ensure!(said.err.contains("going on with the experiment"), "not resumed: {said:#?}");
+    ensure!(said.err.contains("continuing the experiment"), "not resumed: {said:#?}");
     let all = runs(&scratch);
     ensure!(all.len() == 4, "{all:?}");
     for (name, written) in &first {
@@ -201,7 +201,7 @@ fn dry_run(_: &Turn) -> anyhow::Result<()> {
     let mut words = arguments(&scratch)?;
     words.push("--dry-run".into());
     let said = hugewise(&words)?.expect(0)?.json()?;
-    ensure!(said["runs"] == 4 && said["settings"][0][3] == PACE, "{said}");
+    ensure!(said["runs"] == 4 && said["settings"][0]["then"] == PACE, "{said}");
     ensure!(!scratch.join("results").exists() && !scratch.join("state").exists(), "files");
     unchanged(&settings)
 }

@@ -2,6 +2,7 @@
 
 use crate::init;
 use crate::kit::{PATIENCE, Said, Scratch, json_lines, wait_for};
+use crate::schemas;
 use anyhow::{Context, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -154,7 +155,11 @@ impl Manager<'_> {
     /// Waits for its own end.
     pub(crate) fn end(&mut self) -> anyhow::Result<Said> {
         let status = self.process.wait()?;
-        Ok(self.said(status.code()))
+        let said = self.said(status.code());
+        if said.out.starts_with('{') {
+            schemas::fits("manage", &said.json()?).map_err(anyhow::Error::msg)?;
+        }
+        Ok(said)
     }
 
     /// SIGTERM, and waits.
@@ -183,7 +188,9 @@ impl Drop for Manager<'_> {
     }
 }
 
-/// The journal in a trial's directory.
+/// The journal in a trial's directory; each line is as its schema says.
 pub(crate) fn journal(scratch: &Scratch) -> anyhow::Result<Vec<Value>> {
-    json_lines(&scratch.join("state/journal.jsonl"))
+    let lines = json_lines(&scratch.join("state/journal.jsonl"))?;
+    schemas::all_fit("journal", &lines).map_err(anyhow::Error::msg)?;
+    Ok(lines)
 }

@@ -19,6 +19,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("revert_is_refused_while_a_manager_runs", revert_is_refused),
         trial("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
         trial("never_is_a_refusal", never_is_a_refusal),
+        trial("thp_set_is_put_back_by_thp_revert", thp_set_and_revert),
+        trial("thp_set_is_refused_while_a_manager_runs", thp_set_is_refused),
         trial("read_only_sys_is_an_error", read_only_sys_is_an_error),
     ]
 }
@@ -103,6 +105,57 @@ fn revert_after_a_kill(_: &Turn) -> anyhow::Result<()> {
     let again = revert(&scratch)?.expect(0)?.json()?;
     ensure!(again["settings"].as_array().is_some_and(Vec::is_empty), "{again}");
     are_as(&before)
+}
+
+/// Runs `thp` with the trial's own state directory.
+fn thp_command(scratch: &Scratch, arguments: &str) -> anyhow::Result<Said> {
+    let state = scratch.join("state");
+    let state = state.to_str().context("a plain path")?;
+    let arguments = arguments.split_whitespace().chain(["--json", "--state-dir", state]);
+    hugewise(["thp"].into_iter().chain(arguments))
+}
+
+/// Of the machine that runs the tests nothing but khugepaged's pace is changed; in a virtual one
+/// the switch, too, with the reserve that the kernel changes beside it, and a file for the boot.
+fn thp_set_and_revert(_: &Turn) -> anyhow::Result<()> {
+    const FILE: &str = "/etc/tmpfiles.d/hugewise-thp.conf";
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let before = Settings::read()?;
+    let guest = init::is_guest();
+    let more = if guest { "enabled=never --persist" } else { "" };
+    let said = thp_command(&scratch, &format!("set khugepaged/pages_to_scan=5000 {more}"))?;
+    let said = said.expect(0)?.json()?;
+    ensure!(said["settings"][0]["now"] == "5000", "{said}");
+    ensure!(thp("khugepaged/pages_to_scan")? == "5000", "pages_to_scan");
+    ensure!(!guest || (thp("enabled")? == "never" && fs::exists(FILE)?), "not all of it");
+    let shown = thp_command(&scratch, "show")?.expect(0)?.json()?;
+    let all = shown["settings"].as_array().context("settings")?;
+    let pace = all.iter().find(|one| one["key"] == "khugepaged/pages_to_scan");
+    ensure!(pace.is_some_and(|pace| !pace["before"].is_null()), "{shown}");
+    // A mistake in one of several changes none.
+    thp_command(&scratch, "set khugepaged/pages_to_scan=6000 defrag=often")?.expect(2)?;
+    ensure!(thp("khugepaged/pages_to_scan")? == "5000", "a part was set");
+    thp_command(&scratch, "revert --dry-run")?.expect(0)?;
+    ensure!(thp("khugepaged/pages_to_scan")? == "5000", "a dry run changed it");
+    thp_command(&scratch, "revert")?.expect(0)?;
+    ensure!(!fs::exists(FILE)?, "the file stayed");
+    are_as(&before)
+}
+
+fn thp_set_is_refused(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let hold = Hold::start("--mib 8")?;
+    let manager = start(&scratch, &hold)?;
+    let before = Settings::read()?;
+    for command in ["set khugepaged/pages_to_scan=5000", "revert"] {
+        let said = thp_command(&scratch, command)?.expect(6)?;
+        ensure!(said.err.contains("a manager is running"), "{said:?}");
+    }
+    are_as(&before)?;
+    manager.stop()?.expect(0)?;
+    Ok(())
 }
 
 fn next_manager_after_a_kill(_: &Turn) -> anyhow::Result<()> {

@@ -95,7 +95,7 @@ metrics! {
     "call_p50_us" "us" Lower 0: "Median time of the manager's calls that act on memory.";
     "call_p99_us" "us" Lower 0: "Time that 1 % of these calls exceed.";
     "ns_per_step" "ns" Lower 1: "Time of one dependent read.";
-    "edges_per_s" "1/s" Higher 0: "Edges of the graph looked at, a second.";
+    "edges_per_s" "1/s" Higher 0: "Edges of the graph visited per second.";
     "touch_s" "s" Lower 3: "Time to touch all memory of a round for the first time.";
     "touched_mib" "MiB" Neither 0: "Base pages that the workload uses.";
     "live_mib" "MiB" Neither 0: "Memory that the program asked for and has not freed.";

@@ -316,7 +316,7 @@ impl Default for Journal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleAction {
-    /// Manage it, even if it is excluded by default (real-time, isolated CPUs).
+    /// Manage it. A rule does so even if it is excluded otherwise (real-time, isolated CPUs).
     Manage,
     /// Leave it alone.
     Exclude,

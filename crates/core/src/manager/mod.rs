@@ -25,3 +25,4 @@ pub mod sim;
 pub mod snapshot;
 pub mod state;
 pub mod status;
+pub mod thp_settings;

@@ -112,7 +112,7 @@ pub fn wanted(
     }
     let none = config.settings.max_ptes_none;
     if lower(none) {
-        want(file_none, none.to_string(), "khugepaged must not fill regions with air");
+        want(file_none, none.to_string(), "khugepaged must not fill regions that are mostly empty");
     }
     if thp == ThpMode::Always {
         want(file, "madvise".into(), "faults hand out base pages");

@@ -23,7 +23,7 @@ named! {
         "see 'hugewise config show'";
     NotSelected = "not_selected": "neither '--pid' nor a rule selects it", "";
     TooSmall = "too_small": "less anonymous memory than select.min_anon_bytes", "";
-    NoSlot = "no_slot": "other programs have the places of select.max_targets",
+    NoSlot = "no_slot": "all select.max_targets places are taken",
         "raise select.max_targets, or exclude programs with a rule";
     ThpDisabledByProgram = "thp_disabled_by_program":
         "the program switched huge pages off for itself (PR_SET_THP_DISABLE)",
@@ -56,7 +56,7 @@ named! {
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
     NotInspected = "not_looked_at":
-        "not yet looked at closely: for pieces of a huge page, or a sample of what it holds", "";
+        "not examined yet, for pieces of a huge page or by a sample of what it holds", "";
     PartiallyMapped = "partially_mapped":
         "below the threshold, and holds pieces of a huge page: that is split first", "";
     Swapped = "swapped": "some of its pages are in swap", "";
@@ -69,14 +69,14 @@ named! {
     Hole = "hole": "a part of it is not mapped any more", "";
     Cooldown = "cooldown": "it lost a huge page a moment ago: no flapping", "";
     GivenBack = "given_back":
-        "its waste was taken back: promoted again only when it is full enough, and not soon", "";
+        "its bloat was given back: promoted again later, if it is full enough", "";
     RetryLater = "retry_later": "the kernel could not do it just now (EAGAIN)", "";
     // Regions that hold waste, or may, and stay as they are.
-    DemotionOff = "demotion_off": "demote.enabled is false", "set it to true to get waste back";
+    DemotionOff = "demotion_off": "demote.enabled is false", "set it to true to get bloat back";
     Settling = "settling": "pieces of it were dropped a moment ago, more may follow", "";
-    WithinBloatBudget = "within_bloat_budget": "its waste fits the bloat budget", "";
+    WithinBloatBudget = "within_bloat_budget": "its bloat is within the budget", "";
     UnknownUse = "unknown_use":
-        "huge, and how much of it is used is unknown: hugewise did not make it",
+        "huge, and how much of it is used is unknown: made full, or not made by hugewise",
         "demote.sample = true reads samples of the program's memory to find out";
     KeepsZeroPages = "keeps_zero_pages":
         "a split gives back nothing that is still mapped: before Linux 6.12, or not proven here",
@@ -84,9 +84,9 @@ named! {
     NotSplit = "not_split":
         "the kernel reported success and did not split it: shared, pinned or locked just then", "";
     NoLongerHuge = "no_longer_huge": "somebody else split or freed it meanwhile", "";
-    NothingHeld = "nothing_held": "no block is held there any more", "";
+    NothingHeld = "nothing_held": "the block is no longer allocated", "";
     // Actions that wait.
-    Scheduled = "scheduled": "chosen, waits for its turn", "";
+    Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",
         "start one: hugewise manage";
     WithheldByMode = "withheld_by_mode":

@@ -10,12 +10,18 @@ use crate::manager::state::{Target, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Version of the journal's lines.
+pub const SCHEMA: u32 = 1;
+
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "record")]
 pub enum Record {
     /// The manager started.
     Start {
+        /// Version of this line and of those that follow, up to the next start.
+        #[serde(default)]
+        schema: u32,
         /// Version of hugewise.
         version: String,
         /// Mode in force.

@@ -5,6 +5,7 @@
 //! recorded outcome; any other is withheld, because nobody knows what would have happened.
 
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
+use crate::manager::config::Mode;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
 use crate::manager::snapshot::{Ask, Observation};
@@ -22,6 +23,9 @@ pub enum Event {
         /// With `manage --once`, which puts another configuration in force.
         #[serde(default)]
         once: bool,
+        /// The manager's mode; unknown in older recordings.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<Mode>,
     },
     /// `hugewise pause`, or `resume`.
     Paused {
@@ -119,9 +123,9 @@ pub struct Recorder<W, F> {
 }
 
 impl<W: World, F: FnMut(&Event)> Recorder<W, F> {
-    /// Records `world` through `write`; `once` as in [`Event::Began`].
-    pub fn new(mut world: W, once: bool, mut write: F) -> Self {
-        write(&Event::Began { at: world.now(), once });
+    /// Records `world` through `write`; `once` and `mode` as in [`Event::Began`].
+    pub fn new(mut world: W, once: bool, mode: Mode, mut write: F) -> Self {
+        write(&Event::Began { at: world.now(), once, mode: Some(mode) });
         Self { world, write }
     }
 
@@ -185,6 +189,7 @@ pub struct Replay {
     /// When promoting was paused, and went on.
     pauses: VecDeque<(Ns, bool)>,
     once: bool,
+    mode: Option<Mode>,
     now: Ns,
     end: Ns,
     same: u64,
@@ -199,8 +204,9 @@ impl Replay {
         let mut began = None;
         for event in events {
             match event {
-                Event::Began { at, once } => {
+                Event::Began { at, once, mode } => {
                     began = began.or(Some(at));
+                    replay.mode = replay.mode.or(mode);
                     replay.once |= once;
                 }
                 Event::Paused { at, paused } => replay.pauses.push_back((at, paused)),
@@ -224,6 +230,12 @@ impl Replay {
     #[must_use]
     pub const fn once(&self) -> bool {
         self.once
+    }
+
+    /// The mode of the manager that was recorded; `None` in older recordings.
+    #[must_use]
+    pub const fn mode(&self) -> Option<Mode> {
+        self.mode
     }
 
     /// How it went.

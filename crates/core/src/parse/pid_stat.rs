@@ -44,8 +44,9 @@ pub struct PidStat {
     pub vsize: u64,
     /// Resident memory in base pages; may lag behind by some pages per thread.
     pub rss_pages: u64,
-    /// First address of the program's code; 0 where that may not be seen. Together with
-    /// `start_stack` it changes with each exec, which `starttime` does not.
+    /// First address of the program's code; 1 where that may not be seen, 0 while the program is
+    /// being started and once its memory is gone. Together with `start_stack` it changes with
+    /// each exec, which `starttime` does not.
     #[serde(default)]
     pub start_code: u64,
     /// Bottom of the main stack; 0 where that may not be seen.

@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Parsed<Vec<Backlog>> {
     let mut parsed = Parsed::<Vec<Backlog>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
         let line = std::str::from_utf8(line).unwrap_or_default();
-        match backlog(line, number - 1) {
+        match row(line, number - 1) {
             Some(backlog) => parsed.keep(backlog, "softnet_stat", number, line),
             None => {
                 let wanted = "at least three hexadecimal counts";
@@ -39,7 +39,9 @@ pub fn parse(text: &str) -> Parsed<Vec<Backlog>> {
     parsed
 }
 
-fn backlog(line: &str, place: usize) -> Option<Backlog> {
+/// Reads a row; `place`, from 0, is the CPU where no column says it. `None` when it is none.
+#[must_use]
+pub fn row(line: &str, place: usize) -> Option<Backlog> {
     let words: Option<Vec<u32>> = line.split_ascii_whitespace().map(hexadecimal).collect();
     let words = words?;
     let &[packets, dropped, squeezed, ..] = words.as_slice() else { return None };

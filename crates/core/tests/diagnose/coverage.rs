@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{made, of_texts, put, real, seeds};
+use super::{Text, made, of_texts, put, real, seeds, servers};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -13,11 +13,18 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
     "somebody reads and writes a saturated disk: it is known who, or it is not",
 )];
 
+/// A disk that answers 40 small requests a second, each after a third of a second.
+const SLOW_DISK: &str = "\
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s  aqu-sz  %util
+sdb             40.00    320.00     0.00   0.00  311.00     8.00    0.00      0.00   14.20  97.20
+";
+
 fn all() -> Vec<Diagnosis> {
     let put = put::recordings();
     let put = put.iter().map(|recording| diagnose(recording, &Thresholds::default()));
     let seeds = [seeds::FREEZES, seeds::NFS, seeds::JAVA].into_iter();
-    let texts = made::texts().chain(seeds).map(of_texts);
+    let slow: &[Text] = &[("slow.txt", SLOW_DISK)];
+    let texts = made::texts().chain(servers::texts()).chain(seeds).chain([slow]).map(of_texts);
     real::texts().map(|text| of_texts(&[text])).chain(texts).chain(put).collect()
 }
 

@@ -59,7 +59,7 @@ const RUNS: &[Run] = &[
     run!(
         "io",
         "io: --io 4: sync",
-        ["disk_latency", "disk_requests", "blocked_tasks", "steal"],
+        ["disk_latency", "blocked_tasks", "disk_requests", "steal"],
         ["disk_latency", "disk_requests", "steal"]
     ),
     // Reads and writes of the page cache, sync and more: system calls, and fewer requests.

@@ -63,7 +63,7 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
     }
     match ended.peak {
         Some(mib) => run.value("peak_rss_mib", mib),
-        None => run.note(format!("{name} ended before its memory was looked at")),
+        None => run.note(format!("{name} ended before its memory was inspected")),
     }
     if params.read == Output::Json {
         let text = std::fs::read(&out).with_context(|| format!("no output of {name}"))?;

@@ -5,6 +5,7 @@
 //! Environments of processes are never read; arguments, the kernel's included, only on request.
 
 mod list;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +13,11 @@ use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hugewise_core::evidence::recording::readers::capture::sample::{self, Header, Writer};
-use hugewise_core::parse::{pid_stat, tcp_table};
+use hugewise_core::parse::pid_stat::{self, PidStat};
+use hugewise_core::parse::tcp_table;
 use rustix::time::{ClockId, clock_gettime};
 
+use self::threads::Busy;
 use crate::machine;
 use crate::process;
 use crate::root::Root;
@@ -64,6 +67,9 @@ pub struct Sampler {
     buffer: Vec<u8>,
     /// On the monotonic clock.
     sockets_due_ns: u64,
+    busy: Busy,
+    /// Threads that this sample may still take.
+    threads_left: usize,
 }
 
 impl Sampler {
@@ -80,6 +86,8 @@ impl Sampler {
             cgroups_left_out: 0,
             buffer: Vec::new(),
             sockets_due_ns: 0,
+            busy: Busy::default(),
+            threads_left: 0,
         }
     }
 
@@ -87,6 +95,8 @@ impl Sampler {
     pub fn sample(&mut self) -> Vec<u8> {
         let header = header(&self.root);
         let mut out = Writer::default();
+        self.busy.begin(header.monotonic_ns);
+        self.threads_left = threads::OF_SAMPLE_MAX;
         for path in list::FILES {
             self.take(&mut out, path, path);
         }
@@ -147,15 +157,30 @@ impl Sampler {
             if !self.take(out, &format!("/proc/{pid}/stat"), "/proc/PID/stat") {
                 continue;
             }
+            let stat = pid_stat::parse(&self.buffer).ok();
             // The kernel's threads have no memory, arguments or disk counts of their own.
-            if pid_stat::parse(&self.buffer).is_ok_and(|stat| stat.is_kernel_thread()) {
+            if stat.as_ref().is_some_and(PidStat::is_kernel_thread) {
                 continue;
+            }
+            let ticks_per_s = rustix::param::clock_ticks_per_second();
+            if stat.is_some_and(|stat| self.busy.is(&stat, ticks_per_s)) {
+                self.threads(out, pid);
             }
             self.take(out, &format!("/proc/{pid}/status"), "/proc/PID/status");
             self.take(out, &format!("/proc/{pid}/io"), "/proc/PID/io");
             if self.options.arguments {
                 self.take(out, &format!("/proc/{pid}/cmdline"), "/proc/PID/cmdline");
             }
+        }
+    }
+
+    /// The threads of a process.
+    fn threads(&mut self, out: &mut Writer, pid: u32) {
+        let folder = format!("proc/{pid}/task");
+        let most = self.threads_left.min(threads::OF_PROCESS_MAX);
+        for thread in self.root.names(&folder, true).iter().take(most) {
+            self.take_if_there(out, &format!("/{folder}/{thread}/stat"));
+            self.threads_left -= 1;
         }
     }
 

@@ -1,21 +1,20 @@
 //! Configuration files that hugewise writes: what stood there before is on disk first, and comes
 //! back to the byte.
 //!
-//! `hugetlb-files.jsonl` in the state directory holds one line per file, synced before the file is
-//! touched. A file that somebody edited meanwhile is left alone.
+//! Each owner's trail in the state directory, such as `hugetlb-files.jsonl`, holds one line per
+//! file, synced before the file is touched. A file that somebody edited meanwhile is left alone.
 
 use crate::lines;
 use crate::root::Root;
 use crate::trail::{TrailError, make_dir, trusted};
-use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
+use hugewise_core::base::owner::Owner;
+use hugewise_core::evidence::hugetlb::files::WantedFile;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-/// Name of the trail in the state directory.
-const TRAIL: &str = "hugetlb-files.jsonl";
 /// Added to a file's name while it is written. Neither sysctl nor systemd nor pam_limits reads
 /// names that end so.
 const NEW: &str = ".hugewise-new";
@@ -97,18 +96,34 @@ impl RestoredFile {
 #[derive(Debug)]
 pub struct KeptFiles {
     root: Root,
+    owner: Owner,
     path: PathBuf,
     entries: Vec<Entry>,
 }
 
 impl KeptFiles {
+    /// As [`KeptFiles::open`], for who changes nothing: a trail that only root may read counts as
+    /// empty.
+    ///
+    /// # Errors
+    /// As [`KeptFiles::open`], for every other reason.
+    pub fn seen(root: Root, state_dir: &Path, owner: Owner) -> Result<Self, TrailError> {
+        match Self::open(root.clone(), state_dir, owner) {
+            Err(error) if error.is_denied() => {
+                let path = state_dir.join(owner.trail);
+                Ok(Self { root, owner, path, entries: Vec::new() })
+            }
+            other => other,
+        }
+    }
+
     /// Opens the trail; nothing is created.
     ///
     /// # Errors
     /// When it is there and cannot be read, others could have written it, or one of its lines is
     /// damaged.
-    pub fn open(root: Root, state_dir: &Path) -> Result<Self, TrailError> {
-        let path = state_dir.join(TRAIL);
+    pub fn open(root: Root, state_dir: &Path, owner: Owner) -> Result<Self, TrailError> {
+        let path = state_dir.join(owner.trail);
         let read = |mut file: File| {
             trusted(state_dir, &file)?;
             let mut bytes = Vec::new();
@@ -123,8 +138,8 @@ impl KeptFiles {
                 return Err(TrailError::Store { path: path.display().to_string(), error });
             }
         };
-        entries.retain(|entry| files::is_own(&entry.file));
-        Ok(Self { root, path, entries })
+        entries.retain(|entry| (owner.owns)(&entry.file));
+        Ok(Self { root, owner, path, entries })
     }
 
     /// Files that were written and not put back.
@@ -153,7 +168,7 @@ impl KeptFiles {
             value: "a configuration file".into(),
             error,
         };
-        if !files::is_own(&wanted.path) {
+        if !(self.owner.owns)(&wanted.path) {
             return Err(failed(io::Error::other("not a file of hugewise")));
         }
         let old = self.read(&wanted.path).map_err(failed)?;

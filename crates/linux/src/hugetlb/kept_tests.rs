@@ -1,4 +1,5 @@
 use super::*;
+use hugewise_core::evidence::hugetlb::files::{self, OWNER};
 use hugewise_scratch::Scratch;
 use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -16,7 +17,7 @@ impl Fixture {
     }
 
     fn files(&self) -> KeptFiles {
-        KeptFiles::open(self.root.clone(), &self.dir.join("state")).expect("opens")
+        KeptFiles::open(self.root.clone(), &self.dir.join("state"), OWNER).expect("opens")
     }
 
     fn get(&self, file: &str) -> Option<String> {
@@ -102,9 +103,9 @@ fn links_and_other_files_are_refused() {
 fn a_trail_that_others_can_write_is_not_followed() {
     let fixture = Fixture::new();
     fixture.files().write(&wanted(files::SYSCTL, "x\n")).expect("writes");
-    let trail = fixture.dir.join("state").join(TRAIL);
+    let trail = fixture.dir.join("state").join(OWNER.trail);
     fs::set_permissions(&trail, fs::Permissions::from_mode(0o666)).expect("chmod");
-    let opened = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"));
+    let opened = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
     assert!(matches!(opened, Err(TrailError::Store { .. })));
 }
 
@@ -112,14 +113,14 @@ fn a_trail_that_others_can_write_is_not_followed() {
 fn a_torn_line_does_not_spoil_the_next_and_a_damaged_one_is_told() {
     let fixture = Fixture::new();
     fixture.files().write(&wanted(files::SYSCTL, "a = 1\n")).expect("writes");
-    let path = fixture.dir.join("state").join(TRAIL);
+    let path = fixture.dir.join("state").join(OWNER.trail);
     let whole = fs::read_to_string(&path).expect("reads");
     fs::write(&path, format!("{whole}{{\"file\":")).expect("write");
     fixture.files().write(&wanted(UNIT, "[Service]\n")).expect("writes");
     assert_eq!(fixture.files().entries().len(), 2);
     let text = format!("x{}", fs::read_to_string(&path).expect("reads"));
     fs::write(&path, &text).expect("write");
-    let error = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"));
+    let error = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
     let error = error.expect_err("damaged").to_string();
     assert!(error.contains("line 1 is damaged"), "{error}");
     assert_eq!(fs::read_to_string(&path).expect("reads"), text);

@@ -66,9 +66,9 @@ impl Seen {
         };
         let mut all: Vec<String> = self.strangers.iter().map(stranger).collect();
         if self.cut_short {
-            let text = "there are too many file locks on this machine to look at all of them \
-                        (/proc/locks): whether another hugewise with another state directory runs \
-                        is unknown";
+            let text = "there are too many file locks on this machine to check them all \
+                        (/proc/locks): it is not known whether another hugewise with another state \
+                        directory runs";
             all.push(text.into());
         }
         all

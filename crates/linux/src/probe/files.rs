@@ -114,23 +114,30 @@ fn settings_writable(root: &Root) -> Finding {
         if !root.has(file) {
             return absent(root, "sys/kernel/mm", &format!("/{file} is missing"));
         }
-        if let Some(mount) = read_only_mount(root, file) {
-            return Finding::refused(format!("{mount} is mounted read-only"));
-        }
-        if !root.is_live() {
-            continue;
-        }
-        // Effective ids: a program with file capabilities keeps its caller's real ones.
-        let path = root.path(file);
-        if let Err(errno) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
-            let errno = hugewise_sys::Errno::from(errno);
-            return Finding::refused(format!("/{file}: {errno}"));
+        if let Some(why) = why_not_writable(root, file) {
+            return Finding::refused(why);
         }
     }
     if root.is_live() {
         Finding::present()
     } else {
         Finding::unknown("can only be asked on the live machine")
+    }
+}
+
+/// Why this process could not write to a file of `/sys`, as far as that can be known without
+/// opening it; `None` where it could.
+pub fn why_not_writable(root: &Root, file: &str) -> Option<String> {
+    if let Some(mount) = read_only_mount(root, file) {
+        return Some(format!("{mount} is mounted read-only"));
+    }
+    // Effective ids: a program with file capabilities keeps its caller's real ones.
+    let allowed = rustix::fs::accessat(CWD, root.path(file), Access::WRITE_OK, AtFlags::EACCESS);
+    match allowed {
+        Err(errno) if root.is_live() => {
+            Some(format!("/{file}: {}", hugewise_sys::Errno::from(errno)))
+        }
+        _ => None,
     }
 }
 

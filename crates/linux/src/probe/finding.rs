@@ -62,7 +62,7 @@ impl Finding {
 
 pub(super) type Findings = BTreeMap<&'static str, Finding>;
 
-/// An error as `EPERM (1)`; in words where it has no number that we know.
+/// An error as [`hugewise_sys::Errno`] shows it; in words where it has no number that we know.
 pub(super) fn named(error: &io::Error) -> String {
     let errno = error.raw_os_error().map(hugewise_sys::Errno);
     match errno {

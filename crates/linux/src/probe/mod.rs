@@ -20,6 +20,7 @@ mod tier;
 
 pub use cgroup::{CgroupVersion, MemoryLimit, OwnCgroup};
 pub use child::ProbeChild;
+pub use files::why_not_writable;
 pub use finding::{Need, State};
 pub use functional::SPARSE_PAGES;
 pub use privileges::{Capability, Privileges};

@@ -214,7 +214,7 @@ fn a_child_that_is_silent_wrong_or_missing_costs_no_more_than_its_time() {
         ("/bin/sleep", "no answer within 0.2 s"),
         ("/bin/echo", "said '2097152'"),
         ("/bin/true", "ended early"),
-        ("/does/not/exist", "did not start: ENOENT (2)"),
+        ("/does/not/exist", "did not start: No such file or directory (ENOENT)"),
     ] {
         let began = Instant::now();
         let features = run(&Root::live(), &child(program));

@@ -58,7 +58,7 @@ pub enum TrailError {
         error: io::Error,
     },
     /// A setting cannot be read.
-    #[error("cannot read the setting '{file}': {error}")]
+    #[error("cannot read the setting '/{file}': {error}")]
     Read {
         /// Path below the root.
         file: String,
@@ -66,7 +66,7 @@ pub enum TrailError {
         error: io::Error,
     },
     /// A setting cannot be written.
-    #[error("cannot write '{value}' to '{file}': {error}")]
+    #[error("cannot set '/{file}' to '{value}': {error}")]
     Write {
         /// Path below the root.
         file: String,
@@ -75,6 +75,16 @@ pub enum TrailError {
         /// What the system says.
         error: io::Error,
     },
+}
+
+impl TrailError {
+    /// Whether it is for want of permission: root may.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        let (Self::Store { error, .. } | Self::Read { error, .. } | Self::Write { error, .. }) =
+            self;
+        error.kind() == io::ErrorKind::PermissionDenied
+    }
 }
 
 /// The trail of one scope: notes old values, writes new ones, puts the old ones back.

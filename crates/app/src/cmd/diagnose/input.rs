@@ -1,7 +1,9 @@
 //! What `diagnose` reads: files of many tools, captures, the live machine.
 
+use super::servers::Servers;
 use crate::capture::{CapturePlan, Stop, live, read};
 use crate::exit::{self, coded};
+use crate::render::view::diagnosis::WATCHED;
 use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::evidence::recording::readers::capture::Capture;
@@ -21,7 +23,8 @@ const START_BYTES: u64 = 64 << 10;
 
 /// What every input should have been.
 const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
-pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, or a Java GC log \
+pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, a Java GC log, or what \
+Redis, PostgreSQL, nginx or php-fpm say of themselves \
 ('hugewise diagnose --help')";
 
 /// Everything that was named, as one recording. Of several files one may be unreadable: that is a
@@ -76,15 +79,22 @@ fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// Watches the machine below `root` for a while.
-pub(super) fn watch(root: &Root, length: Duration) -> anyhow::Result<Recording> {
+/// Watches the machine below `root` for a while, and asks servers before and after.
+pub(super) fn watch(
+    root: &Root,
+    length: Duration,
+    mut servers: Servers,
+) -> anyhow::Result<Recording> {
     let every = Duration::from_secs(1);
     let options = Options { arguments: false, processes_max: PROCESSES_MAX };
     let plan = CapturePlan { every, length: length.max(every), options };
     let progress = Progress::new(true);
     let (mut builder, mut samples) = (Builder::new(), 0_u64);
-    let mut capture = Capture::new("this machine");
-    let (_, result) = live(root, &plan, &Stop::never(), |text| {
+    let mut capture = Capture::new(WATCHED);
+    // Ended early, it says what was seen until then.
+    let stop = Stop::on_signals()?;
+    servers.first_look();
+    let (_, result) = live(root, &plan, &stop, |text| {
         capture.take(text, &mut builder);
         samples += 1;
         progress.show(&format!("watching this machine: {} of {} s", samples - 1, length.as_secs()));
@@ -93,6 +103,7 @@ pub(super) fn watch(root: &Root, length: Duration) -> anyhow::Result<Recording> 
     drop(progress);
     result?;
     capture.end(&mut builder);
+    servers.last_look(&mut builder);
     Ok(builder.finish())
 }
 

@@ -37,7 +37,8 @@ pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<Ou
     needs(&root, Role::Pools)?;
     let _lock = if args.dry_run { None } else { Some(alone(&root, args)?) };
     // Read before anything is changed: a plan that cannot be trusted ends it here.
-    let saved = saved::read(&args.state_dir)?;
+    let read = if args.dry_run { saved::seen } else { saved::read };
+    let saved = read(&args.state_dir)?;
     let again = saved.as_ref().is_some_and(|saved| saved.plan.inputs == inputs);
     let (facts, plan) = plan::of_machine(&root, &inputs, again)?;
     if plan.memory.total_bytes.is_none() {
@@ -78,12 +79,7 @@ fn alone(root: &Root, args: &HugetlbApplyArgs) -> anyhow::Result<InstanceLock> {
 }
 
 fn is_denied(error: &anyhow::Error) -> bool {
-    let denied = |error: &TrailError| match error {
-        TrailError::Store { error, .. }
-        | TrailError::Read { error, .. }
-        | TrailError::Write { error, .. } => error.kind() == ErrorKind::PermissionDenied,
-    };
-    error.downcast_ref().is_some_and(denied)
+    error.downcast_ref().is_some_and(TrailError::is_denied)
 }
 
 fn carry_out(
@@ -151,7 +147,8 @@ impl<'a> Effects<'a> {
     fn new(root: &'a Root, args: &HugetlbApplyArgs) -> anyhow::Result<Self> {
         let open = || Trail::open(root.clone(), &args.state_dir, OWNER);
         let trail = if args.dry_run { None } else { Some(open()?) };
-        let files = KeptFiles::open(root.clone(), &args.state_dir)?;
+        let open = if args.dry_run { KeptFiles::seen } else { KeptFiles::open };
+        let files = open(root.clone(), &args.state_dir, files::OWNER)?;
         Ok(Self { root, trail, files })
     }
 

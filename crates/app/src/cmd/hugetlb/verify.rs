@@ -6,7 +6,7 @@ use crate::exit::{self, coded};
 use crate::hugetlb::saved;
 use crate::output::{Output, paint};
 use crate::render::view::hugetlb;
-use hugewise_core::evidence::hugetlb::files::WantedFile;
+use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
 use hugewise_core::evidence::hugetlb::input::Inputs;
 use hugewise_core::evidence::hugetlb::plan::HugetlbPlan;
 use hugewise_core::evidence::hugetlb::verify::{FoundFile, verify};
@@ -19,7 +19,7 @@ pub(super) fn run(global: &Global, args: &HugetlbVerifyArgs) -> anyhow::Result<O
     let inputs = input::read(&root, &args.inputs)?;
     let (plan, files) = expected(&root, args, &inputs)?;
     let facts = plan::live(&root, &Inputs::default())?;
-    let kept = KeptFiles::open(root, &args.state_dir)?;
+    let kept = KeptFiles::seen(root, &args.state_dir, files::OWNER)?;
     let mut found: Vec<FoundFile> = Vec::new();
     for file in files {
         let text = kept.text(&file.path)?;
@@ -47,7 +47,7 @@ fn expected(
     args: &HugetlbVerifyArgs,
     inputs: &Inputs,
 ) -> anyhow::Result<(HugetlbPlan, Vec<WantedFile>)> {
-    let applied = || saved::read(&args.state_dir);
+    let applied = || saved::seen(&args.state_dir);
     let files = || applied().map(|saved| saved.map_or_else(Vec::new, |saved| saved.files));
     if let Some(path) = &args.plan {
         return Ok((saved::read_plan(path)?, files()?));
@@ -58,6 +58,11 @@ fn expected(
     }
     match applied()? {
         Some(saved) => Ok((saved.plan, saved.files)),
+        None if saved::is_hidden(&args.state_dir) => Err(coded(
+            exit::PARTIAL,
+            "whether anything was applied is not known: only root may read the plan that 'apply' \
+             left; run it with sudo, or say what was planned for",
+        )),
         None => Err(coded(
             exit::ERROR,
             format!(

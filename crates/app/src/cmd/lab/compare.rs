@@ -48,7 +48,10 @@ pub(super) fn run(global: &Global, args: &LabCompareArgs) -> anyhow::Result<Outp
     let mut out: String =
         wrap("WARNING: ", NOT_INTERLEAVED).lines().map(|line| paint.bad(line) + "\n").collect();
     if other {
-        out += &wrap("WARNING: ", "The experiments' files differ: not the same was measured.");
+        out += &wrap(
+            "WARNING: ",
+            "The experiments' files differ: they did not measure the same thing.",
+        );
     }
     for (key, before, after) in machine {
         out += &wrap("Machine: ", &printable(&format!("{key}: {before} -> {after}")));

@@ -32,28 +32,43 @@ pub(super) fn run(global: &Global, args: &LabListArgs) -> anyhow::Result<Output>
     Ok(Output::text(explain(kind), exit::OK))
 }
 
-fn experiments() -> anyhow::Result<Vec<Experiment>> {
-    shipped::ALL.iter().map(|(_, text)| Ok(toml::from_str(text)?)).collect()
+fn parsed(texts: &[(&str, &str)]) -> anyhow::Result<Vec<Experiment>> {
+    texts.iter().map(|(_, text)| Ok(toml::from_str(text)?)).collect()
 }
 
 fn overview() -> anyhow::Result<String> {
-    let mut out = String::from("Experiments ('hugewise lab setup NAME' says what they need):\n\n");
-    for experiment in experiments()? {
-        let Experiment { name, question, variants, workload, .. } = experiment;
-        let kind = kinds::find(&workload.kind);
-        let missing = kind.map(programs::missing).unwrap_or_default();
-        out += &wrap(&format!("  {name:<18} "), &question);
-        let variants: Vec<_> = variants.into_iter().map(|variant| variant.name).collect();
-        out += &wrap(&format!("  {:<18} ", ""), &format!("variants: {}", variants.join(", ")));
-        for text in missing {
-            out += &wrap(&format!("  {:<18} ", ""), &format!("skipped: {text}"));
-        }
-    }
-    out += "\nKinds of workloads ('hugewise lab list KIND' explains one):\n\n";
+    let mut out = wrap(
+        "",
+        "Questions about your machine ('hugewise lab setup NAME' says what an experiment needs, \
+         changes and takes):",
+    );
+    out.push('\n');
+    push_experiments(&mut out, shipped::QUESTIONS)?;
+    out += "\nBenchmarks of hugewise itself:\n\n";
+    push_experiments(&mut out, shipped::BENCHMARKS)?;
+    out.push('\n');
+    let own = "Kinds of workloads for an experiment of your own ('hugewise lab list KIND'):";
+    out += &wrap("", own);
+    out.push('\n');
     for kind in kinds::all() {
         out += &wrap(&format!("  {:<18} ", kind.name), kind.about);
     }
     Ok(out)
+}
+
+fn push_experiments(out: &mut String, texts: &[(&str, &str)]) -> anyhow::Result<()> {
+    for experiment in parsed(texts)? {
+        let Experiment { name, question, variants, workload, .. } = experiment;
+        let kind = kinds::find(&workload.kind);
+        let missing = kind.map(programs::missing).unwrap_or_default();
+        *out += &wrap(&format!("  {name:<18} "), &question);
+        let variants: Vec<_> = variants.into_iter().map(|variant| variant.name).collect();
+        *out += &wrap(&format!("  {:<18} ", ""), &format!("variants: {}", variants.join(", ")));
+        for text in missing {
+            *out += &wrap(&format!("  {:<18} ", ""), &format!("skipped: {text}"));
+        }
+    }
+    Ok(())
 }
 
 fn explain(kind: &Kind) -> String {
@@ -82,13 +97,17 @@ fn explain(kind: &Kind) -> String {
 }
 
 fn everything() -> anyhow::Result<Value> {
-    let experiments: Vec<Value> = experiments()?
-        .into_iter()
-        .map(|experiment| {
+    let mut experiments = Vec::new();
+    for (texts, benchmark) in [(shipped::QUESTIONS, false), (shipped::BENCHMARKS, true)] {
+        experiments.extend(parsed(texts)?.into_iter().map(|experiment| {
             let missing = kinds::find(&experiment.workload.kind).map(programs::missing);
-            json!({ "experiment": experiment, "missing": missing.unwrap_or_default() })
-        })
-        .collect();
+            json!({
+                "experiment": experiment,
+                "benchmark": benchmark,
+                "missing": missing.unwrap_or_default(),
+            })
+        }));
+    }
     let kinds: Vec<Value> = kinds::all().map(as_json).collect();
     Ok(json!({ "schema": 1, "experiments": experiments, "kinds": kinds }))
 }

@@ -24,7 +24,7 @@ use std::time::SystemTime;
 
 /// What an interruption leaves behind.
 const AFTERWARDS: &str = "the runs so far are kept and every setting is as it was; the same \
-                          command goes on";
+                          command continues it";
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> {
@@ -84,8 +84,8 @@ fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Res
     let obstacles = if resumed { obstacles::of_variants(checked) } else { BTreeMap::new() };
     obstacles.first_key_value().map_or(Ok(()), |(variant, why)| {
         let message = format!(
-            "the experiment cannot go on here: '{variant}' of its plan cannot be run: {why}. Give \
-             another directory by --output to begin one without it"
+            "the experiment cannot continue here: '{variant}' of its plan cannot be run: {why}. \
+             Give another directory by --output to begin one without it"
         );
         Err(exit::coded(exit::PARTIAL, message))
     })
@@ -172,7 +172,7 @@ fn begin(plan: &mut RunPlan, found: Option<&RunPlan>, store: &Store) -> anyhow::
     let environment = serde_json::to_value(Environment::read(&Root::live()))?;
     if let Some(old) = found {
         let directory = store.directory().display();
-        note(&format!("going on with the experiment in {directory}"));
+        note(&format!("continuing the experiment in {directory}"));
         let changed = environments(&old.environment, &environment);
         let changed = changed.into_iter().map(|(key, then, now)| format!("{key}: {then} -> {now}"));
         let changed: Vec<String> = changed.collect();

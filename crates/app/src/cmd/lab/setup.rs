@@ -14,13 +14,14 @@ use hugewise_lab::engine::duration;
 use hugewise_lab::store::Store;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, save};
+use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What a run takes beside its measurements and waits, seconds: settling, filling, comparing. A
-/// guess, said to be one; once runs have been made their time is known.
-const OVERHEAD_S: f64 = 15.0;
+/// What a run takes beside its measurements and waits, seconds: coming to rest, filling memory,
+/// putting settings back. 3 to 9 s on a VM of two CPUs; once there are runs their time is known.
+const OVERHEAD_S: f64 = 6.0;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<Output> {
@@ -97,8 +98,8 @@ fn mean_s(prepared: &Prepared, directory: &Path) -> Option<f64> {
     same.then(|| records.iter().map(|record| record.seconds).sum::<f64>() / records.len() as f64)
 }
 
-/// Each setting that a variant's manager would change as the machine is now: variant, file, value.
-fn managers(prepared: &Prepared) -> anyhow::Result<Vec<(String, String, String)>> {
+/// Each setting that a variant's manager would change as the machine is now.
+fn managers(prepared: &Prepared) -> anyhow::Result<Vec<Change>> {
     let root = Root::live();
     let files = machine::thp_files(&root, machine::geometry(&root));
     let mut all = Vec::new();
@@ -111,8 +112,12 @@ fn managers(prepared: &Prepared) -> anyhow::Result<Vec<(String, String, String)>
         let config = config.with_context(|| format!("variant '{}', manage", variant.name))?.config;
         // Under 'never' the variant is left out, and that is said.
         let wanted = ownership::wanted(&config, manage.mode, &files).unwrap_or_default();
-        let own = wanted.into_iter().map(|one| (format!("/{}", one.file), one.value));
-        all.extend(own.map(|(file, value)| (variant.name.clone(), file, value)));
+        all.extend(wanted.into_iter().map(|one| Change {
+            variant: variant.name.clone(),
+            now: now(&root, &one.file),
+            what: format!("/{}", one.file),
+            then: one.value,
+        }));
     }
     Ok(all)
 }
@@ -122,27 +127,53 @@ fn runs(prepared: &Prepared) -> usize {
     prepared.checked.variants().len() * usize::try_from(repetitions).unwrap_or(usize::MAX)
 }
 
-/// Each setting that a variant changes: variant, file, value now, value then.
-fn changes(prepared: &Prepared) -> Vec<(String, String, String, String)> {
+/// A setting that a run changes.
+#[derive(Debug, Serialize)]
+struct Change {
+    variant: String,
+    #[serde(rename = "file")]
+    what: String,
+    now: String,
+    then: String,
+}
+
+impl Change {
+    fn line(&self) -> String {
+        let Self { variant, what, now, then } = self;
+        wrap("  ", &format!("{variant}: {what}: '{now}' -> '{then}'"))
+    }
+}
+
+/// A setting's value; of a list of choices the chosen one.
+fn now(root: &Root, file: &str) -> String {
+    let line = root.read_line(file).unwrap_or_else(|_| "unknown".into());
+    let chosen = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(line.clone(), |(chosen, _)| chosen.to_owned())
+}
+
+/// Each setting that a variant changes.
+fn changes(prepared: &Prepared) -> Vec<Change> {
     let root = Root::live();
     let mut all = Vec::new();
     for variant in prepared.checked.variants() {
         for (key, value) in prepared.checked.settings(variant) {
             let file = settings::file(&key).unwrap_or_default();
-            let now = root.read_line(&file).unwrap_or_else(|_| "unknown".into());
-            if now != value && !now.contains(&format!("[{value}]")) {
-                all.push((variant.name.clone(), format!("/{file}"), now, value));
+            let now = now(&root, &file);
+            if now != value {
+                let (variant, what) = (variant.name.clone(), format!("/{file}"));
+                all.push(Change { variant, what, now, then: value });
             }
         }
         for (page, pages) in &variant.hugetlb {
             let what = format!("HugeTLB pool of {page} pages");
-            all.push((variant.name.clone(), what, "as it is".into(), format!("{pages} more")));
+            let (now, then) = ("as it is".to_owned(), format!("{pages} more"));
+            all.push(Change { variant: variant.name.clone(), what, now, then });
         }
     }
     all
 }
 
-fn text(prepared: &Prepared, managers: &[(String, String, String)], time: &Time) -> String {
+fn text(prepared: &Prepared, managers: &[Change], time: &Time) -> String {
     let experiment = &prepared.checked.experiment;
     let mut out = wrap("", &format!("{}: {}", experiment.name, experiment.question));
     if !experiment.about.is_empty() {
@@ -168,19 +199,17 @@ fn text(prepared: &Prepared, managers: &[(String, String, String)], time: &Time)
     if !changes.is_empty() {
         out += "\nChanged during runs, and put back after each:\n";
     }
-    for (variant, file, now, value) in changes {
-        out += &wrap("  ", &format!("{variant}: {file}: '{now}' -> '{value}'"));
-    }
+    changes.iter().for_each(|change| out += &change.line());
     if !managers.is_empty() {
         out += "\nChanged by the managers of variants while they run, as the machine is now:\n";
     }
-    for (variant, file, value) in managers {
-        out += &wrap("  ", &format!("{variant}: {file}: -> '{value}'"));
-    }
+    managers.iter().for_each(|change| out += &change.line());
     out += &remarks(prepared);
     let (runs, duration) = (runs(prepared), duration(time.seconds));
-    let how = if time.measured { "as those made so far took" } else { "at a guess" };
-    let _ = writeln!(out, "\n{runs} runs; {how} {duration} in all.");
+    let _ = match time.measured {
+        true => writeln!(out, "\n{runs} runs, {duration} in all at the pace of those made so far."),
+        false => writeln!(out, "\n{runs} runs, up to {duration} in all."),
+    };
     out
 }
 

@@ -8,4 +8,5 @@ pub(crate) mod map;
 pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod status;
+pub(crate) mod thp;
 pub(crate) mod trial;

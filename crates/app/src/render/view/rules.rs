@@ -1,8 +1,12 @@
 //! The tree as documentation: one question for `--explain`, all of them for `docs/rules.md`.
 
 use hugewise_core::evidence::diagnose::nodes::{ALL, Node};
-use hugewise_core::evidence::diagnose::{Threshold, Thresholds};
+use hugewise_core::evidence::diagnose::{Cause, Threshold, Thresholds};
+use serde_json::{Value as Json, json};
 use std::fmt::Write;
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
 
 /// The page of all questions and thresholds.
 pub(crate) fn page() -> String {
@@ -55,18 +59,63 @@ fn push_node(out: &mut String, node: &Node, thresholds: &Thresholds) {
 }
 
 /// One question, or those whose name begins so.
-pub(crate) fn explain(id: &str, thresholds: &Thresholds) -> Result<String, String> {
+///
+/// # Errors
+/// There is none of that name: says which there are.
+pub(crate) fn named(id: &str) -> Result<Vec<&'static Node>, String> {
     let exact = ALL.iter().filter(|node| node.id == id);
     let below = ALL
         .iter()
         .filter(|node| node.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('.')));
-    let mut out = String::new();
-    for node in exact.chain(below) {
-        push_node(&mut out, node, thresholds);
-    }
-    if out.is_empty() {
+    let found: Vec<&Node> = exact.chain(below).collect();
+    if found.is_empty() {
         let names: Vec<&str> = ALL.iter().map(|node| node.id).collect();
         return Err(format!("no question is called '{id}'; there are: {}", names.join(", ")));
     }
-    Ok(out.trim_start().to_owned())
+    Ok(found)
+}
+
+/// Questions as Markdown.
+pub(crate) fn explain(nodes: &[&Node], thresholds: &Thresholds) -> String {
+    let mut out = String::new();
+    nodes.iter().for_each(|node| push_node(&mut out, node, thresholds));
+    out.trim_start().to_owned()
+}
+
+/// All questions for programs.
+pub(crate) fn page_json() -> Json {
+    json(&ALL.iter().collect::<Vec<_>>(), &Thresholds::default())
+}
+
+/// These questions, and all thresholds, for programs.
+pub(crate) fn json(nodes: &[&Node], thresholds: &Thresholds) -> Json {
+    let threshold = |threshold: &Threshold| {
+        let mut all = threshold_json(*threshold, thresholds);
+        all["source"] = threshold.entry().source.into();
+        all
+    };
+    let all: Vec<Json> = Threshold::ALL.iter().map(threshold).collect();
+    json!({ "schema": SCHEMA, "questions": questions(nodes, thresholds), "thresholds": all })
+}
+
+/// Questions for programs.
+pub(crate) fn questions(nodes: &[&Node], thresholds: &Thresholds) -> Json {
+    let one = |node: &&Node| {
+        let limits = node.limits.iter().map(|limit| threshold_json(*limit, thresholds));
+        let cause = node.cause.map(Cause::about);
+        json!({
+            "node": node.id,
+            "parent": node.parent,
+            "question": node.question,
+            "how": node.how,
+            "thresholds": limits.collect::<Vec<_>>(),
+            "cause": cause,
+        })
+    };
+    nodes.iter().map(one).collect()
+}
+
+fn threshold_json(threshold: Threshold, thresholds: &Thresholds) -> Json {
+    let entry = threshold.entry();
+    json!({ "key": entry.key, "value": thresholds.get(threshold), "help": entry.help })
 }

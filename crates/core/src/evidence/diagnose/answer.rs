@@ -97,12 +97,14 @@ pub struct Answer {
     pub missing: Vec<Missing>,
     /// How much it matters, 0 to 1: for a yes the share of a CPU, a disk or memory concerned.
     pub weight: f64,
+    /// For a no: too near to the limit, or from too little, to rule anything out.
+    pub close: bool,
 }
 
 impl Answer {
     fn new(verdict: Verdict, evidence: Vec<Evidence>) -> Self {
         let (intervals, blind, missing) = (Vec::new(), Vec::new(), Vec::new());
-        Self { verdict, evidence, intervals, blind, missing, weight: 0.0 }
+        Self { verdict, evidence, intervals, blind, missing, weight: 0.0, close: false }
     }
 
     /// It is so.
@@ -143,6 +145,19 @@ impl Answer {
     pub fn lacking(mut self, missing: &[Missing]) -> Self {
         self.missing.extend_from_slice(missing);
         self
+    }
+
+    /// As it is, but ruling nothing out where `close`.
+    #[must_use]
+    pub const fn if_close(mut self, close: bool) -> Self {
+        self.close = close;
+        self
+    }
+
+    /// Whether it is measured not to be so, with a margin.
+    #[must_use]
+    pub const fn rules_out(&self) -> bool {
+        matches!(self.verdict, Verdict::No) && !self.close
     }
 
     /// With one more piece of evidence, if there is one.

@@ -84,7 +84,7 @@ causes! {
     Compaction "compaction" Warning
         "Compaction: programs wait while the kernel makes blocks of a huge page's size" COMPACTION;
     Khugepaged "khugepaged" Warning
-        "khugepaged takes CPU in bursts to make huge pages" KHUGEPAGED;
+        "khugepaged takes CPU to make huge pages" KHUGEPAGED;
     HugeFaults "huge_faults" Warning
         "Huge pages handed out, and cleared, in page faults" HUGE_FAULTS;
     Faults "page_faults" Warning
@@ -110,7 +110,10 @@ causes! {
     DiskBandwidth "disk_bandwidth" Warning
         "A disk's bandwidth is used up by large, sequential requests" DISK;
     DiskLatency "disk_latency" Warning
-        "Programs wait for a disk request by request, though it is not saturated" DISK_LATENCY;
+        "Requests to a disk take long, and not because there are too many" DISK_LATENCY;
+    NetworkStorage "network_storage" Warning
+        "Programs wait for storage that is no local disk: NFS, or another file system over the \
+            network" NETWORK_STORAGE;
     DiskRandom "disk_random" Warning
         "A disk's requests a second are used up by small, random requests" DISK_RANDOM;
     Interrupts "interrupts" Warning
@@ -120,11 +123,11 @@ causes! {
     InterruptsOneCpu "interrupts_one_cpu" Warning
         "One CPU takes nearly all interrupts" INTERRUPTS_ONE_CPU;
     Backlog "backlog" Warning
-        "Receiving is cut short: more packets come than one round may take" BACKLOG;
+        "Receiving is cut short: more packets arrive than one round may process" BACKLOG;
     Steal "steal" Warning
         "The hypervisor gives the CPU to others" STEAL;
     Throttled "throttled" Warning
-        "A cgroup's CPU quota is used up: its programs stand still until the next period" THROTTLED;
+        "A cgroup's CPU quota is used up: its programs stop until the next period" THROTTLED;
     CpuSaturated "cpu_saturated" Warning
         "More tasks want to run than there are CPUs" CPU_SATURATED;
     Blocked "blocked_tasks" Warning
@@ -159,7 +162,7 @@ causes! {
     Fragmentation "fragmentation" Note
         "Free memory is in pieces smaller than a huge page" FRAGMENTATION;
     Bloat "bloat" Warning
-        "Huge pages are held of which parts were given back" BLOAT;
+        "Huge pages stay allocated although programs freed parts of them" BLOAT;
     OneCpu "one_cpu" Note
         "One CPU is exhausted beside idle ones" ONE_CPU;
     OneDisk "one_disk" Warning
@@ -176,6 +179,36 @@ causes! {
         "zone_reclaim_mode makes one NUMA node reclaim while others have memory" ZONE_RECLAIM;
     Somaxconn "somaxconn" Warning
         "Accept queues hold 128 connections at most: net.core.somaxconn is a low default" LISTEN;
+    SlowCommands "slow_commands" Warning
+        "A slow command keeps all clients of a single-threaded server waiting" SLOW_COMMANDS;
+    ServerFull "server_thread_full" Warning
+        "A server's one thread is full" SERVER_FULL;
+    RedisFork "redis_fork" Warning
+        "Redis serves nobody while it forks to save its data" REDIS_FORK;
+    RedisCow "redis_copy_on_write" Warning
+        "While Redis saves, most of its memory is copied" REDIS_COW;
+    RedisEvictions "redis_evictions" Warning
+        "Redis is at its memory limit, and loses or refuses what is needed" REDIS_EVICTIONS;
+    RedisFragmentation "redis_fragmentation" Warning
+        "Redis holds far more memory than its data need" REDIS_FRAGMENTATION;
+    RedisFsync "redis_fsync" Warning
+        "Redis waits for the disk that keeps its log" REDIS_FSYNC;
+    PgLocks "postgres_locks" Warning
+        "Sessions of PostgreSQL wait for each other's locks" PG_LOCKS;
+    PgLwlocks "postgres_lwlocks" Warning
+        "Sessions of PostgreSQL wait for its internal locks" PG_LWLOCKS;
+    PgIo "postgres_io" Warning
+        "Sessions of PostgreSQL wait for storage" PG_IO;
+    PgIdle "postgres_idle_in_transaction" Warning
+        "A session of PostgreSQL does nothing and keeps its transaction open" PG_IDLE;
+    PgStatement "postgres_statement" Warning
+        "One slow statement takes most of PostgreSQL's time" PG_STATEMENT;
+    PgCheckpoints "postgres_checkpoints" Warning
+        "PostgreSQL writes checkpoints because its WAL is full, not by the clock" PG_CHECKPOINTS;
+    FpmFull "php_fpm_full" Warning
+        "All workers of php-fpm are at work: requests wait for one" FPM_FULL;
+    NginxDrops "nginx_drops" Warning
+        "nginx drops connections that it accepted: a limit of its own is reached" NGINX_DROPS;
 }
 
 impl Serialize for Cause {

@@ -1,6 +1,6 @@
 //! Findings: the causes that the answers name, each with its chain of evidence.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::answer::{Answer, Evidence, Ground, Missing, Verdict};
 use super::cause::{Cause, Severity};
 use super::interval::Interval;
-use super::remedy::Remedy;
+use super::remedy::{Facts, Remedy, fitting};
 use super::tree::Asked;
-use crate::evidence::recording::Span;
+use crate::evidence::recording::{Field, Span};
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,6 +93,8 @@ pub struct Finding {
     pub intervals: Vec<Interval>,
     /// The questions that led here, from the top.
     pub chain: Vec<Step>,
+    /// The cause that it follows from, where that was found, too.
+    pub follows: Option<Cause>,
     /// Other nodes that say the same.
     pub also: Vec<&'static str>,
     /// Alternatives that were examined and are not the cause.
@@ -100,7 +102,7 @@ pub struct Finding {
     /// What was not observed.
     pub missing: Vec<Unseen>,
     /// What to do, the smallest reach first.
-    pub remedies: &'static [Remedy],
+    pub remedies: Vec<Remedy>,
     /// How sure.
     pub confidence: Confidence,
     /// For the ranking: the share of CPU, disk or memory concerned, 0 to 1.
@@ -136,12 +138,17 @@ fn cause(asked: &Asked) -> Option<Cause> {
     asked.node().filter(|_| asked.is_yes()).and_then(|node| node.cause)
 }
 
-/// Whether a question below says it better.
+/// Whether a question below says it better. Across one that could not be answered it does not: what
+/// is seen above would be lost.
 fn said_below(tree: &[Asked], asked: &Asked) -> bool {
     tree.iter().any(|other| {
+        let path = path(tree, other);
+        let from = path.iter().position(|above| above.id == asked.id);
+        let between = from.and_then(|from| path.get(from..)).unwrap_or_default();
         other.id != asked.id
             && cause(other).is_some()
-            && path(tree, other).iter().any(|above| above.id == asked.id)
+            && from.is_some()
+            && between.iter().all(|step| !step.is(Verdict::Unknown))
     })
 }
 
@@ -232,13 +239,43 @@ fn context<'a>(tree: &'a [Asked], leaf: &Asked) -> impl Iterator<Item = &'a Aske
     })
 }
 
-fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -> Option<Finding> {
+/// What is known of a machine beside its answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AboutHost<'a> {
+    /// Its name.
+    pub(super) name: Option<&'a String>,
+    /// The share of kernel time from which on it is critical, percent.
+    pub(super) critical: f64,
+    /// What decides which remedies are shown.
+    pub(super) facts: Facts,
+}
+
+/// Whether a question is answered no with a margin, and no other one finds the same cause.
+fn is_ruled_out(tree: &[Asked], asked: &Asked) -> bool {
+    let own = asked.node().and_then(|node| node.cause);
+    let found = own.is_some() && tree.iter().any(|other| cause(other) == own);
+    !found && asked.answer.as_ref().is_some_and(Answer::rules_out)
+}
+
+/// Whether the disk in question mostly reads, as the size of its requests was quoted.
+fn reads(chain: &[&Asked]) -> Option<bool> {
+    let evidence = chain.iter().filter_map(|asked| asked.answer.as_ref()).flat_map(|a| &a.evidence);
+    let mut fields = evidence.filter_map(|evidence| evidence.field);
+    fields.find_map(|field| match field {
+        Field::DiskReadRequestBytes => Some(true),
+        Field::DiskWriteRequestBytes => Some(false),
+        _ => None,
+    })
+}
+
+fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<Finding> {
+    let AboutHost { name: host, critical, facts } = *about_host;
     let (cause, answer) = (cause(leaf)?, leaf.answer.as_ref()?);
     let chain = path(tree, leaf);
     let mut beside = alternatives(tree, &chain);
     // What could have said it better: examined and not the cause, or not seen.
     beside.extend(tree.iter().filter(|asked| asked.parent == Some(leaf.id)));
-    let ruled_out = beside.iter().filter(|asked| asked.is(Verdict::No));
+    let ruled_out = beside.iter().filter(|asked| is_ruled_out(tree, asked));
     // The leaf's own first; what would only answer another question of the top is left out.
     let near = beside.iter().filter(|asked| asked.depth >= 2);
     let mut missing: Vec<Unseen> = chain.iter().rev().chain(near).flat_map(|a| unseen(a)).collect();
@@ -251,35 +288,40 @@ fn finding(tree: &[Asked], leaf: &Asked, host: Option<&String>, critical: f64) -
     let own = chain.iter().rev().filter_map(|asked| asked.answer.as_ref());
     let intervals = own.map(|answer| &answer.intervals).find(|held| !held.is_empty());
     let about = cause.about();
+    let confidence = confidence(&chain, answer);
+    let severity = severity(cause, &chain, answer, critical);
+    // What is taken to be so, and rests on nothing else, is not told as the worst.
+    let first = answer.evidence.first();
+    let sure = first.is_none_or(|evidence| evidence.ground != Ground::Assumed);
     Some(Finding {
         host: host.cloned(),
         cause,
-        severity: severity(cause, &chain, answer, critical),
+        severity: if sure { severity } else { severity.min(Severity::Warning) },
         title: about.title,
         intervals: intervals.cloned().unwrap_or_default(),
         chain: chain.iter().copied().chain(context(tree, leaf)).filter_map(step).collect(),
+        follows: None,
         also: Vec::new(),
         ruled_out: ruled_out.filter_map(|asked| step(asked)).collect(),
         missing,
-        remedies: about.remedies,
-        confidence: confidence(&chain, answer),
+        remedies: fitting(about.remedies, Facts { reads: reads(&chain), ..facts }),
+        confidence,
         weight: answer.weight,
     })
 }
 
-/// The findings of one machine, the worst first.
+/// The findings of one machine.
 #[must_use]
-pub(super) fn findings(tree: &[Asked], host: Option<&String>, critical: f64) -> Vec<Finding> {
+pub(super) fn findings(tree: &[Asked], about: &AboutHost<'_>) -> Vec<Finding> {
     let leaves = tree.iter().filter(|asked| cause(asked).is_some() && !said_below(tree, asked));
     let mut by_cause: BTreeMap<Cause, Vec<Finding>> = BTreeMap::new();
-    for found in leaves.filter_map(|leaf| finding(tree, leaf, host, critical)) {
+    for found in leaves.filter_map(|leaf| finding(tree, leaf, about)) {
         by_cause.entry(found.cause).or_default().push(found);
     }
     let mut all: Vec<Finding> = by_cause.into_values().filter_map(joined).collect();
     // What is a step towards another finding is said there.
     let told: Vec<Cause> = all.iter().flat_map(|found| found.steps_towards()).collect();
     all.retain(|found| !told.contains(&found.cause));
-    rank(&mut all);
     all
 }
 
@@ -302,10 +344,8 @@ fn is_of(step: &Step, cause: Cause) -> bool {
     super::nodes::find(step.node).is_some_and(|node| node.cause == Some(cause))
 }
 
-/// The worst first; among equals the heavier, then the better founded.
-pub(super) fn rank(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| {
-        let key = |found: &Finding| (found.severity, found.confidence.level > Level::Possible);
-        key(b).cmp(&key(a)).then(b.weight.total_cmp(&a.weight)).then(a.cause.cmp(&b.cause))
-    });
+/// Which of two comes first: the worse; among equals the heavier, then the better founded.
+pub(super) fn order(a: &Finding, b: &Finding) -> Ordering {
+    let key = |found: &Finding| (found.severity, found.confidence.level > Level::Possible);
+    key(b).cmp(&key(a)).then(b.weight.total_cmp(&a.weight)).then(a.cause.cmp(&b.cause))
 }

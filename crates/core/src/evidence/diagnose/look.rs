@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, one_holds, one_meets, spacing_s};
+use super::moment::{self, Aside};
 use super::relate::{aligned, rank_correlation};
 use super::seen::Seen;
 use super::threshold::{Threshold, Thresholds};
@@ -24,6 +25,8 @@ pub struct Look<'a> {
     /// CPU in use of all machines, in their order, as means over everything; empty where nobody
     /// compares machines.
     pub busy: &'a [Option<Seen>],
+    /// Sources that were taken shortly before or after the one that shows the trouble.
+    pub(super) aside: &'a Aside,
 }
 
 /// Values of one series, perhaps computed from several.
@@ -56,6 +59,17 @@ impl Line {
     pub fn seen(&self, value: f64, at: Interval) -> Seen {
         let source = Series::source_at(self.source, &self.later, at.to);
         Seen { field: self.field, subject: self.subject.clone(), value, at, source }
+    }
+}
+
+/// Nothing was taken aside.
+static NONE: Aside = Aside::new();
+
+impl<'a> Look<'a> {
+    /// All times of one machine, by itself.
+    #[must_use]
+    pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
+        Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
     }
 }
 
@@ -234,14 +248,11 @@ impl Look<'_> {
         self.latest(field, &Subject::Machine)
     }
 
-    /// All memory in bytes: as a source says, or what it calls used and free together.
+    /// All memory in bytes, as a source says it or lets it be computed. Never used and free
+    /// together: what counts as used differs between tools and their versions.
     #[must_use]
     pub fn memory_bytes(&self) -> Option<f64> {
-        if let Some(total) = self.state(Field::MemTotal) {
-            return Some(total.value);
-        }
-        let (free, used) = (self.state(Field::MemFree)?, self.state(Field::MemUsed)?);
-        Some(free.value + used.value)
+        self.state(Field::MemTotal).map(|total| total.value)
     }
 
     /// CPUs: as a source says, or as many as have values of their own.
@@ -280,12 +291,21 @@ impl Look<'_> {
     /// Says something about a value.
     #[must_use]
     pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
-        let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
+        let aside = self.aside.get(&(seen.source, seen.field));
+        let aside = aside.map_or_else(String::new, |seconds| moment::said(*seconds));
+        let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
         evidence.source = Some(seen.source);
         (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));
         evidence.subject = Some(seen.subject.to_string());
         evidence.at = (seen.at != Interval::ALWAYS).then_some(seen.at);
         evidence
+    }
+
+    /// Whether a value below its limit is too near to it to rule anything out: the next sample, or
+    /// the same by another tool, might have reached it.
+    #[must_use]
+    pub fn is_close(&self, value: f64, limit: f64) -> bool {
+        value < limit && value >= limit * self.limit(Threshold::CloseShare) / 100.0
     }
 
     /// The plain question "does it reach this?": yes with the times and the peak, no with the
@@ -308,7 +328,8 @@ impl Look<'_> {
         let Some(line) = line else { return Answer::unknown(missing) };
         let Some(peak) = self.highest(&line) else { return Answer::unknown(missing) };
         if peak.value < enter {
-            return Answer::no(vec![self.quote(&peak)]);
+            let close = self.is_close(peak.value, enter);
+            return Answer::no(vec![self.quote(&peak)]).if_close(close);
         }
         // Of all values, because those of two times in question are no neighbours.
         let mut found = episodes(&line.points, enter, keep);
@@ -317,7 +338,7 @@ impl Look<'_> {
         found.retain(|episode| episode.seconds().is_none_or(|seconds| seconds >= shortest));
         if found.is_empty() {
             let text = format!("{}, for less than {shortest} s", write::sentence(&peak));
-            return Answer::no(vec![self.say(&peak, &text)]);
+            return Answer::no(vec![self.say(&peak, &text)]).if_close(true);
         }
         // How bad it is follows from its mean, and a moment is not as bad as a while.
         let full = self.limit(Threshold::EpisodeFull);

@@ -8,6 +8,9 @@ macro_rules! missing {
             #[doc = $what]
             pub(super) const $name: Missing = Missing { what: $what, command: $command };
         )*
+
+        /// All of them.
+        pub const RECORDED: &[Missing] = &[$($name,)*];
     };
 }
 
@@ -18,7 +21,7 @@ missing! {
     MEMINFO "what holds the memory" "cat /proc/meminfo";
     PAGING "page faults and reclaim" "sar -B 1 60";
     SWAP "swap traffic" "sar -W 1 60";
-    VMSTAT "THP and compaction counters (sar has none)" "hugewise capture --for 60s";
+    VMSTAT "THP and compaction counters (sar has none)" "hugewise capture --for 60s -o CAPTURE";
     TASKS "tasks created and context switches" "sar -w 1 60";
     QUEUE "run queue and blocked tasks" "sar -q ALL 1 60";
     DISKS "disks: queue, wait and size of requests" "iostat -xz 1 60";
@@ -30,6 +33,7 @@ missing! {
     TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";
     LISTEN "overflows of accept queues" "nstat -az TcpExtListenOverflows";
     SOCKETS "socket queues" "ss -tnap";
+    WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";
     PROCESSES "CPU of each process" "pidstat -u -w 1 60";
     SEGMENTS "shared memory segments and who attaches" "ipcs -m; ipcs -mp";
     PROCESS_TABLES "page tables of each process" "grep -H VmPTE /proc/[0-9]*/status";
@@ -43,5 +47,17 @@ missing! {
     CGROUPS "CPU quotas of cgroups" "grep -r . /sys/fs/cgroup --include=cpu.stat";
     PRESSURE "pressure stall information" "grep . /proc/pressure/*";
     GC "pauses for garbage collection" "java -Xlog:gc*,safepoint:file=gc.log ...";
-    HOSTS "other machines of the group" "sar -A on each of them, all files together";
+    REDIS "what Redis says of itself" "redis-cli INFO all; sleep 10; redis-cli INFO all";
+    REDIS_SLOW_LOG "slow calls of Redis" "redis-cli SLOWLOG GET 32";
+    REDIS_LATENCY "stalls that Redis measured (latency-monitor-threshold)"
+        "redis-cli LATENCY LATEST";
+    PG_SESSIONS "what PostgreSQL's sessions wait for" "psql -c 'select pid, state, \
+        wait_event_type, wait_event, xact_start, state_change, now() from pg_stat_activity'";
+    PG_STATEMENTS "which statements take PostgreSQL's time" "psql -c 'select query, calls, \
+        total_exec_time, mean_exec_time from pg_stat_statements order by 3 desc limit 20'";
+    PG_CHECKPOINTS "why PostgreSQL writes checkpoints" "psql -x -c 'select * from \
+        pg_stat_bgwriter'  # from 17 on: pg_stat_checkpointer";
+    FPM "php-fpm's pool (pm.status_path)" "curl -s localhost/status";
+    NGINX "nginx's connections (stub_status)" "curl -s localhost/nginx_status";
+    HOSTS "other machines of the group" "sar -A 1 60  # on each of them; give all files together";
 }

@@ -8,10 +8,12 @@
 
 mod answer;
 mod cause;
+mod consequence;
 mod finding;
 mod interval;
 mod look;
 mod missing;
+mod moment;
 mod narrow;
 pub mod nodes;
 mod relate;
@@ -28,13 +30,15 @@ pub use cause::{About, Cause, Severity};
 pub use finding::{Confidence, Finding, Level, Step, Unseen};
 pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
 pub use look::{Line, Look};
+pub use missing::RECORDED;
 pub use relate::{Ramp, ramp, rank_correlation};
-pub use remedy::{Reach, Remedy};
+pub use remedy::{Reach, Remedy, When};
 pub use seen::Seen;
 pub use threshold::{Entry, Threshold, Thresholds};
 pub use tree::Asked;
 pub use write::value as written;
 
+use self::remedy::Facts;
 use crate::evidence::recording::{Problem, Recording, Source, Unrecognised};
 
 /// Version of the JSON form of a [`Diagnosis`].
@@ -54,7 +58,7 @@ pub struct Examined {
 pub struct Diagnosis {
     /// Version of this form.
     pub schema: u32,
-    /// The causes found, the worst first.
+    /// The causes found, the worst first; each before what follows from it.
     pub findings: Vec<Finding>,
     /// The answers by machine.
     pub hosts: Vec<Examined>,
@@ -77,19 +81,24 @@ impl Diagnosis {
 /// Asks the tree about every machine of a recording.
 #[must_use]
 pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
+    let (related, aside) = moment::related(recording);
+    let (recording, aside) = (related.as_ref(), &aside);
     let critical = thresholds.get(Threshold::KernelCritical);
     let (mut hosts, mut findings) = (Vec::new(), Vec::new());
     // Once, and not by each machine about all others.
-    let alone = |host| Look { recording, host, thresholds, times: &[], busy: &[] };
+    let alone = |host| Look { aside, ..Look::alone(recording, host, thresholds) };
     let busy: Vec<Option<Seen>> =
         recording.hosts.iter().map(|host| alone(host).mean_busy()).collect();
     for host in recording.hosts.iter().filter(|host| !host.is_empty()) {
         let look = Look { busy: &busy, ..alone(host) };
         let tree = tree::walk(&look);
-        findings.extend(finding::findings(&tree, host.name.as_ref(), critical));
+        let release = look.setting("kernel").map(|quote| quote.text.as_str());
+        let facts = Facts { linux: release.and_then(remedy::version), reads: None };
+        let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
+        findings.extend(finding::findings(&tree, &about));
         hosts.push(Examined { host: host.name.clone(), tree });
     }
-    finding::rank(&mut findings);
+    let findings = consequence::linked(findings);
     Diagnosis {
         schema: SCHEMA,
         findings,

@@ -2,60 +2,42 @@
 //!
 //! Commands change nothing by being read here; `PLACEHOLDERS` in capitals are the user's to fill.
 
-use serde::Serialize;
+#[macro_use]
+mod step;
+mod servers;
 
-/// How far a remedy reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reach {
-    /// Changes nothing.
-    Look,
-    /// One program, by its own switch.
-    Program,
-    /// One service, by its unit or cgroup.
-    Service,
-    /// Every program of the machine; can be put back at once.
-    Machine,
-    /// The machine's hardware, size or place.
-    Hardware,
+pub(super) use servers::*;
+pub use step::{Reach, Remedy, When};
+
+/// What is known of the machine that decides which remedies are shown; `None`: they all are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    /// Its version of Linux.
+    pub(super) linux: Option<(u32, u32)>,
+    /// Whether its disk mostly reads.
+    pub(super) reads: Option<bool>,
 }
 
-impl Reach {
-    /// In a word.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Look => "look",
-            Self::Program => "program",
-            Self::Service => "service",
-            Self::Machine => "machine",
-            Self::Hardware => "hardware",
+impl Facts {
+    fn fit(self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Linux(major, minor) => self.linux.is_none_or(|linux| linux >= (major, minor)),
+            When::Reads => self.reads != Some(false),
+            When::Writes => self.reads != Some(true),
         }
     }
 }
 
-/// One step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Remedy {
-    /// How far it reaches.
-    pub reach: Reach,
-    /// What to do.
-    pub what: &'static str,
-    /// The command.
-    pub command: &'static str,
-    /// How to see that it helped.
-    pub verify: &'static str,
+/// The steps of a ladder that the machine can go.
+pub(super) fn fitting(ladder: &[Remedy], facts: Facts) -> Vec<Remedy> {
+    ladder.iter().filter(|remedy| facts.fit(remedy.when)).copied().collect()
 }
 
-macro_rules! ladders {
-    ($($name:ident { $($reach:ident $what:literal, $command:literal, $verify:literal;)* })*) => {
-        $(pub(super) const $name: &[Remedy] = &[$(Remedy {
-            reach: Reach::$reach,
-            what: $what,
-            command: $command,
-            verify: $verify,
-        },)*];)*
-    };
+/// Version of a kernel by its release, `5.14.0-362.el9`.
+pub(super) fn version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 ladders! {
@@ -139,10 +121,16 @@ ladders! {
             "compact_stall no longer grows";
         Service "switch them off for its unit", "systemctl edit SERVICE  # [Service] \
             MemoryTHP=disable (systemd 260 or later)", "grep THP_enabled /proc/PID/status: 0";
-        Machine "let page faults take only what is ready, and let hugewise promote in the \
-            background",
-            "echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag; hugewise manage",
+        [Linux(6, 1)] Machine "let page faults take only what is ready, and let hugewise promote \
+            in the background",
+            "hugewise thp set defrag=defer+madvise; hugewise manage",
             "compact_stall no longer grows while AnonHugePages stays";
+        Machine "let no page fault wait for a huge page; programs that run keep theirs",
+            "hugewise thp set defrag=never  # 'hugewise thp revert' undoes it",
+            "compact_stall no longer grows";
+        Machine "or switch huge pages off: no compaction for them at all",
+            "hugewise thp set enabled=never  # 'hugewise thp revert' undoes it",
+            "thp_fault_alloc and compact_stall no longer grow";
     }
     KHUGEPAGED {
         Look "see what it does", "grep -r . /sys/kernel/mm/transparent_hugepage/khugepaged",
@@ -150,10 +138,13 @@ ladders! {
         Service "switch huge pages off for the service whose memory it works on",
             "systemctl edit SERVICE  # [Service] MemoryTHP=disable (systemd 260 or later)",
             "its CPU time no longer grows: pidstat -p $(pgrep khugepaged) 1";
-        Machine "let hugewise promote instead: only well-used regions, within a budget of CPU and \
-            stall",
+        [Linux(6, 1)] Machine "let hugewise promote instead: only well-used regions, within a \
+            budget of CPU and stall",
             "hugewise manage",
-            "khugepaged rests, hugewise status names what was promoted";
+            "khugepaged is idle, hugewise status names what was promoted";
+        Machine "or switch huge pages off: khugepaged ends",
+            "hugewise thp set enabled=never  # 'hugewise thp revert' undoes it",
+            "pgrep khugepaged: nothing";
     }
     HUGE_FAULTS {
         Look "count them", "grep thp_fault_alloc /proc/vmstat; sleep 10; grep thp_fault_alloc \
@@ -166,15 +157,19 @@ ladders! {
             "thp_fault_alloc no longer grows";
         Service "or for its unit", "systemctl edit SERVICE  # [Service] MemoryTHP=disable \
             (systemd 260 or later)", "grep THP_enabled /proc/PID/status: 0";
-        Machine "hand out base pages in faults and promote what turns out to be used",
+        [Linux(6, 1)] Machine "hand out base pages in faults and promote what turns out to be used",
             "hugewise manage",
             "thp_fault_alloc no longer grows, hugewise status shows huge pages all the same";
+        Machine "or switch huge pages off",
+            "hugewise thp set enabled=never  # 'hugewise thp revert' undoes it",
+            "thp_fault_alloc no longer grows, system time falls: sar -u 1 10";
     }
     FAULTS {
         Look "see whose faults", "pidstat -r 1 10", "one program has most of minflt/s";
         Program "touch memory once: pre-touch heaps, keep worker processes, map files once",
             "java -XX:+AlwaysPreTouch ...", "sar -B 1 10: fault/s falls";
-        Machine "larger pages mean fewer faults: let hugewise promote where it is well used",
+        [Linux(6, 1)] Machine "larger pages mean fewer faults: let hugewise promote where it is \
+            well used",
             "hugewise manage --pid PID", "pidstat -r 1 10: minflt/s falls";
     }
     CHURN {
@@ -228,28 +223,47 @@ ladders! {
         Look "see who writes", "iotop -obP -n 5", "one program";
         Program "move logs, data files or backups of that program to another disk, or to another \
             time", "lsof +D DIRECTORY", "iostat -xz 1 10: await falls";
-        Service "limit the service that may wait", "systemctl set-property --runtime SERVICE \
-            IOWriteBandwidthMax='DEV 20M'", "await of the others falls";
-        Machine "write back earlier and less at once", "sysctl vm.dirty_background_bytes=67108864 \
+        [Writes] Service "limit the service that may wait", "systemctl set-property --runtime \
+            SERVICE IOWriteBandwidthMax='DEV 20M'", "await of the others falls";
+        [Reads] Service "limit the service that may wait", "systemctl set-property --runtime \
+            SERVICE IOReadBandwidthMax='DEV 20M'", "await of the others falls";
+        [Writes] Machine "write back earlier and less at once", "sysctl \
+            vm.dirty_background_bytes=67108864 \
             vm.dirty_bytes=268435456", "w_await falls";
-        Hardware "a faster disk, or more of them", "fio --name=test --rw=write --size=1G \
+        Hardware "a faster disk, or more of them", "fio --name=test --rw=rw --size=1G \
             --filename=NEW_FILE --direct=1", "the same load at less than 70 % busy";
     }
     DISK_LATENCY {
         Look "see who", "iotop -obP -n 5", "one program";
+        Look "see whether the way to the storage has errors", "dmesg -T | tail -50; multipath -ll",
+            "aborted commands, resets, failed paths: the way there, its controller or the disk";
         Program "more than one request at a time: asynchronous or buffered writes, group commit, \
             read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID \
                 -- sleep 10", "iostat -xz 1 10: the same requests in less %iowait";
         Hardware "a disk with shorter requests, or a write cache that survives power loss",
             "iostat -xz 1 10", "await falls";
     }
+    NETWORK_STORAGE {
+        Look "see which mounts, and who waits for them",
+            "nfsiostat 1 5; mount -t nfs,nfs4,cifs; ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'",
+            "one mount with a long average RTT or exe time; functions that begin with rpc_ or nfs";
+        Look "see whether the server or the way there is slow",
+            "ping -c 5 SERVER; on the server: iostat -xz 1 10; nfsstat -s",
+            "its disks are busy, or packets are lost: nstat -az TcpRetransSegs";
+        Program "keep temporary files and what is read again and again on a local disk",
+            "df -T DIRECTORY", "iowait falls";
+        Service "more threads of the server, where its disks have room",
+            "on the server: cat /proc/fs/nfsd/threads; rpc.nfsd 32", "the average RTT falls";
+    }
     DISK_RANDOM {
         Look "see who", "iotop -obP -n 5", "one program";
-        Program "larger or fewer requests: group commits, larger pages, fewer fsync, an index for \
-            what is scanned", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID -- sleep \
-                10",
-            "iostat -xz 1 10: r/s and w/s fall";
-        Program "give its cache more memory, so that reads need no disk", "free -h", "r/s falls";
+        [Writes] Program "larger or fewer writes: group commits, larger pages, fewer fsync",
+            "perf trace -s -e fsync,fdatasync,pwrite64 -p PID -- sleep 10",
+            "iostat -xz 1 10: w/s falls";
+        [Reads] Program "fewer reads: an index for what is scanned, data that lie together",
+            "perf trace -s -e pread64,read -p PID -- sleep 10", "iostat -xz 1 10: r/s falls";
+        [Reads] Program "give its cache more memory, so that reads need no disk", "free -h", "r/s \
+            falls";
         Hardware "flash instead of rotating disks", "cat /sys/block/DEV/queue/rotational", "await \
             below 1 ms at the same requests a second";
     }
@@ -293,10 +307,10 @@ ladders! {
     THROTTLED {
         Look "see how often", "cat /sys/fs/cgroup/CGROUP/cpu.stat", "nr_throttled grows";
         Program "fewer threads than the quota has CPUs: GOMAXPROCS, -XX:ActiveProcessorCount, \
-            worker counts", "nproc", "nr_throttled rests";
+            worker counts", "nproc", "nr_throttled stops growing";
         Service "a larger quota", "systemctl set-property --runtime SERVICE CPUQuota=400%",
             "nr_throttled \
-            rests";
+            stops growing";
     }
     CPU_SATURATED {
         Look "see who", "pidstat -u 1 10", "one program has most";
@@ -327,8 +341,9 @@ ladders! {
             = -Xmx ...", "Sys near 0 in [Times: ...]";
         Program "take huge pages by advice only, or none", "java -XX:-UseTransparentHugePages \
             ...", "Sys near 0 in [Times: ...]";
-        Machine "no synchronous compaction in page faults, promotion in the background", "echo \
-            defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag; hugewise manage",
+        [Linux(6, 1)] Machine "no synchronous compaction in page faults, promotion in the \
+            background", "hugewise thp set \
+            defrag=defer+madvise; hugewise manage",
             "compact_stall no longer grows";
     }
     SAFEPOINT {
@@ -376,22 +391,24 @@ ladders! {
         Look "see who and why", "dmesg -T | grep -iE 'out of memory|oom-kill|killed process'",
             "the victim, and the cgroup if it was its limit";
         Program "give the largest program less", "ps -eo pid,rss,comm --sort=-rss | head",
-            "oom_kill in /proc/vmstat rests";
+            "oom_kill in /proc/vmstat stops growing";
         Service "limits for those that may die, protection for those that may not", "systemctl \
             set-property --runtime SERVICE MemoryMax=SIZE", "oom_kill in its memory.events, not in \
             others'";
-        Hardware "add memory", "free -h", "oom_kill rests";
+        Hardware "add memory", "free -h", "oom_kill stops growing";
     }
     FRAGMENTATION {
         Look "see the free blocks", "cat /proc/buddyinfo", "the right columns are 0";
         Machine "compact now, once", "echo 1 > /proc/sys/vm/compact_memory", "the right columns \
             of /proc/buddyinfo rise";
-        Machine "let hugewise wait for better times: it stops promoting where memory is \
+        [Linux(6, 1)] Machine "let hugewise wait for better times: it stops promoting where \
+            memory is \
             fragmented", "hugewise manage", "hugewise status names fragmentation as the limit";
     }
     BLOAT {
         Look "see whose", "hugewise status; hugewise map PID", "bloat by process";
-        Machine "give it back, worst first", "hugewise manage --mode guard", "hugewise status: \
+        [Linux(6, 1)] Machine "give it back, worst first", "hugewise manage --mode guard",
+            "hugewise status: \
             bloat falls; cgroup usage falls";
     }
     ONE_CPU {
@@ -412,18 +429,20 @@ ladders! {
     }
     THP_ALWAYS {
         Look "see who has them", "hugewise status", "huge pages and bloat by process";
-        Machine "let programs ask, and hugewise promote what is well used", "hugewise manage",
-            "hugewise status";
+        [Linux(6, 1)] Machine "let programs ask, and hugewise promote what is well used",
+            "hugewise manage", "hugewise status";
+        Machine "let only those programs have them that ask",
+            "hugewise thp set enabled=madvise  # 'hugewise thp revert' undoes it",
+            "thp_fault_alloc in /proc/vmstat grows more slowly";
     }
     DEFRAG {
-        Machine "page faults take what is ready; khugepaged, or hugewise, does the rest", "echo \
-            defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag", "compact_stall in \
-            /proc/vmstat rests";
+        Machine "page faults take what is ready; khugepaged, or hugewise, does the rest",
+            "hugewise thp set defrag=defer+madvise", "compact_stall in /proc/vmstat stops growing";
     }
     MAX_PTES_NONE {
-        Machine "huge pages only for regions that are used", "echo 51 > \
-            /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none  # or: hugewise manage \
-            --mode guard", "memory of programs no longer grows by itself";
+        Machine "huge pages only for regions that are used",
+            "hugewise thp set khugepaged/max_ptes_none=51  # or: hugewise manage --mode guard",
+            "memory of programs no longer grows by itself";
     }
     ZONE_RECLAIM {
         Machine "use the other node's memory first", "sysctl vm.zone_reclaim_mode=0", "sar -B 1 \

@@ -51,6 +51,9 @@ thresholds! {
         "Cloudera's symptom threshold for THP trouble \
             (docs/measurements.md#symptoms-others-warn-of); 003_80b3d735f18cc1a9.txt rests at 2 to \
             4 and suffers at 66 to 77";
+    CloseShare "close_percent" 75.0
+        "of a limit: a value below the limit but above this share of it rules nothing out",
+        "two tools, or two samples of one, differ by as much for the same load";
     KernelKeep "kernel_keep_percent" 10.0
         "CPU in the kernel down to which neighbouring samples belong to the same episode",
         "003_80b3d735f18cc1a9.txt: 25 and 17 beside 69 and 67, against 2 to 4 at rest";
@@ -74,6 +77,10 @@ thresholds! {
         "Kendall's tau against time from which on a rise is steady",
         "by chance, 24 samples reach 0.29 once in 20 recordings (table of Kendall's coefficient); \
             twice that leaves room";
+    WatchJump "watch_jump_points" 20.0
+        "rise against the minute before, in points of CPU or half a CPU if that is less, at which \
+            'diagnose --follow' takes a closer look",
+        "docs/measurements.md#symptoms-others-warn-of: the trigger that others use";
     IowaitHigh "iowait_high_percent" 30.0
         "idle time with disk requests pending from which on it is asked why",
         "002_e950a442f470f4d6.txt: 61 to 94; 003_80b3d735f18cc1a9.txt works well at 12 to 22";
@@ -116,6 +123,13 @@ thresholds! {
         "share of kernel time, explained by all countable events, above which what is left is no \
             cause",
         "costs of one event are known to a factor of two or three: half may be all of it";
+    PagesPerFault "pages_per_fault" 30.0
+        "base pages freed for each page fault from which on many of the faults must have been huge",
+        "000_3f2c0b5e2a1ae943.txt: 190; a program that takes and gives back base pages has 1, and \
+            one in sixteen faults being huge already makes it 33";
+    ThreadFull "thread_full_percent" 90.0
+        "CPU of a thread from which on it is taken never to be idle",
+        "the rest is what other tasks take from it, and rounding";
     CostFault "fault_cost_us" 2.4
         "kernel time of a base-page fault",
         "p50 2.3 to 2.4 measured; Ingens 3.6 (docs/measurements.md#kernel-time-of-events)";
@@ -126,9 +140,10 @@ thresholds! {
         "kernel time of creating and ending a process",
         "measured: stress-ng --fork on 2 CPUs, 730 us of kernel time each, page faults included \
             (docs/measurements.md#kernel-time-of-events)";
-    ForkFaults "fork_faults_max" 200.0
+    ForkFaults "fork_faults_max" 300.0
         "page faults a new task up to which they are its own start and end",
-        "measured: stress-ng --fork 62 each; a shell that starts a program about 100";
+        "measured: stress-ng --fork 62 each, 'sh' 127, 'awk' 157, a pipe of four programs 160 \
+            each; Python's start, 2,000, is work of its own";
     FreedShare "freed_share_percent" 50.0
         "base pages freed, against page faults, from which on memory is taken and given back",
         "what is freed was faulted in before; half as much says that memory does not just grow";
@@ -219,13 +234,16 @@ thresholds! {
         "time of a request from which on a saturated disk hurts, whatever the CPUs do",
         "ten times a rotating disk's own time: nine requests in front; a backup that reads ahead \
             stays below";
+    DiskSlow "disk_slow_requests_per_s" 60.0
+        "small requests a second up to which long waits are the storage's, not the load's",
+        "half of what a rotating disk serves: one in a turn of 8.3 ms";
     SequentialBlocks "sequential_blocks" 16.0
         "blocks of 4 KiB in a request from which on it is sequential",
         "002_e950a442f470f4d6.txt: 62 is sequential; 1 is random; 64 KiB is what read-ahead \
             begins with";
-    RandomBlocks "random_blocks" 4.0
+    RandomBlocks "random_blocks" 8.0
         "blocks of 4 KiB in a request up to which it is random",
-        "databases write 8 and 16 KiB pages";
+        "databases read and write pages of 8 and 16 KiB, some of which the kernel merges";
     SmallPacket "small_packet_bytes" 300.0
         "mean packet up to which packets, not bytes, are the load",
         "a fifth of a full Ethernet frame of 1,500";
@@ -271,12 +289,91 @@ thresholds! {
     GcPause "gc_pause_high_ms" 1000.0
         "pause for garbage collection that users feel",
         "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s";
+    GcShare "gc_share_high_percent" 25.0
+        "share of the time in pauses for garbage collection from which on they are too many",
+        "three times what G1 aims at (GCTimeRatio=12 is 8 %, gc/g1/g1Policy.cpp of JDK 17)";
     ThrottledHigh "throttled_high_percent" 10.0
         "periods in which a cgroup used up its CPU quota from which on it is too small",
         "each such period is a stall of up to 100 ms";
     WhoShare "who_share_percent" 20.0
         "share of one program that is named for it",
         "below a fifth it is one of many";
+    CommandShare "command_share_high_percent" 50.0
+        "share of one command, or statement, of the time of all from which on it is named",
+        "half: no other one takes as much";
+    CommandLong "command_long_ms" 1.0
+        "mean time of a kind of command from which on a single-threaded server suffers",
+        "a thousand times a GET or SET (0.4 to 2 us in INFO commandstats of Redis 7.0, measured); \
+            a thousand calls a second would fill the thread";
+    CommandBusy "command_busy_high_percent" 20.0
+        "time of a server's one thread in one kind of slow command from which on others feel it",
+        "one request in five finds the thread taken";
+    SlowCommand "slow_command_high_ms" 100.0
+        "time of a call that clients of a single-threaded server feel",
+        "Redis's manual on latency monitoring sets latency-monitor-threshold to 100 ms; its slow \
+            log begins at 10";
+    SlowCommands "slow_commands_high_count" 3.0
+        "calls of that length, of one command within an hour, that are no accident",
+        "judgement: somebody looks around once or twice";
+    ServerFull "server_thread_full_percent" 90.0
+        "CPU of a server's main thread from which on it is full",
+        "as thread_full_percent";
+    ForkHigh "fork_high_ms" 1000.0
+        "time of a fork that users feel, whatever the size of the server",
+        "as gc_pause_high_ms";
+    ForkFelt "fork_felt_ms" 100.0
+        "time of a fork that clients feel",
+        "as slow_command_high_ms";
+    ForkSlow "fork_slow_ms_per_gib" 40.0
+        "time of a fork, for each GiB of data, that is slow",
+        "Redis 7.0, latency.c: below 25 GB/s it calls the rate poor; about 10 ms/GiB are usual";
+    CowHigh "copy_on_write_high_percent" 50.0
+        "memory copied during a save, of the data, from which on a save may exhaust the machine",
+        "half of the worst case, which is all of it (Redis's manual on persistence)";
+    DataLarge "server_data_large_bytes" 1073741824.0
+        "data of a server from which on ratios of its memory mean something",
+        "ok-real-redis.txt: an empty server holds 13 times its data; 1 GiB is a hundred times that";
+    RssRatio "rss_high_ratio" 1.4
+        "resident memory over what a server uses from which on it wastes memory",
+        "Redis 7.0, object.c: MEMORY DOCTOR complains from 1.4";
+    LimitNear "memory_limit_near_percent" 95.0
+        "a server's memory, of its limit, from which on it is full",
+        "it evicts as soon as a write would pass the limit";
+    CacheHits "cache_hits_low_percent" 80.0
+        "reads that find their key, of all, below which evictions hurt",
+        "Amazon ElastiCache's manual on metrics: from a hit rate of about 0.8";
+    FsyncDelays "fsync_delays_high_per_s" 0.01
+        "writes held up by fsync in a second that count",
+        "each waits for up to 2 s (flushAppendOnlyFile in aof.c of Redis 7.0): a fiftieth of \
+            the time";
+    SessionsWaiting "sessions_waiting_high" 4.0
+        "sessions in one kind of wait that count",
+        "judgement: two or three are the moment of the listing";
+    LockShare "sessions_lock_share_percent" 20.0
+        "share of the sessions at work that wait for locks from which on locks are the trouble",
+        "judgement: a fifth of the work stands still";
+    WaitShare "sessions_wait_share_percent" 50.0
+        "share of the sessions at work in one kind of wait from which on it is the trouble",
+        "half: the CPU is no longer what most of them use";
+    IdleInTransaction "idle_in_transaction_high_ms" 300000.0
+        "time idle within a transaction from which on it is forgotten",
+        "judgement: five minutes; PostgreSQL's manual warns of locks and of what vacuum cannot \
+            remove (idle_in_transaction_session_timeout)";
+    IdleSessions "idle_in_transaction_high" 5.0
+        "sessions idle within a transaction that count where nobody says for how long",
+        "judgement: some are on their way to the next statement";
+    StatementLong "statement_long_ms" 100.0
+        "mean time of a statement from which on it can be made faster",
+        "a lookup by an index takes below 1 ms";
+    CheckpointShare "checkpoints_requested_high_percent" 50.0
+        "checkpoints that were not by the clock, of all, from which on max_wal_size is too small",
+        "PostgreSQL's manual, WAL configuration: raise max_wal_size where they are frequent";
+    PoolQueue "pool_queue_high" 1.0
+        "requests that wait for a worker, while all are at work, that count",
+        "php-fpm's manual: the queue is empty where workers are left";
+    ConnectionsDropped "connections_dropped_high_count" 10.0
+        "connections accepted and not handled, since the server's start, that count",
+        "nginx's manual, stub_status: both are the same unless a limit was reached";
 }
 
 /// The thresholds in force.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::planned::{HugetlbPlan, PoolPlan};
+use crate::base::owner::Owner;
 use crate::base::units::Bytes;
 
 /// Settings of sysctl. Late in the order, so that a distribution's defaults do not win.
@@ -25,6 +26,9 @@ pub struct WantedFile {
     /// All of its text.
     pub text: String,
 }
+
+/// Whose configuration files these are.
+pub const OWNER: Owner = Owner { trail: "hugetlb-files.jsonl", owns: is_own, over_reboots: true };
 
 /// Whether a file is one of these, as it is written or as the root sees it.
 #[must_use]

@@ -22,7 +22,7 @@ named! {
          much is free",
         "stop the program, apply, then start it with its own switch";
     UnattributedUse = "unattributed_use":
-        "pages are in use or reserved by somebody who was not found: they are added to the plan",
+        "pages are in use or reserved by a user who was not found: they are added to the plan",
         "run as root, and see HugetlbPages in /proc/PID/status";
     UsedByOthers = "used_by_others":
         "pages are in use by programs that are not part of the plan: they are added to it",
@@ -42,7 +42,7 @@ named! {
     NodeTooSmall = "node_too_small":
         "a NUMA node has less free memory than its share of the new pages: the kernel takes them \
          from other nodes, or gives fewer",
-        "apply while the machine is young, or choose nodes with --node";
+        "apply soon after boot, or choose nodes with --node";
     RightToUse = "right_to_use":
         "its user is in no group that may use System V segments of HugeTLB pages: on newer kernels \
          (RHEL 9, SLES 15.4, 6.1 and later) the memlock limit alone does not give that right",
@@ -52,7 +52,7 @@ named! {
          right to use System V segments of HugeTLB pages",
         "one group for all of them, or --shm-group with the one before";
     UserUnknown = "user_unknown":
-        "nobody said who will use the pool: the limit for locked memory and the right to use \
+        "the pool's user is not given: the limit for locked memory and the right to use \
          System V segments of HugeTLB pages cannot be set",
         "--user NAME or --unit NAME.service, and --shm-group GID";
     MemlockTooLow = "memlock_too_low":
@@ -71,8 +71,8 @@ named! {
          HugeTLB pages at all",
         "memory_target = 0 and memory_max_target = 0, sga_target and pga_aggregate_target instead";
     SwapInUse = "swap_in_use":
-        "memory is swapped out already: HugeTLB pages cannot be, so that the rest has to share \
-         what remains",
+        "memory is swapped out already: HugeTLB pages cannot be, so everything else has to \
+         share what remains",
         "reserve while the database is stopped, or at boot";
     CommitLimit = "commit_limit":
         "vm.overcommit_memory is 2: the pools are not counted as memory that may be promised, and \

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finish::{drop_absent_available, join_in_time, sort_by_time};
+use super::looks::Looks;
 use super::{
     Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
     Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
@@ -63,6 +65,12 @@ fn is_prose(text: &str) -> bool {
     all >= 8 && 4 * plain >= 3 * all
 }
 
+/// Longest name of a machine (`HOST_NAME_MAX`).
+const HOST_CHARS_MAX: usize = 64;
+
+/// Longest command that is kept: options of listings stand at its start.
+const COMMAND_CHARS_MAX: usize = 200;
+
 /// Collects values. Readers of one text call [`Builder::begin`] first, then put.
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -75,6 +83,12 @@ pub struct Builder {
     settings: usize,
     restarts: usize,
     input: String,
+    /// What was typed before the listing that is read now, where a prompt shows it.
+    command: String,
+    /// Of the current input, too.
+    looks: Looks,
+    /// Machines whose listings follow, each below its name.
+    awaited: Vec<String>,
     /// Of the current input.
     problems: usize,
     cuts: usize,
@@ -104,6 +118,36 @@ impl Builder {
         (self.host, self.source, self.line) = (None, None, 0);
         (self.problems, self.cuts, self.closed) = (0, 0, false);
         self.before_prompt = None;
+        self.command.clear();
+        self.looks = Looks::default();
+        self.awaited.clear();
+    }
+
+    /// The command behind a prompt: the next listing is its output.
+    pub fn command(&mut self, command: &str) {
+        self.command.clear();
+        self.command.extend(command.chars().take(COMMAND_CHARS_MAX));
+        self.looks.command(&self.command);
+    }
+
+    /// Listings of these machines follow, as of a loop: none where there was no loop.
+    pub fn await_hosts(&mut self, names: Vec<&str>) {
+        let names = names.into_iter().take(HOSTS_MAX);
+        self.awaited = names.map(|name| name.chars().take(HOST_CHARS_MAX).collect()).collect();
+    }
+
+    /// The awaited machine that a heading names: `== db1 ==`, `db1:`.
+    #[must_use]
+    pub fn awaited(&self, heading: &str) -> Option<String> {
+        let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
+        let name = heading.trim_matches(ornament);
+        self.awaited.iter().find(|awaited| *awaited == name).cloned()
+    }
+
+    /// What was typed last, empty where no prompt showed it.
+    #[must_use]
+    pub fn latest_command(&self) -> &str {
+        &self.command
     }
 
     /// From here on everything is about the machine of this name: to be called before
@@ -114,7 +158,7 @@ impl Builder {
             return;
         }
         (self.source, self.before_prompt) = (None, None);
-        let found = self.by_name.get(name).copied();
+        let found = self.named(name);
         self.closed = found.is_none() && self.out.hosts.len() >= HOSTS_MAX;
         if self.closed {
             self.host = None;
@@ -122,6 +166,30 @@ impl Builder {
         }
         let host = found.unwrap_or_else(|| self.new_host(Some(name.to_owned())));
         self.host = Some(host);
+    }
+
+    /// The machine of this name. A prompt has its first part only, a listing often all of it: one
+    /// without a domain is the one machine whose name begins so.
+    fn named(&mut self, name: &str) -> Option<usize> {
+        if let Some(found) = self.by_name.get(name) {
+            return Some(*found);
+        }
+        let (short, domain) =
+            name.split_once('.').map_or((name, false), |(short, _)| (short, true));
+        let alike = |other: &&String| match domain {
+            true => other.as_str() == short,
+            false => other.split_once('.').is_some_and(|(first, _)| first == short),
+        };
+        let mut all = self.by_name.iter().filter(|(other, _)| alike(other));
+        let found = all.next().map(|(_, host)| *host)?;
+        if all.next().is_some() {
+            return None;
+        }
+        self.by_name.insert(name.to_owned(), found);
+        if let (true, Some(host)) = (domain, self.out.hosts.get_mut(found)) {
+            host.name = Some(name.to_owned());
+        }
+        Some(found)
     }
 
     /// Like [`Builder::host`], for a name that only a shell prompt gives. It is valid until prose
@@ -242,11 +310,32 @@ impl Builder {
         }
     }
 
-    /// [`Builder::series`] and [`Builder::push`] in one.
+    /// [`Builder::series`] and [`Builder::push`] in one. The second look at a count gives its rate,
+    /// too, where the time in between is known.
     pub fn put(&mut self, field: Field, subject: &Subject, at: Option<Stamp>, value: f64) {
-        if let Some(id) = self.series(field, subject) {
-            self.push(id, at, value);
+        let Some(id) = self.series(field, subject) else { return };
+        self.push(id, at, value);
+        let Some(grows) = field.rate().filter(|_| at.is_none()) else { return };
+        if let Some(rate) = self.grown(field, subject, (value, None)) {
+            self.put(grows, subject, None, rate);
         }
+    }
+
+    /// How much a count grew in a second since the look before, where the time in between is known:
+    /// from the age that its source gives, else from what was typed. For counts whose source says
+    /// their age, or whose rate is in another unit.
+    pub fn grown(
+        &mut self,
+        field: Field,
+        subject: &Subject,
+        value: (f64, Option<f64>),
+    ) -> Option<f64> {
+        // What is left out of the recording is not remembered either.
+        if self.full {
+            return None;
+        }
+        let host = self.current_host();
+        self.looks.rate(host, field, subject, value)
     }
 
     /// A setting, by path or name. The last one said wins.
@@ -412,6 +501,7 @@ impl Builder {
                 join_in_time(all, sources);
             }
         }
+        drop_absent_available(&mut self.out);
         self.out
     }
 
@@ -456,40 +546,6 @@ impl Builder {
             }
         }
     }
-}
-
-/// Puts values in order of time, those without one first. Nearly all texts have that order; who
-/// asks for the values of a time searches for it.
-fn sort_by_time(series: &mut Series) {
-    if !series.points.is_sorted_by_key(|point| point.at) {
-        series.points.sort_by_key(|point| point.at);
-    }
-}
-
-/// Joins series of one tool that follow one another in time: a file a day, or several listings.
-fn join_in_time(all: &mut Vec<Series>, sources: &[Source]) {
-    if all.len() < 2 {
-        return;
-    }
-    let kind = |series: &Series| sources.get(series.source.0 as usize).map(|source| source.kind);
-    all.sort_by_key(|series| (kind(series), series.span()));
-    let mut joined: Vec<Series> = Vec::with_capacity(all.len());
-    for mut series in all.drain(..) {
-        let before = joined.last_mut().filter(|before| {
-            let ends = before.span().map(|(_, last)| last);
-            kind(before) == kind(&series) && ends.is_some() && ends < series.span().map(|s| s.0)
-        });
-        match (before, series.span()) {
-            (Some(before), Some((first, _))) => {
-                before.later.push((first, series.source));
-                before.points.append(&mut series.points);
-            }
-            _ => joined.push(series),
-        }
-    }
-    // As given: the first source named wins where two know the same.
-    joined.sort_by_key(|series| series.source);
-    *all = joined;
 }
 
 #[cfg(test)]

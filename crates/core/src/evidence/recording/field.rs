@@ -77,6 +77,33 @@ macro_rules! fields {
     };
 }
 
+impl Field {
+    /// What a count since boot is in a second, where that is another field.
+    #[must_use]
+    pub const fn rate(self) -> Option<Self> {
+        Some(match self {
+            Self::IrqCount => Self::IrqRate,
+            Self::SoftirqCount => Self::SoftirqRate,
+            Self::AllocStallCount => Self::AllocStall,
+            Self::ScanKswapdCount => Self::ScanKswapd,
+            Self::ScanDirectCount => Self::ScanDirect,
+            Self::OomKillCount => Self::OomKills,
+            Self::ThpFaultAllocCount => Self::ThpFaultAlloc,
+            Self::ThpFaultFallbackCount => Self::ThpFaultFallback,
+            Self::CompactStallCount => Self::CompactStall,
+            Self::CompactFailCount => Self::CompactFail,
+            Self::CompactSuccessCount => Self::CompactSuccess,
+            Self::TcpOutSegmentCount => Self::TcpOutSegments,
+            Self::TcpRetransmitCount => Self::TcpRetransmits,
+            Self::TcpListenOverflowCount => Self::TcpListenOverflows,
+            Self::SoftnetPacketCount => Self::SoftnetPackets,
+            Self::SoftnetDroppedCount => Self::SoftnetDropped,
+            Self::SoftnetSqueezedCount => Self::SoftnetSqueezed,
+            _ => return None,
+        })
+    }
+}
+
 fields! {
     // Processor time, of the machine (mean of its CPUs) or of one CPU. proc_stat(5).
     CpuUser "cpu.user_percent" Percent Average "CPU in programs";
@@ -167,6 +194,12 @@ fields! {
     TcpRetransmitCount "tcp.retransmits" Count SinceBoot "TCP segments sent again since boot";
     TcpListenOverflowCount "tcp.listen_overflows" Count SinceBoot
         "connections refused since boot by a full accept queue";
+    SoftnetPacketCount "softnet.packets" Count SinceBoot
+        "packets in the receive backlog since boot";
+    SoftnetDroppedCount "softnet.dropped" Count SinceBoot
+        "packets dropped from a full backlog since boot";
+    SoftnetSqueezedCount "softnet.squeezed" Count SinceBoot
+        "receive rounds cut short with packets left, since boot";
 
     // Memory: /proc/meminfo.
     MemTotal "mem.total_bytes" Bytes Instant "memory";
@@ -186,6 +219,7 @@ fields! {
     Slab "mem.slab_bytes" Bytes Instant "kernel objects";
     SlabUnreclaimable "mem.slab_unreclaimable_bytes" Bytes Instant "kernel objects that cannot be \
         reclaimed";
+    SlabCache "mem.slab_cache_bytes" Bytes Instant "kernel objects of one cache";
     KernelStacks "mem.kernel_stacks_bytes" Bytes Instant "kernel stacks";
     PageTables "mem.page_tables_bytes" Bytes Instant "page tables";
     SwapTotal "swap.total_bytes" Bytes Instant "swap space";
@@ -232,6 +266,7 @@ fields! {
     NetSpeed "net.speed_bytes_per_s" BytesPerSecond Instant "speed of the link";
     NetErrors "net.errors_per_s" PerSecond Average "damaged packets";
     NetRxDrops "net.rx_drops_per_s" PerSecond Average "received packets dropped";
+    NetRxFifo "net.rx_fifo_per_s" PerSecond Average "received packets lost to a full ring";
     NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
     SoftnetPackets "softnet.packets_per_s" PerSecond Average "packets in the receive backlog";
     SoftnetDropped "softnet.dropped_per_s" PerSecond Average "packets dropped from a full backlog";
@@ -248,6 +283,7 @@ fields! {
     FlowReceived "flow.received_bytes_per_s" BytesPerSecond Average "received from a peer";
 
     // One process or thread.
+    ThreadCpu "thread.cpu_percent" Percent Average "CPU of the thread";
     ProcCpu "process.cpu_percent" Percent Average "CPU of the process, of one CPU";
     ProcUser "process.user_percent" Percent Average "its CPU outside the kernel";
     ProcSystem "process.system_percent" Percent Average "its CPU in the kernel";
@@ -261,10 +297,14 @@ fields! {
     ProcThreads "process.threads" Count Instant "its threads";
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
+    ProcRemoteWait "process.waits_for_server" Count Instant "it waits for a file server";
+    ProcKilled "process.killed" Count Event "it was killed for memory";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
 
     // Samples of a profiler.
     SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
+    SyscallCalls "syscall.calls" Count Event "system calls traced";
+    SyscallRate "syscall.per_s" PerSecond Average "system calls traced";
 
     // Shared segments, cgroups, Java virtual machines.
     SegmentBytes "segment.bytes" Bytes Instant "size of a shared memory segment";
@@ -281,6 +321,51 @@ fields! {
         "pause at a safepoint, the work done there included";
     SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
         a safepoint";
+
+    // What servers say of themselves. A server counts since its own start.
+    ServerUptime "server.uptime_ms" Milliseconds Instant "time since the server's start";
+    ServerCpuTime "server.cpu_ms" Milliseconds SinceBoot "CPU of the server since its start";
+    ServerCpu "server.cpu_percent" Percent Average "CPU of the server's main thread";
+    ServerRequests "server.requests_per_s" PerSecond Average "requests served";
+    LatencyEvent "server.latency_ms" Milliseconds Event "latest stall that the server measured";
+    CommandCalls "command.calls" Count SinceBoot "calls since the counts began";
+    CommandTime "command.time_ms" Milliseconds SinceBoot "time in all calls since the counts began";
+    CommandBusy "command.busy_percent" Percent Average "time in all calls, of one thread";
+    CommandSlow "command.slow_ms" Milliseconds Event "time of one call in the slow log";
+    DataSize "data.used_bytes" Bytes Instant "memory that the server's allocator handed out";
+    DataRss "data.rss_bytes" Bytes Instant "resident memory, as the server sees it";
+    DataLimit "data.limit_bytes" Bytes Instant "limit of the server's memory";
+    RssRatio "data.rss_ratio" Index Instant "resident memory over what was handed out";
+    AllocatorFragmentation "data.allocator_fragmentation" Index Instant
+        "pages in use over what was handed out from them";
+    AllocatorRss "data.allocator_rss" Index Instant
+        "pages that the allocator holds over those in use";
+    ForkTime "data.fork_ms" Milliseconds Instant "latest fork, in which the server stood still";
+    CowSize "data.copied_bytes" Bytes Instant "memory copied while the server last saved";
+    EvictedCount "data.evicted" Count SinceBoot "keys evicted since the server's start";
+    Evictions "data.evicted_per_s" PerSecond Average "keys evicted";
+    RefusedWriteCount "data.refused" Count SinceBoot "commands refused for want of memory";
+    CacheHitCount "cache.hits" Count SinceBoot "reads that found their data in the cache";
+    CacheMissCount "cache.misses" Count SinceBoot "reads that did not";
+    FsyncDelayCount "data.fsync_delays" Count SinceBoot "writes of the log held up by fsync";
+    FsyncDelays "data.fsync_delays_per_s" PerSecond Average "writes of the log held up by fsync";
+    Sessions "sessions.active" Count Instant "sessions that execute a statement";
+    SessionsWaiting "sessions.waiting" Count Instant "sessions in this wait within a statement";
+    SessionsIdleInTransaction "sessions.idle_in_transaction" Count Instant
+        "sessions idle within a transaction";
+    IdleInTransaction "sessions.idle_in_transaction_ms" Milliseconds Instant
+        "longest time that a session has been idle within a transaction";
+    CheckpointsTimed "checkpoints.timed" Count SinceBoot "checkpoints by the clock";
+    CheckpointsRequested "checkpoints.requested" Count SinceBoot
+        "checkpoints that something asked for, mostly full WAL";
+    PoolActive "pool.active" Count Instant "workers at work";
+    PoolIdle "pool.idle" Count Instant "workers without work";
+    PoolQueue "pool.queue" Count Instant "requests that wait for a worker";
+    PoolFullCount "pool.full" Count SinceBoot "times that the pool was full since its start";
+    ConnectionsDroppedCount "connections.dropped" Count SinceBoot
+        "connections accepted and dropped since the server's start";
+    ConnectionsDropped "connections.dropped_per_s" PerSecond Average
+        "connections accepted and dropped";
 }
 
 impl Serialize for Field {

@@ -8,6 +8,9 @@
 
 mod build;
 mod field;
+mod finish;
+mod looks;
+mod quoted;
 pub mod readers;
 mod scan;
 mod source;

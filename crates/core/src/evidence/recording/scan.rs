@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::build::Builder;
+use super::quoted::unquoted;
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 
 /// Longest line that is read, in bytes: `/proc/interrupts` of 8,192 CPUs has lines of 90 KiB.
@@ -85,7 +86,7 @@ impl Builder {
         if readers::read_json(bytes, self) {
             return Ok(());
         }
-        self.read_lines(bytes);
+        self.read_lines(&unquoted(bytes));
         Ok(())
     }
 

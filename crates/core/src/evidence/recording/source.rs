@@ -42,12 +42,21 @@ macro_rules! kinds {
     };
 }
 
+impl SourceKind {
+    /// Whether it is what `sar` recorded, in whatever form.
+    pub(super) const fn is_sar(self) -> bool {
+        matches!(self, Self::SarText | Self::SadfJson | Self::SadfText)
+    }
+}
+
 kinds! {
     Capture "hugewise capture";
     SarText "sar";
     SadfJson "sadf -j";
+    SadfText "sadf -d and -p";
     AtopText "atop -P";
     AtopJson "atop -J";
+    AtopScreen "atop";
     Top "top";
     Vmstat "vmstat";
     Mpstat "mpstat";
@@ -62,13 +71,28 @@ kinds! {
     ProcVmstat "/proc/vmstat";
     Interrupts "/proc/interrupts";
     Softirqs "/proc/softirqs";
+    Softnet "/proc/net/softnet_stat";
+    Syscalls "strace -c and perf trace -s";
     Buddyinfo "/proc/buddyinfo";
     ThpSettings "THP settings";
     Pressure "/proc/pressure";
     Settings "kernel settings";
     TcpCounters "/proc/net/snmp and netstat";
+    KernelLog "kernel log";
+    Ps "ps";
+    Uptime "uptime";
+    Lscpu "lscpu";
+    Slabtop "slabtop";
+    Ipcs "ipcs";
+    Cgroups "files of cgroups and processes";
     GcLog "GC log";
     PerfReport "perf report";
+    RedisInfo "INFO of Redis";
+    RedisSlowLog "SLOWLOG of Redis";
+    RedisLatency "LATENCY of Redis";
+    Psql "views of PostgreSQL";
+    StubStatus "stub_status of nginx";
+    FpmStatus "status of php-fpm";
 }
 
 impl Serialize for SourceKind {

@@ -43,9 +43,33 @@ pub enum Subject {
     Cgroup(String),
     /// A function of the kernel or of a program.
     Symbol(String),
+    /// A server program that answers for itself, such as `redis` or `redis :6380`.
+    Service(String),
+    /// A part of what it does: a command, a statement, a kind of wait.
+    Part {
+        /// The server.
+        service: String,
+        /// Which part.
+        name: String,
+    },
 }
 
 impl Subject {
+    /// A part of what a server does.
+    #[must_use]
+    pub fn part(service: &str, name: &str) -> Self {
+        Self::Part { service: service.to_owned(), name: name.to_owned() }
+    }
+
+    /// The server, where it is about one or a part of one.
+    #[must_use]
+    pub fn service(&self) -> Option<&str> {
+        match self {
+            Self::Service(service) | Self::Part { service, .. } => Some(service),
+            _ => None,
+        }
+    }
+
     /// A process.
     #[must_use]
     pub fn process(pid: Option<u32>, name: &str) -> Self {
@@ -72,6 +96,8 @@ impl fmt::Display for Subject {
             Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
             Self::Segment(name) => write!(f, "segment {name}"),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
+            Self::Service(name) => f.write_str(name),
+            Self::Part { service, name } => write!(f, "{service}, {name}"),
         }
     }
 }

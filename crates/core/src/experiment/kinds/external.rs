@@ -238,7 +238,7 @@ pub const STRESS_NG: &str = "stress-ng";
 pub(super) const STRESS: Kind = Kind {
     name: STRESS_NG,
     about: "Any stressor of stress-ng, beside a workload ([[beside]]); its own figures are not \
-            looked at.",
+            evaluated.",
     start: Start::Beside,
     huge_pages: Source::Kind,
     more: More::Nothing,

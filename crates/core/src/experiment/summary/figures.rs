@@ -69,6 +69,28 @@ pub struct Cell {
     pub outliers: Vec<u32>,
 }
 
+impl Row {
+    /// Whether a ratio says something else than the medians beside it: it is the median over all
+    /// pairs of a run of either variant.
+    #[must_use]
+    pub fn ratio_surprises(&self) -> bool {
+        let baseline = self.cells.iter().find(|cell| cell.against.is_none());
+        let Some(base) = baseline.and_then(|cell| cell.spread.as_ref()) else {
+            return false;
+        };
+        let surprises = |cell: &Cell| {
+            let ratio = cell.against.as_ref().and_then(|against| against.ratio.as_ref());
+            let plain = cell.spread.as_ref().map(|spread| spread.median / base.median);
+            let apart = ratio.zip(plain).map(|(ratio, plain)| (ratio.value / plain - 1.0).abs());
+            apart.is_some_and(|apart| apart > SURPRISE)
+        };
+        self.cells.iter().any(surprises)
+    }
+}
+
+/// From here on a reader who divides two medians wonders why the ratio is another.
+const SURPRISE: f64 = 0.02;
+
 /// A value of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Measurement {

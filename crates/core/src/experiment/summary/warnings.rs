@@ -320,8 +320,8 @@ fn resumed(material: &Material<'_>) -> Option<String> {
 
 /// All warnings, the loud ones first.
 pub(super) fn all(material: &Material<'_>, rows: &[Row], runs: Runs) -> Vec<Warning> {
-    let quick = "This is the quick form of the experiment: less was run than its file asks for, \
-                 for a first look.";
+    let quick = "This is the quick form of the experiment, for a first look: it runs less than the \
+                 file asks for.";
     let all = [
         (Concern::Noisy, noisy(material, runs)),
         (Concern::Failed, failed(material, runs)),

@@ -1,27 +1,32 @@
 //! A diagnosis as text: findings first, then the tree with the path taken.
 
 pub(crate) mod page;
+mod parts;
 mod plots;
 mod questions;
+mod short;
 mod time_plot;
 
+use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
 use crate::render::text::{fit, wrap};
 use hugewise_core::base::escape::printable;
 use hugewise_core::evidence::diagnose::{
-    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Severity, Step, Unseen, Verdict,
+    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Step, Unseen, Verdict, nodes,
 };
-use hugewise_core::evidence::recording::{Clock, Recording, Stamp};
+use hugewise_core::evidence::recording::{Clock, Recording, SourceKind, Stamp};
 use std::fmt::Write;
 
+/// Name of the input where the machine itself is watched.
+pub(crate) const WATCHED: &str = "this machine";
 /// Most problems and unrecognised stretches that are shown.
 const NOTES_MAX: usize = 8;
 /// Most sources that are listed.
 const SOURCES_MAX: usize = 12;
+/// Most states that are named where nothing was found.
+const STANDING_OUT_MAX: usize = 4;
 /// Most missing observations that are listed.
 const MISSING_MAX: usize = 5;
-/// Most intervals that are listed.
-const INTERVALS_MAX: usize = 8;
 
 /// Whether no question at all got an answer.
 pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
@@ -29,18 +34,40 @@ pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
     !all.any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
 }
 
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The answer, on one screen.
+    Short,
+    /// With the questions that led to it.
+    Full,
+    /// With every question.
+    All,
+}
+
 /// The whole text.
-pub(crate) fn render(recording: &Recording, found: &Diagnosis, all: bool, paint: Paint) -> String {
+pub(crate) fn render(
+    recording: &Recording,
+    found: &Diagnosis,
+    detail: Detail,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     push_sources(&mut out, recording);
     push_notes(&mut out, found, paint);
-    for finding in &found.findings {
-        push_finding(&mut out, finding, found.hosts.len() > 1, paint);
-    }
     if found.findings.is_empty() {
         push_all_clear(&mut out, found, paint);
+    } else if detail == Detail::Short {
+        out.push('\n');
+        short::push(&mut out, found, paint);
+    } else {
+        for finding in &found.findings {
+            push_finding(&mut out, finding, found.hosts.len() > 1, paint);
+        }
     }
-    for host in &found.hosts {
+    let all = detail == Detail::All;
+    let told = all || detail == Detail::Full;
+    for host in found.hosts.iter().filter(|_| told) {
         push_tree(&mut out, host, all, paint);
     }
     out
@@ -50,11 +77,11 @@ pub(crate) fn render(recording: &Recording, found: &Diagnosis, all: bool, paint:
 fn push_sources(out: &mut String, recording: &Recording) {
     let _ = writeln!(out, "Read:");
     for (index, source) in recording.sources.iter().enumerate().take(SOURCES_MAX) {
-        let place = format!("{}:{}", printable(&source.input), source.line);
-        out.push_str(&wrap(
-            &format!("  [{}] ", index + 1),
-            &format!("{} in {place}", source.kind.label()),
-        ));
+        let text = match source.kind {
+            SourceKind::Capture if source.input == WATCHED => format!("{WATCHED}, watched now"),
+            kind => format!("{} in {}:{}", kind.label(), printable(&source.input), source.line),
+        };
+        out.push_str(&wrap(&format!("  [{}] ", index + 1), &text));
     }
     let more = recording.sources.len().saturating_sub(SOURCES_MAX);
     if more > 0 {
@@ -111,16 +138,9 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
         });
         let shown: Vec<String> = shown.collect();
         let more = if found.unrecognised.len() > 3 { ", ..." } else { "" };
-        let text = format!("{lines} lines: {}{more}", shown.join(", "));
+        let word = if lines == 1 { "line" } else { "lines" };
+        let text = format!("{lines} {word}: {}{more}", shown.join(", "));
         out.push_str(&paint.dim(&wrap("Not recognised: ", &text)));
-    }
-}
-
-fn head(finding: &Finding, paint: Paint) -> String {
-    match finding.severity {
-        Severity::Critical => paint.bad("CRITICAL"),
-        Severity::Warning => paint.warn("WARNING"),
-        Severity::Note => paint.dim("NOTE"),
     }
 }
 
@@ -133,14 +153,11 @@ fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Pai
         "{}",
         wrap(&format!("{} ", head(finding, paint)), &format!("{host}{}", finding.title))
     );
-    if !finding.intervals.is_empty() {
-        let mut times: Vec<String> =
-            finding.intervals.iter().take(INTERVALS_MAX).map(ToString::to_string).collect();
-        let more = finding.intervals.len().saturating_sub(INTERVALS_MAX);
-        if more > 0 {
-            times.push(format!("and {more} more"));
-        }
-        out.push_str(&wrap("  when       ", &times.join("; ")));
+    if let Some(times) = when(finding) {
+        out.push_str(&wrap("  when       ", &times));
+    }
+    if let Some(root) = finding.follows {
+        out.push_str(&wrap("  follows    ", &format!("from '{}'", root.about().title)));
     }
     let sure = format!("{}: {}", finding.confidence.level.label(), finding.confidence.reason);
     out.push_str(&wrap("  confidence ", &sure));
@@ -153,7 +170,9 @@ fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Pai
     }
     push_ruled_out(out, finding, paint);
     push_missing(out, &finding.missing, paint);
-    let _ = writeln!(out, "  {}", paint.bold("what to do, the smallest reach first"));
+    if !finding.remedies.is_empty() {
+        let _ = writeln!(out, "  {}", paint.bold("what to do, the smallest reach first"));
+    }
     for (index, remedy) in finding.remedies.iter().enumerate() {
         let first = format!("    {} {:9}", index + 1, remedy.reach.label());
         out.push_str(&wrap(&first, remedy.what));
@@ -237,11 +256,16 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         found.hosts.iter().flat_map(|host| &host.tree).filter(|asked| asked.is(verdict)).count()
     };
     let (no, yes, unknown) = (count(Verdict::No), count(Verdict::Yes), count(Verdict::Unknown));
-    let text = format!(
-        "{} questions were answered and none names a cause; {unknown} could not be answered from \
-         these sources.",
-        no + yes
-    );
+    let answered = match no + yes {
+        0 => "No question could be answered".to_owned(),
+        1 => "One question was answered, and names no cause".to_owned(),
+        many => format!("{many} questions were answered, and none names a cause"),
+    };
+    let unseen = match unknown {
+        0 => String::new(),
+        many => format!("; {many} could not be answered from these sources"),
+    };
+    let text = format!("{answered}{unseen}. --tree shows all of them.");
     let _ = writeln!(out);
     let head = if nothing_seen(found) {
         paint.warn("Nothing to go by. ")
@@ -249,6 +273,15 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         paint.good("No finding. ")
     };
     out.push_str(&wrap(&head, &text));
+    // What stands out and is no fault as such, such as programs that use all CPUs.
+    let stands_out = found.hosts.iter().flat_map(|host| &host.tree).filter(|asked| {
+        let cause = nodes::find(asked.id).and_then(|node| node.cause);
+        asked.is_yes() && cause.is_none()
+    });
+    let evidence = stands_out.filter_map(|asked| asked.answer.as_ref()?.evidence.first());
+    for evidence in evidence.take(STANDING_OUT_MAX) {
+        out.push_str(&wrap("Stands out: ", &printable(&evidence.text)));
+    }
     let mut commands: Vec<&str> = Vec::new();
     for asked in found.hosts.iter().flat_map(|host| &host.tree) {
         for missing in asked.answer.iter().flat_map(|answer| &answer.missing) {
@@ -315,28 +348,31 @@ mod tests {
     use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
     use hugewise_core::evidence::recording::Builder;
 
-    fn shown(name: &str, text: &str) -> String {
+    fn shown(name: &str, text: &str, detail: Detail) -> String {
         let mut builder = Builder::new();
         builder.read(name, text.as_bytes()).expect("text");
         let recording = builder.finish();
-        render(&recording, &diagnose(&recording, &Thresholds::default()), false, Paint::plain())
+        render(&recording, &diagnose(&recording, &Thresholds::default()), detail, Paint::plain())
     }
 
     #[test]
     fn a_database_s_page_tables() {
         let text = include_str!("../../../../../core/tests/recordings/made/003.txt");
-        golden::check("diagnosis-003.txt", &shown("003.txt", text));
+        golden::check("diagnosis-003.txt", &shown("003.txt", text, Detail::Full));
+        let short = shown("003.txt", text, Detail::Short);
+        assert!(short.lines().count() <= 24, "{short}");
+        golden::check("diagnosis-003-short.txt", &short);
     }
 
     #[test]
     fn a_file_server_s_disk() {
         let text = include_str!("../../../../../core/tests/recordings/made/002-nfs.txt");
-        golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text));
+        golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text, Detail::Full));
     }
 
     #[test]
     fn an_idle_machine() {
         let text = include_str!("../../../../../core/tests/recordings/real/idle.sar");
-        golden::check("diagnosis-idle.txt", &shown("idle.sar", text));
+        golden::check("diagnosis-idle.txt", &shown("idle.sar", text, Detail::Short));
     }
 }

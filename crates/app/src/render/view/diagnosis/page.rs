@@ -226,7 +226,7 @@ fn push_finding(
     }
     let hosts = recording.hosts.iter().filter(|host| !host.is_empty());
     if let Some(host) = hosts.into_iter().find(|host| host.name == finding.host) {
-        let look = Look { recording, host, thresholds, times: &[], busy: &[] };
+        let look = Look::alone(recording, host, thresholds);
         out.push_str(&plots::figures(recording, &look, finding, number));
     }
     push_ruled_out(out, finding);
@@ -322,7 +322,7 @@ fn push_remedies(out: &mut String, finding: &Finding) {
         return;
     }
     out.push_str("<h3>What to do, the smallest reach first</h3>\n<ol class=\"remedies\">\n");
-    for remedy in finding.remedies {
+    for remedy in &finding.remedies {
         let (reach, what) = (escape(remedy.reach.label()), escape(remedy.what));
         let _ = writeln!(out, "<li><span class=\"reach\">{reach}</span> {what}");
         push_command(out, remedy.command);

@@ -79,7 +79,7 @@ pub(crate) fn for_features(features: &Features, source: Source<'_>) -> Vec<Advic
 const TRY_AGAIN: [(&str, &str); 3] = [
     ("remote_collapse", "Promotion was not proven"),
     ("contents_unchanged", "The probe did not finish"),
-    ("pagemap_exclusive_bit", "Sharing could not be looked at"),
+    ("pagemap_exclusive_bit", "Sharing could not be examined"),
 ];
 
 fn privileges(features: &Features, all: &mut Vec<Advice>) {

@@ -7,6 +7,6 @@ use std::path::Path;
 pub(crate) enum Source<'a> {
     /// This machine.
     Live,
-    /// A captured tree.
+    /// Copies of its files.
     Tree(&'a Path),
 }

@@ -244,7 +244,8 @@ fn is_worth_telling(tables: &TablesPlan, segment: &Segment) -> bool {
 fn push_memory(out: &mut String, plan: &HugetlbPlan) {
     let memory = &plan.memory;
     let (Some(total), Some(remains)) = (memory.total_bytes, memory.remains_bytes) else { return };
-    let leave = memory.leave_bytes.map_or_else(String::new, |b| format!("; at least {b} must"));
+    let leave =
+        memory.leave_bytes.map_or_else(String::new, |b| format!("; at least {b} must remain"));
     let pools = memory.pools_bytes;
     let text = format!("{total} - {pools} = {remains} remain for everybody else{leave}");
     out.push_str(&wrap("memory       ", &text));

@@ -28,7 +28,7 @@ pub(crate) fn render(verified: &Verified, paint: Paint) -> String {
     let verdict = match verified.ok() {
         Some(true) => paint.good("As planned."),
         Some(false) => paint.bad("NOT as planned."),
-        None => paint.warn("As planned, as far as can be told."),
+        None => paint.warn("As planned, as far as known."),
     };
     let _ = writeln!(out, "\n{verdict}");
     trimmed(&out)

@@ -1,7 +1,7 @@
 //! An experiment's result as text: the verdict first, then what it rests on.
 
 use crate::render::colour::Paint;
-use crate::render::text::{WIDTH, fit, left, right, trimmed, width, wrap};
+use crate::render::text::{columns, fit, left, right, trimmed, width, wrap};
 use hugewise_core::base::escape::printable;
 use hugewise_core::experiment::compare::Judgement;
 use hugewise_core::experiment::summary::{Cell, Row, Summary, Warning, words};
@@ -14,6 +14,10 @@ const COLUMN_MIN: usize = 8;
 /// Widest column of metrics in the table, and its heading.
 const KEY_MAX: usize = 28;
 const TABLE_HEAD: &str = "For information";
+
+/// Said where the figures beside each other seem to disagree.
+const RATIO: &str = "A ratio is the median over all pairs of one run of each variant. It differs \
+    from the ratio of the two medians where runs vary much.";
 
 /// A line of a deciding metric, before it is known how wide its columns are.
 struct Line<'a> {
@@ -78,8 +82,8 @@ fn push_block(out: &mut String, summary: &Summary, row: &Row, paint: Paint) {
     let (median, range) = (widest(|l| width(&l.median)), widest(|l| width(&l.range)));
     let (ratio, word) = (widest(|l| width(&l.ratio)), widest(|l| width(&l.word)));
     let rest = 2 + 2 + median + 1 + range + 2 + ratio + 2 + word;
-    let name = widest(|l| width(&l.name)).min(NAME_MAX.max(WIDTH.saturating_sub(rest)));
-    let name = name.min(WIDTH.saturating_sub(rest).max(NAME_MIN));
+    let name = widest(|l| width(&l.name)).min(NAME_MAX.max(columns().saturating_sub(rest)));
+    let name = name.min(columns().saturating_sub(rest).max(NAME_MIN));
     for line in &lines {
         let figures = format!(
             "  {}  {} {}  {}  ",
@@ -114,7 +118,7 @@ fn push_table(out: &mut String, summary: &Summary, paint: Paint) {
     let key = key.clamp(width(TABLE_HEAD), KEY_MAX);
     let names = summary.variants.iter().map(|variant| width(&printable(&variant.name)));
     let column = names.max().unwrap_or(0).clamp(COLUMN_MIN, COLUMN_MAX) + 2;
-    let beside = (WIDTH.saturating_sub(key + 2) / column).max(1);
+    let beside = (columns().saturating_sub(key + 2) / column).max(1);
     let indices: Vec<usize> = (0..summary.variants.len()).collect();
     for part in indices.chunks(beside) {
         out.push('\n');
@@ -162,6 +166,11 @@ pub(crate) fn render(summary: &Summary, paint: Paint) -> String {
     push_warnings(&mut out, &summary.warnings, true, paint);
     for row in summary.deciding() {
         push_block(&mut out, summary, row, paint);
+    }
+    if summary.deciding().any(Row::ratio_surprises) {
+        out.push('\n');
+        out.push_str(&paint.dim(wrap("", RATIO).trim_end()));
+        out.push('\n');
     }
     push_table(&mut out, summary, paint);
     if !summary.sensitivity.is_empty() {

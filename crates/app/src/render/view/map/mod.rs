@@ -118,7 +118,7 @@ fn legend(map: &Map, style: Style) -> String {
     for (look, _, _, _, means) in explained(map) {
         let wide = text::width(means) + 2;
         let gap = if column == 0 { "" } else { "   " };
-        if column + gap.len() + wide > text::WIDTH {
+        if column + gap.len() + wide > text::columns() {
             out.push('\n');
             column = 0;
         } else {

@@ -11,7 +11,7 @@ use hugewise_core::manager::status::{CgroupStatus, TargetStatus};
 
 /// Said where page frames are hidden, so that partially mapped blocks cannot be found.
 pub(crate) const NOT_LOOKED_FOR: &str =
-    "whether partially mapped blocks are held is unknown: needs CAP_SYS_ADMIN to see page frames";
+    "not known whether there are partially mapped blocks: needs CAP_SYS_ADMIN to see page frames";
 
 /// Processes that waste something, or may: where it comes from, and what was given back.
 pub(super) fn processes(view: &View, paint: Paint) -> String {
@@ -73,7 +73,7 @@ pub(super) fn cgroups(view: &View, paint: Paint) -> String {
         ]);
         out.push_str(&if cgroup.pressure.is_some() { paint.warn(&line) } else { line });
     }
-    let what = "USAGE, LIMIT: of memory, of it or of the ancestor that is nearest to its limit";
+    let what = "USAGE, LIMIT: of memory, of the cgroup or of the parent closest to its limit";
     out.push_str(&format!("{}\n", paint.dim(&format!("  {what}"))));
     out
 }

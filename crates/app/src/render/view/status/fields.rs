@@ -263,7 +263,7 @@ pub(crate) const TARGET: &[Field<TargetStatus>] = &[
         25,
         Text,
         Neither,
-        "what keeps most regions small, else why waste is not taken back",
+        "main reason why regions are not huge, or why bloat is not given back",
         why
     ),
 ];
@@ -276,7 +276,7 @@ pub(crate) const BLOAT: &[Field<TargetStatus>] = &[
         7,
         Bytes,
         Low,
-        "blocks of which pieces were dropped, and that are held as a whole",
+        "partially mapped blocks, still allocated as a whole",
         |t| bytes(partially_mapped(t))
     ),
     field!(
@@ -303,7 +303,7 @@ pub(crate) const BLOAT: &[Field<TargetStatus>] = &[
         7,
         Bytes,
         Neither,
-        "in huge pages of which nobody knows how much is used",
+        "in huge pages whose use is not known",
         |t| of_scan(t, t.bloat.unknown.0)
     ),
     field!("demoted", "SPLIT", 7, Count, Neither, "huge pages that the manager split", |t| {
@@ -348,7 +348,7 @@ pub(crate) const MACHINE: &[Field<Machine>] = &[
         "FMFI: share of free memory in too small blocks",
         |m| Value::Float(m.fmfi)
     ),
-    field!("free_huge", "free huge blocks", 10, Count, High, "huge pages to be had at once", |m| {
+    field!("free_huge", "free huge blocks", 10, Count, High, "huge pages available at once", |m| {
         Value::Number(m.free_huge)
     }),
     field!("psi_some_avg10", "Memory stalls", 10, Percent, Low, "PSI 'some', last 10 s", |m| {

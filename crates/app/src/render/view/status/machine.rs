@@ -29,8 +29,8 @@ pub(crate) fn render(machine: &Machine, paint: Paint) -> String {
             "free_huge" if machine.free_huge == Some(0) => paint.bad(&value),
             _ => value,
         };
-        let help = paint.dim(field.help);
-        out.push_str(&format!("  {} {value}  {help}\n", text::left(field.heading, 17)));
+        let help = beside(22 + field.columns, field.help, paint);
+        out.push_str(&format!("  {} {value}{help}\n", text::left(field.heading, 17)));
         match field.key {
             "thp" => out.push_str(&settings(&machine.settings)),
             "free_huge" => out.push_str(&zones(machine, paint)),
@@ -39,6 +39,15 @@ pub(crate) fn render(machine: &Machine, paint: Paint) -> String {
     }
     out.push_str(&counters(machine, paint));
     out
+}
+
+/// An explanation behind so many columns; nothing where the line is too short for it.
+fn beside(column: usize, help: &str, paint: Paint) -> String {
+    match help {
+        "" => String::new(),
+        help if column + text::width(help) > text::columns() => String::new(),
+        help => format!("  {}", paint.dim(help)),
+    }
 }
 
 /// Above a half, most free memory is of no use for huge pages.
@@ -99,8 +108,8 @@ fn counters(machine: &Machine, paint: Paint) -> String {
             _ => delta,
         };
         let total = text::right(&number(counter.total), 12);
-        let help = paint.dim(&text::fit(help, 26));
-        out.push_str(&format!("    {:<25} {total} {delta}  {help}\n", counter.name));
+        let help = beside(54, &text::fit(help, 26), paint);
+        out.push_str(&format!("    {:<25} {total} {delta}{help}\n", counter.name));
     }
     out
 }

@@ -15,7 +15,7 @@ use hugewise_core::manager::status::ManagerStatus;
 const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a huge page is split: \
                            only partially mapped blocks give memory back";
 /// Said where page frames are hidden.
-const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from what was seen before \
+const FRAMES_HIDDEN: &str = "partially mapped blocks are known only from earlier scans \
                              (needs CAP_SYS_ADMIN to see page frames)";
 
 /// The section; one line where no manager runs.
@@ -44,7 +44,7 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     );
     out.push_str(&line("Promoted", &promoted));
     let gate = manager.gate.map_or_else(|| "nothing".to_owned(), sentence);
-    let gate = line("Held back by", &gate);
+    let gate = line("Limited by", &gate);
     out.push_str(&if manager.gate.is_some() { paint.warn(&gate) } else { gate });
     let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");
     let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
@@ -78,7 +78,7 @@ fn progress(manager: &ManagerStatus) -> Vec<String> {
     let all = all.map(|pace| format!("{pace}, all programs together"));
     let each = manager.targets.iter().filter_map(|target| {
         let pace = pace(target.rate_bytes_per_s, target.left_s);
-        let limit = target.limit.map(|limit| format!("held back by {}", limit.config_key()));
+        let limit = target.limit.map(|limit| format!("limited by {}", limit.config_key()));
         let what: Vec<_> = pace.into_iter().chain(limit).collect();
         let name = printable(&target.name);
         (!what.is_empty()).then(|| format!("{} {name}: {}", target.pid, what.join(", ")))
@@ -98,7 +98,7 @@ fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
     let unknown = manager.bloat.unknown;
     let unknown = match unknown {
         Bytes(0) => "none".to_owned(),
-        _ => format!("of {unknown} in huge pages that somebody else made"),
+        _ => format!("of {unknown} in huge pages that hugewise did not make"),
     };
     out.push_str(&line("Use unknown", &unknown));
     let budget = manager.bloat_budget.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
@@ -150,10 +150,10 @@ fn known(bloat: &Account) -> String {
 const fn pressure(source: PressureSource) -> &'static str {
     match source {
         PressureSource::MemAvailable => {
-            "MemAvailable is below its watermark: all waste that is known is given back"
+            "MemAvailable is below its watermark: all known bloat is given back"
         }
         PressureSource::CgroupUsage => {
-            "a cgroup's usage is above its watermark: its known waste is given back"
+            "a cgroup's usage is above its watermark: its known bloat is given back"
         }
     }
 }

@@ -73,8 +73,21 @@ pub(crate) fn json(view: &View) -> Json {
     })
 }
 
-fn shown() -> impl Iterator<Item = &'static Field<TargetStatus>> {
-    TARGET.iter().filter(|field| field.columns > 0)
+/// Fields of the table that a narrow terminal goes without, the first one first. The name may be
+/// cut, and the reason comes last, where it wraps.
+const DISPENSABLE: [&str; 4] = ["utilization_percent", "known_bloat", "eligible", "anon"];
+
+/// The fields of the table that fit, in its order.
+fn shown() -> Vec<&'static Field<TargetStatus>> {
+    let mut fields: Vec<_> = TARGET.iter().filter(|field| field.columns > 0).collect();
+    let wide = |fields: &[&Field<_>]| fields.iter().map(|f| f.columns + 1).sum::<usize>() - 1;
+    for key in DISPENSABLE {
+        if wide(&fields) <= text::columns() {
+            break;
+        }
+        fields.retain(|field| field.key != key);
+    }
+    fields
 }
 
 fn processes(view: &View, paint: Paint) -> String {
@@ -87,10 +100,11 @@ fn processes(view: &View, paint: Paint) -> String {
         out.push_str("  none that could be promoted\n");
         return out;
     }
-    let headings: Vec<_> = shown().map(|f| cell(f, f.heading)).collect();
+    let shown = shown();
+    let headings: Vec<_> = shown.iter().map(|f| cell(f, f.heading)).collect();
     out.push_str(&format!("{}\n", headings.join(" ").trim_end()));
     for target in &view.processes {
-        let cells = shown().map(|field| {
+        let cells = shown.iter().map(|field| {
             let cell = cell(field, &field.short(target));
             // Nothing follows the last column.
             let cell = if field.key == "why" { cell.trim_end().to_owned() } else { cell };
@@ -105,9 +119,9 @@ fn processes(view: &View, paint: Paint) -> String {
         out.push_str(&format!("{}\n", cells.join(" ")));
     }
     let explained = ["huge_percent", "eligible", "utilization_percent", "known_bloat"];
-    for field in shown().filter(|field| explained.contains(&field.key)) {
+    for field in shown.iter().filter(|field| explained.contains(&field.key)) {
         let what = format!("{}: {}", field.heading, field.help);
-        out.push_str(&format!("{}\n", paint.dim(&format!("  {what}"))));
+        out.push_str(&format!("{}\n", paint.dim(text::wrap("  ", &what).trim_end())));
     }
     out
 }
@@ -392,7 +406,7 @@ mod tests {
         assert!(shown["processes"][0]["known_bloat"].is_null());
         assert!(shown["processes"][0]["bloat"]["partially_mapped"].is_null());
         let view = View { processes: vec![blind.clone()], ..sample() };
-        assert!(render(&view, Paint::plain()).contains("blocks are held is unknown"));
+        assert!(render(&view, Paint::plain()).contains("not known whether there are partially"));
         let all_huge = TargetStatus { huge: blind.populated, ..blind };
         assert_eq!(fields::known_bloat(&all_huge), Some(Bytes(0)));
     }

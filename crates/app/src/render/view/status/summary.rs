@@ -9,7 +9,11 @@ use hugewise_core::manager::status::ManagerStatus;
 
 /// One sentence or two.
 pub(crate) fn summary(view: &View) -> String {
-    let rest = if view.missing.is_empty() { "" } else { " Not all could be seen: PARTIAL, below." };
+    let rest = if view.missing.is_empty() {
+        ""
+    } else {
+        " Some of it could not be read: see PARTIAL below."
+    };
     let first = match &view.manager {
         Seen::Running(manager) => running(manager),
         Seen::Absent { left } if left.is_empty() => absent(view),
@@ -39,10 +43,12 @@ fn running(manager: &ManagerStatus) -> String {
         return format!("{begin} and promotes nothing now: {means}{remedy}.");
     }
     if manager.giving_back || manager.pressure.is_some() {
-        return format!("{begin} and takes waste back.");
+        return format!("{begin} and gives memory back.");
     }
     match manager.left_s {
-        Some(left) => format!("{begin}; in about {} all that waits is huge.", number::wait(left)),
+        Some(left) => {
+            format!("{begin}; all waiting regions will be huge in about {}.", number::wait(left))
+        }
         None => format!("{begin}; all is well."),
     }
 }
@@ -53,12 +59,12 @@ fn absent(view: &View) -> String {
         .iter()
         .filter_map(|process| process.not_promoted.get(&SkipReason::Unmanaged).copied());
     match counts.sum::<u64>() {
-        0 => "No manager runs, and nothing is changed.".to_owned(),
+        0 => "No manager runs, and no setting is changed.".to_owned(),
         regions => {
             let could = Bytes(regions.saturating_mul(view.geometry.huge.0));
             format!(
-                "No manager runs, and nothing is changed. {could} of the programs below could be \
-                 huge: 'hugewise manage' sees to it."
+                "No manager runs, and no setting is changed. {could} of the programs below could \
+                 be huge: run 'hugewise manage'."
             )
         }
     }

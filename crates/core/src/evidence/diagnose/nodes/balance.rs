@@ -14,11 +14,11 @@ fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answ
     let [top, rest @ ..] = means.as_slice() else { return Answer::unknown(&[CPU]) };
     let others = rest.iter().map(|seen| seen.value).sum::<f64>() / rest.len().max(1) as f64;
     let text = format!(
-        "{} busy {}, the {} other {what} {} (means)",
+        "{} was busy {}, the other {what} {} (averages of {})",
         top.subject,
         write::value(Unit::Percent, top.value),
-        rest.len(),
-        write::value(Unit::Percent, others)
+        write::value(Unit::Percent, others),
+        rest.len() + 1
     );
     let evidence = vec![look.say(top, &text)];
     let full = top.value >= look.limit(limit) && others < look.limit(T::IdleLow);
@@ -35,9 +35,55 @@ pub(super) fn cpus(look: &Look<'_>) -> Answer {
     let idle = look.lines(Field::CpuIdle, own);
     let busy: Vec<Line> = idle.iter().filter_map(|line| look.busy(&line.subject)).collect();
     if busy.len() < 2 {
-        return Answer::unknown(&[CPU]);
+        return one_thread(look).unwrap_or_else(|| Answer::unknown(&[CPU]));
     }
-    lopsided(look, means(look, &busy), T::BusyHigh, "CPUs")
+    let answer = lopsided(look, means(look, &busy), T::BusyHigh, "CPUs");
+    // A thread that moves from CPU to CPU fills none of them for long.
+    if answer.is_yes() { answer } else { one_thread(look).unwrap_or(answer) }
+}
+
+/// Threads of the kernel that have findings of their own.
+const OF_KERNEL: [&str; 6] =
+    ["kswapd", "kcompactd", "khugepage", "ksoftirqd", "kworker", "migration"];
+/// A process that uses so much more than one CPU has several threads at work.
+const ONE_CPU_MAX: f64 = 105.0;
+
+/// A thread, or a process that uses just one CPU, that is never idle while CPUs are.
+fn one_thread(look: &Look<'_>) -> Option<Answer> {
+    let ours = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default();
+        !OF_KERNEL.iter().any(|start| name.starts_with(start))
+    };
+    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let no_room = busy.as_ref().is_some_and(|busy| busy.value >= look.limit(T::BusyHigh));
+    if no_room || look.cpus().is_some_and(|cpus| cpus < 2.0) {
+        return None;
+    }
+    let top = |field: Field| {
+        let all = look.lines(field, ours);
+        let means = all.iter().filter_map(|line| look.mean(line));
+        means
+            .filter(|seen| seen.value <= ONE_CPU_MAX)
+            .reduce(|a, b| if b.value > a.value { b } else { a })
+    };
+    let full = |seen: &Seen| seen.value >= look.limit(T::ThreadFull);
+    let (seen, ground) = match top(Field::ThreadCpu).filter(full) {
+        Some(thread) => (thread, None),
+        // Without the machine's own use only a list of threads says enough.
+        None => {
+            busy.as_ref()?;
+            let text = "a process that uses one CPU, no more and no less, has one thread at work";
+            (top(Field::ProcCpu).filter(full)?, Some(Evidence::assumed(text)))
+        }
+    };
+    let rest = match &busy {
+        Some(busy) => {
+            let all = write::value(Unit::Percent, busy.value);
+            look.say(busy, &format!("{all} of all CPUs in use"))
+        }
+        None => Evidence::assumed("whether other CPUs are idle is not in these sources"),
+    };
+    Some(Answer::yes(0.3, vec![look.quote(&seen), rest]).and(ground))
 }
 
 /// Is one disk saturated beside idle ones?
@@ -73,7 +119,7 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
     }
     let mean = others.iter().map(|(_, busy)| busy).sum::<f64>() / others.len() as f64;
     let text = format!(
-        "{} uses {} of its CPUs, the {} other machines {} (means)",
+        "{} uses {} of its CPUs, the {} other machines {} (averages)",
         name(look.host),
         write::value(Unit::Percent, ours.value),
         others.len(),

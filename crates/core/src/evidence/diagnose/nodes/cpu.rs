@@ -46,10 +46,10 @@ fn shares(look: &Look<'_>) -> Vec<Evidence> {
     let part = |(mean, peak): &(Seen, Seen)| {
         let about = mean.field.about();
         let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
-        format!("{} {mean} (at most {peak})", about.name)
+        format!("{} {mean} (highest {peak})", about.name)
     };
     let parts: Vec<String> = seen.iter().map(part).collect();
-    vec![look.say(first, &format!("means: {}", parts.join("; ")))]
+    vec![look.say(first, &format!("averages: {}", parts.join("; ")))]
 }
 
 /// The lines of single CPUs.
@@ -175,7 +175,7 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
     look.reaches(look.user(&Subject::Machine), T::UserHigh, &[CPU])
 }
 
-/// Do more tasks want to run than there are CPUs?
+/// Do far more tasks want to run than there are CPUs?
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
     // It lags by a minute, so that its highest value is what a short recording has.

@@ -1,5 +1,6 @@
 //! Disks: saturated, by what kind of requests, and whose.
 
+use super::traffic::Traffic;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::interval::{Interval, episodes};
 use crate::evidence::diagnose::look::{Line, Look};
@@ -14,8 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const BLOCK_BYTES: f64 = 4096.0;
 
 /// What is looked up in the rows of a disk.
-const COLUMNS: [Field; 10] = [
+const COLUMNS: [Field; 11] = [
     Field::DiskBusy,
+    Field::DiskTransfers,
     Field::DiskQueue,
     Field::DiskAwait,
     Field::DiskReadAwait,
@@ -85,12 +87,26 @@ fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
     let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
     let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
     let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+    if is_slow(look, &get) {
+        return false;
+    }
     // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
     // Large requests all the time use up a bandwidth, even one after the other.
     let large = !short && blocks(&get).is_some_and(|n| n >= look.limit(T::SequentialBlocks));
     let all_along = busy && (queues || slow || large || (queue.is_none() && waits.is_none()));
     // A long queue and a long wait at a lower use: saturated for a part of the sample.
     all_along || (queues && slow && busy_at_least(T::DiskInUse))
+}
+
+/// Whether small requests wait long although there are so few that any disk serves them at once.
+fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let wait = waits.into_iter().filter_map(get).reduce(f64::max);
+    let halves = [Field::DiskReads, Field::DiskWrites].into_iter().filter_map(get);
+    let rate = get(Field::DiskTransfers).unwrap_or_else(|| halves.sum());
+    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    let small = blocks(get).is_some_and(|blocks| blocks <= look.limit(T::RandomBlocks));
+    long && small && rate > 0.0 && rate <= look.limit(T::DiskSlow)
 }
 
 /// Blocks in a request of a sample, as the tool says or as bytes over requests.
@@ -157,16 +173,50 @@ fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
     evidence
 }
 
+/// Do programs wait for storage over the network?
+pub(super) fn remote(look: &Look<'_>) -> Answer {
+    let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    let busiest = disks.iter().filter_map(|line| look.highest(line));
+    let Some(busiest) = busiest.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[DISKS]);
+    };
+    let limit = look.limit(T::DiskInUse);
+    let evidence = vec![look.quote(&busiest)];
+    if busiest.value >= limit {
+        return Answer::no(evidence);
+    }
+    let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
+                went to another machine";
+    Answer::yes(0.5, evidence).and([Evidence::derived(text)])
+}
+
 /// Do programs wait for one request after the other, though no disk is saturated?
 pub(super) fn latency(look: &Look<'_>) -> Answer {
     let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
     let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
     let evidence = shape(look, &worst);
-    if worst.saturated || point.value < look.limit(T::DiskInUse) {
+    if worst.saturated || point.value < look.limit(T::DiskInUse) || full_queue(look).is_some() {
         return Answer::no(evidence);
     }
     let size = request_blocks(look).map(|(_, evidence)| evidence);
     Answer::yes(point.value / 200.0, evidence).and(size)
+}
+
+/// Does a disk answer slowly at a rate that any disk reaches?
+pub(super) fn slow(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    let busy = worst.point().is_some_and(|point| point.value >= look.limit(T::DiskInUse));
+    if worst.saturated || !busy || !is_slow(look, &|field| worst.get(field)) {
+        // Whether the load is why a request waits that long is not known so well.
+        let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+        let wait = waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max);
+        let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+        return Answer::no(evidence).if_close(long);
+    }
+    let text = "so few small requests are served by any disk at once: the storage, or the way to \
+                it, is slow";
+    Answer::yes(0.6, evidence).and([Evidence::derived(text)])
 }
 
 /// Is a disk saturated?
@@ -184,6 +234,30 @@ pub(super) fn disk(look: &Look<'_>) -> Answer {
         .filter(|interval| *interval != Interval::ALWAYS)
         .collect();
     Answer::yes(point.value / 100.0, evidence).during(held)
+}
+
+/// A busy disk with a long queue of short requests: flash that serves many at once. Only where CPUs
+/// wait all the same, it is the limit.
+fn full_queue(look: &Look<'_>) -> Option<Answer> {
+    let waits = look.line(Field::CpuIowait, &Subject::Machine)?;
+    let waits = look.highest(&waits).filter(|most| most.value >= look.limit(T::IowaitHigh))?;
+    let worst = worst(look)?;
+    let busy = worst.point()?.value;
+    let queue = worst.get(Field::DiskQueue)?;
+    let full = busy >= look.limit(T::DiskBusy) && queue >= look.limit(T::DiskQueue);
+    full.then(|| Answer::yes(busy / 100.0, shape(look, &worst)).and([look.quote(&waits)]))
+}
+
+/// Is a disk saturated, where CPUs are known to wait for one?
+pub(super) fn waited_for(look: &Look<'_>) -> Answer {
+    let answer = disk(look);
+    if let Some(full) = full_queue(look).filter(|_| !answer.is_yes()) {
+        return full;
+    }
+    match Traffic::most(look).filter(|_| worst(look).is_none()) {
+        Some(most) => most.waited_for(look),
+        None => answer,
+    }
 }
 
 /// Is a disk saturated, and do its requests wait so long that it hurts by itself?
@@ -221,7 +295,10 @@ const DIRECTIONS: [Direction; 2] = [
 
 /// Blocks in a request of the busiest direction, with the sentence that says so.
 fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
-    let worst = worst(look)?;
+    let Some(worst) = worst(look) else {
+        let (size, evidence) = Traffic::most(look)?.request(look)?;
+        return Some((size / BLOCK_BYTES, evidence));
+    };
     let point = worst.point()?;
     let at = Interval { from: None, to: point.at };
     let rate = |direction: &&Direction| worst.get(direction.bytes).unwrap_or(0.0);

@@ -3,7 +3,7 @@
 //! Kernel time is taken apart by what can be counted: events in a second times what one costs,
 //! against all kernel time in the same intervals. What no count explains is left for system calls.
 
-use crate::evidence::diagnose::answer::{Answer, Evidence, Missing};
+use crate::evidence::diagnose::answer::{Answer, Evidence, Missing, Verdict};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{
     CPU, CPU_COUNT, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT,
@@ -59,7 +59,11 @@ fn explains(look: &Look<'_>, events: Option<Events>, missing: Missing) -> Answer
         Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
             Answer::yes(share, vec![evidence])
         }
-        Ok((_, evidence)) => Answer::no(vec![evidence]),
+        // What an event costs is known to a factor of two.
+        Ok((share, evidence)) => {
+            let close = share * 200.0 >= look.limit(T::ExplainedShare);
+            Answer::no(vec![evidence]).if_close(close)
+        }
     }
 }
 
@@ -127,8 +131,23 @@ pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
-    let profiled = profiled(look, &HUGE_CLEARING);
-    profiled.unwrap_or_else(|| explains(look, huge_fault_events(look), VMSTAT))
+    if let Some(profiled) = profiled(look, &HUGE_CLEARING) {
+        return profiled;
+    }
+    let answer = explains(look, huge_fault_events(look), VMSTAT);
+    let close = huge_fault_events(look).is_some_and(|events| could_explain(look, &events));
+    if answer.is_yes() { answer } else { answer.if_close(close) }
+}
+
+/// A huge page takes several times as long where many CPUs clear memory at once or where it must be
+/// compacted first: 0.2 ms alone, 2.4 to 28 ms at worst
+/// (docs/measurements.md#kernel-time-of-events).
+const HUGE_FAULT_FACTOR: f64 = 5.0;
+
+/// Whether huge-page faults explain enough if each takes [`HUGE_FAULT_FACTOR`] times as long.
+fn could_explain(look: &Look<'_>, events: &Events) -> bool {
+    let share = explained(look, events).map_or(0.0, |(share, _)| share);
+    share * HUGE_FAULT_FACTOR * 100.0 >= look.limit(T::ExplainedShare)
 }
 
 /// Do page faults take the time?
@@ -145,15 +164,19 @@ pub(super) fn faults(look: &Look<'_>) -> Answer {
 fn faults_of_forks(look: &Look<'_>) -> Option<Evidence> {
     let (tasks, faults) = (fork_events(look)?, fault_events(look)?);
     let each = faults.seen.value / tasks.seen.value;
-    let (share, _) = explained(look, &tasks).ok()?;
-    let theirs =
-        share * 100.0 >= look.limit(T::ExplainedShare) && each <= look.limit(T::ForkFaults);
+    let share = explained(look, &tasks).ok()?.0 + explained(look, &faults).ok()?.0;
+    let theirs = tasks.seen.value >= FORKS_MIN
+        && share * 100.0 >= look.limit(T::ExplainedShare)
+        && each <= look.limit(T::ForkFaults);
     let text = format!(
         "{} page faults a second are {each:.0} for each new task: theirs",
         write::number(faults.seen.value)
     );
     theirs.then(|| look.say(&faults.seen, &text))
 }
+
+/// Fewer new tasks a second are what a machine has in passing.
+const FORKS_MIN: f64 = 100.0;
 
 /// Is memory taken and given back all the time?
 pub(super) fn churn(look: &Look<'_>) -> Answer {
@@ -175,7 +198,11 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
 
 /// Do new processes take the time?
 pub(super) fn forks(look: &Look<'_>) -> Answer {
-    explains(look, fork_events(look), TASKS)
+    let alone = explains(look, fork_events(look), TASKS);
+    let Some(theirs) = faults_of_forks(look).filter(|_| !alone.is_yes()) else { return alone };
+    let all = [fork_events(look), fault_events(look)].into_iter().flatten();
+    let share = all.filter_map(|events| explained(look, &events).ok()).map(|(share, _)| share);
+    Answer::yes(share.sum::<f64>().min(1.0), alone.evidence).and([theirs])
 }
 
 /// Do context switches take the time?
@@ -232,20 +259,22 @@ pub(super) fn compaction(look: &Look<'_>) -> Answer {
 }
 
 /// Does a kernel thread of this name take the time?
-fn daemon(look: &Look<'_>, name: &str) -> Answer {
+pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
     let lines = look.lines(Field::ProcCpu, ours);
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
         // A list of processes without it says that it uses nothing worth listing.
-        let others = look.host.subjects(Field::ProcCpu).next();
-        return others.map_or_else(
-            || Answer::unknown(&[PROCESSES]),
-            |_| Answer::no(vec![Evidence::derived(format!("{name} is in no list of processes"))]),
-        );
+        // ... at the time in question: one of another time says nothing.
+        let lists = look.lines(Field::ProcCpu, |_| true);
+        if lists.iter().all(|line| look.highest(line).is_none()) {
+            return Answer::unknown(&[PROCESSES]);
+        }
+        return Answer::no(vec![Evidence::derived(format!("{name} is in no list of processes"))]);
     };
-    if peak.value < look.limit(T::DaemonCpu) {
-        return Answer::no(vec![look.quote(&peak)]);
+    let limit = look.limit(T::DaemonCpu);
+    if peak.value < limit {
+        return Answer::no(vec![look.quote(&peak)]).if_close(look.is_close(peak.value, limit));
     }
     look.reaches(Some(line.clone()), T::DaemonCpu, &[PROCESSES])
 }
@@ -279,6 +308,108 @@ fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> 
     found.first().map(|first| look.say(first, &text))
 }
 
+/// Huge-page faults that follow from the pages freed for each fault, where nothing counts them.
+///
+/// With h the share of huge faults, a fault takes, and later frees, 512 h + (1 - h) base pages.
+/// Pages that were only read from files, or reclaimed, are freed as well: then nothing follows.
+fn derived_huge_faults(look: &Look<'_>) -> Option<Events> {
+    let uncounted = huge_fault_events(look).is_none();
+    let (faults, freed) = (look.mean_of(Field::Faults)?, look.mean_of(Field::PagesFreed)?);
+    let each = freed.value / faults.value;
+    let read = look.mean_of(Field::PageIn).map_or(0.0, |seen| seen.value) / BASE_PAGE;
+    let reclaimed = [Field::ScanKswapd, Field::ScanDirect].map(|field| look.mean_of(field));
+    let scanned: f64 = reclaimed.into_iter().flatten().map(|seen| seen.value).sum();
+    let other = (read + scanned) * 2.0 >= freed.value;
+    let many = faults.value >= FAULTS_MIN && each >= look.limit(T::PagesPerFault);
+    if !uncounted || !many || other || thp_is_off(look) {
+        return None;
+    }
+    let huge = (freed.value - faults.value) / (HUGE_PAGES - 1.0);
+    let seen = Seen { value: huge.min(faults.value), ..faults };
+    Some(Events { seen, name: "huge-page faults", cost: T::CostHugeFault })
+}
+
+/// Base pages of a huge page of 2 MiB, and bytes of a base page, on x86-64.
+const HUGE_PAGES: f64 = 512.0;
+const BASE_PAGE: f64 = 4096.0;
+/// Fewer faults a second take no time worth a conclusion.
+const FAULTS_MIN: f64 = 500.0;
+
+/// Whether a setting says that programs get no huge page unless they ask.
+fn thp_is_off(look: &Look<'_>) -> bool {
+    super::defaults::thp_always(look).verdict == Verdict::No
+}
+
+/// Are huge pages the first suspect?
+pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
+    if look.kernel(&Subject::Machine).is_none() {
+        return Answer::unknown(&[CPU]);
+    }
+    if look.host.subjects(Field::SymbolPercent).next().is_some() {
+        let text = "a profile says where the time goes";
+        return Answer::no(vec![Evidence::derived(text)]).if_close(true);
+    }
+    if let Some(events) = huge_fault_events(look) {
+        return counted_suspect(look, &events);
+    }
+    if let Some(events) = derived_huge_faults(look) {
+        let each = "so many base pages are freed for each page fault that a part of the faults \
+                    must have been of 512 pages";
+        return match explained(look, &events) {
+            Err(missing) => Answer::unknown(&[missing]),
+            Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
+                Answer::yes(share, vec![evidence, Evidence::assumed(each)]).lacking(&[VMSTAT])
+            }
+            Ok((_, evidence)) => Answer::no(vec![evidence]).if_close(true),
+        };
+    }
+    let setting = super::defaults::thp_always(look);
+    if !setting.is_yes() {
+        return if setting.verdict == Verdict::No { setting } else { Answer::unknown(&[VMSTAT]) };
+    }
+    if let Some(cause) = counted_cause(look) {
+        return Answer::no(vec![cause]).if_close(true);
+    }
+    let text = "nothing that these sources count explains the kernel's time; with 'always', page \
+                faults clear 2 MiB at once, and reclaim and compact for it";
+    let assumed = vec![Evidence::assumed(text)];
+    Answer::yes(0.5, assumed).and(setting.evidence).lacking(&[VMSTAT, SYMBOLS])
+}
+
+/// Huge-page faults that are counted and explain too little at their usual cost: the suspect where
+/// nothing else explains more.
+fn counted_suspect(look: &Look<'_>, events: &Events) -> Answer {
+    let (share, evidence) = match explained(look, events) {
+        Ok(explained) => explained,
+        Err(missing) => return Answer::unknown(&[missing]),
+    };
+    let others = [fault_events(look), fork_events(look), switch_events(look), packet_events(look)];
+    let more = others.into_iter().flatten().filter_map(|other| explained(look, &other).ok());
+    let largest = more.map(|(share, _)| share).fold(0.0, f64::max) < share;
+    if !largest || !could_explain(look, events) || counted_cause(look).is_some() {
+        return Answer::no(vec![evidence]).if_close(true);
+    }
+    let text = "nothing else that is counted explains more, and each takes several times as long \
+                where many CPUs clear memory at once";
+    Answer::yes(share, vec![Evidence::assumed(text), evidence]).lacking(&[SYMBOLS])
+}
+
+/// A countable event that explains enough of the kernel's time by itself.
+fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
+    let all = [
+        fault_events(look),
+        fork_events(look),
+        switch_events(look),
+        packet_events(look),
+        disk_events(look),
+        compaction_events(look),
+    ];
+    let all = all.into_iter().flatten();
+    let explaining = all.filter_map(|events| explained(look, &events).ok());
+    let mut enough = explaining.filter(|(share, _)| share * 100.0 >= look.limit(T::ExplainedShare));
+    enough.next().map(|(_, evidence)| evidence)
+}
+
 /// Do tasks wait for the kernel's locks while they spin?
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
@@ -291,6 +422,36 @@ pub(super) fn locks(look: &Look<'_>) -> Answer {
         .unwrap_or_else(|| Answer::no(say_functions(look, &all, sum).into_iter().collect()))
 }
 
+/// Fewer calls in a second, of a program that `strace` stops at each one, are no load.
+const TRACED_CALLS_MIN: f64 = 5000.0;
+/// As many in a trace of unknown length.
+const TRACED_MIN: f64 = 50_000.0;
+
+/// A program that was traced and calls the kernel all the time, where nothing that is counted
+/// explains the kernel's time.
+fn traced(look: &Look<'_>) -> Option<Answer> {
+    let all = |field| {
+        let mut all: Vec<Seen> =
+            look.lines(field, |_| true).iter().filter_map(|line| look.highest(line)).collect();
+        all.sort_by(|a, b| b.value.total_cmp(&a.value));
+        all
+    };
+    let rates = all(Field::SyscallRate);
+    let (calls, limit, unit) = match rates.is_empty() {
+        false => (rates, TRACED_CALLS_MIN, " a second"),
+        true => (all(Field::SyscallCalls), TRACED_MIN, ""),
+    };
+    let sum: f64 = calls.iter().map(|seen| seen.value).sum();
+    let first = calls.first().filter(|_| sum >= limit && counted_cause(look).is_none())?;
+    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+    let parts: Vec<String> = calls.iter().take(4).map(part).collect();
+    let text =
+        format!("{} system calls{unit} were traced: {}", write::number(sum), parts.join(", "));
+    let rest = "nothing else that these sources count explains the kernel's time";
+    let evidence = vec![look.say(first, &text), Evidence::derived(rest)];
+    Some(Answer::yes(0.5, evidence).and(who(look, Field::ProcSystem)))
+}
+
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     for names in [&COMPACTION[..], &HUGE_CLEARING, &RECLAIM] {
@@ -298,12 +459,15 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
             return Answer::no(named.evidence);
         }
     }
-    let counted = [fault_events(look), switch_events(look)];
     let (profile, sum) = functions(look);
+    if let Some(traced) = traced(look).filter(|_| profile.is_empty()) {
+        return traced;
+    }
+    let counted = [fault_events(look), switch_events(look)];
     if counted.iter().any(Option::is_none) {
         return Answer::unknown(&[SYMBOLS]);
     }
-    let huge = huge_fault_events(look);
+    let huge = huge_fault_events(look).or_else(|| derived_huge_faults(look));
     // What is known to be in force and was not counted cannot be eliminated.
     let no_profile = look.host.subjects(Field::SymbolPercent).next().is_none();
     if no_profile && huge.is_none() && super::defaults::thp_always(look).is_yes() {

@@ -1,5 +1,7 @@
 //! What is wrong with memory itself, whether or not it costs CPU now.
 
+use std::collections::BTreeSet;
+
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, VMSTAT};
@@ -74,9 +76,24 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
 
 /// Does the kernel kill programs for memory?
 pub(super) fn killed(look: &Look<'_>) -> Answer {
+    let logged = look.lines(Field::ProcKilled, |_| true);
+    if let Some(seen) = logged.first().and_then(|line| look.highest(line)) {
+        let names: BTreeSet<&str> =
+            logged.iter().filter_map(|line| line.subject.process_name()).collect();
+        let names: Vec<&str> = names.into_iter().take(4).collect();
+        let text = format!("the kernel's log says that it killed {} for memory", names.join(", "));
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]);
+    }
     let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
     let count = || look.state(Field::OomKillCount);
-    let Some(seen) = rate.or_else(count) else { return Answer::unknown(&[VMSTAT]) };
+    let of_cgroups = || {
+        let lines = look.lines(Field::OomKillCount, |subject| *subject != Subject::Machine);
+        let all = lines.iter().filter_map(|line| look.highest(line));
+        all.reduce(|a, b| if b.value > a.value { b } else { a })
+    };
+    let Some(seen) = rate.or_else(count).or_else(of_cgroups) else {
+        return Answer::unknown(&[VMSTAT]);
+    };
     let evidence = vec![look.quote(&seen)];
     if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
 }

@@ -8,8 +8,13 @@ mod kernel;
 mod memory;
 mod network;
 mod pick;
+mod postgres;
 mod reclaim;
+mod redis;
+mod servers;
+mod traffic;
 mod wait;
+mod web;
 
 use super::answer::Answer;
 use super::cause::Cause;
@@ -117,6 +122,10 @@ nodes! {
     "kernel.disk_requests" < Some("cpu.kernel"), "Do disk requests take the time?",
         "Requests a second times the cost of one, against all kernel time of the episodes.",
         [CostDiskRequest ExplainedShare], Some(Cause::DiskRequests), kernel::disk_requests;
+    "kernel.huge_pages" < Some("cpu.kernel"), "Are huge pages the first suspect?",
+        "THP is 'always', nothing counts its page faults, and nothing that was counted explains \
+            the time; or so many pages are freed for each page fault that the faults must be huge.",
+        [CostHugeFault ExplainedShare PagesPerFault], Some(Cause::HugeFaults), kernel::huge_pages;
     "kernel.locks" < Some("cpu.kernel"), "Do tasks spin for the kernel's locks?",
         "Lock functions' share of the kernel's samples in a profile, idle left out.",
         [ExplainedShare], Some(Cause::Locks), kernel::locks;
@@ -132,7 +141,7 @@ nodes! {
         "Time with requests in flight, and a queue, a long wait or large requests: busy alone says \
             nothing of flash. A long queue and a long wait suffice on a disk in use.",
         [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
-            Some(Cause::DiskSaturated), io::disk;
+            Some(Cause::DiskSaturated), io::waited_for;
     "io.sequential" < Some("io.disk"), "Are the requests large: is bandwidth the limit?",
         "Bytes over requests of the busier direction, in blocks of 4 KiB.",
         [SequentialBlocks], Some(Cause::DiskBandwidth), io::sequential;
@@ -148,6 +157,9 @@ nodes! {
             time.",
         [DiskInUse DiskBusy DiskQueue DiskAwait DiskAwaitShort SequentialBlocks],
             Some(Cause::DiskLatency), io::latency;
+    "io.remote" < Some("cpu.iowait"), "Do programs wait for storage over the network?",
+        "All local disks hardly in use while requests are pending.",
+        [DiskInUse], Some(Cause::NetworkStorage), io::remote;
     "io.swap" < Some("cpu.iowait"), "Is it swapping?",
         "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
@@ -157,6 +169,11 @@ nodes! {
             are no iowait.",
         [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong SequentialBlocks],
             Some(Cause::DiskSaturated), io::clogged;
+
+    "disk.slow" < None, "Does a disk answer slowly at a rate that any disk reaches?",
+        "A disk in use, small requests that wait long, and so few of them that the load is not \
+            why.",
+        [DiskInUse DiskAwaitLong DiskSlow RandomBlocks], Some(Cause::DiskLatency), io::slow;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
@@ -187,7 +204,7 @@ nodes! {
     "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
         "User and nice time. Not a fault as such.",
         [UserHigh EpisodeMin EpisodeFull], None, cpu::user;
-    "user.saturated" < None, "Do more tasks want to run than there are CPUs?",
+    "user.saturated" < None, "Do far more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
 
@@ -197,6 +214,10 @@ nodes! {
     "wait.blocked" < Some("wait"), "Do tasks hang in uninterruptible wait?",
         "Tasks in state D, counted or listed, against CPUs.",
         [BlockedTasks], Some(Cause::Blocked), wait::blocked;
+    "wait.remote" < Some("wait"), "Do tasks wait for a file server?",
+        "Tasks in uninterruptible wait inside NFS, CIFS or Ceph; the kernel's log about a server \
+            that does not answer.",
+        [], Some(Cause::NetworkStorage), wait::remote;
     "wait.memory" < Some("wait"), "Do tasks wait for memory?",
         "PSI memory, some, as a mean.",
         [PsiHigh], Some(Cause::MemoryPressure), wait::memory_pressure;
@@ -204,8 +225,9 @@ nodes! {
         "PSI io, some, as a mean.",
         [PsiHigh], Some(Cause::IoPressure), wait::io_pressure;
     "wait.pauses" < Some("wait"), "Does Java stop for long?",
-        "Pauses for garbage collection and at safepoints.",
-        [GcPause], Some(Cause::GcPauses), wait::pauses;
+        "Pauses for garbage collection and at safepoints: the longest, or the share of the time in \
+            them.",
+        [GcPause GcShare], Some(Cause::GcPauses), wait::pauses;
     "pauses.kernel" < Some("wait.pauses"), "Does the kernel use more CPU in such a pause than the \
         collector?",
         "sys against user time of the worst pause, if it is at least half of gc_pause_high_ms.",
@@ -267,14 +289,81 @@ nodes! {
         [BloatHigh], Some(Cause::Bloat), memory::bloat;
 
     "balance.cpus" < None, "Is one CPU exhausted beside idle ones?",
-        "CPU in use by CPU, means.",
-        [BusyHigh IdleLow], Some(Cause::OneCpu), balance::cpus;
+        "CPU in use by CPU, means; or a thread that uses all of one CPU, wherever it runs.",
+        [BusyHigh IdleLow ThreadFull], Some(Cause::OneCpu), balance::cpus;
     "balance.disks" < None, "Is one disk saturated beside idle ones?",
         "Busy time by disk, means; only where a disk is saturated, not just busy.",
         [DiskBusy IdleLow], Some(Cause::OneDisk), balance::disks;
     "balance.hosts" < None, "Is this machine exhausted beside idle ones?",
         "CPU in use by machine, means; needs recordings of several machines.",
         [BusyHigh HostIdle], Some(Cause::OneHost), balance::hosts;
+
+    "redis" < None, "Does Redis or Valkey say that it suffers?",
+        "Yes when one of the questions below says yes.",
+        [], None, redis::any_of;
+    "redis.command" < Some("redis"), "Does one slow command take most of its time?",
+        "Time by command: a share of all, the mean of a call, and the part of the one thread that \
+            it takes, between two looks, since the start, or because the process uses a whole CPU \
+            now.",
+        [CommandShare CommandLong CommandBusy ThreadFull], Some(Cause::SlowCommands),
+            redis::command;
+    "redis.slow_log" < Some("redis"), "Do single calls stop it for long, again and again?",
+        "Calls of one command in the slow log within an hour of the latest; stalls of commands \
+            that it measured.",
+        [SlowCommand SlowCommands], Some(Cause::SlowCommands), redis::slow_log;
+    "redis.full" < Some("redis"), "Is its one thread full?",
+        "CPU of the main thread between two looks, or since its start.",
+        [ServerFull], Some(Cause::ServerFull), redis::full;
+    "redis.fork" < Some("redis"), "Does it stand still while it forks?",
+        "The latest fork, and for each GiB of data.",
+        [ForkHigh ForkFelt ForkSlow], Some(Cause::RedisFork), redis::fork;
+    "redis.copied" < Some("redis"), "Is most of its data copied while it saves?",
+        "Memory copied by the last save or rewrite, against its data.",
+        [CowHigh DataLarge], Some(Cause::RedisCow), redis::copied;
+    "redis.evictions" < Some("redis"), "Does it evict what is asked for, or refuse to write?",
+        "At its memory limit: keys evicted while few reads find theirs, or commands refused.",
+        [LimitNear CacheHits], Some(Cause::RedisEvictions), redis::evictions;
+    "redis.resident" < Some("redis"), "Is far more memory resident than it uses?",
+        "Resident memory over used memory, of a server that is not nearly empty.",
+        [RssRatio DataLarge], Some(Cause::RedisFragmentation), redis::resident;
+    "resident.huge" < Some("redis.resident"), "Do huge pages keep what its allocator gave back?",
+        "The allocator's own ratios do not explain it, and THP is 'always'.",
+        [RssRatio], Some(Cause::Bloat), redis::huge;
+    "redis.fsync" < Some("redis"), "Does it wait for the disk of its log?",
+        "Writes held up by fsync, or stalls of the log that it measured.",
+        [FsyncDelays SlowCommand], Some(Cause::RedisFsync), redis::fsync;
+
+    "postgres" < None, "Does PostgreSQL say that it suffers?",
+        "Yes when one of the questions below says yes.",
+        [], None, postgres::any_of;
+    "postgres.locks" < Some("postgres"), "Do sessions wait for each other's locks?",
+        "Sessions at work whose wait is of type Lock.",
+        [SessionsWaiting LockShare], Some(Cause::PgLocks), postgres::locks;
+    "postgres.lwlocks" < Some("postgres"), "Do sessions wait for its internal locks?",
+        "Sessions at work whose wait is of type LWLock.",
+        [SessionsWaiting WaitShare], Some(Cause::PgLwlocks), postgres::latches;
+    "postgres.io" < Some("postgres"), "Do sessions wait for storage?",
+        "Sessions at work whose wait is of type IO.",
+        [SessionsWaiting WaitShare], Some(Cause::PgIo), postgres::storage;
+    "postgres.idle" < Some("postgres"), "Does a session keep a transaction open and do nothing?",
+        "The longest time idle within a transaction; where that is not known, how many.",
+        [IdleInTransaction IdleSessions], Some(Cause::PgIdle), postgres::idle;
+    "postgres.statement" < Some("postgres"), "Does one slow statement take most of the time?",
+        "Total and mean times of statements; maintenance left out.",
+        [CommandShare StatementLong], Some(Cause::PgStatement), postgres::statement;
+    "postgres.checkpoints" < Some("postgres"), "Does full WAL force checkpoints?",
+        "Checkpoints requested, of all.",
+        [CheckpointShare], Some(Cause::PgCheckpoints), postgres::checkpoints;
+
+    "web" < None, "Does nginx or php-fpm say that it suffers?",
+        "Yes when one of the questions below says yes.",
+        [], None, web::any_of;
+    "web.pool" < Some("web"), "Do requests wait because all workers are at work?",
+        "Listen queue and idle workers of a php-fpm pool.",
+        [PoolQueue], Some(Cause::FpmFull), web::pool;
+    "web.dropped" < Some("web"), "Does nginx drop connections that it accepted?",
+        "Connections accepted less those handled.",
+        [ConnectionsDropped], Some(Cause::NginxDrops), web::dropped;
 
     "defaults.thp_always" < None, "Do all programs get huge pages in their page faults?",
         "transparent_hugepage/enabled is always.",
@@ -322,7 +411,7 @@ mod tests {
     fn every_threshold_is_of_a_question() {
         let listed = |limit: &&T| ALL.iter().any(|node| node.limits.contains(limit));
         let alone: Vec<&T> = T::ALL.iter().filter(|limit| !listed(limit)).collect();
-        // This one decides how bad a finding is, not whether it is one.
-        assert_eq!(alone, [&T::KernelCritical]);
+        // These decide how bad a finding is, and what is ruled out, not whether it is one.
+        assert_eq!(alone, [&T::CloseShare, &T::KernelCritical]);
     }
 }

@@ -28,6 +28,16 @@ fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
     Some(seen)
 }
 
+/// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
+/// as a trouble unless CPU time says so.
+const UNKNOWN_SHARE: f64 = 0.4;
+
+/// The part of the machine's CPUs that so many packets a second take, 0 to 1.
+fn cpu_share(look: &Look<'_>, packets: f64) -> f64 {
+    let cpus = packets * look.limit(T::CostPacket) / 1e6;
+    look.cpus().map_or_else(|| cpus.min(UNKNOWN_SHARE), |all| cpus / all)
+}
+
 /// Are there many small packets, so that packets and not bytes are the load?
 pub(super) fn small_packets(look: &Look<'_>) -> Answer {
     let fields = [Field::NetRxPackets, Field::NetTxPackets, Field::NetRxBytes, Field::NetTxBytes];
@@ -48,8 +58,7 @@ pub(super) fn small_packets(look: &Look<'_>) -> Answer {
     evidence.extend(receive_vector(look));
     let many = packets >= look.limit(T::PacketsHigh);
     if many && size <= look.limit(T::SmallPacket) {
-        let cpus = packets * look.limit(T::CostPacket) / 1e6;
-        Answer::yes(cpus, evidence)
+        Answer::yes(cpu_share(look, packets), evidence)
     } else {
         Answer::no(evidence)
     }
@@ -63,7 +72,7 @@ pub(super) fn many_packets(look: &Look<'_>) -> Answer {
     let text = format!("{} packets a second", write::number(packets));
     let evidence = vec![look.say(&rx, &text)];
     if packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes() {
-        Answer::yes(packets * look.limit(T::CostPacket) / 1e6, evidence)
+        Answer::yes(cpu_share(look, packets), evidence)
     } else {
         Answer::no(evidence)
     }
@@ -118,7 +127,7 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
     let rest: f64 = means[1..].iter().map(|seen| seen.value).sum();
     let others = rest / (means.len() - 1) as f64;
     let text = format!(
-        "{}: {} in interrupts, the other CPUs {} (means)",
+        "{}: {} in interrupts, the other CPUs {} (averages)",
         means[0].subject,
         write::value(Unit::Percent, means[0].value),
         write::value(Unit::Percent, others)
@@ -182,7 +191,7 @@ fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> A
 
 /// Are packets dropped?
 pub(super) fn drops(look: &Look<'_>) -> Answer {
-    let fields = [Field::SoftnetDropped, Field::NetRxDrops, Field::NetTxDrops];
+    let fields = [Field::SoftnetDropped, Field::NetRxDrops, Field::NetTxDrops, Field::NetRxFifo];
     any_above(look, &fields, T::DropsHigh, SOFTNET)
 }
 

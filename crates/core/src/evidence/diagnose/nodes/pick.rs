@@ -5,6 +5,10 @@ use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::recording::{Field, Subject};
 use std::collections::BTreeMap;
 
+/// A layer that does so many times as much as all hardware in the same listing has its own
+/// elsewhere: the disks below a mapped one split its work at most by their number.
+const BELOW_PART: f64 = 8.0;
+
 /// Without what stands on top of other devices, and would count their work again: bridges, bonds,
 /// ends of containers, VLANs, device mapper, md. All of them where nothing else is left.
 pub(super) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
@@ -19,7 +23,13 @@ pub(super) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
         Subject::Disk(name) => ON_TOP.iter().any(|prefix| name.starts_with(prefix)),
         _ => false,
     };
-    if !lines.iter().all(on_top) {
+    let most = |on: bool| {
+        let own = lines.iter().filter(|line| on_top(line) == on);
+        own.flat_map(|line| &line.points).map(|point| point.value).fold(0.0, f64::max)
+    };
+    // What the layers below do shows there, too: unless the listing leaves them out.
+    let (below, above) = (most(false), most(true));
+    if !lines.iter().all(on_top) && below * BELOW_PART >= above {
         lines.retain(|line| !on_top(line));
     }
     lines

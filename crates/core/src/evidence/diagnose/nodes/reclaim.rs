@@ -13,7 +13,7 @@ use crate::evidence::hugetlb::tables;
 use crate::evidence::recording::{Field, Point, Series, Stamp, Subject};
 
 /// What [`shown`] looks at.
-const SHOWN: [Field; 8] = [
+const SHOWN: [Field; 7] = [
     Field::ScanKswapd,
     Field::ScanDirect,
     Field::Scan,
@@ -21,7 +21,6 @@ const SHOWN: [Field; 8] = [
     Field::MemAvailable,
     Field::MemTotal,
     Field::MemFree,
-    Field::MemUsed,
 ];
 
 /// Most times of reclaim that are quoted one by one.
@@ -152,6 +151,11 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
     if let Some(answer) = super::kernel::profiled(look, &super::kernel::RECLAIM) {
         return answer;
     }
+    // The kernel's own thread for it is busy: that is reclaim, whatever else is known.
+    let kswapd = super::kernel::daemon(look, "kswapd");
+    if kswapd.is_yes() && scans(look).is_none() {
+        return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]);
+    }
     let always = [Interval::ALWAYS];
     let times = if look.times.is_empty() { &always } else { look.times };
     let (mut yes, mut no, mut held, mut blind) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -185,7 +189,8 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
         Answer::unknown(&[MEMORY])
     } else {
         no.truncate(write::EPISODES_MAX);
-        Answer::no(no)
+        // Free memory that does not swing rules nothing out: only scans are counted.
+        Answer::no(no).if_close(!scanned)
     };
     answer.blind = blind;
     // What names the blind times comes first.
@@ -236,7 +241,8 @@ pub(super) fn swinging(look: &Look<'_>) -> Answer {
         .collect();
     let Some(lowest) = look.lowest(&free) else { return Answer::unknown(&[MEMORY]) };
     if found.is_empty() {
-        return Answer::no(vec![look.quote(&lowest)]);
+        // The kernel also reclaims without such swings.
+        return Answer::no(vec![look.quote(&lowest)]).if_close(true);
     }
     let said = found.iter().take(write::EPISODES_MAX);
     let evidence = said.map(|(_, swing)| say_swing(look, &free, total, swing)).collect();
@@ -257,10 +263,11 @@ fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
     let percent = seen.value / total * 100.0;
     let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
     let evidence = vec![look.say(&seen, &text)];
-    if percent >= look.limit(limit) {
+    let limit = look.limit(limit);
+    if percent >= limit {
         Answer::yes(percent / 100.0, evidence)
     } else {
-        Answer::no(evidence)
+        Answer::no(evidence).if_close(look.is_close(percent, limit))
     }
 }
 
@@ -348,7 +355,17 @@ fn segment(
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
 pub(super) fn slab(look: &Look<'_>) -> Answer {
-    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh)
+    let mut caches: Vec<Seen> = look
+        .lines(Field::SlabCache, |_| true)
+        .iter()
+        .filter_map(|line| look.highest(line))
+        .collect();
+    caches.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
+    let parts: Vec<String> = caches.iter().take(3).map(part).collect();
+    let largest =
+        caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))));
+    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh).and(largest)
 }
 
 /// Does a HugeTLB pool lie idle?
@@ -359,7 +376,20 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
     if look.state(Field::HugetlbTotal).is_some_and(|pool| pool.value == 0.0) {
         return Answer::no(vec![look.say(&free, "there is no HugeTLB pool")]);
     }
-    let reserved = look.state(Field::HugetlbReserved).map_or(0.0, |seen| seen.value);
+    let free_percent = free.value / total * 100.0;
+    let Some(reserved) = look.state(Field::HugetlbReserved).map(|seen| seen.value) else {
+        // All of it may be promised: only what is not even free is known to be in use.
+        let text = format!(
+            "HugeTLB pool: {} free, {free_percent:.1} % of all memory; how much of it is promised \
+             (HugePages_Rsvd) is not known",
+            write::bytes(free.value)
+        );
+        let evidence = vec![look.say(&free, &text)];
+        return match free_percent >= look.limit(T::HugetlbUnused) {
+            true => Answer { evidence, ..Answer::unknown(&[MEMINFO]) },
+            false => Answer::no(evidence),
+        };
+    };
     let idle = (free.value - reserved).max(0.0);
     let percent = idle / total * 100.0;
     let text = format!(

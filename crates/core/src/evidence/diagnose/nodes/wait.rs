@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::interval::Interval;
-use crate::evidence::diagnose::look::Look;
-use crate::evidence::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE};
+use crate::evidence::diagnose::look::{Line, Look};
+use crate::evidence::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE, WAITS};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
@@ -13,7 +13,8 @@ use crate::evidence::recording::{Field, Subject};
 
 /// Do tasks wait while CPUs are idle?
 pub(super) fn any(look: &Look<'_>) -> Answer {
-    let tests = [blocked(look), memory_pressure(look), io_pressure(look), pauses(look)];
+    let tests =
+        [blocked(look), remote(look), memory_pressure(look), io_pressure(look), pauses(look)];
     let evidence: Vec<Evidence> = tests.iter().flat_map(|a| a.evidence.first().cloned()).collect();
     if let Some(weight) = tests.iter().filter(|a| a.is_yes()).map(|a| a.weight).reduce(f64::max) {
         Answer::yes(weight, evidence)
@@ -24,17 +25,21 @@ pub(super) fn any(look: &Look<'_>) -> Answer {
     }
 }
 
+/// CPUs of a machine of which no source says how many it has.
+const CPUS_UNKNOWN: f64 = 4.0;
+
 /// Do tasks hang in uninterruptible wait?
 pub(super) fn blocked(look: &Look<'_>) -> Answer {
     let line = look.line(Field::Blocked, &Subject::Machine);
     let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
-    let (Some(seen), Some(cpus)) = (counted, look.cpus().or(Some(1.0))) else {
-        return Answer::unknown(&[QUEUE]);
-    };
+    let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
+    // Of an unknown number of CPUs: more than one busy disk keeps waiting in passing.
+    let cpus = look.cpus().unwrap_or(CPUS_UNKNOWN);
     let text = format!("{} tasks in uninterruptible wait (mean)", write::number(seen.value));
     let evidence = vec![look.say(&seen, &text)];
-    if seen.value < look.limit(T::BlockedTasks) * cpus || seen.value < 1.0 {
-        return Answer::no(evidence);
+    let limit = look.limit(T::BlockedTasks) * cpus;
+    if seen.value < limit || seen.value < 1.0 {
+        return Answer::no(evidence).if_close(seen.value >= 1.0);
     }
     let names: Vec<String> = look
         .lines(Field::ProcBlocked, |_| true)
@@ -47,6 +52,21 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     });
     let answer = Answer::yes(0.4, evidence);
     if named.is_none() { answer.lacking(&[PROCESSES]) } else { answer.and(named) }
+}
+
+/// Do they wait for a file server?
+pub(super) fn remote(look: &Look<'_>) -> Answer {
+    let known = look.lines(Field::ProcRemoteWait, |_| true);
+    let values = known.iter().filter_map(|line| look.highest(line));
+    let (waiting, others): (Vec<Seen>, Vec<Seen>) = values.partition(|seen| seen.value > 0.0);
+    if let Some(first) = waiting.first() {
+        let name = first.subject.process_name().unwrap_or("?");
+        let text = format!("{} tasks wait for a file server, such as {name}", waiting.len());
+        return Answer::yes(0.5, vec![look.say(first, &text)]);
+    }
+    let Some(other) = others.first() else { return Answer::unknown(&[WAITS]) };
+    let text = format!("{} blocked tasks wait for something else", others.len());
+    Answer::no(vec![look.say(other, &text)])
 }
 
 /// Blocked tasks of a process list, where no tool counted them.
@@ -64,10 +84,11 @@ fn pressure(look: &Look<'_>, field: Field) -> Answer {
     let Some(mean) = look.mean_of(field) else { return Answer::unknown(&[PRESSURE]) };
     let text = format!("{} (mean)", write::sentence(&mean));
     let evidence = vec![look.say(&mean, &text)];
-    if mean.value >= look.limit(T::PsiHigh) {
+    let limit = look.limit(T::PsiHigh);
+    if mean.value >= limit {
         Answer::yes(mean.value / 100.0, evidence)
     } else {
-        Answer::no(evidence)
+        Answer::no(evidence).if_close(look.is_close(mean.value, limit))
     }
 }
 
@@ -79,6 +100,28 @@ pub(super) fn memory_pressure(look: &Look<'_>) -> Answer {
 /// Do tasks wait for I/O?
 pub(super) fn io_pressure(look: &Look<'_>) -> Answer {
     pressure(look, Field::PsiIoSome)
+}
+
+/// Fewer pauses, or a shorter log, say nothing of their share: a start has some in its first
+/// second.
+const PAUSES_MIN: usize = 5;
+const LOG_S_MIN: i64 = 2;
+
+/// The share of its time in which a program stood still, 0 to 1, with the sentence that says so.
+fn paused(line: &Line) -> Option<(f64, String)> {
+    let (first, last) = (line.points.first()?.at?, line.points.last()?.at?);
+    let seconds = last.0.saturating_sub(first.0);
+    // What came before the first one is not known.
+    let sum: f64 = line.points.iter().skip(1).map(|point| point.value).sum();
+    let enough = line.points.len() >= PAUSES_MIN && seconds >= LOG_S_MIN;
+    // Times are whole seconds: the stretch may be longer by one.
+    let share = (sum / 1e3 / (seconds + 1) as f64).min(1.0);
+    let text = format!(
+        "{} pauses in {seconds} s took {:.0} % of the time",
+        line.points.len(),
+        share * 100.0
+    );
+    enough.then_some((share, text))
 }
 
 /// Does Java stop for long?
@@ -93,7 +136,11 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
     let long = line.points.iter().filter(|point| point.value >= limit).count();
     let mut evidence = vec![look.quote(&peak)];
     if long == 0 {
-        return Answer::no(evidence);
+        let share = lines.iter().filter_map(paused).reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let Some((share, text)) = share else { return Answer::no(evidence) };
+        evidence.insert(0, look.say(&peak, &text));
+        let much = share * 100.0 >= look.limit(T::GcShare);
+        return if much { Answer::yes(share, evidence) } else { Answer::no(evidence) };
     }
     let text = format!(
         "{long} of {} pauses took {} or more",

@@ -11,20 +11,54 @@ const TOTAL_KIB_MIN: u64 = 65_536;
 /// From this many on (a TiB in KiB) numbers may be plain bytes.
 const TOTAL_KIB_DOUBTFUL: u64 = 1 << 30;
 
+/// The columns of procps 3.3.10 and later, in this order in every language.
+const COLUMNS: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "available"];
+
 fn is_head(words: &[&str]) -> bool {
     words.starts_with(&["total", "used", "free"])
 }
 
+/// The head in another language: as many words as columns, and rows of as many numbers below it:
+/// memory, then swap with three.
+fn is_foreign_head(lines: &Lines<'_>) -> bool {
+    let (head, memory, swap) = (words(lines.ahead(0)), row(lines.ahead(1)), row(lines.ahead(2)));
+    let no_number = head.iter().all(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+    let six = memory.as_ref().filter(|row| row.len() == COLUMNS.len());
+    // All memory is the largest of them.
+    let sizes = six.and_then(|row| row.iter().map(|word| count(word)).collect::<Option<Vec<_>>>());
+    let largest = sizes.is_none_or(|sizes| sizes.iter().max() == sizes.first());
+    head.len() == COLUMNS.len()
+        && no_number
+        && six.is_some()
+        && swap.is_some_and(|row| row.len() == 3)
+        && largest
+}
+
+/// The numbers of a row behind its name, which may be of two words: `Mem :`.
+fn row(line: &str) -> Option<Vec<&str>> {
+    let (name, rest) = line.split_once(':')?;
+    let numbers = words(rest);
+    let named = !name.trim().is_empty() && name.split_whitespace().count() <= NAME_WORDS_MAX;
+    let all = numbers.iter().all(|word| number_and_unit(word).is_some());
+    (named && all && !numbers.is_empty()).then_some(numbers)
+}
+
+/// `Partition d'échange` has two.
+const NAME_WORDS_MAX: usize = 3;
+
 /// Begins at the line of column names.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let next = words(lines.ahead(1));
-    if !is_head(&words(lines.ahead(0))) || next.first() != Some(&"Mem:") {
+    let own = is_head(&words(lines.ahead(0))) && next.first() == Some(&"Mem:");
+    let foreign = !own && is_foreign_head(lines);
+    if !own && !foreign {
         return None;
     }
     let above = (1..=2).filter_map(|by| lines.above(by));
     let unit_bytes = above.filter(|line| !line.trim().is_empty()).find_map(option);
     out.begin(SourceKind::Free, lines.number());
-    Some(Box::new(Free { columns: Vec::new(), rows: Vec::new(), unit_bytes }))
+    let columns = if foreign { COLUMNS.map(str::to_owned).to_vec() } else { Vec::new() };
+    Some(Box::new(Free { columns, rows: Vec::new(), unit_bytes, foreign }))
 }
 
 /// Bytes in the unit that the command line above asked for; `None` where there is none.
@@ -65,6 +99,8 @@ struct Free {
     /// `Mem:` and `Swap:` with their words, until the block is whole.
     rows: Vec<(String, Vec<String>)>,
     unit_bytes: Option<u64>,
+    /// Whether its words are of another language.
+    foreign: bool,
 }
 
 impl Free {
@@ -82,6 +118,21 @@ impl Free {
             return Some(1);
         }
         (total >= TOTAL_KIB_MIN && all(4)).then_some(1 << 10)
+    }
+
+    /// A line in another language: six numbers are memory, three are swap. `None`: none of these.
+    fn take_foreign(&mut self, line: &str, out: &mut Builder) -> Option<Taken> {
+        let Some(numbers) = row(line) else {
+            // The head, which has no colon; also repeated by `-s`.
+            return (words(line).len() == COLUMNS.len()).then_some(Taken::Yes);
+        };
+        let name = if numbers.len() == COLUMNS.len() { "Mem:" } else { "Swap:" };
+        let numbers = numbers.into_iter().map(str::to_owned).collect();
+        self.rows.push((name.to_owned(), numbers));
+        if name == "Swap:" {
+            self.flush(out);
+        }
+        Some(Taken::Yes)
     }
 
     fn flush(&mut self, out: &mut Builder) {
@@ -138,6 +189,11 @@ fn bytes(word: &str, unit: Option<u64>, with_suffix: bool) -> Option<f64> {
 
 impl Reader for Free {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if self.foreign
+            && let Some(taken) = self.take_foreign(line, out)
+        {
+            return taken;
+        }
         let words = words(line);
         if is_head(&words) {
             self.flush(out);
@@ -182,6 +238,19 @@ mod tests {
     available\n\
         Mem:        24684092      912700    23281700       11104       81700    23192900\n\
         Swap:              0           0           0\n";
+
+    #[test]
+    fn other_languages_have_the_same_order() {
+        let german = "$ free -m\n  gesamt  benutzt  frei  gemns.  Puffer/Cache verfügbar\n\
+                      Speicher:   24105  666  13971  8  9868  23438\n\
+                      Swap:       10     4    6\n";
+        let recording = read(german);
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::MemTotal), [24_105.0 * 1_048_576.0]);
+        assert_eq!(machine(&recording, Field::MemAvailable), [23_438.0 * 1_048_576.0]);
+        assert_eq!(machine(&recording, Field::SwapFree), [6.0 * 1_048_576.0]);
+        assert!(read("six words of a very plain\nX: 1 2 3 4 5 6\nY: 1 2 3\n").hosts.is_empty());
+    }
 
     #[test]
     fn new_and_old_layouts() {

@@ -5,6 +5,7 @@
 
 mod atop;
 mod atop_json;
+mod atop_screen;
 mod atop_text;
 mod buddyinfo;
 pub mod capture;
@@ -12,18 +13,32 @@ pub mod capture;
 mod check;
 mod free;
 mod gc;
+mod grepped;
 mod iftop;
 mod interrupts;
 mod iotop;
+mod ipcs;
 mod json;
+mod kernel_log;
+mod machine_facts;
 mod meminfo;
 mod perf;
+mod php_fpm;
+mod prompt;
+mod ps;
+mod psql;
 mod reader;
+mod redis;
+mod served;
 mod shell;
 mod sockets;
+mod softnet;
+mod stub_status;
+mod syscalls;
 mod sysstat;
 mod tcp_counts;
 mod top;
+mod top_words;
 mod vmstat;
 mod vmstat_counts;
 mod words;
@@ -39,12 +54,27 @@ type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
 const FORMATS: &[Begins] = &[
+    redis::begins,
+    redis::info::begins,
+    redis::slow_log::begins,
+    redis::latency::begins,
+    php_fpm::begins,
+    php_fpm::begins_json,
+    stub_status::begins,
+    psql::begins,
     atop_text::begins,
+    atop_screen::begins,
     shell::begins,
+    grepped::begins,
+    kernel_log::begins,
     perf::begins,
     sysstat::timed::begins,
+    sysstat::csv::begins,
     sysstat::iostat::begins,
     top::begins,
+    ps::begins,
+    machine_facts::begins,
+    ipcs::begins,
     iotop::begins,
     iftop::begins,
     tcp_counts::begins,
@@ -52,6 +82,8 @@ const FORMATS: &[Begins] = &[
     free::begins,
     meminfo::begins,
     interrupts::begins,
+    softnet::begins,
+    syscalls::begins,
     buddyinfo::begins,
     vmstat::begins,
     vmstat_counts::begins,
@@ -62,7 +94,7 @@ const FORMATS: &[Begins] = &[
 type ReadsJson = fn(&[u8], &mut Builder) -> bool;
 
 /// The tools with JSON.
-const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read, atop_json::read];
+const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read, atop_json::read, php_fpm::read];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {

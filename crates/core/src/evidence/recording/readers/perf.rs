@@ -28,9 +28,14 @@ struct Perf {
     shares: BTreeMap<String, f64>,
 }
 
-/// Finds the line of headings.
+/// Lines of notes before the headings: 8 in versions 5 and 6.
+const NOTES_MAX: usize = 24;
+
+/// Finds the line of headings, or the notes before it.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let heading = lines.ahead(0).strip_prefix('#')?.trim_start();
+    let notes = (0..NOTES_MAX).map(|by| lines.ahead(by)).take_while(|line| line.starts_with('#'));
+    let heading = |line: &&str| line.contains("Overhead ") || line.contains("Children ");
+    let heading = notes.filter(heading).last()?.strip_prefix('#')?.trim_start();
     let children = heading.starts_with("Children");
     let ours = (children || heading.starts_with("Overhead")) && heading.contains("Symbol");
     if !ours {

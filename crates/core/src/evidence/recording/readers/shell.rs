@@ -1,6 +1,7 @@
 //! What stands around listings: shell prompts, commands and headings that name a file, and the
 //! files they show when those are settings or pressure.
 
+use super::prompt::{looped, prompt, remote};
 use super::words::{count, elided, number, plain, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
@@ -12,56 +13,17 @@ const SETTINGS: [&str; 4] =
 /// Folder of the files about pressure.
 const PRESSURE: &str = "/proc/pressure/";
 
+/// A command whose output is one number.
+const NPROC: &str = "nproc";
+
 /// Longest value of a setting: `transparent_hugepage` has at most 60.
 const VALUE_BYTES_MAX: usize = 200;
 
 /// Most files of one command.
 const PATHS_MAX: usize = 64;
 
-/// Tools whose command lines are passed over when a prompt's last character stands before them.
-const TOOLS: [&str; 17] = [
-    "cat", "grep", "top", "vmstat", "iostat", "mpstat", "pidstat", "sar", "sadf", "free",
-    "netstat", "ss", "iotop", "iftop", "atop", "sysctl", "perf",
-];
-
-/// `$ free -m`, or the same with `#`.
-fn is_command(line: &str) -> bool {
-    let command = line.trim().strip_prefix(['$', '#']).filter(|rest| rest.starts_with(' '));
-    let mut words = command.unwrap_or("").split_whitespace().skip_while(|word| *word == "sudo");
-    words.next().is_some_and(|word| TOOLS.contains(&word))
-}
-
 fn is_setting(path: &str) -> bool {
     SETTINGS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty()))
-}
-
-/// A name as a host or user has it.
-fn is_name(text: &str) -> bool {
-    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    begins && text.len() <= 64 && text.bytes().all(usual)
-}
-
-/// Host and command of a line with an unmistakable prompt: `[root@db1 ~]# cmd` or
-/// `user@db1:~$ cmd`.
-pub(super) fn prompt(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim();
-    let (who, rest) = if let Some(inside) = line.strip_prefix('[') {
-        let (who, rest) = inside.split_once(']')?;
-        let (who, folder) = who.split_once(' ')?;
-        let plain = !folder.trim().is_empty() && !folder.contains(['[', '"']);
-        (Some(who).filter(|_| plain)?, rest)
-    } else {
-        let (who, rest) = line.split_once(':')?;
-        let end = rest.find(['$', '#'])?;
-        let (folder, rest) = rest.split_at(end);
-        let place = folder.starts_with(['~', '/']) && !folder.contains(char::is_whitespace);
-        (Some(who).filter(|_| place)?, rest)
-    };
-    let (user, host) = who.split_once('@')?;
-    let command = rest.strip_prefix(['$', '#'])?;
-    let apart = command.is_empty() || command.starts_with(char::is_whitespace);
-    (apart && is_name(user) && is_name(host)).then_some((host, command.trim()))
 }
 
 /// The files that a command shows, or none; `None` when it is no such command.
@@ -103,15 +65,16 @@ fn sysctl(line: &str) -> Option<(String, &str)> {
     let (family, rest) = name.split_once('.')?;
     let known = matches!(family, "vm" | "kernel" | "net" | "fs");
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
-    let plain = !rest.is_empty() && rest.bytes().all(usual) && !value.is_empty();
+    let plain = !rest.is_empty() && rest.bytes().all(usual);
     (known && plain).then(|| (format!("/proc/sys/{}", name.replace('.', "/")), value))
 }
 
 /// Begins at a prompt, a command or heading that names a file, or a setting with its name.
-pub(super) fn begins(lines: &Lines<'_>, _out: &mut Builder) -> Option<Box<dyn Reader>> {
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let reader = Shell { number: lines.number() - 1, pending: Vec::new() };
-    reader.knows(line).then(|| Box::new(reader) as Box<dyn Reader>)
+    let knows = reader.knows(line) || out.awaited(line).is_some();
+    knows.then(|| Box::new(reader) as Box<dyn Reader>)
 }
 
 struct Shell {
@@ -128,7 +91,21 @@ impl Shell {
             || heading(line).is_some()
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
-            || is_command(line)
+    }
+
+    /// What was typed: its files may follow, and the next listing is its own.
+    fn command(&mut self, command: &str, out: &mut Builder) {
+        if let Some((host, inner)) = remote(command) {
+            out.host_of_prompt(host);
+            return self.command(inner, out);
+        }
+        out.await_hosts(looped(command));
+        out.command(command);
+        let name = command.split_whitespace().next().unwrap_or("");
+        match name {
+            NPROC => self.pending = vec![NPROC.to_owned()],
+            _ => self.shows(command_paths(command).unwrap_or_default()),
+        }
     }
 
     fn shows(&mut self, paths: Vec<String>) {
@@ -187,6 +164,13 @@ impl Shell {
             return mine;
         }
         let value = plain(line).trim();
+        if path == NPROC {
+            self.pending.pop();
+            let Some(cpus) = count(value).filter(|cpus| *cpus > 0) else { return false };
+            out.resume(SourceKind::Settings, self.number);
+            out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
+            return true;
+        }
         if !is_value(value) {
             return false;
         }
@@ -213,9 +197,16 @@ impl Reader for Shell {
             self.pending.retain(|path| path.starts_with(PRESSURE));
             return Taken::Yes;
         }
-        if let Some((host, command)) = prompt(line) {
-            out.host_of_prompt(host);
-            self.shows(command_paths(command).unwrap_or_default());
+        if let Some(prompt) = prompt(line) {
+            if let Some(host) = prompt.host {
+                out.host_of_prompt(host);
+            }
+            self.command(prompt.command, out);
+            return Taken::Yes;
+        }
+        if let Some(host) = out.awaited(line) {
+            out.host_of_prompt(&host);
+            self.pending.clear();
             return Taken::Yes;
         }
         if let Some((path, value)) = path_and_value(line) {
@@ -238,10 +229,6 @@ impl Reader for Shell {
             self.setting(&path, value, out);
             return Taken::Yes;
         }
-        if is_command(line) {
-            self.pending.clear();
-            return Taken::Yes;
-        }
         if self.content(line, out) { Taken::Yes } else { Taken::No }
     }
 }
@@ -252,24 +239,6 @@ mod tests {
     use super::*;
 
     const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-
-    #[test]
-    fn a_prompt_must_be_unmistakable() {
-        assert_eq!(prompt("[root@db1 ~]# free -m"), Some(("db1", "free -m")));
-        assert_eq!(prompt("user@work-1:~$ cat /x | grep y"), Some(("work-1", "cat /x | grep y")));
-        assert_eq!(prompt("root@db1:/var/log# "), Some(("db1", "")));
-        for other in [
-            "[root@db1]# x",
-            "mail me@home.org: it costs 5$ a day",
-            "a@b:c",
-            "# cat /x",
-            "[a b]# c",
-            "user@host:~ and $5",
-            "[12:30:01] user@host:~",
-        ] {
-            assert_eq!(prompt(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn settings_come_with_their_path() {

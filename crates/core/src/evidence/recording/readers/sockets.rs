@@ -69,6 +69,10 @@ fn ss_row<'a>(words: &[&'a str]) -> Option<Row<'a>> {
         ["tcp" | "udp", rest @ ..] => rest,
         all => all,
     };
+    // `ss state established` leaves out the column that is the same in all rows.
+    let established = words.first().is_some_and(|word| count(word).is_some());
+    let stated = [&["ESTAB"], words].concat();
+    let words = if established { stated.as_slice() } else { words };
     let [found, received, sent, local, remote, rest @ ..] = words else { return None };
     if !local.contains(':') || !remote.contains(':') {
         return None;

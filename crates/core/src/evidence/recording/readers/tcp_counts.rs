@@ -38,10 +38,43 @@ fn is_section(word: &str) -> bool {
     SECTIONS.contains(&word)
 }
 
+/// A line of `nstat`: name, count, and how much it grew by a second.
+fn nstat(line: &str) -> Option<(&str, u64)> {
+    let words = words(line);
+    let [name, value, rate] = words.as_slice() else { return None };
+    let named = ["Ip", "Tcp", "Udp", "Icmp", "MPTcp"].iter().any(|start| name.starts_with(start));
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let rated = rate.split_once('.').is_some();
+    Some((*name, count(value)?)).filter(|_| named && plain && rated)
+}
+
+/// Lines of `nstat`.
+struct Nstat;
+
+impl Reader for Nstat {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() || line.trim() == "#kernel" {
+            return Taken::Yes;
+        }
+        let Some((name, value)) = nstat(line) else { return Taken::No };
+        let known = FILE_KEYS.iter().find(|(section, key, _)| {
+            name.strip_prefix(section.trim_end_matches(':')).is_some_and(|rest| rest == *key)
+        });
+        if let Some((_, _, field)) = known {
+            out.put(*field, &Subject::Machine, None, value as f64);
+        }
+        Taken::Yes
+    }
+}
+
 /// Begins at a section of `netstat -s` with an indented line below, or at a pair of lines of the
 /// files: names, then values.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (this, next) = (words(lines.ahead(0)), words(lines.ahead(1)));
+    if nstat(lines.ahead(0)).is_some() || (this == ["#kernel"] && nstat(lines.ahead(1)).is_some()) {
+        out.begin(SourceKind::TcpCounters, lines.number());
+        return Some(Box::new(Nstat));
+    }
     let section = this.first().filter(|word| is_section(word))?;
     if this.len() == 1 {
         let indented = lines.ahead(1).starts_with(char::is_whitespace) && !next.is_empty();
@@ -146,6 +179,19 @@ mod tests {
         );
         all_understood(&recording);
         assert_eq!(machine(&recording, Field::TcpOutSegmentCount), [1_419_840.0]);
+        assert_eq!(machine(&recording, Field::TcpRetransmitCount), [8.0]);
+        assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [31.0]);
+    }
+
+    #[test]
+    fn nstat_with_zeros() {
+        let recording = read(
+            "#kernel\nIpInReceives                    477228             0.0\n\
+             TcpOutSegs                      1419809            0.0\n\
+             TcpRetransSegs                  8                  0.0\n\
+             TcpExtListenOverflows           31                 0.0\n",
+        );
+        all_understood(&recording);
         assert_eq!(machine(&recording, Field::TcpRetransmitCount), [8.0]);
         assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [31.0]);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::top_words::english;
 use super::words::{
     binary_factor, command_name, count, elided, number, number_and_unit, plain, time_of_day, words,
 };
@@ -79,7 +80,7 @@ fn memory_line(line: &str) -> Option<(&str, &str, &str)> {
 
 /// Begins at any line of the summary, or at the head of the table.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    kind_of(lines.ahead(0))?;
+    kind_of(&english(lines.ahead(0)))?;
     out.begin(SourceKind::Top, lines.number());
     Some(Box::new(Top::default()))
 }
@@ -268,6 +269,7 @@ impl Top {
 
 impl Reader for Top {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let line = &*english(line);
         match kind_of(line) {
             Some(Kind::Head) => self.head(line, out),
             Some(Kind::Tasks) => self.tasks(line, out),

@@ -4,9 +4,28 @@ use super::sysstat::{Cell, cell, is_elision, moment, number, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SeriesId, SourceKind, Span, Stamp, Subject};
 
-/// kB of vmstat are 1024 bytes. `-S` changes the unit and nothing in the listing says so: it is
-/// taken to be the usual one.
+/// kB of vmstat are 1024 bytes. `-S` changes the unit, which nothing in the listing says, but the
+/// command behind the prompt may.
 const KB: f64 = 1024.0;
+
+/// Bytes of the unit that a command asks for: vmstat(8), `-S`.
+fn unit(command: &str) -> f64 {
+    let mut words = command.split_whitespace();
+    if words.next().is_none_or(|name| name.rsplit('/').next() != Some("vmstat")) {
+        return KB;
+    }
+    let asked = words.clone().zip(words.clone().skip(1).chain([""])).find_map(|(word, next)| {
+        let (short, long) = (word.strip_prefix("-S"), word.strip_prefix("--unit="));
+        let value = short.or(long)?;
+        Some(if value.is_empty() { next } else { value })
+    });
+    match asked {
+        Some("k") => 1000.0,
+        Some("m") => 1e6,
+        Some("M") => KB * KB,
+        _ => KB,
+    }
+}
 
 /// The columns with a field. Blocks of `bi` and `bo` are 1024 bytes, and `sy` is with interrupts:
 /// vmstat(8).
@@ -44,6 +63,8 @@ struct Place {
 #[derive(Debug, Default)]
 struct Vmstat {
     width: usize,
+    /// Bytes of its unit against the usual one.
+    scale: f64,
     places: Vec<Place>,
     /// Averages of the first row, which are since the machine started if another row follows.
     waiting: Option<Vec<(usize, Option<Stamp>, f64)>>,
@@ -58,16 +79,34 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         return None;
     }
     out.begin(SourceKind::Vmstat, lines.number());
-    Some(Box::new(Vmstat::default()))
+    let scale = unit(out.latest_command()) / KB;
+    Some(Box::new(Vmstat { scale, ..Vmstat::default() }))
 }
 
 fn is_groups(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| c == '-' || c.is_whitespace());
-    line.starts_with("procs") && line.contains("memory")
+    line.starts_with("procs") && line.contains("----") && line.to_lowercase().contains("swap")
 }
 
 fn is_columns(words: &[&str]) -> bool {
-    words.starts_with(&["r", "b"]) && ["swpd", "free", "si", "so"].iter().all(|w| words.contains(w))
+    words.starts_with(&["r", "b", "swpd"])
+        && ["si", "so", "bi", "bo"].iter().all(|w| words.contains(w))
+}
+
+/// The name of a column. Those of memory are translated, and stand behind `swpd`: free, and
+/// buffers and cache, or with `-a` inactive and active.
+fn canonical<'a>(words: &[&'a str], word: &'a str) -> &'a str {
+    let place = |wanted: &str| words.iter().position(|word| *word == wanted);
+    let (Some(at), Some(swpd)) = (place(word), place("swpd")) else { return word };
+    let active = words.get(swpd + 2).is_some_and(|second| second.starts_with("ina"));
+    match (at.checked_sub(swpd), active) {
+        (Some(1), _) => "free",
+        (Some(2), false) => "buff",
+        (Some(3), false) => "cache",
+        (Some(2), true) => "inact",
+        (Some(3), true) => "active",
+        _ => word,
+    }
 }
 
 impl Vmstat {
@@ -80,9 +119,12 @@ impl Vmstat {
         self.places = COLUMNS
             .iter()
             .filter_map(|(name, field, factor)| {
-                let at = words.iter().position(|word| word == name)?;
+                let at = words.iter().position(|word| canonical(words, word) == *name)?;
                 let series = out.series(*field, &Subject::Machine);
-                Some(Place { at, field: *field, factor: *factor, series })
+                // Blocks of I/O are of 1024 bytes whatever the unit: vmstat(8).
+                let memory = *factor == KB && !matches!(*name, "bi" | "bo");
+                let factor = if memory { factor * self.scale } else { *factor };
+                Some(Place { at, field: *field, factor, series })
             })
             .collect();
     }

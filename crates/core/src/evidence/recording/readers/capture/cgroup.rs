@@ -31,7 +31,7 @@ pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
 }
 
 /// The cgroup's own path, without the folder of the hierarchy that it was read in.
-fn path(folder: &str) -> &str {
+pub(in crate::evidence::recording::readers) fn path(folder: &str) -> &str {
     let below = FOLDERS.iter().find_map(|hierarchy| {
         folder.strip_prefix(hierarchy).filter(|rest| rest.is_empty() || rest.starts_with('/'))
     });

@@ -18,6 +18,8 @@ pub mod sample;
 #[cfg(test)]
 mod tests;
 
+pub(super) use cgroup::path as cgroup_path;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::files::Files;

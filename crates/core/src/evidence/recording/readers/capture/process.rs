@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::files::Files;
-use super::kept::{Now, ProcessCounts};
+use super::kept::{COUNTERS_MAX, Now, ProcessCounts};
 use crate::evidence::recording::{Field, Subject};
 use crate::parse::pid_stat::{self, PidStat};
 use crate::parse::{decimal, pid_io, pid_status};
@@ -21,6 +21,10 @@ pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
     for (rest, bytes) in files.below("/proc/") {
         let Some((pid, name)) = rest.split_once('/') else { continue };
         let Some(pid) = decimal::<u32>(pid) else { continue };
+        if let Some(thread) = name.strip_prefix("task/") {
+            thread_cpu(now, thread, bytes);
+            continue;
+        }
         let texts = processes.entry(pid).or_default();
         match name {
             "stat" => texts.stat = Some(bytes),
@@ -35,6 +39,21 @@ pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
             Some(Err(problem)) => files.note(problem),
             None => {}
         }
+    }
+}
+
+/// A file of one thread, `TID/stat`. What is no such file, or was cut, says nothing.
+fn thread_cpu(now: &mut Now<'_>, thread: &str, bytes: &[u8]) {
+    let Some(tid) = thread.strip_suffix("/stat").and_then(decimal::<u32>) else { return };
+    let (Ok(stat), Some(ticks)) = (pid_stat::parse(bytes), now.ticks_per_s) else { return };
+    let used = stat.utime.saturating_add(stat.stime);
+    let before = now.before.threads.get(&tid).copied();
+    if let Some((_, from)) = before.filter(|(start, _)| *start == stat.starttime) {
+        let subject = Subject::process(Some(tid), &stat.comm);
+        now.grown(Field::ThreadCpu, &subject, from, used, 100.0 / ticks as f64);
+    }
+    if now.counts.threads.len() < COUNTERS_MAX {
+        now.counts.threads.insert(tid, (stat.starttime, used));
     }
 }
 

@@ -545,3 +545,26 @@ fn nothing_is_said_to_be_nothing() {
     assert!(recording.problems.iter().any(|p| p.text.contains("without local time")));
     assert_eq!(machine(&recording, Field::Load1), [1.0; 2]);
 }
+
+#[test]
+fn a_thread_is_the_same_only_if_it_started_then() {
+    let line = |ticks: u64, start: u64| {
+        format!(
+            "78 (io worker) R 1 7 7 0 -1 64 0 0 0 0 {ticks} 10 0 0 20 0 9 0 {start} 0 0 0 0 0 0 0 \
+             0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+        )
+    };
+    let path = "/proc/77/task/78/stat";
+    let thread = Subject::process(Some(78), "io worker");
+    let same = two(path, &line(100, 5), &line(290, 5));
+    check(&same, &thread, &[(Field::ThreadCpu, 95.0)]);
+    for (first, second) in [(line(100, 5), line(290, 6)), (line(100, 5), line(90, 5))] {
+        let other = two(path, &first, &second);
+        assert_eq!(values(&other.hosts[0], Field::ThreadCpu, &thread), [0.0; 0]);
+    }
+    // What is no thread, or was cut, says nothing.
+    for path in ["/proc/77/task/x/stat", "/proc/77/task/78/comm", "/proc/77/task/78"] {
+        two(path, "1", "2");
+    }
+    two("/proc/77/task/78/stat", "78 (io", "78 (io worker) R");
+}

@@ -55,6 +55,25 @@ pub(super) struct Sum {
     pub(super) factor: f64,
 }
 
+/// A whole, where a column has a part of it and another one how many percent of it that part is.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// Header in text and key in JSON of the part.
+    pub(super) part: (&'static str, &'static str),
+    /// The same of its percentage.
+    pub(super) percent: (&'static str, &'static str),
+    /// What the whole is.
+    pub(super) field: Field,
+    /// Times this the part is in the field's unit.
+    pub(super) factor: f64,
+}
+
+/// The whole of a part that is so many percent of it; `None` where the percentage is too small to
+/// tell: it has two decimals.
+pub(super) fn whole(part: f64, percent: f64) -> Option<f64> {
+    (percent >= 1.0).then(|| part / percent * 100.0)
+}
+
 /// A table. Where two columns have the same field, the first one counts.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -68,6 +87,8 @@ pub(super) struct Table {
     pub(super) columns: &'static [Column],
     /// Its sums.
     pub(super) sums: &'static [Sum],
+    /// A whole that its columns tell.
+    pub(super) whole: Option<Whole>,
 }
 
 const fn c(text: &'static str, json: &'static str, field: Field, factor: f64) -> Column {
@@ -77,7 +98,7 @@ const fn c(text: &'static str, json: &'static str, field: Field, factor: f64) ->
 const CPU: Table = Table {
     kind: Kind::Cpu,
     marks: &["%idle"],
-    sections: &["cpu-load", "cpu-load-all"],
+    sections: &["cpu-load", "cpu-load-all", "avg-cpu"],
     columns: &[
         c("%user", "user", CpuUser, ONE),
         c("%usr", "usr", CpuUser, ONE),
@@ -95,6 +116,7 @@ const CPU: Table = Table {
         c("intr/s", "", Interrupts, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const CPU_INTERRUPTS: Table = Table {
@@ -103,6 +125,7 @@ const CPU_INTERRUPTS: Table = Table {
     sections: &[],
     columns: &[c("intr/s", "", Interrupts, ONE)],
     sums: &[],
+    whole: None,
 };
 
 const SOFTNET: Table = Table {
@@ -115,6 +138,7 @@ const SOFTNET: Table = Table {
         c("squeezd/s", "squeezd", SoftnetSqueezed, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const QUEUE: Table = Table {
@@ -130,14 +154,19 @@ const QUEUE: Table = Table {
         c("blocked", "blocked", Blocked, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const PSI_CPU: Table = Table {
     kind: Kind::Machine,
     marks: &["%scpu-10"],
     sections: &["psi-cpu"],
-    columns: &[c("%scpu-10", "some_avg10", PsiCpuSome, ONE)],
+    columns: &[
+        c("%scpu", "some_avg", PsiCpuSome, ONE),
+        c("%scpu-10", "some_avg10", PsiCpuSome, ONE),
+    ],
     sums: &[],
+    whole: None,
 };
 
 const PSI_IO: Table = Table {
@@ -145,10 +174,13 @@ const PSI_IO: Table = Table {
     marks: &["%sio-10"],
     sections: &["psi-io"],
     columns: &[
+        c("%sio", "some_avg", PsiIoSome, ONE),
+        c("%fio", "full_avg", PsiIoFull, ONE),
         c("%sio-10", "some_avg10", PsiIoSome, ONE),
         c("%fio-10", "full_avg10", PsiIoFull, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const PSI_MEMORY: Table = Table {
@@ -156,10 +188,14 @@ const PSI_MEMORY: Table = Table {
     marks: &["%smem-10"],
     sections: &["psi-mem"],
     columns: &[
+        // Of the interval; the others are moving averages, which lag behind.
+        c("%smem", "some_avg", PsiMemorySome, ONE),
+        c("%fmem", "full_avg", PsiMemoryFull, ONE),
         c("%smem-10", "some_avg10", PsiMemorySome, ONE),
         c("%fmem-10", "full_avg10", PsiMemoryFull, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const TASKS: Table = Table {
@@ -168,6 +204,7 @@ const TASKS: Table = Table {
     sections: &["process-and-context-switch"],
     columns: &[c("proc/s", "proc", Forks, ONE), c("cswch/s", "cswch", ContextSwitches, ONE)],
     sums: &[],
+    whole: None,
 };
 
 // `sar -w` up to version 8.
@@ -177,10 +214,17 @@ const SWITCHES: Table = Table {
     sections: &[],
     columns: &[c("cswch/s", "", ContextSwitches, ONE)],
     sums: &[],
+    whole: None,
 };
 
-const VECTORS: Table =
-    Table { kind: Kind::Vector, marks: &["INTR"], sections: &[], columns: &[], sums: &[] };
+const VECTORS: Table = Table {
+    kind: Kind::Vector,
+    marks: &["INTR"],
+    sections: &[],
+    columns: &[],
+    sums: &[],
+    whole: None,
+};
 
 const SWAPPING: Table = Table {
     kind: Kind::Machine,
@@ -188,6 +232,7 @@ const SWAPPING: Table = Table {
     sections: &["swap-pages"],
     columns: &[c("pswpin/s", "pswpin", SwapIn, PAGE), c("pswpout/s", "pswpout", SwapOut, PAGE)],
     sums: &[],
+    whole: None,
 };
 
 const PAGING: Table = Table {
@@ -206,6 +251,7 @@ const PAGING: Table = Table {
         c("%vmeff", "vmeff-percent", ReclaimEfficiency, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const TRANSFERS: Table = Table {
@@ -220,6 +266,7 @@ const TRANSFERS: Table = Table {
         c("bwrtn/s", "bwrtn", DiskWriteBytes, SECTOR),
     ],
     sums: &[],
+    whole: None,
 };
 
 const MEMORY: Table = Table {
@@ -229,7 +276,6 @@ const MEMORY: Table = Table {
     columns: &[
         c("kbmemfree", "memfree", MemFree, KB),
         c("kbavail", "avail", MemAvailable, KB),
-        c("kbmemused", "memused", MemUsed, KB),
         c("kbbuffers", "buffers", Buffers, KB),
         c("kbcached", "cached", Cached, KB),
         c("kbcommit", "commit", Committed, KB),
@@ -244,6 +290,13 @@ const MEMORY: Table = Table {
         c("kbswpfree", "", SwapFree, KB),
     ],
     sums: &[Sum { parts: &[("kbswpfree", ""), ("kbswpused", "")], field: SwapTotal, factor: KB }],
+    // What counts as used differs between versions (11.6.4, 12.7.8); the share is always of all.
+    whole: Some(Whole {
+        part: ("kbmemused", "memused"),
+        percent: ("%memused", "memused-percent"),
+        field: MemTotal,
+        factor: KB,
+    }),
 };
 
 const SWAP_SPACE: Table = Table {
@@ -257,6 +310,7 @@ const SWAP_SPACE: Table = Table {
         field: SwapTotal,
         factor: KB,
     }],
+    whole: None,
 };
 
 const HUGE: Table = Table {
@@ -274,6 +328,7 @@ const HUGE: Table = Table {
         field: HugetlbTotal,
         factor: KB,
     }],
+    whole: None,
 };
 
 // `sar -d` and `iostat`. Mean request sizes: `avgrq-sz` in sectors, `areq-sz` in kB.
@@ -313,6 +368,7 @@ const DISKS: Table = Table {
         c("%util", "util-percent", DiskBusy, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const INTERFACES: Table = Table {
@@ -329,18 +385,24 @@ const INTERFACES: Table = Table {
         c("%ifutil", "ifutil-percent", NetBusy, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const INTERFACE_ERRORS: Table = Table {
     kind: Kind::Interface,
     marks: &["rxerr/s"],
     sections: &["net-edev"],
-    columns: &[c("rxdrop/s", "rxdrop", NetRxDrops, ONE), c("txdrop/s", "txdrop", NetTxDrops, ONE)],
+    columns: &[
+        c("rxdrop/s", "rxdrop", NetRxDrops, ONE),
+        c("txdrop/s", "txdrop", NetTxDrops, ONE),
+        c("rxfifo/s", "rxfifo", NetRxFifo, ONE),
+    ],
     sums: &[Sum {
         parts: &[("rxerr/s", "rxerr"), ("txerr/s", "txerr")],
         field: NetErrors,
         factor: ONE,
     }],
+    whole: None,
 };
 
 const TCP: Table = Table {
@@ -354,6 +416,7 @@ const TCP: Table = Table {
         c("oseg/s", "oseg", TcpOutSegments, ONE),
     ],
     sums: &[],
+    whole: None,
 };
 
 const TCP_ERRORS: Table = Table {
@@ -362,6 +425,7 @@ const TCP_ERRORS: Table = Table {
     sections: &["net-etcp"],
     columns: &[c("retrans/s", "retrans", TcpRetransmits, ONE)],
     sums: &[],
+    whole: None,
 };
 
 // `pidstat`. `iodelay` is in ticks over an interval that it does not tell, and has no field.
@@ -386,6 +450,7 @@ const PROCESSES: Table = Table {
         field: ContextSwitches,
         factor: ONE,
     }],
+    whole: None,
 };
 
 /// All of them, the more particular ones first.

@@ -26,8 +26,10 @@ struct Iostat {
     layouts: Vec<(String, Box<Layout>)>,
     /// The layout of the rows that follow now.
     current: Option<(usize, Block)>,
-    /// The block that begins a report.
-    first: Option<Block>,
+    /// The header that begins a report.
+    first: Option<String>,
+    /// Columns of a block that is passed over, such as that of discards in `iostat -xh`.
+    passed: Option<usize>,
     at: Option<Stamp>,
     /// Values of a report that shows the time since the machine started, if another one follows.
     /// `None` when that is not so.
@@ -71,6 +73,7 @@ pub(in crate::evidence::recording::readers) fn begins(
         layouts: Vec::new(),
         current: None,
         first: None,
+        passed: None,
         at: None,
         waiting: first_is_since_boot.then(Vec::new),
         named: None,
@@ -99,6 +102,13 @@ fn header(line: &str) -> Option<(Block, Box<Layout>)> {
         Header::Table(layout) => Some((block, layout)),
         Header::Passed(_) => None,
     }
+}
+
+/// The columns of a block of `iostat -xh` that has nothing of use.
+fn unused(line: &str) -> Option<usize> {
+    let words = words(line);
+    let device = words.last().is_some_and(|word| *word == "Device");
+    (device && words.first() == Some(&"d/s")).then_some(words.len())
 }
 
 /// The line of `iostat -t`: a date and a time, or `Time: 08:32:50`.
@@ -149,9 +159,10 @@ impl Iostat {
             self.layouts.push((line.to_owned(), layout));
             self.layouts.len() - 1
         });
-        // A block of the kind that began the first report begins the next one.
-        let second = self.first == Some(block);
-        self.first.get_or_insert(block);
+        // The header that began the first report begins the next one.
+        let second = self.first.as_deref() == Some(line);
+        self.first.get_or_insert_with(|| line.to_owned());
+        self.passed = None;
         if second {
             (self.waiting, self.left_out) = (None, 0);
         }
@@ -227,6 +238,13 @@ impl Reader for Iostat {
         }
         if let Some((block, layout)) = header(text) {
             self.begin_block(text, block, layout);
+            return Taken::Yes;
+        }
+        if let Some(width) = unused(text) {
+            self.passed = Some(width);
+            return Taken::Yes;
+        }
+        if self.passed.is_some_and(|width| words(text).len() == width) {
             return Taken::Yes;
         }
         if banner::is_banner(text) {

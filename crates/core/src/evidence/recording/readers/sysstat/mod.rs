@@ -1,7 +1,8 @@
-//! sysstat and its family: `sar`, `mpstat`, `pidstat`, `iostat` in text, `sadf -j` in JSON.
+//! sysstat and its family: `sar`, `mpstat`, `pidstat`, `iostat` in text, `sadf -j`, `-d` and `-p`.
 
 mod banner;
 mod columns;
+pub(super) mod csv;
 pub(super) mod iostat;
 mod opening;
 pub(super) mod sadf;

@@ -1,4 +1,5 @@
 //! `sadf -j`: the JSON of a sysstat binary, read as it comes: one sample at a time is in memory.
+//! `mpstat -o JSON` and `iostat -o JSON` have the same frame.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 
 use super::banner;
-use super::columns::{Kind, TABLES, Table};
+use super::columns::{self, Kind, TABLES, Table};
 use super::table::is_sane;
 use super::time;
 use crate::evidence::recording::readers::json::{Bounded, VALUES_MAX};
@@ -20,7 +21,7 @@ pub(in crate::evidence::recording::readers) fn read(bytes: &[u8], out: &mut Buil
         return false;
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let mut host = Host::default();
+    let mut host = Host::of(kind_of(bytes));
     let walk = Walk { step: Step::Document, host: &mut host, out };
     let read = walk.deserialize(&mut json).and_then(|()| json.end());
     if let Err(error) = read {
@@ -48,16 +49,42 @@ fn is_sadf(bytes: &[u8]) -> bool {
 }
 
 /// What the text says about a machine before its samples.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Host {
     name: Option<String>,
     kernel: Option<String>,
     cpus: Option<f64>,
     date: Option<Stamp>,
     begun: bool,
+    kind: SourceKind,
+    /// The first report of `iostat` shows the time since the machine started, if others follow.
+    first: Option<Value>,
+    reports: usize,
+}
+
+/// How far the name of a section lies from the start: a machine's facts stand before it.
+const HEAD_BYTES: usize = 4096;
+
+/// Which tool wrote it.
+fn kind_of(bytes: &[u8]) -> SourceKind {
+    let head = String::from_utf8_lossy(bytes.get(..HEAD_BYTES).unwrap_or(bytes));
+    match () {
+        () if head.contains("\"file-date\"") => SourceKind::SadfJson,
+        () if head.contains("\"avg-cpu\"") || head.contains("\"disk_device\"") => {
+            SourceKind::Iostat
+        }
+        () if head.contains("\"date\"") && head.contains("\"cpu-load\"") => SourceKind::Mpstat,
+        () => SourceKind::SadfJson,
+    }
 }
 
 impl Host {
+    /// Nothing is known yet.
+    fn of(kind: SourceKind) -> Self {
+        let (name, kernel, cpus, date, first) = (None, None, None, None, None);
+        Self { name, kernel, cpus, date, begun: false, kind, first, reports: 0 }
+    }
+
     fn begin(&mut self, out: &mut Builder) {
         if self.begun {
             return;
@@ -66,7 +93,7 @@ impl Host {
         if let Some(name) = &self.name {
             out.host(name);
         }
-        out.begin(SourceKind::SadfJson, 1);
+        out.begin(self.kind, 1);
         if let Some(kernel) = &self.kernel {
             out.setting("kernel", kernel);
         }
@@ -80,7 +107,9 @@ impl Host {
             "nodename" => self.name = value.as_str().map(str::to_owned),
             "release" => self.kernel = value.as_str().map(str::to_owned),
             "number-of-cpus" => self.cpus = value.as_f64(),
-            "file-date" => self.date = value.as_str().and_then(|text| banner::date(text, false)),
+            "file-date" | "date" => {
+                self.date = value.as_str().and_then(|text| banner::date(text, false));
+            }
             _ => {}
         }
     }
@@ -151,7 +180,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         loop {
             match self.step {
                 Step::Hosts => {
-                    *self.host = Host::default();
+                    *self.host = Host::of(self.host.kind);
                     let walk =
                         Walk { step: Step::Host, host: &mut *self.host, out: &mut *self.out };
                     if seq.next_element_seed(walk)?.is_none() {
@@ -160,8 +189,11 @@ impl<'de> Visitor<'de> for Walk<'_> {
                     self.host.begin(self.out);
                 }
                 Step::Statistics => match seq.next_element_seed(Bounded(&Cell::new(0)))? {
-                    Some(sample) => put_sample(&sample, self.out),
-                    None => return Ok(()),
+                    Some(sample) => self.host.sample(sample, self.out),
+                    None => {
+                        self.host.end(self.out);
+                        return Ok(());
+                    }
                 },
                 Step::Restarts => match seq.next_element_seed(Bounded(&Cell::new(0)))? {
                     Some(restart) => put_restart(&restart, self.out),
@@ -196,10 +228,41 @@ fn put_restart(restart: &Value, out: &mut Builder) {
     }
 }
 
-fn put_sample(sample: &Value, out: &mut Builder) {
-    let Some(sample) = sample.as_object() else { return };
-    let at = sample.get("timestamp").and_then(|timestamp| stamp(timestamp, out));
-    put_sections(sample, at, out);
+impl Host {
+    fn sample(&mut self, sample: Value, out: &mut Builder) {
+        self.reports += 1;
+        if self.kind == SourceKind::Iostat && self.reports == 1 {
+            self.first = Some(sample);
+            return;
+        }
+        self.first = None;
+        self.put(&sample, out);
+    }
+
+    /// No other report follows: the first one is all there is.
+    fn end(&mut self, out: &mut Builder) {
+        if let Some(only) = self.first.take() {
+            self.put(&only, out);
+        }
+    }
+
+    fn put(&self, sample: &Value, out: &mut Builder) {
+        let Some(sample) = sample.as_object() else { return };
+        let at = sample.get("timestamp").and_then(|timestamp| match timestamp.as_str() {
+            Some(text) => self.moment(text),
+            None => stamp(timestamp, out),
+        });
+        put_sections(sample, at, out);
+    }
+
+    /// `mpstat` has a time of the day, `iostat -t` a date before it.
+    fn moment(&self, text: &str) -> Option<Stamp> {
+        let day = |(at, rest): (Stamp, &str)| {
+            let midnight = self.date.map_or(0, |date| date.0);
+            rest.trim().is_empty().then(|| Stamp(midnight + at.second_of_day()))
+        };
+        time::time(text).and_then(day).or_else(|| super::iostat::moment(text, false))
+    }
 }
 
 fn put_sections(sections: &Map<String, Value>, at: Option<Stamp>, out: &mut Builder) {
@@ -244,15 +307,23 @@ fn put_section(name: &str, section: &Value, at: Option<Stamp>, out: &mut Builder
 fn put_row(table: &Table, row: &Map<String, Value>, at: Option<Stamp>, out: &mut Builder) {
     let Some(subject) = subject(table.kind, row) else { return };
     let number = |key: &str| row.get(key).filter(|_| !key.is_empty()).and_then(Value::as_f64);
+    // `iostat` has the names of its text as keys, without the percent sign.
+    let named = |text: &'static str| number(text).or_else(|| number(text.strip_prefix('%')?));
     let mut done: Vec<Field> = Vec::with_capacity(table.columns.len());
     for column in table.columns {
         // Older and newer columns stand side by side: the first one counts.
-        if let Some(value) = number(column.json)
+        if let Some(value) = number(column.json).or_else(|| named(column.text))
             && !done.contains(&column.field)
         {
             done.push(column.field);
             put(column.field, &subject, at, value * column.factor, out);
         }
+    }
+    if let Some(all) = &table.whole
+        && let Some((part, percent)) = number(all.part.1).zip(number(all.percent.1))
+        && let Some(value) = columns::whole(part * all.factor, percent)
+    {
+        put(all.field, &subject, at, value, out);
     }
     for sum in table.sums {
         let parts: Option<Vec<f64>> = sum.parts.iter().map(|(_, key)| number(key)).collect();
@@ -274,12 +345,17 @@ fn subject(kind: Kind, row: &Map<String, Value>) -> Option<Subject> {
     let name = |key: &str| row.get(key).and_then(Value::as_str);
     match kind {
         Kind::Machine => Some(Subject::Machine),
+        // `iostat` knows the machine only.
+        Kind::Cpu if !row.contains_key("cpu") => Some(Subject::Machine),
         Kind::Cpu => match row.get("cpu")? {
             Value::String(all) if all == "all" => Some(Subject::Machine),
             Value::String(number) => number.parse().ok().map(Subject::Cpu),
             number => u32::try_from(number.as_u64()?).ok().map(Subject::Cpu),
         },
-        Kind::Disk => Some(Subject::Disk(name("disk-device")?.to_owned())),
+        Kind::Disk => {
+            let disk = name("disk-device").or_else(|| name("disk_device"))?;
+            Some(Subject::Disk(disk.to_owned()))
+        }
         Kind::Interface => Some(Subject::Interface(name("iface")?.to_owned())),
         Kind::Vector | Kind::Process => None,
     }

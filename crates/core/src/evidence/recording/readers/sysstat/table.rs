@@ -39,6 +39,8 @@ enum Target {
 struct Value {
     /// The cells that make it up, together.
     cells: Vec<usize>,
+    /// The cell that says how many percent of the value those are; none: they are all of it.
+    percent: Option<usize>,
     target: Target,
     factor: f64,
 }
@@ -52,6 +54,8 @@ pub(super) struct Layout {
     command: Option<usize>,
     /// The column of `pidstat -t` that is `-` in the rows of threads.
     leader: Option<usize>,
+    /// The columns of a thread's id and of its CPU time, where there are threads.
+    thread: Option<(usize, usize)>,
     values: Vec<Value>,
     /// By the row's subject: the series of each value.
     series: Vec<(String, Vec<Option<SeriesId>>)>,
@@ -66,7 +70,9 @@ pub(super) fn header(words: &[&str]) -> Option<Header> {
     if words.is_empty() || words.iter().any(|word| words::number(word).is_some()) {
         return None;
     }
-    if words.iter().any(|word| PASSED_OVER.contains(word)) {
+    // `mpstat -T` has times beside each CPU's core, socket and node.
+    let timed = words.first() == Some(&"CPU") && words.contains(&"%idle");
+    if !timed && words.iter().any(|word| PASSED_OVER.contains(word)) {
         return Some(Header::Passed(words.len()));
     }
     let table = columns::TABLES.iter().find(|table| matches(table, words));
@@ -98,8 +104,12 @@ fn matches(table: &Table, words: &[&str]) -> bool {
     // something, such as a half of the day in a language that is not known.
     let own =
         |word: &&str| known(word) || table.marks.contains(word) || subject_word(table.kind, word);
+    // `iostat -xh` has the device last, and begins one of its blocks with flushes.
+    let device_last = table.kind == Kind::Disk && words.last() == Some(&"Device");
     let begins = words.first().is_some_and(|first| {
-        own(first) || (table.kind == Kind::Process && matches!(*first, "UID" | "USER"))
+        (device_last && *first == "f/s")
+            || own(first)
+            || (table.kind == Kind::Process && matches!(*first, "UID" | "USER"))
     });
     let subject = matches!(table.kind, Kind::Machine | Kind::Cpu)
         || words.iter().any(|word| subject_word(table.kind, word));
@@ -115,6 +125,7 @@ impl Layout {
             subject: words.iter().position(|word| subject_word(kind, word)),
             command: place("Command").filter(|_| kind == Kind::Process),
             leader: place("TGID"),
+            thread: place("TID").zip(place("%CPU")),
             values: Vec::new(),
             series: Vec::new(),
             index: BTreeMap::new(),
@@ -132,14 +143,22 @@ impl Layout {
                 && !layout.values.iter().any(has)
             {
                 let target = Target::Field(column.field);
-                layout.values.push(Value { cells: vec![at], target, factor: column.factor });
+                let factor = column.factor;
+                layout.values.push(Value { cells: vec![at], percent: None, target, factor });
             }
+        }
+        if let Some(whole) = &table.whole
+            && let Some((part, percent)) = place(whole.part.0).zip(place(whole.percent.0))
+        {
+            let (target, factor) = (Target::Field(whole.field), whole.factor);
+            layout.values.push(Value { cells: vec![part], percent: Some(percent), target, factor });
         }
         for sum in table.sums {
             let cells: Option<Vec<usize>> = sum.parts.iter().map(|(text, _)| place(text)).collect();
             if let Some(cells) = cells {
                 let target = Target::Field(sum.field);
-                layout.values.push(Value { cells, target, factor: sum.factor });
+                let factor = sum.factor;
+                layout.values.push(Value { cells, percent: None, target, factor });
             }
         }
         if table.kind == Kind::Vector {
@@ -151,7 +170,8 @@ impl Layout {
                 };
                 if let Some(cpu) = cpu {
                     let target = Target::Cpu(cpu);
-                    layout.values.push(Value { cells: vec![at], target, factor: 1.0 });
+                    let cells = vec![at];
+                    layout.values.push(Value { cells, percent: None, target, factor: 1.0 });
                 }
             }
         }
@@ -172,7 +192,8 @@ impl Layout {
         let mut layout = Self::empty(Kind::Cpu, words);
         for (at, name) in names.iter().enumerate() {
             let target = Target::Vector { name: (*name).to_owned(), soft };
-            layout.values.push(Value { cells: vec![at + 1], target, factor: 1.0 });
+            let cells = vec![at + 1];
+            layout.values.push(Value { cells, percent: None, target, factor: 1.0 });
         }
         Some(layout)
     }
@@ -207,7 +228,10 @@ impl Layout {
         at: Option<Stamp>,
         out: &mut Builder,
     ) -> Result<(), Wrong> {
-        let Some(values) = self.check(words)? else { return Ok(()) };
+        let Some(values) = self.check(words)? else {
+            self.put_thread(words, at, out);
+            return Ok(());
+        };
         let place = self.place(words, out)?;
         let Some((_, series)) = self.series.get(place) else { return Ok(()) };
         for (id, value) in series.iter().zip(values) {
@@ -216,6 +240,20 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// A row of a thread: its CPU time, by its own id and name.
+    fn put_thread(&self, words: &[&str], at: Option<Stamp>, out: &mut Builder) {
+        let cell = |at: usize| words.get(at).copied().unwrap_or("");
+        let Some((id, cpu)) = self.thread else { return };
+        let (Ok(id), Cell::Number(cpu)) = (cell(id).parse(), words::cell(cell(cpu))) else {
+            return;
+        };
+        let name = self.command_of(words);
+        let name = name.trim_start_matches(['|', '_', ' ']);
+        if is_sane(Field::ThreadCpu, cpu) {
+            out.put(Field::ThreadCpu, &Subject::process(Some(id), name), at, cpu);
+        }
     }
 
     /// The numbers of a row in fields' units, `None` for a row that is passed over.
@@ -262,6 +300,12 @@ impl Layout {
                     return Err(Wrong::Other(format!("'{}', which is no number", short(word))));
                 }
             };
+        }
+        if let Some(at) = value.percent {
+            let Cell::Number(percent) = words::cell(cells.get(at).copied().unwrap_or("")) else {
+                return Ok(None);
+            };
+            return Ok(columns::whole(sum, percent).filter(|sum| is_sane(field, *sum)));
         }
         // pidstat says -1 where it has no permission.
         if self.kind == Kind::Process && sum < 0.0 {

@@ -363,3 +363,81 @@ fn the_first_row_of_vmstat_is_no_interval() {
     clean(&dated);
     assert_eq!(times(&dated, Field::Active), ["2026-11-22 04:02:32"]);
 }
+
+#[test]
+fn iostat_for_people_has_the_device_last() {
+    let recording = read(
+        "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          \
+         49.7%    0.0%    0.5%    40.0%    0.0%   9.8%\n\n     \
+         r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device\n  \
+         412.00     6.4M     0.00   0.0%   85.20    16.0k vda\n\n     \
+         w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device\n    \
+         0.00      0.0k     0.00   0.0%    0.00     0.0k vda\n\n     \
+         d/s     dkB/s   drqm/s  %drqm d_await dareq-sz Device\n    \
+         1.00      4.0k     0.00   0.0%    0.00     4.0k vda\n\n     \
+         f/s f_await  aqu-sz  %util Device\n    0.00    0.00   35.10  99.5% vda\n",
+    );
+    clean(&recording);
+    let disk = Subject::Disk("vda".to_owned());
+    assert_eq!(values(&recording, Field::DiskReads, &disk), [412.0]);
+    assert_eq!(values(&recording, Field::DiskReadAwait, &disk), [85.2]);
+    assert_eq!(values(&recording, Field::DiskQueue, &disk), [35.1]);
+    assert_eq!(values(&recording, Field::DiskBusy, &disk), [99.5]);
+    assert_eq!(machine(&recording, Field::CpuIowait), [40.0]);
+}
+
+#[test]
+fn mpstat_leaves_the_places_of_all_cpus_blank() {
+    let recording = read(
+        "18:25:03  CPU CORE SOCK NODE  %usr  %nice  %sys %iowait  %irq  %soft  %steal  %idle\n\
+         18:25:04  all                 89.50  0.00  0.50  0.00  0.00    0.00   0.00    10.00\n\
+         18:25:04    1   0     0    0  79.50  0.00  0.50  0.00  0.00    0.00   0.00    20.00\n",
+    );
+    clean(&recording);
+    assert_eq!(machine(&recording, Field::CpuUser), [89.5]);
+    assert_eq!(values(&recording, Field::CpuUser, &Subject::Cpu(1)), [79.5]);
+}
+
+#[test]
+fn json_of_mpstat_and_iostat() {
+    let head = r#"{"sysstat": {"hosts": [{"nodename": "vm", "sysname": "Linux", "release": "6.18",
+        "machine": "x86_64", "number-of-cpus": 2, "date": "11/23/26", "statistics": ["#;
+    let tail = "]}]}}";
+    let mpstat = r#"{"timestamp": "18:25:02", "cpu-load": [{"cpu": "all", "usr": 99.50, "nice":
+        0.00, "sys": 0.50, "iowait": 0.00, "irq": 0.00, "soft": 0.00, "steal": 0.00, "guest":
+        0.00, "gnice": 0.00, "idle": 0.00}]}"#;
+    let recording = read(&format!("{head}{mpstat}{tail}"));
+    assert_eq!(only_kind(&recording), SourceKind::Mpstat);
+    assert_eq!(machine(&recording, Field::CpuUser), [99.5]);
+    let iostat = |busy: f64| {
+        format!(
+            r#"{{"avg-cpu":  {{"user": 29.46, "nice": 2.70, "system": 5.31, "iowait": 0.20,
+            "steal": 0.02, "idle": 62.31}}, "disk": [{{"disk_device": "vda", "r/s": 64.97,
+            "rkB/s": 1.00, "r_await": 1.22, "rareq-sz": 26.91, "aqu-sz": 0.12, "util": {busy}}}]}}"#
+        )
+    };
+    let disk = Subject::Disk("vda".to_owned());
+    let two = read(&format!("{head}{},{}{tail}", iostat(0.7), iostat(90.5)));
+    assert_eq!(only_kind(&two), SourceKind::Iostat);
+    assert_eq!(values(&two, Field::DiskBusy, &disk), [90.5], "the first is since boot");
+    assert_eq!(values(&two, Field::DiskReadBytes, &disk), [1024.0]);
+    let one = read(&format!("{head}{}{tail}", iostat(0.7)));
+    assert_eq!(values(&one, Field::DiskBusy, &disk), [0.7]);
+    assert_eq!(machine(&one, Field::CpuKernel), [5.31]);
+}
+
+#[test]
+fn averages_count_where_there_is_nothing_else() {
+    let text = "Linux 3.10.0 (db) \t01/31/2026 \t_x86_64_\t(8 CPU)\n\n\
+        23:40:01          CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+        Average:          all      1.00      0.00      2.00      0.00      0.00     97.00\n\
+        Average:            0      3.00      0.00      2.00      0.00      0.00     95.00\n";
+    let recording = read(text);
+    clean(&recording);
+    assert_eq!(machine(&recording, Field::CpuUser), [1.0]);
+    assert_eq!(values(&recording, Field::CpuUser, &Subject::Cpu(0)), [3.0]);
+    assert_eq!(times(&recording, Field::CpuUser), ["2026-01-31 23:40:01"]);
+    let row = "23:50:01          all      7.00      0.00      2.00      0.00      0.00     91.00\n";
+    let both = read(&text.replacen("Average:", &format!("{row}Average:"), 1));
+    assert_eq!(machine(&both, Field::CpuUser), [7.0]);
+}

@@ -11,6 +11,12 @@ use crate::evidence::recording::{Builder, Clock, Field, SourceKind, Stamp, Subje
 /// Most tables whose time is followed at once: `sar -A` has about 60.
 const TABLES_MAX: usize = 256;
 
+/// Most averages of one table that are kept: a row for each CPU or disk.
+const AVERAGES_MAX: usize = 10_000;
+
+/// `CORE`, `SOCK` and `NODE` of `mpstat -T`.
+const TOPOLOGY_COLUMNS: usize = 3;
+
 const HALF_DAY_S: i64 = 43_200;
 
 /// A table that was met, and how far it came.
@@ -24,6 +30,9 @@ struct Met {
     /// The last time, in seconds of its day, and that day.
     last: i64,
     day: i64,
+    /// Whether it has rows of its own; else the averages are all there is.
+    rows: bool,
+    averages: Vec<String>,
 }
 
 impl Met {
@@ -159,7 +168,8 @@ impl Timed {
             self.tables.clear();
         }
         let (header, last) = (text.to_owned(), at.second_of_day());
-        self.tables.push(Met { header, layout, width, last, day: 0 });
+        let (rows, averages) = (false, Vec::new());
+        self.tables.push(Met { header, layout, width, last, day: 0, rows, averages });
         self.current = Some(self.tables.len() - 1);
         self.unknown = false;
         Some(Taken::Yes)
@@ -179,6 +189,17 @@ impl Timed {
         out.problem(format!("a table with columns that are not known: {text}; it is left out"));
         (self.current, self.unknown) = (None, true);
         Some(Taken::Yes)
+    }
+
+    /// Keeps the average of a table of which somebody pasted nothing else.
+    fn keep_average(&mut self, line: &str) {
+        let Some(met) = self.current.and_then(|current| self.tables.get_mut(current)) else {
+            return;
+        };
+        let (_, row) = line.split_once([':', '：']).unwrap_or_default();
+        if !met.rows && met.averages.len() < AVERAGES_MAX && words(row).len() >= met.width {
+            met.averages.push(row.to_owned());
+        }
     }
 
     fn restart(&mut self, at: Stamp, rest: &str, out: &mut Builder) {
@@ -204,8 +225,13 @@ impl Timed {
         let Some(met) = self.current.and_then(|current| self.tables.get_mut(current)) else {
             return Taken::No;
         };
-        let words = words(rest);
+        let mut words = words(rest);
+        // `mpstat -T` leaves the places of all CPUs together blank.
+        if words.first() == Some(&"all") && met.header.contains(" CORE ") {
+            words.splice(1..1, ["-"; TOPOLOGY_COLUMNS]);
+        }
         let stamp = if at.has_date() { at } else { met.at(self.midnight, at) };
+        met.rows = true;
         let Some(layout) = &mut met.layout else { return Taken::Yes };
         match layout.put(&words, Some(stamp), out) {
             Ok(()) => {}
@@ -275,12 +301,27 @@ impl Reader for Timed {
         }
         self.row(at, rest, out)
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        for met in self.tables.iter_mut().filter(|met| !met.rows) {
+            let at = Stamp(self.midnight.map_or(0, |midnight| midnight.0) + met.last);
+            let Some(layout) = &mut met.layout else { continue };
+            for row in std::mem::take(&mut met.averages) {
+                // A row that is none says so where there are others; here it is left out.
+                let _ = layout.put(&words(&row), Some(at.days_later(met.day)), out);
+            }
+        }
+    }
 }
 
 impl Timed {
     fn untimed(&mut self, line: &str, out: &mut Builder) -> Taken {
         let text = line.trim();
-        if text.is_empty() || is_elision(text) || self.is_average(text) {
+        if text.is_empty() || is_elision(text) {
+            return Taken::Yes;
+        }
+        if self.is_average(text) {
+            self.keep_average(text);
             return Taken::Yes;
         }
         if banner::is_banner(text) {

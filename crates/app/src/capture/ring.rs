@@ -1,0 +1,107 @@
+//! The latest samples in memory, so that what came before an event can still be looked at.
+
+use super::Directory;
+use anyhow::Context;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Most memory that packed samples take: of 10,000 processes one has about 1 MiB.
+const BYTES_MAX: usize = 64 << 20;
+
+#[derive(Debug)]
+struct Frame {
+    at: Instant,
+    packed: Vec<u8>,
+    text_bytes: usize,
+}
+
+/// Samples of the last minutes, packed.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    frames: VecDeque<Frame>,
+    keep: Duration,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Ring {
+    /// Holds what is not older than `keep`, within 64 MiB.
+    pub(crate) fn new(keep: Duration) -> Self {
+        Self { frames: VecDeque::new(), keep, bytes: 0, bytes_max: BYTES_MAX }
+    }
+
+    /// Takes a sample; the oldest make room.
+    pub(crate) fn push(&mut self, at: Instant, text: &[u8]) -> anyhow::Result<()> {
+        let packed = super::write::pack(text)?;
+        self.bytes += packed.len();
+        self.frames.push_back(Frame { at, packed, text_bytes: text.len() });
+        let old = |frame: &Frame| at.saturating_duration_since(frame.at) > self.keep;
+        while self.frames.len() > 1
+            && (self.bytes > self.bytes_max || self.frames.front().is_some_and(old))
+        {
+            self.bytes -= self.frames.pop_front().map_or(0, |frame| frame.packed.len());
+        }
+        Ok(())
+    }
+
+    /// How many samples it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Size of all samples as text.
+    pub(crate) fn text_bytes(&self) -> u64 {
+        self.frames.iter().map(|frame| frame.text_bytes as u64).sum()
+    }
+
+    /// Each sample's text, the oldest first.
+    pub(crate) fn each(&self, mut take: impl FnMut(&[u8])) -> anyhow::Result<()> {
+        for frame in &self.frames {
+            let text = zstd::bulk::decompress(&frame.packed, frame.text_bytes);
+            take(&text.context("cannot unpack a sample")?);
+        }
+        Ok(())
+    }
+
+    /// Writes all samples; gives their size on disk.
+    pub(crate) fn write(&self, directory: &mut Directory) -> anyhow::Result<u64> {
+        self.frames.iter().map(|frame| directory.packed(&frame.packed)).sum()
+    }
+
+    /// Forgets all but the latest sample, with which the next gives rates.
+    pub(crate) fn clear(&mut self) {
+        let last = self.frames.pop_back();
+        self.frames.clear();
+        self.bytes = last.as_ref().map_or(0, |frame| frame.packed.len());
+        self.frames.extend(last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(ring: &Ring) -> Vec<String> {
+        let mut all = Vec::new();
+        ring.each(|text| all.push(String::from_utf8_lossy(text).into_owned())).expect("unpacks");
+        all
+    }
+
+    #[test]
+    fn it_holds_the_last_minutes_and_no_more_than_its_bytes() {
+        let mut ring = Ring::new(Duration::from_secs(10));
+        let began = Instant::now();
+        for second in 0..30 {
+            let at = began + Duration::from_secs(second);
+            ring.push(at, format!("sample {second}").as_bytes()).expect("packs");
+        }
+        assert_eq!(texts(&ring).first().map(String::as_str), Some("sample 19"));
+        assert_eq!((ring.len(), ring.text_bytes()), (11, 99));
+        ring.bytes_max = 40;
+        ring.push(began + Duration::from_secs(30), b"sample 30").expect("packs");
+        assert!(ring.bytes <= 40 && ring.len() >= 1, "{ring:?}");
+        assert_eq!(texts(&ring).last().map(String::as_str), Some("sample 30"));
+        ring.clear();
+        assert_eq!(texts(&ring), ["sample 30"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! What is told of a diagnosis: as JSON, and as an exit code.
+
+use crate::exit;
+use crate::render::view::diagnosis;
+use hugewise_core::evidence::diagnose::{Diagnosis, Severity};
+
+/// The form of `docs/reference/schemas/diagnose.json`.
+pub(super) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {
+    let mut json = serde_json::to_value(found)?;
+    json["command"] = "diagnose".into();
+    json["version"] = env!("CARGO_PKG_VERSION").into();
+    json["partial"] = partial(found).into();
+    Ok(json)
+}
+
+/// Whether input was left out or cut off: then nothing found is no all-clear.
+fn partial(found: &Diagnosis) -> bool {
+    !found.problems.is_empty() || diagnosis::nothing_seen(found)
+}
+
+/// The exit code.
+pub(super) fn code(found: &Diagnosis) -> u8 {
+    match found.worst() {
+        Some(Severity::Critical) => exit::CRITICAL,
+        Some(Severity::Warning) => exit::WARNING,
+        Some(Severity::Note) | None if partial(found) => exit::PARTIAL,
+        Some(Severity::Note) | None => exit::OK,
+    }
+}

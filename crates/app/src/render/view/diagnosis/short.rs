@@ -1,0 +1,94 @@
+//! The answer on one screen: what it is, its strongest values, what to do first.
+
+use super::parts::{head, when};
+use crate::render::colour::Paint;
+use crate::render::text::wrap;
+use hugewise_core::base::escape::printable;
+use hugewise_core::evidence::diagnose::{
+    Diagnosis, Evidence, Finding, Ground, Reach, Remedy, Severity,
+};
+use std::fmt::Write;
+
+/// Most findings that are told with their values; of the others the title is.
+const TOLD_MAX: usize = 3;
+/// Most values of a finding.
+const VALUES_MAX: usize = 3;
+/// Most steps of a ladder.
+const STEPS_MAX: usize = 2;
+
+/// All findings in short.
+pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
+    let named = found.hosts.len() > 1;
+    for (index, finding) in found.findings.iter().enumerate() {
+        let root = finding.follows.is_none();
+        if root && index > 0 {
+            out.push('\n');
+        }
+        push_head(out, finding, named, paint);
+        // Beside what suffers, what is only worth knowing is a line.
+        let aside = finding.severity == Severity::Note && index > 0;
+        if root && index < TOLD_MAX && !aside {
+            push_values(out, finding);
+            push_steps(out, finding, paint);
+        }
+    }
+    let more = "--full adds the questions that led there, what was ruled out, what was not \
+                observed, and every remedy";
+    let _ = write!(out, "\n{}", paint.dim(&wrap("", more)));
+}
+
+fn push_head(out: &mut String, finding: &Finding, named: bool, paint: Paint) {
+    let host = finding.host.as_deref().filter(|_| named).map(printable);
+    let host = host.map_or_else(String::new, |host| format!("{host}: "));
+    let follows = finding.follows.map_or("", |_| "  and so: ");
+    let first = format!("{follows}{} ", head(finding, paint));
+    out.push_str(&wrap(&first, &format!("{host}{}", finding.title)));
+    if finding.follows.is_none()
+        && let Some(times) = when(finding)
+    {
+        out.push_str(&wrap("  when  ", &times));
+    }
+}
+
+/// The evidence of the question that names the cause, then that of the questions above it.
+fn push_values(out: &mut String, finding: &Finding) {
+    let of_cause = |node: &str| {
+        let node = hugewise_core::evidence::diagnose::nodes::find(node);
+        node.is_some_and(|node| node.cause == Some(finding.cause))
+    };
+    let (own, above): (Vec<_>, Vec<_>) =
+        finding.chain.iter().rev().partition(|step| of_cause(step.node));
+    let evidence = own.into_iter().chain(above).flat_map(|step| &step.evidence);
+    let mut told = Vec::new();
+    let new = |evidence: &&Evidence| {
+        let value = (evidence.field, evidence.subject.clone(), evidence.value.map(f64::to_bits));
+        let again = value.0.is_some() && told.contains(&value);
+        told.push(value);
+        !again
+    };
+    let evidence = evidence.filter(new);
+    for (index, evidence) in evidence.take(VALUES_MAX).enumerate() {
+        let first = if index == 0 { "  why   " } else { "        " };
+        out.push_str(&wrap(first, &said(evidence)));
+    }
+    let sure = format!("{}: {}", finding.confidence.level.label(), finding.confidence.reason);
+    out.push_str(&wrap("  sure  ", &sure));
+}
+
+fn said(evidence: &Evidence) -> String {
+    let ground = if evidence.ground == Ground::Assumed { "assumed: " } else { "" };
+    let source = evidence.source.map_or_else(String::new, |id| format!(" [{}]", id.0 + 1));
+    format!("{ground}{}{source}", printable(&evidence.text))
+}
+
+/// The first step that only looks, and the first that mends.
+fn push_steps(out: &mut String, finding: &Finding, paint: Paint) {
+    let looks = |remedy: &&Remedy| remedy.reach == Reach::Look;
+    let look = finding.remedies.iter().find(looks);
+    let mend = finding.remedies.iter().find(|remedy| !looks(remedy));
+    for (index, remedy) in look.into_iter().chain(mend).take(STEPS_MAX).enumerate() {
+        let first = if index == 0 { "  do    " } else { "        " };
+        out.push_str(&wrap(first, remedy.what));
+        let _ = writeln!(out, "        {} {}", paint.dim("$"), remedy.command);
+    }
+}

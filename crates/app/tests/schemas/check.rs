@@ -1,0 +1,107 @@
+//! The schemas of `docs/reference/schemas`, for whoever has an output at hand.
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+
+macro_rules! schemas {
+    ($($name:literal)*) => {
+        /// Each with its text: a part of the program, as a guest has no files.
+        pub(crate) const SCHEMAS: &[(&str, &str)] = &[$((
+            $name,
+            include_str!(concat!("../../../../docs/reference/schemas/", $name, ".json")),
+        ),)*];
+    };
+}
+
+schemas! {
+    "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor"
+    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "lab-compare"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "pause" "replay" "revert"
+    "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
+}
+
+/// What a command with `--json` prints, the longer name before the shorter one.
+pub(crate) const COMMANDS: [(&str, &str); 30] = [
+    ("doctor", "doctor"),
+    ("try", "try"),
+    ("status", "status"),
+    ("map", "map"),
+    ("manage", "manage"),
+    ("pause", "pause"),
+    ("resume", "pause"),
+    ("revert", "revert"),
+    ("replay", "replay"),
+    ("diagnose --explain", "rules"),
+    ("diagnose --follow", "diagnose-follow"),
+    ("diagnose", "diagnose"),
+    ("hugetlb plan", "hugetlb-plan"),
+    ("hugetlb apply", "hugetlb-apply"),
+    ("hugetlb verify", "hugetlb-verify"),
+    ("hugetlb revert", "hugetlb-revert"),
+    ("thp show", "thp-show"),
+    ("thp set", "thp-set"),
+    ("thp revert", "thp-revert"),
+    ("lab list KIND", "lab-kind"),
+    ("lab list", "lab-list"),
+    ("lab setup", "lab-setup"),
+    ("lab run --dry-run", "lab-setup"),
+    ("lab run", "lab-report"),
+    ("lab report", "lab-report"),
+    ("lab compare", "lab-compare"),
+    ("rules", "rules"),
+    ("capture", "capture"),
+    ("config show", "config-show"),
+    ("config check", "config-check"),
+];
+
+/// A schema as a value.
+pub(crate) fn schema(name: &str) -> Value {
+    let found = SCHEMAS.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.unwrap_or_else(|| panic!("there is no schema '{name}'"));
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("schema '{name}': {error}"))
+}
+
+/// Whether an output is as its schema says; the schema itself is checked, too.
+///
+/// # Errors
+/// What is not.
+pub(crate) fn fits(name: &str, output: &Value) -> Result<(), String> {
+    all_fit(name, std::slice::from_ref(output))
+}
+
+/// The same of several.
+///
+/// # Errors
+/// What is not, of the first that does not fit.
+pub(crate) fn all_fit(name: &str, outputs: &[Value]) -> Result<(), String> {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let place = format!("schema:/{name}.json");
+    // One may refer to another.
+    for (known, _) in SCHEMAS {
+        let added = compiler.add_resource(&format!("schema:/{known}.json"), schema(known));
+        added.map_err(|error| format!("schema '{known}': {error:#}"))?;
+    }
+    let compiled = compiler.compile(&place, &mut schemas);
+    let compiled = compiled.map_err(|error| format!("schema '{name}': {error:#}"))?;
+    outputs.iter().try_for_each(|output| {
+        let valid = schemas.validate(output, compiled);
+        valid.map_err(|error| format!("not as '{name}' says: {error:#}"))
+    })
+}
+
+/// The schema of what these arguments make the program print; `None`: no JSON, or none that is
+/// known.
+pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    if !has("--json") {
+        return None;
+    }
+    let begins = |words: &str| words.split(' ').all(|word| word.starts_with('-') || has(word));
+    // Whether a question is explained beside a diagnosis, and what follows 'list', is not seen
+    // from here: these have tests of their own.
+    let plain = COMMANDS.iter().filter(|(words, _)| !words.contains(" --"));
+    let found = plain.filter(|(words, _)| begins(words)).max_by_key(|(words, _)| words.len());
+    let unclear =
+        has("--explain") || has("--follow") || (has("lab") && (has("list") || has("--dry-run")));
+    found.map(|(_, schema)| *schema).filter(|_| !unclear)
+}

@@ -1,0 +1,334 @@
+//! Outputs of the program itself, as JSON by the schema that each is to fit.
+
+use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA, Series};
+use hugewise_core::experiment::stats::Histogram;
+use hugewise_lab::{shipped, store::Store};
+use hugewise_scratch::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// What ends well, what finds something, what misses something.
+const DONE: &[i32] = &[0, 3, 4, 5];
+/// Longest time until a manager answers.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Outputs by the names of their schemas.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs(Vec<(&'static str, Value)>);
+
+impl Outputs {
+    /// One more.
+    pub(crate) fn add(&mut self, schema: &'static str, output: Value) {
+        self.0.push((schema, output));
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(schema, output)| (*schema, output))
+    }
+
+    /// What a command prints, which ends with one of these codes.
+    fn run(&mut self, schema: &'static str, arguments: &[&str], codes: &[i32]) -> Value {
+        let done = hugewise(arguments).output().expect("the program runs");
+        let code = done.status.code().unwrap_or(-1);
+        let output = parsed(arguments, &done);
+        assert!(codes.contains(&code), "{arguments:?}: exit code {code}");
+        self.add(schema, output.clone());
+        output
+    }
+}
+
+fn hugewise(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.arg("--json").args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn parsed(arguments: &[&str], done: &Output) -> Value {
+    let said = String::from_utf8_lossy(&done.stderr);
+    serde_json::from_slice(&done.stdout)
+        .unwrap_or_else(|error| panic!("{arguments:?}: no JSON ({error}); it said: {said}"))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings")
+}
+
+fn written(path: &Path, content: &str) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
+    fs::write(path, content).expect("written");
+}
+
+/// What only looks, at this machine or at what is shipped.
+pub(crate) fn looked(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let run = scratch.join("run");
+    let me = std::process::id().to_string();
+    let memory = std::hint::black_box(vec![1_u8; 16 << 20]);
+    all.run("doctor", &["doctor"], DONE);
+    all.run("doctor", &["doctor", "--root", text(&machine(&scratch))], DONE);
+    all.run("status", &["status", "--run-dir", text(&run)], DONE);
+    all.run("status", &["status", "--pid", &me, "--run-dir", text(&run)], DONE);
+    all.run("status", &["status", "--root", text(&machine(&scratch))], DONE);
+    all.run("map", &["map", &me], DONE);
+    all.run("map", &["map", &me, "--sample"], DONE);
+    drop(memory);
+    let report = scratch.join("try.html");
+    let size = ["--simulate", "--size", "32MiB", "--report", text(&report)];
+    all.run("try", &[&["try"], &size[..]].concat(), &[0]);
+    let config = scratch.join("own.toml");
+    let rule = "mode = \"observe\"\n[[rule]]\naction = \"exclude\"\nexe = \"/usr/bin/x*\"\n\
+                [[rule]]\naction = \"manage\"\nuser = \"#7\"\nunit = \"x.service\"\n\
+                cgroup = \"/x\"\n";
+    written(&config, rule);
+    let own = ["--config", text(&config)];
+    let set = ["--set", "scan.interval_ms=500"];
+    all.run("config-show", &[&["config", "show"], &own[..], &set[..]].concat(), &[0]);
+    all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[0]);
+    all.run("config-check", &["config", "check", "--set", "x=1"], &[2]);
+    all.run("rules", &["rules"], &[0]);
+    all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
+    let list = all.run("lab-list", &["lab", "list"], &[0]);
+    for kind in list["kinds"].as_array().into_iter().flatten() {
+        all.run("lab-kind", &["lab", "list", kind["name"].as_str().expect("a name")], &[0]);
+    }
+    for experiment in list["experiments"].as_array().into_iter().flatten() {
+        let name = experiment["experiment"]["name"].as_str().expect("a name");
+        let arguments = ["lab", "setup", name, "--quick"];
+        let done = hugewise(&arguments).output().expect("the program runs");
+        // Some have nothing to compare without root, or without huge pages.
+        if !done.stdout.is_empty() {
+            all.add("lab-setup", parsed(&arguments, &done));
+        }
+    }
+    let none = scratch.join("none");
+    let dry = ["lab", "run", "gups", "--dry-run", "--output", text(&none)];
+    all.run("lab-setup", &dry, &[0]);
+}
+
+/// A manager that only observes this process, asked while it runs, and what it leaves.
+pub(crate) fn managed(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let memory = std::hint::black_box(vec![1_u8; 16 << 20]);
+    let me = std::process::id().to_string();
+    let [run, journal, record] = ["run", "journal.jsonl", "recording"].map(|n| scratch.join(n));
+    let state = scratch.join("state");
+    let manage = ["manage", "--mode", "observe", "--for", "60s", "--pid", &me];
+    let mut command = hugewise(&manage);
+    command.arg("--run-dir").arg(&run).arg("--state-dir").arg(&state);
+    command.arg("--journal").arg(&journal).arg("--record").arg(&record);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    until_it_answers(&run, &mut child);
+    let at = ["--run-dir", text(&run)];
+    all.run("pause", &[&["pause"], &at[..]].concat(), &[0]);
+    all.run("pause", &[&["resume"], &at[..]].concat(), &[0]);
+    let seen = all.run("status", &[&["status", "--pid", &me], &at[..]].concat(), DONE);
+    let signalled = Pid::from_child(&child);
+    kill_process(signalled, Signal::TERM).expect("it still runs");
+    let done = child.wait_with_output().expect("it ends");
+    drop(memory);
+    all.add("manage", parsed(&manage, &done));
+    assert!(seen["manager"]["targets"].is_array(), "the manager was asked: {seen:#}");
+    let lines = fs::read_to_string(&journal).expect("a journal");
+    for line in lines.lines() {
+        all.add("journal", serde_json::from_str(line).expect("JSON"));
+    }
+    all.run("replay", &["replay", text(&record)], &[0]);
+}
+
+fn until_it_answers(run: &Path, child: &mut Child) {
+    let began = Instant::now();
+    loop {
+        let asked =
+            hugewise(&["pause", "--run-dir", text(run)]).output().expect("the program runs");
+        if asked.status.success() {
+            return;
+        }
+        let ended = child.try_wait().expect("a child");
+        let said = String::from_utf8_lossy(&asked.stderr);
+        assert!(ended.is_none() && began.elapsed() < PATIENCE, "{ended:?}: {said}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What reads recordings, and makes one.
+pub(crate) fn read(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let capture = scratch.join("capture");
+    let short = ["--for", "1s", "--every", "1s"];
+    all.run("capture", &[&["capture", "-o", text(&capture)], &short[..]].concat(), &[0]);
+    all.run("diagnose", &["diagnose", text(&capture)], DONE);
+    // A share of nothing is above nothing: it draws attention at once.
+    let always = ["--set", "steal_high_percent=0", "--set", "episode_full_s=1"];
+    let kept = scratch.join("kept");
+    let follow = ["diagnose", "--follow", "--for", "2s", "--keep", text(&kept)];
+    all.run("diagnose-follow", &[&follow[..], &always[..]].concat(), DONE);
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in ["made", "capture"] {
+        let entries = fs::read_dir(recordings().join(folder)).expect("recordings");
+        files.extend(entries.map(|entry| entry.expect("readable").path()));
+    }
+    files.sort();
+    let all_files: Vec<&str> = files.iter().map(|path| text(path)).collect();
+    for file in &all_files {
+        all.run("diagnose", &["diagnose", file], DONE);
+    }
+    all.run("diagnose", &[&["diagnose", "--explain", "kernel"], &all_files[..]].concat(), DONE);
+    let beyond = scratch.join("nonsense.txt");
+    let sar = fs::read_to_string(recordings().join("made/reclaim.sar")).expect("a recording");
+    written(&beyond, &format!("{sar}\nnobody knows this line\n"));
+    all.run("diagnose", &["diagnose", text(&beyond)], DONE);
+    for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
+        let file = recordings().join("real").join(folder);
+        all.run("diagnose", &["diagnose", text(&file)], DONE);
+    }
+}
+
+/// A machine of 20 GB with a pool, as copies of its files; the directory.
+fn machine(scratch: &Scratch) -> PathBuf {
+    let root = scratch.join("root");
+    let meminfo = "MemTotal: 20549012 kB\nMemFree: 12030440 kB\nMemAvailable: 16000000 kB\n\
+                   Buffers: 12000 kB\nCached: 800000 kB\nPageTables: 507924 kB\n\
+                   HugePages_Total: 16\nHugePages_Free: 4\nHugePages_Rsvd: 2\n\
+                   HugePages_Surp: 0\nHugepagesize: 2048 kB\n";
+    let thp = "sys/kernel/mm/transparent_hugepage";
+    let pool = "sys/kernel/mm/hugepages/hugepages-2048kB";
+    for (file, content) in [
+        ("proc/meminfo", meminfo),
+        ("proc/sys/kernel/osrelease", "6.12.0\n"),
+        ("proc/sys/kernel/random/boot_id", "this boot\n"),
+        ("proc/sys/kernel/shmmax", "1000000\n"),
+        ("proc/sys/vm/hugetlb_shm_group", "0\n"),
+        ("etc/passwd", "dba:x:1000:1000::/home/dba:/bin/sh\n"),
+        (&format!("{thp}/enabled"), "always [madvise] never\n"),
+        (&format!("{thp}/khugepaged/max_ptes_none"), "51\n"),
+        (&format!("{thp}/khugepaged/scan_sleep_millisecs"), "7\n"),
+        (&format!("{thp}/khugepaged/pages_to_scan"), "4096\n"),
+        (&format!("{pool}/nr_hugepages"), "16\n"),
+        (&format!("{pool}/free_hugepages"), "4\n"),
+        (&format!("{pool}/resv_hugepages"), "2\n"),
+        (&format!("{pool}/surplus_hugepages"), "0\n"),
+        (&format!("{pool}/nr_overcommit_hugepages"), "0\n"),
+    ] {
+        written(&root.join(file), content);
+    }
+    root
+}
+
+/// HugeTLB pools and settings of earlier programs, on copies of a machine's files.
+pub(crate) fn planned(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let (root, state, plan) = (machine(&scratch), scratch.join("state"), scratch.join("plan.json"));
+    let at = ["--root", text(&root)];
+    let needs = ["--sga", "1G", "--user", "dba", "--unit", "db.service", "--shm-group", "1000"];
+    let more = ["--headroom", "10M", "--processes", "40"];
+    let java = ["--java", "-Xmx1g"];
+    let planned = [&["hugetlb", "plan"], &at[..], &needs[..], &more[..]].concat();
+    let told = all.run("hugetlb-plan", &planned, DONE);
+    written(&plan, &told.to_string());
+    all.run("hugetlb-plan", &[&["hugetlb", "plan"], &at[..], &java[..]].concat(), DONE);
+    all.run("hugetlb-plan", &[&["hugetlb", "plan"], &at[..]].concat(), DONE);
+    all.run("hugetlb-plan", &["hugetlb", "plan", "--sga", "1M"], DONE);
+    let tables = recordings().join("made/003.txt");
+    all.run("hugetlb-plan", &["hugetlb", "plan", "--sga", "8G", text(&tables)], DONE);
+    let keep = ["--state-dir", text(&state)];
+    let apply = ["hugetlb", "apply", "--dry-run", "--persist"];
+    all.run("hugetlb-apply", &[&apply[..], &at[..], &keep[..], &needs[..]].concat(), DONE);
+    let verify = [&["hugetlb", "verify"], &at[..], &keep[..]].concat();
+    all.run("hugetlb-verify", &[&verify[..], &needs[..]].concat(), DONE);
+    all.run("hugetlb-verify", &[&verify[..], &["--plan", text(&plan)][..]].concat(), DONE);
+    let file = |name: &str| format!("sys/kernel/mm/transparent_hugepage/khugepaged/{name}");
+    let entry = |name: &str, old: &str, new: &str, boot: &str| {
+        let line = json!({ "file": file(name), "old": old, "new": new, "boot_id": boot });
+        line.to_string() + "\n"
+    };
+    let trail = entry("max_ptes_none", "511", "51", "this boot")
+        + &entry("scan_sleep_millisecs", "10000", "60000", "this boot")
+        + &entry("pages_to_scan", "4096", "8192", "this boot")
+        + &entry("alloc_sleep_millisecs", "1", "2", "an earlier boot");
+    let pools = json!({
+        "file": "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "old": "0", "new": "16",
+        "boot_id": "this boot",
+    });
+    written(&state.join("trail.jsonl"), &trail);
+    written(&state.join("hugetlb.jsonl"), &(pools.to_string() + "\n"));
+    private(&state);
+    let revert = [&["revert", "--dry-run"], &at[..], &keep[..]].concat();
+    let told = all.run("revert", &[&revert[..], &["--all"]].concat(), DONE);
+    assert!(told["settings"].as_array().is_some_and(|all| all.len() >= 3), "{told:#}");
+    all.run("revert", &revert, DONE);
+    let revert = [&["hugetlb", "revert", "--dry-run"], &at[..], &keep[..]].concat();
+    let told = all.run("hugetlb-revert", &revert, DONE);
+    assert!(told["settings"].as_array().is_some_and(|all| !all.is_empty()), "{told:#}");
+    written(&state.join("thp.jsonl"), &entry("pages_to_scan", "4096", "8192", "this boot"));
+    private(&state);
+    let thp = |verb: &'static str| [&["thp", verb], &at[..], &keep[..]].concat();
+    all.run("thp-show", &thp("show"), DONE);
+    all.run("thp-revert", &[&thp("revert")[..], &["--dry-run"]].concat(), DONE);
+    let settings = ["khugepaged/pages_to_scan=5000", "enabled=never", "--dry-run", "--persist"];
+    all.run("thp-set", &[&thp("set")[..], &settings].concat(), DONE);
+}
+
+/// Trails are believed only where nobody else writes.
+fn private(state: &Path) {
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    for entry in fs::read_dir(state).expect("there") {
+        set(&entry.expect("readable").path(), 0o600).expect("own");
+    }
+    set(state, 0o700).expect("own");
+}
+
+/// Results of experiments that never ran.
+pub(crate) fn measured(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let [before, after] = ["before", "after"].map(|name| scratch.join(name));
+    results(&before, 1.0, "6.12");
+    results(&after, 1.2, "6.18");
+    all.run("lab-report", &["lab", "report", text(&before)], DONE);
+    all.run("lab-compare", &["lab", "compare", text(&before), text(&after)], DONE);
+}
+
+/// Five repetitions of three variants, one of which failed, and one run that was disturbed.
+fn results(directory: &Path, factor: f64, kernel: &str) {
+    let store = Store::create(directory).expect("a directory");
+    let plan = RunPlan {
+        schema: SCHEMA,
+        text: shipped::find("gups").expect("shipped").to_owned(),
+        quick: true,
+        seed: 1,
+        repetitions: None,
+        without: [("always".to_owned(), "not asked for".to_owned())].into(),
+        environment: json!({ "hugewise": "0.1.0", "kernel": kernel, "cpus": 2 }),
+        began: Some("2026-11-23 12:00:00 UTC".into()),
+        resumed: Vec::new(),
+    };
+    store.begin(&plan).expect("written");
+    for repetition in 0..5_u32 {
+        for (variant, base) in [("never", 100.0), ("ingens", 140.0)] {
+            let mut run = Record::new(repetition, variant);
+            let value = factor * base + f64::from(repetition);
+            run.seconds = 3.0;
+            run.measured.values = [("ops_per_s".into(), value), ("rss_mib".into(), base)].into();
+            let points = (0..5_u32).map(|at| (f64::from(at), value)).collect();
+            run.measured.series.push(Series { key: "huge_mib".into(), points });
+            let mut calls = Histogram::default();
+            (1..50).for_each(|n| calls.record(n * 1000));
+            run.measured.histograms.insert("promoted.call".into(), calls);
+            run.conditions.noisy = vec!["others were busy".into(); usize::from(repetition == 4)];
+            if (repetition, variant) == (2, "never") {
+                let error = "it ended".to_owned();
+                run.outcome = hugewise_core::experiment::record::Outcome::Failed { error };
+            }
+            store.add(&run).expect("written");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Causes and what follows from them: page tables that eat memory make the kernel reclaim. The root
+//! is told first, with what to do; its consequences below it.
+
+use super::cause::Cause;
+use super::finding::{Finding, order};
+
+/// What follows from what, where both were found on one machine.
+const FOLLOWS: &[(Cause, &[Cause])] = {
+    use Cause as C;
+    &[
+        (C::PageTables, SHORTAGE),
+        (C::HugetlbUnused, SHORTAGE),
+        (C::Slab, SHORTAGE),
+        (C::ZoneReclaim, &[C::Reclaim, C::Swapping, C::MemoryPressure]),
+        (
+            C::Swapping,
+            &[
+                C::MemoryShort,
+                C::MemoryPressure,
+                C::IoPressure,
+                C::Iowait,
+                C::DiskSaturated,
+                C::DiskLatency,
+                C::DiskRandom,
+                C::DiskBandwidth,
+                C::Blocked,
+                C::GcKernel,
+                C::GcPauses,
+                C::RedisFork,
+                C::RedisFsync,
+                C::PgIo,
+            ],
+        ),
+        (C::Reclaim, &[C::MemoryShort, C::MemoryPressure, C::KernelTime]),
+        (C::MemoryShort, &[C::MemoryPressure]),
+        (C::Compaction, &[C::GcKernel, C::KernelTime]),
+        (C::HugeFaults, &[C::GcKernel]),
+        (C::DiskSaturated, WAITING),
+        (C::DiskBandwidth, WAITING),
+        (C::DiskRandom, WAITING),
+        (C::DiskLatency, WAITING),
+        (C::NetworkStorage, WAITING),
+        (C::LinkFull, &[C::Retransmits, C::Drops, C::SlowPeer]),
+        (C::Interrupts, &[C::KernelTime]),
+        (C::InterruptsOneCpu, &[C::OneCpu, C::Backlog, C::Drops, C::KernelTime]),
+        (C::SmallPackets, &[C::KernelTime, C::NetworkStack]),
+        (C::Backlog, &[C::Drops]),
+        (C::Steal, &[C::CpuSaturated]),
+        // What a server says of itself explains what the machine shows.
+        (C::SlowCommands, &[C::ServerFull, C::OneCpu]),
+        (C::ServerFull, &[C::OneCpu]),
+        (C::RedisCow, SHORTAGE),
+        (C::PgIdle, &[C::PgLocks]),
+        (C::PgLocks, &[C::FpmFull]),
+        (C::PgStatement, &[C::PgIo, C::FpmFull]),
+        (C::FpmFull, &[C::ListenOverflow, C::NginxDrops]),
+    ]
+};
+
+/// What a shortage of memory shows as.
+const SHORTAGE: &[Cause] = &[
+    Cause::MemoryShort,
+    Cause::Reclaim,
+    Cause::Swapping,
+    Cause::MemoryPressure,
+    Cause::OomKills,
+    Cause::KernelTime,
+];
+
+/// What a slow disk shows as.
+const WAITING: &[Cause] = &[
+    Cause::IoPressure,
+    Cause::Iowait,
+    Cause::Blocked,
+    Cause::OneDisk,
+    Cause::RedisFsync,
+    Cause::PgIo,
+];
+
+/// The direct cause of a finding among others.
+fn cause_of(all: &[Finding], found: &Finding) -> Option<Cause> {
+    let mine = |f: &&Finding| f.host == found.host;
+    // Kernel time includes interrupts: they explain it where they are at least half of it.
+    const BY_SHARE: [Cause; 3] = [Cause::Interrupts, Cause::InterruptsOneCpu, Cause::SmallPackets];
+    let by_share = |f: &Finding| found.cause == Cause::KernelTime && BY_SHARE.contains(&f.cause);
+    // A full CPU is a server's where it is one's process, or any CPU of the machine.
+    const SERVERS: [Cause; 2] = [Cause::SlowCommands, Cause::ServerFull];
+    let alien = |f: &Finding| {
+        found.cause == Cause::OneCpu && SERVERS.contains(&f.cause) && !may_be_server(found)
+    };
+    let enough = |f: &Finding| (!by_share(f) || f.weight * 2.0 >= found.weight) && !alien(f);
+    let here = |cause: Cause| all.iter().filter(mine).any(|f| f.cause == cause && enough(f));
+    let leads = |(root, follow): &&(Cause, &[Cause])| follow.contains(&found.cause) && here(*root);
+    FOLLOWS.iter().find(leads).map(|(root, _)| *root)
+}
+
+/// Whether a finding is about a process of Redis or Valkey, or about no process.
+fn may_be_server(found: &Finding) -> bool {
+    let subjects = found.chain.iter().flat_map(|step| &step.evidence);
+    let first = subjects.filter_map(|evidence| evidence.subject.as_deref()).next();
+    first.is_none_or(|subject| {
+        ["redis", "valkey", "CPU "].iter().any(|start| subject.starts_with(start))
+    })
+}
+
+/// Puts each root before what follows from it, the worst group first. What follows has no remedies
+/// of its own: to mend the root is the remedy.
+pub(super) fn linked(mut all: Vec<Finding>) -> Vec<Finding> {
+    let direct: Vec<Option<Cause>> = all.iter().map(|found| cause_of(&all, found)).collect();
+    for (found, cause) in all.iter_mut().zip(direct) {
+        found.follows = cause;
+        if cause.is_some() {
+            found.remedies.clear();
+        }
+    }
+    let mut groups: Vec<Vec<Finding>> = Vec::new();
+    let (mut roots, mut rest): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|found| found.follows.is_none());
+    roots.sort_by(order);
+    for root in roots {
+        let mut group = vec![root];
+        // What follows, and what follows from that.
+        let mut at = 0;
+        while at < group.len() {
+            let (cause, host) = (group[at].cause, group[at].host.clone());
+            let (mut mine, others): (Vec<_>, Vec<_>) = rest
+                .into_iter()
+                .partition(|found: &Finding| found.follows == Some(cause) && found.host == host);
+            mine.sort_by(order);
+            group.extend(mine);
+            rest = others;
+            at += 1;
+        }
+        groups.push(group);
+    }
+    groups.sort_by(|a, b| {
+        worst(a).zip(worst(b)).map_or(std::cmp::Ordering::Equal, |(a, b)| order(a, b))
+    });
+    groups.into_iter().flatten().chain(rest).collect()
+}
+
+/// The finding of a group that counts most.
+fn worst(group: &[Finding]) -> Option<&Finding> {
+    group.iter().min_by(|a, b| order(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cause_follows_from_itself() {
+        for (root, _) in FOLLOWS {
+            let (mut open, mut seen) = (vec![*root], Vec::new());
+            while let Some(cause) = open.pop() {
+                let next = FOLLOWS.iter().filter(|(from, _)| *from == cause);
+                for follow in next.flat_map(|(_, all)| all.iter()) {
+                    assert_ne!(follow, root, "a circle");
+                    if !seen.contains(follow) {
+                        seen.push(*follow);
+                        open.push(*follow);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Files of cgroups and processes, as `grep -r` or `grep -H` shows them with their names, or `cat`
+//! behind a prompt: `cpu.stat`, `memory.events`, `VmPTE` and `VmSwap` of `status`.
+
+use super::capture::cgroup_path;
+use super::words::{count, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// Names of `cpu.stat` and `memory.events` that no other file has.
+const NAMES: [&str; 12] = [
+    "usage_usec",
+    "user_usec",
+    "system_usec",
+    "nr_periods",
+    "nr_throttled",
+    "throttled_usec",
+    "throttled_time",
+    "nr_bursts",
+    "burst_usec",
+    "oom",
+    "oom_kill",
+    "oom_group_kill",
+];
+/// Periods from which on their share that was throttled says something: 10 s of them.
+const PERIODS_MIN: u64 = 100;
+
+/// A line of such a file: the cgroup or the process, and what the file says.
+#[derive(Debug, PartialEq)]
+enum Line<'a> {
+    Cgroup(&'a str, &'a str, u64),
+    Status(u32, &'a str, u64),
+}
+
+fn line(text: &str) -> Option<Line<'_>> {
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("/proc/") {
+        let (pid, rest) = rest.split_once("/status:")?;
+        let (name, value) = rest.split_once(':')?;
+        let words = words(value);
+        let ([kib, "kB"], true) = (words.as_slice(), matches!(name, "VmPTE" | "VmSwap")) else {
+            return None;
+        };
+        return Some(Line::Status(pid.parse().ok()?, name, count(kib)?));
+    }
+    let (file, entry) = text.strip_prefix(CGROUPS)?.split_once(':')?;
+    let (folder, name) = file.rsplit_once('/')?;
+    let (key, value) = entry.split_once(' ')?;
+    let known = matches!(name, "cpu.stat" | "memory.events") || name.ends_with(".local");
+    known.then_some(Line::Cgroup(cgroup_path(folder), key, count(value.trim())?))
+}
+
+/// A line of `cat cpu.stat`, of the cgroup that the command named.
+fn plain<'a>(text: &'a str, command: &str) -> Option<(&'a str, u64)> {
+    let named = ["cpu.stat", "memory.events"].iter().any(|file| command.contains(file));
+    let (key, value) = text.trim().split_once(' ')?;
+    let known = NAMES.contains(&key) || (named && matches!(key, "low" | "high" | "max"));
+    Some((key, count(value.trim())?)).filter(|_| known)
+}
+
+/// The cgroup whose file a command shows.
+fn of_command(command: &str) -> String {
+    let path = command.split_whitespace().find_map(|word| word.strip_prefix(CGROUPS));
+    let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder);
+    folder.map_or_else(|| "a cgroup".to_owned(), |folder| cgroup_path(folder).to_owned())
+}
+
+/// Begins at a line with the name of such a file, or at two lines of `cpu.stat`.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let command = out.latest_command();
+    let bare = |text: &str| plain(text, command).is_some();
+    let unmistakable = |text: &str| {
+        bare(text) && !text.starts_with("oom") || bare(text) && command.contains("memory.events")
+    };
+    if line(lines.ahead(0)).is_none()
+        && !(unmistakable(lines.ahead(0)) && (bare(lines.ahead(1)) || command.contains(".stat")))
+    {
+        return None;
+    }
+    let cgroup = of_command(command);
+    out.begin(SourceKind::Cgroups, lines.number());
+    Some(Box::new(Grepped { cgroup, periods: None }))
+}
+
+struct Grepped {
+    /// The one that the command named.
+    cgroup: String,
+    /// The latest cgroup with periods, and how many.
+    periods: Option<(String, u64)>,
+}
+
+impl Grepped {
+    fn cgroup(&mut self, cgroup: &str, key: &str, value: u64, out: &mut Builder) {
+        let subject = Subject::Cgroup(cgroup.to_owned());
+        match key {
+            "nr_periods" => self.periods = Some((cgroup.to_owned(), value)),
+            "nr_throttled" => {
+                let periods = self.periods.take().filter(|(of, _)| of == cgroup);
+                if let Some((_, periods)) = periods.filter(|(_, n)| *n >= PERIODS_MIN) {
+                    let percent = (value as f64 / periods as f64 * 100.0).min(100.0);
+                    out.put(Field::CgroupThrottled, &subject, None, percent);
+                }
+            }
+            "oom_kill" => out.put(Field::OomKillCount, &subject, None, value as f64),
+            _ => {}
+        }
+    }
+}
+
+impl Reader for Grepped {
+    fn take(&mut self, text: &str, out: &mut Builder) -> Taken {
+        if text.trim().is_empty() {
+            return Taken::Yes;
+        }
+        match line(text) {
+            Some(Line::Cgroup(cgroup, key, value)) => self.cgroup(cgroup, key, value, out),
+            Some(Line::Status(pid, key, kib)) => {
+                let subject = Subject::process(Some(pid), "processes");
+                if key == "VmPTE" {
+                    out.put(Field::ProcPageTables, &subject, None, kib as f64 * 1024.0);
+                }
+            }
+            None => {
+                let Some((key, value)) = plain(text, out.latest_command()) else {
+                    return Taken::No;
+                };
+                let cgroup = self.cgroup.clone();
+                self.cgroup(&cgroup, key, value, out);
+            }
+        }
+        Taken::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, read, values};
+    use super::*;
+
+    const STAT: &str = "usage_usec 5\nuser_usec 3\nsystem_usec 2\nnr_periods 36000\n\
+                        nr_throttled 27000\nthrottled_usec 99\n";
+
+    #[test]
+    fn quotas_of_cgroups() {
+        let path = "/sys/fs/cgroup/system.slice/api.service/cpu.stat";
+        let grepped: String = STAT.lines().map(|line| format!("{path}:{line}\n")).collect();
+        let shown = format!("[root@db1 ~]# cat {path}\n{STAT}");
+        for text in [grepped, shown] {
+            let recording = read(&text);
+            all_understood(&recording);
+            let cgroup = Subject::Cgroup("/system.slice/api.service".into());
+            assert_eq!(values(&recording, Field::CgroupThrottled, &cgroup), [75.0], "{text}");
+        }
+    }
+
+    #[test]
+    fn kills_at_the_limit_of_a_cgroup() {
+        let recording = read(
+            "[root@db1 ~]# cat /sys/fs/cgroup/jobs/memory.events\n\
+             low 0\nhigh 12\nmax 811\noom 9\noom_kill 3\noom_group_kill 0\n",
+        );
+        all_understood(&recording);
+        let cgroup = Subject::Cgroup("/jobs".into());
+        assert_eq!(values(&recording, Field::OomKillCount, &cgroup), [3.0]);
+    }
+
+    #[test]
+    fn page_tables_of_processes() {
+        let recording =
+            read("/proc/812/status:VmPTE:\t   20480 kB\n/proc/813/status:VmPTE:\t   20992 kB\n");
+        all_understood(&recording);
+        let process = Subject::process(Some(813), "processes");
+        assert_eq!(values(&recording, Field::ProcPageTables, &process), [20_992.0 * 1024.0]);
+    }
+}

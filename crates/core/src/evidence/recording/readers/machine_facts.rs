@@ -1,0 +1,146 @@
+//! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
+
+use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// A format, by its first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Uptime,
+    Lscpu,
+    Slabtop,
+}
+
+/// Most caches of `slabtop`: machines have some hundreds.
+const CACHES_MAX: usize = 2000;
+
+fn kind_of(line: &str) -> Option<Kind> {
+    let words = words(line);
+    match words.as_slice() {
+        [time, "up", ..] if time_of_day(time).is_some() => {
+            line.contains("load average").then_some(Kind::Uptime)
+        }
+        ["Architecture:", _] => Some(Kind::Lscpu),
+        ["Active", "/", "Total", "Objects", ..] => Some(Kind::Slabtop),
+        ["OBJS", "ACTIVE", ..] if words.last() == Some(&"NAME") => Some(Kind::Slabtop),
+        _ => None,
+    }
+}
+
+/// Begins at the first line of one of them.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let kind = kind_of(lines.ahead(0))?;
+    let source = match kind {
+        Kind::Uptime => SourceKind::Uptime,
+        Kind::Lscpu => SourceKind::Lscpu,
+        Kind::Slabtop => SourceKind::Slabtop,
+    };
+    out.begin(source, lines.number());
+    Some(Box::new(Facts { kind, lines: 0 }))
+}
+
+struct Facts {
+    kind: Kind,
+    lines: usize,
+}
+
+/// The load averages. They have no date, and the time of day alone orders nothing.
+fn uptime(line: &str, out: &mut Builder) {
+    let Some((_, loads)) = line.split_once("load average") else { return };
+    let loads = loads.split_whitespace().filter_map(|word| number(word.trim_end_matches(',')));
+    for (field, load) in [Field::Load1, Field::Load5, Field::Load15].into_iter().zip(loads) {
+        out.put(field, &Subject::Machine, None, load);
+    }
+}
+
+/// A row of `lscpu`; `false` when it is none.
+fn lscpu(line: &str, out: &mut Builder) -> bool {
+    let Some((name, value)) = line.split_once(':') else { return false };
+    if name.trim() == "CPU(s)"
+        && let Some(cpus) = count(value.trim()).filter(|cpus| *cpus > 0)
+    {
+        out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
+    }
+    true
+}
+
+/// `189556K`, `1.2G`.
+fn size(word: &str) -> Option<f64> {
+    let (value, unit) = number_and_unit(word)?;
+    Some(value * binary_factor(unit)?)
+}
+
+/// A row of `slabtop`; `false` when it is none.
+fn slabtop(line: &str, out: &mut Builder) -> bool {
+    let words = words(line);
+    match words.as_slice() {
+        ["Active", "/", "Total", "Size", .., total, _] => {
+            if let Some(bytes) = size(total) {
+                out.put(Field::Slab, &Subject::Machine, None, bytes);
+            }
+            true
+        }
+        ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,
+        [objects, .., cache, name] if words.len() == 8 && count(objects).is_some() => {
+            let Some(bytes) = size(cache) else { return false };
+            out.put(Field::SlabCache, &Subject::Segment((*name).to_owned()), None, bytes);
+            true
+        }
+        _ => false,
+    }
+}
+
+impl Reader for Facts {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        self.lines += 1;
+        if line.trim().is_empty() && self.kind != Kind::Uptime {
+            return Taken::Yes;
+        }
+        let ours = match self.kind {
+            Kind::Uptime if self.lines == 1 => {
+                uptime(line, out);
+                true
+            }
+            // The list of users of `w` is no one's.
+            Kind::Uptime => false,
+            Kind::Lscpu => lscpu(line, out),
+            Kind::Slabtop => self.lines <= CACHES_MAX && slabtop(line, out),
+        };
+        if ours { Taken::Yes } else { Taken::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read, values};
+    use super::*;
+
+    #[test]
+    fn facts_of_a_machine() {
+        let recording = read(
+            " 18:33:03 up 11:52,  1 user,  load average: 21.01, 3,15, 1,18\n\
+             Architecture:                            x86_64\nCPU op-mode(s):  32-bit, 64-bit\n\
+             CPU(s):                                  64\nOn-line CPU(s) list:  0-63\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Load1), [21.01]);
+        assert_eq!(machine(&recording, Field::Load5), [3.15]);
+        assert_eq!(machine(&recording, Field::CpuCount), [64.0]);
+    }
+
+    #[test]
+    fn caches_of_kernel_objects() {
+        let recording = read(
+            " Active / Total Objects (% used)    : 3153376 / 3177888 (99.2%)\n \
+             Active / Total Size (% used)       : 566715.09K / 1024.00K (99.3%)\n \
+             Minimum / Average / Maximum Object : 0.01K / 0.18K / 50.28K\n\n  \
+             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME                   \n\
+             345618 345582  99%    0.19K  16458       21     65832K dentry                 \n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Slab), [1_048_576.0]);
+        let dentry = Subject::Segment("dentry".to_owned());
+        assert_eq!(values(&recording, Field::SlabCache, &dentry), [65_832.0 * 1024.0]);
+    }
+}

@@ -1,0 +1,174 @@
+//! `ps`: states, what tasks wait for, and sizes. Its `%CPU` is a mean since a process began, which
+//! says nothing of now, and is passed over.
+
+use super::words::{command_name, number, words};
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// Functions of the kernel in which tasks wait for a file server.
+const REMOTE_WAITS: [&str; 6] = ["rpc_", "nfs", "__rpc_", "cifs", "ceph_", "wait_on_commit"];
+
+/// Where things stand in the rows.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    pid: usize,
+    state: Option<usize>,
+    wait: Option<usize>,
+    /// In kB.
+    resident: Option<usize>,
+    /// The command and its arguments: all that is left.
+    command: usize,
+}
+
+/// Reads a header: a process id, a state or a size, and last the command.
+fn columns(line: &str) -> Option<Columns> {
+    let words = words(line);
+    let place = |names: &[&str]| words.iter().position(|word| names.contains(word));
+    let command = place(&["COMMAND", "CMD", "COMD"]).filter(|at| at + 1 == words.len())?;
+    let (pid, state) = (place(&["PID"])?, place(&["STAT", "S"]));
+    // `top` has a header much like it, with columns of its own.
+    let top = place(&["VIRT", "RES", "TIME+"]).is_some();
+    let (wait, resident) = (place(&["WCHAN"]), place(&["RSS", "RSZ"]));
+    // What these say is for people, and passed over.
+    let other = place(&["PSR", "%CPU", "%MEM", "PPID", "NLWP"]).is_some();
+    let known = state.is_some() || resident.is_some() || other;
+    (known && !top).then_some(Columns { pid, state, wait, resident, command })
+}
+
+/// The columns that `ps -eo pid,stat,wchan:32,comm` asks for: a filter behind it may have taken the
+/// header away.
+fn asked(command: &str) -> Option<Columns> {
+    let mut words = command.split_whitespace();
+    if words.next().is_none_or(|name| name.rsplit('/').next() != Some("ps")) {
+        return None;
+    }
+    let formats: Vec<&str> = words.filter(|word| word.contains(',')).collect();
+    let [format] = formats.as_slice() else { return None };
+    let header: Vec<&str> = format
+        .trim_matches(['\'', '"'])
+        .split(',')
+        .map(|name| match name.split(':').next().unwrap_or("") {
+            "pid" => "PID",
+            "stat" | "s" | "state" => "STAT",
+            "wchan" => "WCHAN",
+            "rss" | "rssize" => "RSS",
+            "comm" | "cmd" | "args" | "command" | "ucmd" => "COMMAND",
+            _ => "?",
+        })
+        .collect();
+    columns(&header.join(" "))
+}
+
+/// Begins at a header, or below a command that says what the columns are.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let of_command = || {
+        let columns = asked(out.latest_command())?;
+        let row = words(lines.ahead(0));
+        let pid = row.get(columns.pid)?.parse::<u32>().is_ok();
+        let state = columns.state.and_then(|at| row.get(at)).is_some_and(|word| is_state(word));
+        (pid && state).then_some(columns)
+    };
+    let columns = columns(lines.ahead(0)).or_else(of_command)?;
+    out.begin(SourceKind::Ps, lines.number());
+    Some(Box::new(Ps { columns }))
+}
+
+struct Ps {
+    columns: Columns,
+}
+
+/// Whether a word is a process's state, such as `Ssl+`.
+fn is_state(word: &str) -> bool {
+    let first = word.starts_with(|c: char| "RSDTtZXIWKP".contains(c));
+    first && word.len() <= 6 && word.bytes().skip(1).all(|byte| b"<NLsl+".contains(&byte))
+}
+
+impl Ps {
+    fn row(&self, line: &str, out: &mut Builder) -> Taken {
+        let words = words(line);
+        let cell = |at: usize| words.get(at).copied().unwrap_or("");
+        let Ok(pid) = cell(self.columns.pid).parse() else { return Taken::No };
+        if cell(self.columns.command).is_empty() {
+            out.problem("truncated: a row without a command; it is left out");
+            return Taken::Yes;
+        }
+        let state = self.columns.state.map(cell);
+        if state.is_some_and(|state| !is_state(state)) {
+            out.problem("a row of 'ps' whose state is none; it is left out");
+            return Taken::Yes;
+        }
+        let subject = Subject::process(Some(pid), command_name(cell(self.columns.command)));
+        if let Some(state) = state {
+            let blocked = if state.starts_with('D') { 1.0 } else { 0.0 };
+            out.put(Field::ProcBlocked, &subject, None, blocked);
+            if let Some(waits) = self.columns.wait.map(cell).filter(|_| blocked > 0.0) {
+                let remote = REMOTE_WAITS.iter().any(|start| waits.starts_with(start));
+                let value = if remote { 1.0 } else { 0.0 };
+                out.put(Field::ProcRemoteWait, &subject, None, value);
+            }
+        }
+        if let Some(kib) = self.columns.resident.and_then(|at| number(cell(at))) {
+            out.put(Field::ProcRss, &subject, None, kib * 1024.0);
+        }
+        Taken::Yes
+    }
+}
+
+impl Reader for Ps {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() {
+            return Taken::Yes;
+        }
+        if let Some(columns) = columns(line) {
+            self.columns = columns;
+            return Taken::Yes;
+        }
+        self.row(line, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, read, values};
+    use super::*;
+
+    #[test]
+    fn states_and_what_is_waited_for() {
+        let recording = read(
+            "  PID STAT WCHAN                            COMMAND\n    \
+             812 D    rpc_wait_bit_killable            /usr/bin/php -f x\n    \
+             813 Ssl+ -                                java\n",
+        );
+        all_understood(&recording);
+        let php = Subject::process(Some(812), "php");
+        assert_eq!(values(&recording, Field::ProcBlocked, &php), [1.0]);
+        assert_eq!(values(&recording, Field::ProcRemoteWait, &php), [1.0]);
+        let java = Subject::process(Some(813), "java");
+        assert_eq!(values(&recording, Field::ProcBlocked, &java), [0.0]);
+    }
+
+    #[test]
+    fn a_filter_took_the_header() {
+        let recording = read(
+            "[root@web4 ~]# ps -eo pid,stat,wchan:30,cmd | awk '$2 ~ /^D/'\n  \
+             4711 D    rpc_wait_bit_killable          php-fpm: pool www\n",
+        );
+        all_understood(&recording);
+        let php = Subject::process(Some(4711), "php-fpm");
+        assert_eq!(values(&recording, Field::ProcRemoteWait, &php), [1.0]);
+    }
+
+    #[test]
+    fn the_usual_list() {
+        let recording = read(
+            "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n\
+             root         1  0.0  0.1 168000 12800 ?        Ss   Nov20   0:12 /sbin/init splash\n\
+             root       300  0.0  0.0      0     0 ?        D    Nov20   0:00 [jbd2/sda1-8]\n",
+        );
+        all_understood(&recording);
+        let init = Subject::process(Some(1), "init");
+        assert_eq!(values(&recording, Field::ProcRss, &init), [12_800.0 * 1024.0]);
+        let journal = Subject::process(Some(300), "jbd2/sda1-8");
+        assert_eq!(values(&recording, Field::ProcBlocked, &journal), [1.0]);
+    }
+}
