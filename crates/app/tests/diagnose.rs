@@ -25,6 +25,7 @@ const TESTS: &[(&str, Test)] = &[
     ("questions_are_explained", questions_are_explained),
     ("a_binary_file_of_sysstat_is_read_through_sadf", a_binary_file_is_read_through_sadf),
     ("this_machine_is_watched", this_machine_is_watched),
+    ("a_live_look_names_the_system_call", a_live_look_names_the_call),
     ("redis_is_asked_and_its_slow_command_named", redis_is_asked),
     ("a_redis_without_answer_is_named", a_redis_without_answer_is_named),
     ("hostile_names_stay_harmless", hostile_names_stay_harmless),
@@ -424,6 +425,39 @@ fn what_is_no_text_is_not_read_to_its_end() -> Result<Completion, Failed> {
     std::fs::File::options().write(true).open(&hole.0)?.set_len(1 << 40)?;
     confined(&hole.0, &[1])?;
     Ok(Completion::Completed)
+}
+
+/// One CPU's worth of system calls, ended on drop.
+struct Reads(std::process::Child);
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn a_live_look_names_the_call() -> Result<Completion, Failed> {
+    let mut dd = Command::new("dd");
+    dd.args(["if=/dev/zero", "of=/dev/null", "bs=1"]);
+    let _reads = Reads(dd.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    // However many CPUs there are, and whatever else runs.
+    let low = ["kernel_high_percent=0", "kernel_keep_percent=0", "way_share_percent=0"];
+    let low = low.iter().flat_map(|limit| ["--set", limit]);
+    let arguments: Vec<&str> = ["--for", "5s", "--json"].into_iter().chain(low).collect();
+    let done = hugewise(&arguments)?;
+    let said = text(&done.stdout);
+    if !said.contains("profile.path_percent") {
+        let allowed = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+        let allowed = allowed.unwrap_or_else(|error| error.to_string());
+        if !rustix::process::geteuid().is_root() {
+            let reason = format!("not root; kernel.perf_event_paranoid {}", allowed.trim());
+            return Ok(Completion::ignored_with(reason));
+        }
+        return Err(said.into());
+    }
+    let named = said.contains("dd: read()") || said.contains("dd: entry and exit of system calls");
+    if named { Ok(Completion::Completed) } else { Err(said.into()) }
 }
 
 fn a_pipe_is_read_from_its_first_byte() -> Result<Completion, Failed> {

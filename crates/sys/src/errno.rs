@@ -21,6 +21,8 @@ impl Errno {
     pub const IO: Self = Self(libc::EIO);
     /// No memory, or nothing mapped there.
     pub const NOMEM: Self = Self(libc::ENOMEM);
+    /// There is no such device, or it is off.
+    pub const NODEV: Self = Self(libc::ENODEV);
     /// Access denied.
     pub const ACCES: Self = Self(libc::EACCES);
     /// The file does not know this ioctl.

@@ -16,6 +16,7 @@ pub mod localtime;
 pub mod madvise;
 pub mod memory;
 pub mod pagemap;
+pub mod perf;
 pub mod pidfd;
 pub mod prctl;
 pub mod record;

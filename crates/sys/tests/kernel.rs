@@ -13,6 +13,7 @@ use hugewise_sys::madvise::{
 };
 use hugewise_sys::memory::{Arena, LocalAdvice};
 use hugewise_sys::pagemap::{self, MAX_REGIONS, PageRegion, ScanQuery, category, scan};
+use hugewise_sys::perf::{CpuClock, Record};
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::prctl::{
     ThpDisable, get_thp_disable, set_parent_death_signal, set_thp_disable,
@@ -23,6 +24,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 type Verdict = Result<Completion, Failed>;
 
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Trial::ignorable_test("probes_known_and_unknown_categories", probes_categories),
         Trial::ignorable_test("finds_exactly_the_touched_pages", finds_the_touched_pages),
         Trial::ignorable_test("resumes_where_a_full_buffer_stopped", resumes),
+        Trial::ignorable_test("a_clock_sees_who_is_in_the_kernel", a_clock_sees),
         Trial::test("thp_disable_round_trip", || ends_with("thp_disable", "done")),
         Trial::test("child_dies_with_the_thread_that_started_it", child_dies_with_its_thread),
     ];
@@ -116,6 +119,44 @@ fn promotes_and_demotes_a_child() -> Verdict {
     assert_eq!(huge_bytes(), Ok(0));
     // The child compares its own bytes before it answers.
     assert_eq!(child.finish(), "intact");
+    done()
+}
+
+/// This process calls the kernel all the time, and finds itself in the samples.
+fn a_clock_sees() -> Verdict {
+    let cpus = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let last: u32 = cpus.trim().rsplit(['-', ',']).next().unwrap_or_default().parse()?;
+    let mut clocks = Vec::new();
+    for cpu in 0..=last {
+        match CpuClock::open(cpu, 997, 64) {
+            Ok(clock) => clocks.push(clock),
+            Err(Errno::NODEV) => {}
+            Err(errno) => return skip(format!("no samples of the CPUs' clocks: {errno}")),
+        }
+    }
+    let until = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < until {
+        let _ = std::fs::metadata("/proc/self/stat");
+    }
+    let (mut ours, mut deepest) = (0, 0);
+    for clock in &mut clocks {
+        clock.drain(|record| {
+            if let Record::Sample { pid, kernel } = record
+                && pid == std::process::id()
+            {
+                ours += 1;
+                deepest = deepest.max(kernel.len());
+            }
+        });
+    }
+    assert!(ours >= 50, "{ours} samples in a busy second");
+    assert!(deepest >= 4, "a path is looked up some calls deep, not {deepest}");
+    let again = clocks.iter_mut().map(|clock| {
+        let mut all = 0;
+        clock.drain(|record| all += usize::from(matches!(record, Record::Sample { .. })));
+        all
+    });
+    assert!(again.sum::<usize>() < ours, "what was read is not read again");
     done()
 }
 

@@ -92,6 +92,7 @@ pub(crate) fn live(
     mut each: impl FnMut(&[u8]) -> anyhow::Result<()>,
 ) -> (Taken, anyhow::Result<()>) {
     let mut sampler = Sampler::new(root, plan.options);
+    sampler.start_stacks(plan.every);
     let began = Instant::now();
     let mut taken = Taken::default();
     let mut due = Duration::ZERO;

@@ -17,6 +17,7 @@ pub mod cpulist;
 pub mod diskstats;
 pub mod id_map;
 pub mod irq_table;
+pub mod kallsyms;
 pub mod kernel_release;
 pub mod loadavg;
 pub mod locks;

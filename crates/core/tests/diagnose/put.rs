@@ -47,6 +47,22 @@ fn profile(percent: f64) -> Recording {
     machine(&[symbol(names[0], percent), symbol(names[1], 11.0), symbol(names[2], 4.0)])
 }
 
+/// As a live look has it: half of the kernel's samples are in system calls, half in faults.
+fn called(path: &str, within: &str) -> Recording {
+    let calls = |path: &str| Subject::Calls { program: "dd".to_owned(), path: path.to_owned() };
+    let function = |name: &str| Subject::Symbol(name.to_owned());
+    let counted = [Field::Faults, Field::ContextSwitches, Field::ThpFaultAlloc];
+    let counted = counted.map(|field| of_machine(field, 1.0));
+    let profile = [
+        (Field::SymbolPercent, function("clear_page_erms"), 35.0),
+        (Field::SymbolPercent, function("vfs_read"), 5.0),
+        (Field::WithinPercent, function(within), 36.0),
+        (Field::EntryPercent, calls(path), 36.0),
+        (Field::PathPercent, calls(&format!("{path} > {within}")), 36.0),
+    ];
+    machine(&[&counted[..], &profile].concat())
+}
+
 /// All of them, for the coverage.
 pub(crate) fn recordings() -> Vec<Recording> {
     let fragmented = machine(&[
@@ -62,6 +78,8 @@ pub(crate) fn recordings() -> Vec<Recording> {
         profile(38.0),
         profile(3.0),
         fragmented,
+        called("read()", "vfs_read"),
+        called("page fault", "folio_zero_user"),
     ]
 }
 
@@ -105,4 +123,23 @@ fn locks_in_a_profile() {
     let text = chain(found(&diagnosis, "kernel_locks"));
     assert_says(&text, &["native_queued_spin_lock_slowpath"]);
     assert_eq!(suffers(&of(&profile(3.0))), ["kernel_time"]);
+}
+
+#[test]
+fn chains_of_calls_name_the_call_and_the_program() {
+    let diagnosis = of(&called("read()", "vfs_read"));
+    assert_eq!(suffers(&diagnosis), ["system_calls"]);
+    let text = chain(found(&diagnosis, "system_calls"));
+    let wanted = ["90 % of the kernel's samples: dd: read() 90 %", "90 % dd: read() > vfs_read"];
+    assert_says(&text, &wanted);
+    assert!(!text.contains("elimination"), "it was seen: {text}");
+}
+
+#[test]
+fn a_function_counts_with_what_it_calls() {
+    // The time itself is spent in a function that small faults and many others use, too.
+    let diagnosis = of(&called("page fault", "folio_zero_user"));
+    assert_eq!(suffers(&diagnosis)[0], "huge_faults");
+    let text = chain(found(&diagnosis, "huge_faults"));
+    assert_says(&text, &["folio_zero_user 90 %, with what they call"]);
 }

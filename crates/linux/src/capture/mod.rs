@@ -5,18 +5,21 @@
 //! Environments of processes are never read; arguments, the kernel's included, only on request.
 
 mod list;
+mod stacks;
 mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hugewise_core::evidence::recording::readers::capture::sample::{self, Header, Writer};
+use hugewise_core::evidence::recording::readers::capture::stacks::PATH as STACKS;
 use hugewise_core::parse::pid_stat::{self, PidStat};
 use hugewise_core::parse::tcp_table;
 use rustix::time::{ClockId, clock_gettime};
 
+use self::stacks::Stacks;
 use self::threads::Busy;
 use crate::machine;
 use crate::process;
@@ -70,6 +73,7 @@ pub struct Sampler {
     busy: Busy,
     /// Threads that this sample may still take.
     threads_left: usize,
+    stacks: Option<Stacks>,
 }
 
 impl Sampler {
@@ -88,7 +92,29 @@ impl Sampler {
             sockets_due_ns: 0,
             busy: Busy::default(),
             threads_left: 0,
+            stacks: None,
         }
+    }
+
+    /// From now on, samples tell what the CPUs ran since the one before; they are to follow each
+    /// other `every` so often. Why there is nothing to tell is noted as unreadable.
+    pub fn start_stacks(&mut self, every: Duration) {
+        // What is only a copy of a machine's files runs nothing.
+        if self.stacks.is_some() || !self.root.is_live() {
+            return;
+        }
+        match Stacks::start(&self.root, every) {
+            Ok(stacks) => self.stacks = Some(stacks),
+            Err(why) => {
+                let fresh = Unreadable { why, times: 1 };
+                self.unreadable.insert("the CPUs' chains of calls".to_owned(), fresh);
+            }
+        }
+    }
+
+    /// Samples tell no more what the CPUs ran.
+    pub fn stop_stacks(&mut self) {
+        self.stacks = None;
     }
 
     /// Takes one sample: its text.
@@ -97,6 +123,9 @@ impl Sampler {
         let mut out = Writer::default();
         self.busy.begin(header.monotonic_ns);
         self.threads_left = threads::OF_SAMPLE_MAX;
+        if let Some(stacks) = &mut self.stacks {
+            out.file(STACKS, stacks.text().as_bytes());
+        }
         for path in list::FILES {
             self.take(&mut out, path, path);
         }

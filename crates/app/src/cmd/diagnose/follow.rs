@@ -149,6 +149,7 @@ impl<'a> Follower<'a> {
         let at = u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX);
         let alarm = self.watch.look(hugewise_core::base::units::Ns(at), times, stat.cpus.len());
         let Some(alarm) = alarm else { return };
+        self.sampler.start_stacks(LOOK);
         let fresh = || Event { alarms: Vec::new(), at: SystemTime::now(), until: now + AFTER };
         self.event.get_or_insert_with(fresh).alarms.push(alarm);
     }
@@ -180,6 +181,7 @@ impl<'a> Follower<'a> {
         if now.saturating_duration_since(self.sampled) >= LOOK / 2 {
             self.sample(now)?;
         }
+        self.sampler.stop_stacks();
         self.events += 1;
         let recording = self.recording()?;
         let found = diagnose(&recording, &self.thresholds);

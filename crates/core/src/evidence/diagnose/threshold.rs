@@ -298,6 +298,9 @@ thresholds! {
     WhoShare "who_share_percent" 20.0
         "share of one program that is named for it",
         "below a fifth it is one of many";
+    WayShare "way_share_percent" 10.0
+        "share of the kernel's samples in one chain of calls from which on it is shown",
+        "of 50 samples, the fewest that are used, a tenth is known to 4 points (standard error)";
     CommandShare "command_share_high_percent" 50.0
         "share of one command, or statement, of the time of all from which on it is named",
         "half: no other one takes as much";

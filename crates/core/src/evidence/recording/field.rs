@@ -303,6 +303,10 @@ fields! {
 
     // Samples of a profiler.
     SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
+    WithinPercent "profile.within_percent" Percent Average "samples in this function or in what \
+        it called";
+    EntryPercent "profile.entry_percent" Percent Average "samples after this way into the kernel";
+    PathPercent "profile.path_percent" Percent Average "samples in this chain of calls";
     SyscallCalls "syscall.calls" Count Event "system calls traced";
     SyscallRate "syscall.per_s" PerSecond Average "system calls traced";
 

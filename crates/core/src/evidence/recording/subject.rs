@@ -43,6 +43,13 @@ pub enum Subject {
     Cgroup(String),
     /// A function of the kernel or of a program.
     Symbol(String),
+    /// How a program came into the kernel, and what it did there.
+    Calls {
+        /// The program's name.
+        program: String,
+        /// The way in, such as `read()` or `page fault`, and functions from there on.
+        path: String,
+    },
     /// A server program that answers for itself, such as `redis` or `redis :6380`.
     Service(String),
     /// A part of what it does: a command, a statement, a kind of wait.
@@ -96,6 +103,7 @@ impl fmt::Display for Subject {
             Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
             Self::Segment(name) => write!(f, "segment {name}"),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
+            Self::Calls { program, path } => write!(f, "{program}: {path}"),
             Self::Service(name) => f.write_str(name),
             Self::Part { service, name } => write!(f, "{service}, {name}"),
         }

@@ -121,8 +121,12 @@ pub(super) fn kernel(look: &Look<'_>) -> Answer {
     let answer = look.stands_out(line, enter, keep, &[CPU]);
     if answer.is_yes() {
         let times = answer.intervals.clone();
-        let who = super::kernel::who(&Look { times: &times, ..*look }, Field::ProcSystem);
-        return answer.and(who).and(super::kernel::thp_uncounted(look));
+        let then = Look { times: &times, ..*look };
+        let who = super::kernel::who(&then, Field::ProcSystem);
+        return answer
+            .and(who)
+            .and(super::profile::ways(look))
+            .and(super::kernel::thp_uncounted(look));
     }
     if let Some(rise) = rise {
         return rise.and(super::kernel::thp_uncounted(look));

@@ -3,6 +3,7 @@
 //! Kernel time is taken apart by what can be counted: events in a second times what one costs,
 //! against all kernel time in the same intervals. What no count explains is left for system calls.
 
+use super::profile;
 use crate::evidence::diagnose::answer::{Answer, Evidence, Missing, Verdict};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{
@@ -131,7 +132,7 @@ pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
-    if let Some(profiled) = profiled(look, &HUGE_CLEARING) {
+    if let Some(profiled) = profile::named(look, &profile::HUGE_CLEARING) {
         return profiled;
     }
     let answer = explains(look, huge_fault_events(look), VMSTAT);
@@ -220,30 +221,9 @@ pub(super) fn disk_requests(look: &Look<'_>) -> Answer {
     explains(look, disk_events(look), DISKS)
 }
 
-/// Functions that say by themselves what the kernel does.
-const COMPACTION: [&str; 5] =
-    ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
-const HUGE_CLEARING: [&str; 2] = ["clear_huge_page", "folio_zero_user"];
-/// The same of reclaim.
-pub(super) const RECLAIM: [&str; 4] =
-    ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
-
-/// Yes when functions of these names have enough of the kernel's samples in a profile.
-pub(super) fn profiled(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
-    let (all, sum) = functions(look);
-    let ours = |seen: &&Seen| {
-        let name = seen.subject.to_string();
-        names.iter().any(|wanted| name.contains(wanted))
-    };
-    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
-    let share = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
-    (share * 100.0 >= look.limit(T::ExplainedShare))
-        .then(|| Answer::yes(share, Vec::new()).and(say_functions(look, &found, sum)))
-}
-
 /// Do programs stop to make huge blocks of free memory?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
-    if let Some(answer) = profiled(look, &COMPACTION) {
+    if let Some(answer) = profile::named(look, &profile::COMPACTION) {
         return answer;
     }
     let stalls = look.line(Field::CompactStall, &Subject::Machine);
@@ -289,23 +269,6 @@ pub(super) fn khugepaged(look: &Look<'_>) -> Answer {
 /// Does kcompactd take the time?
 pub(super) fn kcompactd(look: &Look<'_>) -> Answer {
     daemon(look, "kcompactd")
-}
-
-/// Functions of the kernel in a profile, the largest first, with the sum of all.
-fn functions(look: &Look<'_>) -> (Vec<Seen>, f64) {
-    let lines = look.lines(Field::SymbolPercent, |_| true);
-    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
-    all.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let sum = all.iter().map(|seen| seen.value).sum();
-    (all, sum)
-}
-
-/// The largest functions of a profile in one sentence.
-fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> {
-    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
-    let parts: Vec<String> = found.iter().take(4).map(part).collect();
-    let text = format!("kernel functions in the profile: {}", parts.join(", "));
-    found.first().map(|first| look.say(first, &text))
 }
 
 /// Huge-page faults that follow from the pages freed for each fault, where nothing counts them.
@@ -414,12 +377,13 @@ fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
         ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
-    let (all, sum) = functions(look);
+    let (all, sum) = profile::functions(look);
     if all.is_empty() {
         return Answer::unknown(&[SYMBOLS]);
     }
-    profiled(look, &NAMES)
-        .unwrap_or_else(|| Answer::no(say_functions(look, &all, sum).into_iter().collect()))
+    profile::named(look, &NAMES).unwrap_or_else(|| {
+        Answer::no(profile::say_functions(look, &all, sum).into_iter().collect())
+    })
 }
 
 /// Fewer calls in a second, of a program that `strace` stops at each one, are no load.
@@ -454,13 +418,13 @@ fn traced(look: &Look<'_>) -> Option<Answer> {
 
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
-    for names in [&COMPACTION[..], &HUGE_CLEARING, &RECLAIM] {
-        if let Some(named) = profiled(look, names) {
+    for names in [&profile::COMPACTION[..], &profile::HUGE_CLEARING, &profile::RECLAIM] {
+        if let Some(named) = profile::named(look, names) {
             return Answer::no(named.evidence);
         }
     }
-    let (profile, sum) = functions(look);
-    if let Some(traced) = traced(look).filter(|_| profile.is_empty()) {
+    let (functions, sum) = profile::functions(look);
+    if let Some(traced) = traced(look).filter(|_| functions.is_empty()) {
         return traced;
     }
     let counted = [fault_events(look), switch_events(look)];
@@ -469,8 +433,7 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     }
     let huge = huge_fault_events(look).or_else(|| derived_huge_faults(look));
     // What is known to be in force and was not counted cannot be eliminated.
-    let no_profile = look.host.subjects(Field::SymbolPercent).next().is_none();
-    if no_profile && huge.is_none() && super::defaults::thp_always(look).is_yes() {
+    if functions.is_empty() && huge.is_none() && super::defaults::thp_always(look).is_yes() {
         return Answer::unknown(&[SYMBOLS, VMSTAT]);
     }
     let more = [
@@ -510,16 +473,25 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if named || total * 100.0 > look.limit(T::CountedShare) {
         return Answer::no(vec![evidence]);
     }
-    let rest = "what is left are system calls, or locks inside them: found by elimination";
-    let mut answer = Answer::yes(1.0 - total, vec![evidence, Evidence::assumed(rest)])
-        .and(who(look, Field::ProcSystem));
+    let mut answer =
+        Answer::yes(1.0 - total, seen_or_left(look, evidence)).and(who(look, Field::ProcSystem));
     if fork_events(look).is_none() {
         answer = answer.lacking(&[TASKS]);
     }
-    if profile.is_empty() {
-        answer.lacking(&[SYMBOLS])
-    } else {
-        answer.and(say_functions(look, &profile, sum))
+    if functions.is_empty() {
+        return answer.lacking(&[SYMBOLS]);
+    }
+    answer.and(profile::say_functions(look, &functions, sum))
+}
+
+/// System calls as a profile saw them, or what counted events leave for them.
+fn seen_or_left(look: &Look<'_>, counted: Evidence) -> Vec<Evidence> {
+    let rest = "what is left are system calls, or locks inside them: found by elimination";
+    match profile::calls(look) {
+        Some((share, seen)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
+            vec![seen, counted]
+        }
+        _ => vec![counted, Evidence::assumed(rest)],
     }
 }
 

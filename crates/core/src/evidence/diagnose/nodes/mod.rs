@@ -9,6 +9,7 @@ mod memory;
 mod network;
 mod pick;
 mod postgres;
+mod profile;
 mod reclaim;
 mod redis;
 mod servers;
@@ -65,7 +66,8 @@ nodes! {
         "System time with interrupts, of the machine, in episodes with a lower limit for \
             neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
             works on memory, that takes a CPU nearly all the time.",
-        [KernelHigh KernelKeep EpisodeMin EpisodeFull RampPoints RampSteadiness KernelCpuHigh],
+        [KernelHigh KernelKeep EpisodeMin EpisodeFull RampPoints RampSteadiness KernelCpuHigh
+            WayShare],
             Some(Cause::KernelTime), cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
         "In each episode: base pages scanned, or free memory that was as good as used up and then \

@@ -148,7 +148,7 @@ fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
 
 /// Does the kernel reclaim memory in these times?
 pub(super) fn reclaim(look: &Look<'_>) -> Answer {
-    if let Some(answer) = super::kernel::profiled(look, &super::kernel::RECLAIM) {
+    if let Some(answer) = super::profile::named(look, &super::profile::RECLAIM) {
         return answer;
     }
     // The kernel's own thread for it is busy: that is reclaim, whatever else is known.

@@ -26,6 +26,8 @@ struct Perf {
     /// With call chains a row begins with the share of all callees; its own share is the second.
     children: bool,
     shares: BTreeMap<String, f64>,
+    /// With callees, where the report has them.
+    within: BTreeMap<String, f64>,
 }
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
@@ -55,6 +57,7 @@ impl Perf {
     fn row(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_whitespace();
         let mut share = percent(words.next()?)?;
+        let below = share;
         if self.children {
             share = percent(words.next()?)?;
         }
@@ -65,6 +68,9 @@ impl Perf {
         let known = self.shares.contains_key(name);
         if !idle && (known || self.shares.len() < SYMBOLS_MAX) {
             *self.shares.entry(name.to_owned()).or_default() += share;
+            if self.children {
+                *self.within.entry(name.to_owned()).or_default() += below;
+            }
         }
         Some(())
     }
@@ -85,9 +91,13 @@ impl Reader for Perf {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        for (name, share) in std::mem::take(&mut self.shares) {
-            if share > 0.0 {
-                out.put(Field::SymbolPercent, &Subject::Symbol(name), None, share);
+        let all = [
+            (Field::SymbolPercent, std::mem::take(&mut self.shares)),
+            (Field::WithinPercent, std::mem::take(&mut self.within)),
+        ];
+        for (field, shares) in all {
+            for (name, share) in shares.into_iter().filter(|(_, share)| *share > 0.0) {
+                out.put(field, &Subject::Symbol(name), None, share);
             }
         }
     }

@@ -14,6 +14,7 @@ mod memory;
 mod network;
 mod process;
 pub mod sample;
+pub mod stacks;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::files::Files;
 use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
+use self::stacks::Profile;
 use crate::evidence::recording::{Builder, SourceKind};
 use crate::parse::tcp_table::Row;
 
@@ -50,6 +52,7 @@ pub struct Capture {
     counts: Counts,
     /// Of the latest sample that has them: a recording has no more than one list of sockets.
     sockets: Vec<Row>,
+    profile: Profile,
     samples: usize,
     rated: bool,
     said: BTreeSet<&'static str>,
@@ -99,6 +102,7 @@ impl Capture {
             let queues = (row.receive_queue, row.send_queue);
             out.socket(network::state(row), queues, (&row.local, &row.remote), None);
         }
+        self.profile.put(out);
         match self.samples {
             0 => out.input_problem("no sample of 'hugewise capture' in it"),
             1 => out.input_problem(
@@ -146,6 +150,10 @@ impl Capture {
             self.sockets = sockets;
         }
         self.counts = now.counts;
+        let stacks = files.text(stacks::PATH);
+        if let Some(odd) = self.profile.take(&stacks) {
+            files.note(odd);
+        }
         self.rated |= passed_s.is_some();
         for problem in files.problems {
             out.input_problem(problem.to_string());
@@ -189,6 +197,7 @@ impl Capture {
         let before = self.header.take();
         let same_machine = before.as_ref().is_some_and(|before| before.host == header.host);
         if !same_machine {
+            std::mem::take(&mut self.profile).put(out);
             if let Some(host) = &header.host {
                 out.host(host);
             }

@@ -568,3 +568,19 @@ fn a_thread_is_the_same_only_if_it_started_then() {
     }
     two("/proc/77/task/78/stat", "78 (io", "78 (io worker) R");
 }
+
+#[test]
+fn chains_of_calls_are_added_up_over_samples() {
+    let first =
+        "# cpu-clock frequency_hz=97 lost=0\ndd;do_syscall_64;ksys_read;vfs_read 30\ndd 20\n";
+    let second = "# cpu-clock frequency_hz=97 lost=0\ndd;do_syscall_64;ksys_read;vfs_read 50\n";
+    let recording = two(stacks::PATH, first, second);
+    let values = |field, subject: &Subject| values(&recording.hosts[0], field, subject);
+    let read = |path: &str| Subject::Calls { program: "dd".to_owned(), path: path.to_owned() };
+    assert_eq!(values(Field::PathPercent, &read("read() > vfs_read")), [80.0]);
+    assert_eq!(values(Field::EntryPercent, &read("read()")), [80.0]);
+    let function = |name: &str| Subject::Symbol(name.to_owned());
+    assert_eq!(values(Field::SymbolPercent, &function("vfs_read")), [80.0]);
+    assert_eq!(values(Field::SymbolPercent, &function("do_syscall_64")), [0.0; 0]);
+    assert_eq!(values(Field::WithinPercent, &function("do_syscall_64")), [80.0]);
+}

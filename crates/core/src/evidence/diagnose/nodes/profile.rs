@@ -1,0 +1,92 @@
+//! What a profile says: in which functions the kernel's samples lie, and how programs came there.
+
+use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::look::Look;
+use crate::evidence::diagnose::seen::Seen;
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::recording::readers::capture::stacks::SYSCALL_ENTRY;
+use crate::evidence::recording::{Field, Subject};
+
+/// Functions that say by themselves what the kernel does.
+pub(super) const COMPACTION: [&str; 5] =
+    ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
+pub(super) const HUGE_CLEARING: [&str; 2] = ["clear_huge_page", "folio_zero_user"];
+pub(super) const RECLAIM: [&str; 4] =
+    ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+/// How many functions or ways a sentence names.
+const NAMED: usize = 4;
+
+/// All values of a field, the largest first.
+fn largest(look: &Look<'_>, field: Field, wanted: impl Fn(&Subject) -> bool) -> Vec<Seen> {
+    let lines = look.lines(field, wanted);
+    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
+    all.sort_by(|a, b| b.value.total_cmp(&a.value));
+    all
+}
+
+/// Functions of the kernel in a profile, the largest first, with the sum of all.
+pub(super) fn functions(look: &Look<'_>) -> (Vec<Seen>, f64) {
+    let all = largest(look, Field::SymbolPercent, |_| true);
+    let sum = all.iter().map(|seen| seen.value).sum();
+    (all, sum)
+}
+
+/// Yes when functions of these names have enough of the kernel's samples in a profile: those in
+/// them, or, where chains of calls are known, in what they called.
+pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
+    let (all, sum) = functions(look);
+    let ours = |seen: &&Seen| {
+        let name = seen.subject.to_string();
+        names.iter().any(|wanted| name.contains(wanted))
+    };
+    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
+    let own = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    // They call each other, so that their shares are not to be added up.
+    let callers = largest(look, Field::WithinPercent, |_| true);
+    let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
+    let below = callers.first().map_or(0.0, |seen| seen.value / sum);
+    let (share, shown) = if below > own { (below, callers) } else { (own, found) };
+    (share * 100.0 >= look.limit(T::ExplainedShare))
+        .then(|| Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &shown, sum)))
+}
+
+/// The largest functions of a profile in one sentence.
+pub(super) fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> {
+    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+    let parts: Vec<String> = found.iter().take(NAMED).map(part).collect();
+    let below = found.first().is_some_and(|first| first.field == Field::WithinPercent);
+    let below = if below { ", with what they call" } else { "" };
+    let text = format!("kernel functions in the profile: {}{below}", parts.join(", "));
+    found.first().map(|first| look.say(first, &text))
+}
+
+/// How programs came to where the kernel's time goes.
+pub(super) fn ways(look: &Look<'_>) -> Option<Evidence> {
+    let (_, sum) = functions(look);
+    let all = largest(look, Field::PathPercent, |_| true);
+    let of_kernel = |seen: &Seen| seen.value / sum * 100.0;
+    let worth = |seen: &&Seen| of_kernel(seen) >= look.limit(T::WayShare);
+    let parts = all.iter().filter(worth).take(2);
+    let parts = parts.map(|seen| format!("{:.0} % {}", of_kernel(seen), seen.subject));
+    let parts: Vec<String> = parts.collect();
+    let first = all.first().filter(|_| !parts.is_empty())?;
+    Some(look.say(first, &format!("samples of the kernel: {}", parts.join("; "))))
+}
+
+/// Which programs' system calls have the kernel's time, and how much of it they have, 0 to 1.
+pub(super) fn calls(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let (_, sum) = functions(look);
+    let is_call = |path: &str| path.ends_with("()") || path == SYSCALL_ENTRY;
+    let call = |subject: &Subject| matches!(subject, Subject::Calls { path, .. } if is_call(path));
+    let all = largest(look, Field::EntryPercent, call);
+    let share = all.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+    let worth = |seen: &&Seen| seen.value / sum >= 0.01;
+    let parts: Vec<String> = all.iter().filter(worth).take(NAMED).map(part).collect();
+    let text = format!(
+        "system calls have {:.0} % of the kernel's samples: {}",
+        share * 100.0,
+        parts.join(", ")
+    );
+    all.first().map(|first| (share, look.say(first, &text)))
+}
