@@ -1,11 +1,12 @@
 //! Files about the whole machine. Run with `cargo +nightly fuzz run system`.
 #![no_main]
 
-use hugewise_core::parse::{buddyinfo, meminfo, pressure, thp_choice, vmstat};
+use hugewise_core::parse::{buddyinfo, kallsyms, meminfo, pressure, thp_choice, vmstat};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let _ = meminfo::parse(text);
+    let _ = kallsyms::parse(text).function(u64::MAX);
     let _ = pressure::parse(text);
     let _ = thp_choice::parse(text);
     let stat = vmstat::parse(text).value;

@@ -23,8 +23,8 @@ const START_BYTES: u64 = 64 << 10;
 
 /// What every input should have been.
 const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
-pidstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, a Java GC log, or what \
-Redis, PostgreSQL, nginx or php-fpm say of themselves \
+pidstat, dstat, iotop, iftop, netstat, ss, free, perf report, files of /proc, a Java GC log, or \
+what Redis, PostgreSQL, nginx or php-fpm say of themselves \
 ('hugewise diagnose --help')";
 
 /// Everything that was named, as one recording. Of several files one may be unreadable: that is a

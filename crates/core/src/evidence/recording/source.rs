@@ -57,6 +57,8 @@ kinds! {
     AtopText "atop -P";
     AtopJson "atop -J";
     AtopScreen "atop";
+    Atopsar "atopsar";
+    Dstat "dstat";
     Top "top";
     Vmstat "vmstat";
     Mpstat "mpstat";

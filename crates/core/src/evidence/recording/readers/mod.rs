@@ -7,10 +7,12 @@ mod atop;
 mod atop_json;
 mod atop_screen;
 mod atop_text;
+mod atopsar;
 mod buddyinfo;
 pub mod capture;
 #[cfg(test)]
 mod check;
+mod dstat;
 mod free;
 mod gc;
 mod grepped;
@@ -64,6 +66,7 @@ const FORMATS: &[Begins] = &[
     psql::begins,
     atop_text::begins,
     atop_screen::begins,
+    atopsar::begins,
     shell::begins,
     grepped::begins,
     kernel_log::begins,
@@ -71,6 +74,7 @@ const FORMATS: &[Begins] = &[
     sysstat::timed::begins,
     sysstat::csv::begins,
     sysstat::iostat::begins,
+    dstat::begins,
     top::begins,
     ps::begins,
     machine_facts::begins,
