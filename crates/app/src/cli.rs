@@ -272,9 +272,10 @@ pub(crate) struct ReplayArgs {
 sadf), sadf -j, -d and -p, atop, atopsar, dstat, top, vmstat, mpstat, iostat, pidstat, iotop, \
 iftop, netstat, ss, nstat, free, ps, ipcs, slabtop, lscpu, uptime, dmesg, perf report, perf trace \
 -s, strace -c, /proc/meminfo, vmstat, interrupts, softirqs, softnet_stat, buddyinfo, THP \
-settings, files of cgroups, Java GC logs, INFO, SLOWLOG and LATENCY of Redis, views of PostgreSQL \
-by psql, status pages of nginx and php-fpm, and directories of 'hugewise capture': also several \
-in one file, pasted with prompts. Files of several machines are compared.\n\n\
+settings, files of cgroups, mount, df, ethtool, Java GC logs, INFO, SLOWLOG and LATENCY of Redis, \
+views of PostgreSQL by psql, status pages of nginx and php-fpm, and directories of 'hugewise \
+capture': also several in one file, pasted with prompts. Files of several machines are \
+compared.\n\n\
 Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
 findings, 5 nothing found and a part of the input was left out, or no question could be \
 answered, 1 unreadable input.\n\n\

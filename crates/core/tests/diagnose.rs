@@ -11,6 +11,8 @@ macro_rules! text_of {
 
 #[path = "diagnose/coverage.rs"]
 mod coverage;
+#[path = "diagnose/joins.rs"]
+mod joins;
 #[path = "diagnose/made.rs"]
 mod made;
 #[path = "diagnose/put.rs"]
@@ -32,7 +34,7 @@ use hugewise_core::evidence::recording::{Builder, Recording};
 /// A text with its name.
 type Text = (&'static str, &'static str);
 
-fn read(texts: &[Text]) -> Recording {
+fn read(texts: &[(&str, &str)]) -> Recording {
     let mut builder = Builder::new();
     for (name, text) in texts {
         builder.read(name, text.as_bytes()).expect("a text");
@@ -40,7 +42,7 @@ fn read(texts: &[Text]) -> Recording {
     builder.finish()
 }
 
-fn of_texts(texts: &[Text]) -> Diagnosis {
+fn of_texts(texts: &[(&str, &str)]) -> Diagnosis {
     let recording = read(texts);
     assert!(recording.problems.is_empty(), "{:?}: {:?}", texts[0].0, recording.problems);
     diagnose(&recording, &Thresholds::default())

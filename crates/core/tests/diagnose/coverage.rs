@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{Text, made, of_texts, put, real, seeds, servers};
+use super::{Text, joins, made, of_texts, put, real, seeds, servers};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -24,7 +24,9 @@ fn all() -> Vec<Diagnosis> {
     let put = put.iter().map(|recording| diagnose(recording, &Thresholds::default()));
     let seeds = [seeds::FREEZES, seeds::NFS, seeds::JAVA].into_iter();
     let slow: &[Text] = &[("slow.txt", SLOW_DISK)];
-    let texts = made::texts().chain(servers::texts()).chain(seeds).chain([slow]).map(of_texts);
+    let df: [&[Text]; 2] = [&[joins::FULL], &[joins::ROOMY]];
+    let texts =
+        made::texts().chain(servers::texts()).chain(seeds).chain([slow]).chain(df).map(of_texts);
     real::texts().map(|text| of_texts(&[text])).chain(texts).chain(put).collect()
 }
 

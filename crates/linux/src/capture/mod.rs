@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hugewise_core::evidence::recording::readers::capture::sample::{self, Header, Writer};
 use hugewise_core::evidence::recording::readers::capture::stacks::PATH as STACKS;
+use hugewise_core::evidence::recording::readers::storage;
 use hugewise_core::parse::pid_stat::{self, PidStat};
 use hugewise_core::parse::tcp_table;
 use rustix::time::{ClockId, clock_gettime};
@@ -135,6 +136,7 @@ impl Sampler {
                 self.take_sockets(&mut out, path);
             }
         }
+        self.take_mounts(&mut out);
         if self.options.arguments {
             self.take(&mut out, "/proc/cmdline", "/proc/cmdline");
         }
@@ -227,6 +229,18 @@ impl Sampler {
     fn take_if_there(&mut self, out: &mut Writer, path: &str) {
         if self.read(path, sample::FILE_BYTES_MAX as u64).is_ok() {
             out.file(path, &self.buffer);
+        }
+    }
+
+    /// Only file systems of other machines, without options.
+    fn take_mounts(&mut self, out: &mut Writer) {
+        match self.read(sample::MOUNTS, sample::FILE_BYTES_MAX as u64) {
+            Ok(()) => {
+                let text = String::from_utf8_lossy(&self.buffer);
+                let rows: String = text.lines().filter_map(storage::kept).collect();
+                out.file(sample::MOUNTS, rows.as_bytes());
+            }
+            Err(error) => self.note(sample::MOUNTS, &error),
         }
     }
 

@@ -155,6 +155,8 @@ causes! {
         "Packets are dropped on this machine" BACKLOG;
     LinkFull "link_full" Warning
         "A network link is full" LINK;
+    FilesystemFull "filesystem_full" Warning
+        "A file system is full: writing to it fails" FILESYSTEM_FULL;
     MemoryShort "memory_short" Warning
         "Hardly any memory is available" RECLAIM;
     OomKills "oom_kills" Warning

@@ -274,6 +274,14 @@ impl Look<'_> {
         self.host.settings.get(name)
     }
 
+    /// Says something about a setting.
+    #[must_use]
+    pub fn cite(&self, quote: &Quote, text: &str) -> Evidence {
+        let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
+        evidence.source = Some(quote.source);
+        evidence
+    }
+
     /// Rank correlation of two lines over the whole recording, with the number of samples.
     #[must_use]
     pub fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {

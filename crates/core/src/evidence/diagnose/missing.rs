@@ -28,6 +28,9 @@ missing! {
     DISK_WHO "who reads and writes" "iotop -obP -n 10";
     FLOWS "which peers send and receive" "iftop -t -s 10";
     NETWORK "packets and bytes by interface" "sar -n DEV,EDEV 1 60";
+    MOUNTS "file systems of other machines" "mount";
+    LINKS "speed of the links" "ethtool eth0";
+    FILESYSTEMS "how full file systems are" "df -h; df -i";
     SOFTIRQS "soft interrupts by CPU" "cat /proc/softirqs; sleep 10; cat /proc/softirqs";
     SOFTNET "drops in the receive backlog" "sar -n SOFT 1 60";
     TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";

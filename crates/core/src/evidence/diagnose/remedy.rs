@@ -387,6 +387,15 @@ ladders! {
             10", "sar -n DEV 1 10: %ifutil below 70";
         Hardware "a faster link, or several", "ethtool DEV", "%ifutil below 70";
     }
+    FILESYSTEM_FULL {
+        Look "see what fills it, on this file system only", "du -xh --max-depth=2 /MOUNT | sort \
+            -h | tail -20", "one folder, or one kind of file";
+        Look "see files that were deleted and are still open", "lsof +L1", "a restart of that \
+            program gives the space back";
+        Program "rotate or move what grows", "logrotate -f /etc/logrotate.conf", "df -h: below \
+            90 %";
+        Hardware "a larger file system", "df -h", "df -h: below 90 %";
+    }
     OOM {
         Look "see who and why", "dmesg -T | grep -iE 'out of memory|oom-kill|killed process'",
             "the victim, and the cgroup if it was its limit";

@@ -298,6 +298,10 @@ thresholds! {
     WhoShare "who_share_percent" 20.0
         "share of one program that is named for it",
         "below a fifth it is one of many";
+    FsFull "filesystem_full_percent" 100.0
+        "space or inodes in use from which on a file system is full",
+        "df(1) rounds up, and leaves out what is reserved for root: at 100 % other users cannot \
+            write";
     WayShare "way_share_percent" 10.0
         "share of the kernel's samples in one chain of calls from which on it is shown",
         "of 50 samples, the fewest that are used, a tenth is known to 4 points (standard error)";

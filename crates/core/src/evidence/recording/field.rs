@@ -279,6 +279,8 @@ fields! {
         full accept queue";
     TcpPassiveOpens "tcp.passive_opens_per_s" PerSecond Average "connections accepted";
     TcpActiveOpens "tcp.active_opens_per_s" PerSecond Average "connections opened";
+    FsUsed "fs.used_percent" Percent Instant "space in use";
+    FsInodes "fs.inodes_percent" Percent Instant "inodes in use";
     FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
     FlowReceived "flow.received_bytes_per_s" BytesPerSecond Average "received from a peer";
 

@@ -83,6 +83,9 @@ kinds! {
     KernelLog "kernel log";
     Ps "ps";
     Uptime "uptime";
+    Mounts "mounts";
+    Df "df";
+    Ethtool "ethtool";
     Lscpu "lscpu";
     Slabtop "slabtop";
     Ipcs "ipcs";

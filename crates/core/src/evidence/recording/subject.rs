@@ -14,6 +14,8 @@ pub enum Subject {
     Cpu(u32),
     /// A block device, such as `sda`.
     Disk(String),
+    /// A file system, by the place where it is mounted.
+    Filesystem(String),
     /// A network interface, such as `eth0`.
     Interface(String),
     /// An interrupt or soft interrupt vector on a CPU (`None`: all CPUs).
@@ -101,6 +103,7 @@ impl fmt::Display for Subject {
             Self::Process { pid: Some(pid), name } => write!(f, "{name} ({pid})"),
             Self::Process { pid: None, name } => f.write_str(name),
             Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
+            Self::Filesystem(path) => write!(f, "file system {path}"),
             Self::Segment(name) => write!(f, "segment {name}"),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
             Self::Calls { program, path } => write!(f, "{program}: {path}"),

@@ -12,22 +12,14 @@ fn choice(look: &Look<'_>, file: &str) -> Option<(String, Evidence)> {
     let path = format!("{THP}{file}");
     let quote = look.setting(&path)?;
     let chosen = thp_choice::parse(&quote.text).ok()?.selected;
-    let mut evidence = Evidence::plain(
-        crate::evidence::diagnose::Ground::Observed,
-        format!("{path}: {}", quote.text),
-    );
-    evidence.source = Some(quote.source);
+    let evidence = look.cite(quote, &format!("{path}: {}", quote.text));
     Some((chosen, evidence))
 }
 
 fn number(look: &Look<'_>, path: &str) -> Option<(f64, Evidence)> {
     let quote = look.setting(path)?;
     let value = quote.text.parse().ok()?;
-    let mut evidence = Evidence::plain(
-        crate::evidence::diagnose::Ground::Observed,
-        format!("{path}: {}", quote.text),
-    );
-    evidence.source = Some(quote.source);
+    let evidence = look.cite(quote, &format!("{path}: {}", quote.text));
     Some((value, evidence))
 }
 

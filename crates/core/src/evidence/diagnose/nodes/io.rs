@@ -4,10 +4,11 @@ use super::traffic::Traffic;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::interval::{Interval, episodes};
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{DISK_WHO, DISKS, FLOWS};
+use crate::evidence::diagnose::missing::{DISK_WHO, DISKS, FILESYSTEMS, FLOWS, MOUNTS};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 use crate::evidence::recording::{Field, Point, Series, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,7 +188,35 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     }
     let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
                 went to another machine";
-    Answer::yes(0.5, evidence).and([Evidence::derived(text)])
+    let answer = Answer::yes(0.5, evidence).and([Evidence::derived(text)]);
+    match look.setting(REMOTE_MOUNTS) {
+        // Local disks of another kind, such as those that a program serves.
+        Some(mounts) if mounts.text == NONE_REMOTE => {
+            let text = "no file system of another machine is mounted";
+            Answer::unknown(&[DISKS]).and([look.cite(mounts, text)])
+        }
+        Some(mounts) => {
+            let text = format!("mounted from another machine: {}", mounts.text);
+            answer.and([look.cite(mounts, &text)])
+        }
+        None => answer.lacking(&[MOUNTS]),
+    }
+}
+
+/// Is a file system full?
+pub(super) fn full(look: &Look<'_>) -> Answer {
+    let lines = [Field::FsUsed, Field::FsInodes].into_iter();
+    let lines = lines.flat_map(|field| look.lines(field, |_| true));
+    let all = lines.filter_map(|line| look.latest(line.field, &line.subject));
+    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[FILESYSTEMS]);
+    };
+    let limit = look.limit(T::FsFull);
+    let evidence = vec![look.quote(&top)];
+    match top.value >= limit {
+        true => Answer::yes(0.4, evidence),
+        false => Answer::no(evidence).if_close(look.is_close(top.value, limit)),
+    }
 }
 
 /// Do programs wait for one request after the other, though no disk is saturated?

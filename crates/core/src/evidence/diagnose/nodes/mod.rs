@@ -5,6 +5,7 @@ mod cpu;
 mod defaults;
 mod io;
 mod kernel;
+mod link;
 mod memory;
 mod network;
 mod pick;
@@ -172,6 +173,10 @@ nodes! {
         [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong SequentialBlocks],
             Some(Cause::DiskSaturated), io::clogged;
 
+    "disk.full" < None, "Is a file system full?",
+        "Space in use as programs see it, or inodes. Images, which are full by nature, are left \
+            out.",
+        [FsFull], Some(Cause::FilesystemFull), io::full;
     "disk.slow" < None, "Does a disk answer slowly at a rate that any disk reaches?",
         "A disk in use, small requests that wait long, and so few of them that the load is not \
             why.",
@@ -255,8 +260,9 @@ nodes! {
         "Drops of interfaces and of the receive backlog.",
         [DropsHigh], Some(Cause::Drops), network::drops;
     "network.link" < None, "Is a link full?",
-        "Use of the link, where its speed is known.",
-        [LinkBusy], Some(Cause::LinkFull), network::link;
+        "Use of the link, where its speed is known: as a tool says, or bytes over speed, which may \
+            come from two tools. Half duplex adds both directions.",
+        [LinkBusy], Some(Cause::LinkFull), link::link;
 
     "memory.swinging" < None, "Does free memory fall to nothing and come back?",
         "From one sample to the next: down to a low share of all memory, then a rise; not beside \

@@ -200,11 +200,6 @@ pub(super) fn squeezed(look: &Look<'_>) -> Answer {
     any_above(look, &[Field::SoftnetSqueezed], T::SqueezeHigh, SOFTNET)
 }
 
-/// Is a link full?
-pub(super) fn link(look: &Look<'_>) -> Answer {
-    any_above(look, &[Field::NetBusy], T::LinkBusy, NETWORK)
-}
-
 /// Are segments sent again?
 pub(super) fn retransmits(look: &Look<'_>) -> Answer {
     let rates = (look.mean_of(Field::TcpRetransmits), look.mean_of(Field::TcpOutSegments));

@@ -40,7 +40,7 @@ ladders! {
     }
     REDIS_COW {
         Look "see how much, and whether huge pages are on",
-            "redis-cli INFO persistence; cat /sys/kernel/mm/transparent_hugepage/enabled",
+            "redis-cli INFO persistence; grep -H . /sys/kernel/mm/transparent_hugepage/enabled",
             "rdb_last_cow_size against used_memory";
         Program "no huge pages for Redis: its own switch (6.2 and later)",
             "redis-cli CONFIG GET disable-thp  # set it to yes in redis.conf, then restart",

@@ -13,6 +13,7 @@ pub mod capture;
 #[cfg(test)]
 mod check;
 mod dstat;
+pub mod ethtool;
 mod free;
 mod gc;
 mod grepped;
@@ -35,6 +36,7 @@ mod served;
 mod shell;
 mod sockets;
 mod softnet;
+pub mod storage;
 mod stub_status;
 mod syscalls;
 mod sysstat;
@@ -76,6 +78,9 @@ const FORMATS: &[Begins] = &[
     sysstat::iostat::begins,
     dstat::begins,
     top::begins,
+    storage::begins_df,
+    storage::begins_mounts,
+    ethtool::begins,
     ps::begins,
     machine_facts::begins,
     ipcs::begins,

@@ -27,6 +27,7 @@ use self::files::Files;
 use self::kept::{COUNTERS_MAX, Counts, Now};
 use self::sample::{Header, Sample};
 use self::stacks::Profile;
+use super::storage::Mounts;
 use crate::evidence::recording::{Builder, SourceKind};
 use crate::parse::tcp_table::Row;
 
@@ -129,6 +130,7 @@ impl Capture {
         let passed_s = self.follow(&header, out);
         let files = self.of_usual_size(files, out);
         settings(&files, out);
+        mounts(&files, out);
         let before = std::mem::take(&mut self.counts);
         let mut files = Files::new(files, &mut self.said);
         let mut now = Now {
@@ -227,6 +229,16 @@ fn settings(files: &BTreeMap<&str, &[u8]>, out: &mut Builder) {
             out.setting(path, &String::from_utf8_lossy(bytes));
         }
     }
+}
+
+/// File systems of other machines.
+fn mounts(files: &BTreeMap<&str, &[u8]>, out: &mut Builder) {
+    let Some(bytes) = files.get(sample::MOUNTS) else { return };
+    let mut mounts = Mounts::default();
+    for line in String::from_utf8_lossy(bytes).lines() {
+        mounts.line(line);
+    }
+    mounts.put(out);
 }
 
 /// Whether a text is samples of `hugewise capture`. They may contain bytes that are no text.

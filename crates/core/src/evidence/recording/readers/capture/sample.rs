@@ -30,6 +30,8 @@ pub const FILES_MAX: usize = 65_536;
 pub const FILE_BYTES_MAX: usize = 16 << 20;
 /// The tables of sockets, of which only the rows are taken that say something.
 pub const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+/// File systems, of which only those of other machines are taken, and the root.
+pub const MOUNTS: &str = "/proc/self/mounts";
 /// Largest table of sockets that is read, in bytes: 150 each, of 400,000.
 pub const SOCKETS_BYTES_MAX: usize = 64 << 20;
 /// Longest first line, in bytes; a machine's name has at most 64 (`HOST_NAME_MAX`).

@@ -1,0 +1,89 @@
+//! `ethtool INTERFACE`: speed and duplex of a link.
+
+use super::words::number_and_unit;
+use super::{Lines, Reader, Taken};
+use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+
+/// Bytes a second of a megabit.
+const MEGABIT_BYTES: f64 = 125_000.0;
+
+#[derive(Debug)]
+struct Ethtool {
+    interface: String,
+    speed_bytes: Option<f64>,
+    down: bool,
+}
+
+/// `Settings for eth0:`.
+fn interface(line: &str) -> Option<&str> {
+    let name = line.trim().strip_prefix("Settings for ")?.strip_suffix(':')?;
+    (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)
+}
+
+/// The setting that says whether a link goes one way at a time.
+#[must_use]
+pub fn duplex_setting(interface: &str) -> String {
+    format!("duplex of {interface}")
+}
+
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let name = interface(lines.ahead(0))?;
+    out.begin(SourceKind::Ethtool, lines.number());
+    Some(Box::new(Ethtool { interface: name.to_owned(), speed_bytes: None, down: false }))
+}
+
+impl Reader for Ethtool {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if interface(line) == Some(&self.interface) {
+            return Taken::Yes;
+        }
+        // Its lines are set in; lists go on without a colon.
+        if !line.starts_with(char::is_whitespace) || line.trim().is_empty() {
+            return Taken::No;
+        }
+        let Some((name, value)) = line.split_once(':') else { return Taken::Yes };
+        match (name.trim(), value.trim()) {
+            ("Speed", value) => {
+                let speed = number_and_unit(value).filter(|(_, unit)| *unit == "Mb/s");
+                self.speed_bytes = speed.map(|(speed, _)| speed * MEGABIT_BYTES);
+            }
+            ("Duplex", value @ ("Half" | "Full")) => {
+                out.setting(&duplex_setting(&self.interface), value);
+            }
+            ("Link detected", value) => self.down = value.starts_with("no"),
+            _ => {}
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        if let Some(speed) = self.speed_bytes.filter(|speed| *speed > 0.0 && !self.down) {
+            let subject = Subject::Interface(self.interface.clone());
+            out.put(Field::NetSpeed, &subject, None, speed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, read, values};
+    use super::*;
+
+    fn speed(speed: &str, detected: &str) -> Vec<f64> {
+        let modes =
+            "\tSupported link modes:   10baseT/Half 10baseT/Full\n\t        1000baseT/Full\n";
+        let rest = format!("\tSpeed: {speed}\n\tDuplex: Half\n\tLink detected: {detected}\n");
+        let recording = read(&format!("Settings for eth0:\n{modes}{rest}"));
+        all_understood(&recording);
+        let host = recording.hosts.first().expect("a machine");
+        assert_eq!(host.settings[&duplex_setting("eth0")].text, "Half");
+        values(&recording, Field::NetSpeed, &Subject::Interface("eth0".to_owned()))
+    }
+
+    #[test]
+    fn a_link_has_a_speed_only_if_it_is_up_and_known() {
+        assert_eq!(speed("1000Mb/s", "yes"), [125e6]);
+        assert_eq!(speed("Unknown!", "yes"), [0.0; 0]);
+        assert_eq!(speed("1000Mb/s", "no"), [0.0; 0]);
+    }
+}
