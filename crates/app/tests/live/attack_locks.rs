@@ -155,11 +155,6 @@ fn one_state_directory_is_for_one(_: &Turn) -> anyhow::Result<()> {
     manager.stop()?.expect(0).map(drop)
 }
 
-fn send(manager: &Manager<'_>, signal: Signal) -> anyhow::Result<()> {
-    let pid = i32::try_from(manager.pid()).ok().and_then(Pid::from_raw);
-    Ok(kill_process(pid.context("no pid")?, signal)?)
-}
-
 fn harmless_signals_end_nothing(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
@@ -178,7 +173,7 @@ fn harmless_signals_end_nothing(_: &Turn) -> anyhow::Result<()> {
         Signal::PIPE,
     ];
     for signal in harmless {
-        send(&manager, signal)?;
+        manager.signal(signal)?;
         let ticks = || -> anyhow::Result<_> { Ok(manager.status()?["schema"].clone()) };
         ensure!(ticks()?.is_u64(), "after {signal:?}");
     }
@@ -195,10 +190,10 @@ fn signals_that_end_put_settings_back(_: &Turn) -> anyhow::Result<()> {
         let scratch = Scratch::new()?;
         let mut manager = manage(&scratch, &hold).start()?;
         ensure!(!before.differences().is_empty(), "settings were taken");
-        send(&manager, signal)?;
+        manager.signal(signal)?;
         // Whoever loses patience does not interrupt that.
         while !manager.has_ended()? {
-            send(&manager, Signal::TERM)?;
+            manager.signal(Signal::TERM)?;
         }
         manager.end()?.expect(0).with_context(|| format!("{signal:?}"))?;
         let left = before.differences();
@@ -215,7 +210,7 @@ fn a_hangup_reloads_a_daemon(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
     let mut manager = manage(&scratch, &hold).through(SELF, NO_TERMINAL).start()?;
-    send(&manager, Signal::HUP)?;
+    manager.signal(Signal::HUP)?;
     wait_for("the reload", || Ok(reloads(&scratch)? == 1))?;
     ensure!(!manager.has_ended()?, "it goes on");
     manager.stop()?.expect(0).map(drop)

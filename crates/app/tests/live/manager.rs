@@ -139,11 +139,16 @@ impl Manager<'_> {
         Ok(last)
     }
 
-    fn signal(&mut self, signal: Signal) -> anyhow::Result<Said> {
-        let pid = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        Ok(kill_process(pid.context("no pid")?, signal)?)
+    }
+
+    fn end_by(&mut self, signal: Signal) -> anyhow::Result<Said> {
         // Not reaped yet, so the pid is still its own.
         if !self.has_ended()? {
-            kill_process(pid.context("no pid")?, signal)?;
+            self.signal(signal)?;
         }
         self.end()
     }
@@ -164,12 +169,12 @@ impl Manager<'_> {
 
     /// SIGTERM, and waits.
     pub(crate) fn stop(mut self) -> anyhow::Result<Said> {
-        self.signal(Signal::TERM)
+        self.end_by(Signal::TERM)
     }
 
     /// SIGKILL, and waits.
     pub(crate) fn kill(mut self) -> anyhow::Result<()> {
-        self.signal(Signal::KILL).map(drop)
+        self.end_by(Signal::KILL).map(drop)
     }
 
     fn said(&self, code: Option<i32>) -> Said {

@@ -6,8 +6,10 @@ use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
 use crate::machine::{Memory, Settings, THP, Turn, vmstat};
 use crate::manager::{Manage, journal};
 use crate::promote::target;
+use crate::stranger::{NO_TERMINAL, SELF};
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -238,13 +240,17 @@ fn redis_saving_stays_shared(_: &Turn) -> anyhow::Result<()> {
     let mut redis = Redis::start(&scratch, 32_768, &slow)?;
     let before = redis.memory()?;
     // Slow enough to be caught in the middle, although Redis mostly sleeps through it.
-    let args = format!(
-        "--pid {} --for 1h --keep-settings --set controller.lock_share_percent=0.25 \
-         --set controller.cpu_percent=50 --set scan.cpu_percent=50 --set scan.interval_ms=100 \
-         --set scan.list_interval_ms=200",
-        redis.pid()
-    );
-    let manager = Manage::new(&scratch, &args).start()?;
+    let config = scratch.join("hugewise.toml");
+    let at_lock_share = |percent: &str| {
+        let controller =
+            format!("[controller]\ncpu_percent = 50\nlock_share_percent = {percent}\n");
+        let scan = "[scan]\ncpu_percent = 50\ninterval_ms = 100\nlist_interval_ms = 200\n";
+        std::fs::write(&config, controller + scan)
+    };
+    at_lock_share("0.25")?;
+    let (pid, config) = (redis.pid(), config.display());
+    let args = format!("--pid {pid} --for 1h --keep-settings --config {config}");
+    let manager = Manage::new(&scratch, &args).through(SELF, NO_TERMINAL).start()?;
     manager.wait("a promotion", |s| s["promoted"].as_u64() > Some(0))?;
     redis.ask(&["BGSAVE"])?;
     let child = children(redis.pid())?;
@@ -261,6 +267,8 @@ fn redis_saving_stays_shared(_: &Turn) -> anyhow::Result<()> {
     ensure!(sum * 100 < before.rss * 110, "{before:?} became {parent:?} and {copy:?}");
     redis.check(1)?;
     wait_for("the end of BGSAVE", || Ok(!redis.saving()?))?;
+    at_lock_share("100")?;
+    manager.signal(Signal::HUP)?;
     manager.wait("the rest", |s| coverage(s) >= 90 && !shared(s))?;
     let status = manager.stop()?.expect(0)?.json()?;
     // The kernel splits a huge page when one of the two writes to it: fewer, but never more.
