@@ -30,6 +30,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
         free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
         frees_zeros: None,
+        trackers: Vec::new(),
         psi_some_avg10: stalls.map(|stall| stall.avg10),
         vmstat,
     }

@@ -1,7 +1,7 @@
 //! Processes.
 
 use crate::root::Root;
-use hugewise_core::base::units::{Bytes, Geometry, ProcId};
+use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::snapshot::{ListAsk, ProcessSample};
 use hugewise_core::parse::passwd::User;
 use hugewise_core::parse::{self, pid_stat::PidStat};
@@ -130,6 +130,7 @@ impl Lister {
             kernel_thread: stat.is_kernel_thread(),
             real_time: is_real_time(stat.policy),
             faults: stat.minflt.saturating_add(stat.majflt),
+            cpu: Some(cpu_time(stat.utime.saturating_add(stat.stime))),
             name: stat.comm,
             rss,
             anon,
@@ -190,6 +191,12 @@ impl Lister {
             }
         }
     }
+}
+
+/// Clock ticks as time.
+fn cpu_time(ticks: u64) -> Ns {
+    let per_s = rustix::param::clock_ticks_per_second().max(1);
+    Ns(ticks.saturating_mul(1_000_000_000 / per_s))
 }
 
 /// SCHED_FIFO, SCHED_RR, SCHED_DEADLINE: include/uapi/linux/sched.h.

@@ -8,6 +8,7 @@ use crate::process::Lister;
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_core::base::units::{Geometry, Ns, ProcId};
+use hugewise_core::manager::access::{AccessAsk, AccessReport};
 use hugewise_core::manager::decision::{Decision, Outcome};
 use hugewise_core::manager::engine::{Wake, World};
 use hugewise_core::manager::reason::SkipReason;
@@ -118,6 +119,10 @@ impl Live {
         report
     }
 
+    fn access(&mut self, ask: &AccessAsk) -> AccessReport {
+        AccessReport::refused(ask, SkipReason::NoMechanism, Ns(0))
+    }
+
     fn machine(&self) -> MachineSample {
         let frees_zeros = self.frees_zeros;
         MachineSample { frees_zeros, ..machine::sample(&self.root, self.geometry) }
@@ -143,6 +148,7 @@ impl World for Live {
         let list_cost = ask.processes.then_some(listing);
         let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
         let inspections = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
+        let accesses = ask.accesses.iter().map(|ask| self.access(ask)).collect();
         let warm_cpu = self.actuator.as_ref().map(Actuator::ahead_cpu);
         let warm_unused = self.actuator.as_ref().map(Actuator::ahead_unused);
         let all = Ns(hugewise_sys::cpu::process_cpu_time_ns());
@@ -159,6 +165,7 @@ impl World for Live {
             own_cpu,
             warm_cpu,
             warm_unused,
+            accesses,
         }
     }
 

@@ -12,7 +12,7 @@ use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::config::Config;
 use hugewise_core::manager::engine::World;
 use hugewise_core::manager::ownership::{OWNER, THP_DIR};
-use hugewise_core::manager::policy::utilization::Utilization;
+use hugewise_core::manager::policy::survey::ByRegion;
 use hugewise_core::manager::policy::{Policy, View as PolicyView};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::select::{Selection, select, select_all};

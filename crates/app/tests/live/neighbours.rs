@@ -202,6 +202,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
             min_populated: 0,
             warm: false,
             another: false,
+            outlook: None,
         };
         let outcome = actuator.act(&root, &mut pages, &mut target, &decision);
         let blamed = matches!(

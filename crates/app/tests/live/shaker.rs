@@ -102,6 +102,7 @@ impl Shaker {
             min_populated: 1,
             warm: false,
             another: false,
+            outlook: None,
         })
     }
 

@@ -2,8 +2,9 @@
 
 use super::outputs::Outputs;
 use hugewise_core::base::units::{Bytes, Ns, ProcId};
-use hugewise_core::manager::config::Mode;
-use hugewise_core::manager::decision::{Action, Call, FailureClass, Motive, Outcome};
+use hugewise_core::manager::access::Tracker;
+use hugewise_core::manager::config::{Mode, PolicyKind};
+use hugewise_core::manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
 use hugewise_core::manager::reason::{Limit, SkipReason};
 use hugewise_core::manager::record::{Record, SCHEMA};
 use hugewise_core::manager::state::Totals;
@@ -45,6 +46,21 @@ fn records() -> Vec<Record> {
     let mut all = vec![
         Record::Start { schema: SCHEMA, version, mode, dry_run, kernel, boot_id, pids },
         Record::Setting { file, from, to, why },
+        Record::Use {
+            target: TARGET,
+            by: Tracker::Referenced,
+            hot_bytes: Bytes(4096),
+            idle_bytes: Bytes(0),
+            other_bytes: Bytes(0),
+        },
+        Record::Shadow {
+            policy: PolicyKind::Utilization,
+            target: TARGET,
+            both: 3,
+            differ: 1,
+            active_accessed_percent: Some(90.0),
+            shadow_accessed_percent: None,
+        },
         Record::Reload { error: None },
         Record::Reload { error: Some("unknown key".into()) },
         Record::Skips {
@@ -77,6 +93,8 @@ fn action(outcome: Outcome) -> Record {
         motive,
         populated: 500,
         waste_pages: 12,
+        outlook: (motive == Motive::Utilization)
+            .then_some(Outlook { gain_ns_per_s: 5_000_000, cost_ns_per_s: 30_000 }),
         outcome,
     }
 }

@@ -2,8 +2,13 @@
 //!
 //! The file format (TOML, drop-ins, origins) is the app's business; this is the meaning.
 
+use super::bounds::{bytes_or_text, check_range};
 use crate::base::units::Bytes;
+use crate::manager::access::Tracker;
+use crate::manager::hints::Hint;
 use serde::{Deserialize, Serialize};
+
+pub use super::bounds::ConfigError;
 
 /// What the manager does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +42,8 @@ impl Mode {
 pub struct Config {
     /// Mode of `hugewise manage` where no `--mode` is given.
     pub mode: Mode,
+    /// Which policy decides.
+    pub policy: PolicyChoice,
     /// When a region is worth a huge page.
     pub promote: Promote,
     /// When a huge page's waste is taken back.
@@ -51,6 +58,8 @@ pub struct Config {
     pub select: Select,
     /// How often address spaces are read.
     pub scan: Scan,
+    /// How the use of memory is tracked.
+    pub track: Track,
     /// Which kernel settings hugewise may own.
     pub settings: Settings,
     /// The journal.
@@ -58,6 +67,65 @@ pub struct Config {
     /// Rules per process; the first that matches decides.
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
+    /// What is known beforehand of how programs use their memory.
+    #[serde(rename = "hint", skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hint>,
+}
+
+/// A way to decide what becomes huge, and in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyKind {
+    /// What is accessed most comes first; the bloat budget goes where a wasted byte gains most.
+    /// Where nothing is known of accesses, the same as `utilization`.
+    Worth,
+    /// The fullest regions come first.
+    Utilization,
+    /// Ingens as published: by address, from 90 % utilization on; everything that is touched while
+    /// FMFI is below `watermark.fmfi_high`. It bounds no bloat then: for comparisons.
+    Paper,
+}
+
+impl PolicyKind {
+    /// The word used in configuration, journal and views.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Worth => "worth",
+            Self::Utilization => "utilization",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// Which policy decides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicyChoice {
+    /// The policy in force. Default worth.
+    pub active: PolicyKind,
+    /// Policies that decide beside it and change nothing: the journal says what they would have
+    /// done, and `hugewise journal score` who was right. Default none.
+    pub shadow: Vec<PolicyKind>,
+    /// Share of its CPU time that a program saves when all that it uses is huge, and far more than
+    /// the TLB covers. Default 20: between the 9 and the 41 % of walk cycles that servers and
+    /// simulations had (`docs/measurements.md#value-of-huge-pages`). `hugewise lab run calibrate`
+    /// measures it here.
+    pub walk_percent: f64,
+    /// What holding one MiB of memory for nothing costs, in CPU time, while memory is plenty; more
+    /// as it gets short. Default 5000 (`docs/measurements.md#defaults-by-choice`).
+    pub waste_ns_per_s_per_mib: u64,
+}
+
+impl Default for PolicyChoice {
+    fn default() -> Self {
+        Self {
+            active: PolicyKind::Worth,
+            shadow: Vec::new(),
+            walk_percent: 20.0,
+            waste_ns_per_s_per_mib: 5_000,
+        }
+    }
 }
 
 /// When a region is worth a huge page.
@@ -72,6 +140,9 @@ pub struct Promote {
     /// Bloat that promotions below the threshold may cause, in percent of the managed footprint.
     /// Default 3 (`docs/measurements.md#defaults-by-choice`).
     pub bloat_budget_percent: f64,
+    /// Up to so much the budget grows while memory is free and unfragmented: all of it where half
+    /// of the machine is available. Default 3: it does not grow; nor does it where this is less.
+    pub bloat_budget_most_percent: f64,
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
@@ -89,6 +160,7 @@ impl Default for Promote {
             utilization_percent: 90.0,
             min_utilization_percent: 50.0,
             bloat_budget_percent: 3.0,
+            bloat_budget_most_percent: 3.0,
             allow_under_never: false,
             warm: Warm::Auto,
             burst: Burst::Once,
@@ -271,6 +343,30 @@ impl Default for Scan {
     }
 }
 
+/// How the use of memory is tracked: at which regions programs look, and how often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Track {
+    /// Trackers that may be used, the best first (`hugewise doctor` says which of them work here);
+    /// none: `[]`. Default `["samples", "damon", "idle_pages", "damon_frames", "referenced"]`.
+    pub by: Vec<Tracker>,
+    /// Each program is looked at again after this time. Default 30000, as in HawkEye.
+    pub interval_ms: u64,
+    /// What is accessed within this time counts. Default 1000, as in HawkEye.
+    pub window_ms: u64,
+    /// Own CPU for tracking, in percent of one core. Default 0.5: what Ingens and HawkEye have at
+    /// most (`docs/measurements.md#access-tracking`).
+    pub cpu_percent: f64,
+}
+
+impl Default for Track {
+    fn default() -> Self {
+        use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
+        let by = vec![Samples, Damon, IdlePages, DamonFrames, Referenced];
+        Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5 }
+    }
+}
+
 /// Which kernel settings hugewise may own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -349,22 +445,6 @@ fn one() -> f64 {
     1.0
 }
 
-/// Accepts `4194304` as well as `"4 MiB"`.
-fn bytes_or_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        Number(u64),
-        Text(String),
-    }
-    match Either::deserialize(from)? {
-        Either::Number(bytes) => Ok(Bytes(bytes)),
-        Either::Text(text) => crate::base::size::parse(&text)
-            .map(|size| Bytes(size.bytes()))
-            .map_err(serde::de::Error::custom),
-    }
-}
-
 impl Config {
     /// What is in force: while promotions go in a burst (`once`: `manage --once`), a whole core
     /// and all bytes, and a quarter of a core for scans.
@@ -401,6 +481,13 @@ impl Config {
                 self.promote.utilization_percent,
             ),
             ("promote.bloat_budget_percent", self.promote.bloat_budget_percent, 0.0, 100.0),
+            (
+                "promote.bloat_budget_most_percent",
+                self.promote.bloat_budget_most_percent,
+                0.0,
+                100.0,
+            ),
+            ("policy.walk_percent", self.policy.walk_percent, 0.0, 100.0),
             ("controller.lock_share_percent", self.controller.lock_share_percent, 0.01, 100.0),
             ("controller.cpu_percent", self.controller.cpu_percent, 0.1, 100.0),
             ("controller.warm_cpu_percent", self.controller.warm_cpu_percent, 0.0, 100.0),
@@ -431,6 +518,7 @@ impl Config {
             ("demote.utilization_percent", self.demote.utilization_percent, 0.2, 100.0),
             ("watermark.fmfi_high", self.watermark.fmfi_high, 0.0, 1.0),
             ("scan.cpu_percent", self.scan.cpu_percent, 0.01, 100.0),
+            ("track.cpu_percent", self.track.cpu_percent, 0.01, 100.0),
         ];
         let counts = [
             ("scan.interval_ms", self.scan.interval_ms, 100, 3_600_000),
@@ -440,6 +528,9 @@ impl Config {
                 self.scan.interval_ms,
                 86_400_000,
             ),
+            ("track.window_ms", self.track.window_ms, 10, 60_000),
+            ("track.interval_ms", self.track.interval_ms, self.track.window_ms, 86_400_000),
+            ("policy.waste_ns_per_s_per_mib", self.policy.waste_ns_per_s_per_mib, 0, 1_000_000_000),
             ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
             ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),
             ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
@@ -456,6 +547,9 @@ impl Config {
         }
         for (index, rule) in self.rules.iter().enumerate() {
             rule.check(index)?;
+        }
+        for (index, hint) in self.hints.iter().enumerate() {
+            hint.check(index)?;
         }
         Ok(())
     }
@@ -474,65 +568,5 @@ impl Rule {
     }
 }
 
-fn check_range(key: &str, value: f64, low: f64, high: f64) -> Result<(), ConfigError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(ConfigError(format!("'{key}' is {value}, but must be between {low} and {high}")))
-}
-
-/// A value out of range, or a rule without a condition.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(pub String);
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_defaults_are_in_range() {
-        Config::default().check().expect("defaults are valid");
-    }
-
-    #[test]
-    fn a_burst_is_held_back_by_the_lock_alone() {
-        let config = Config::default();
-        assert_eq!(config.clone().in_force(false), config, "a daemon keeps its budgets");
-        let mut bursting = config.clone().in_force(true);
-        bursting.check().expect("in range");
-        assert!(bursting.controller.cpu_percent > 99.0);
-        let lock = config.controller.lock_share_percent;
-        assert_eq!(bursting.controller.lock_share_percent, lock);
-        assert_eq!(bursting.watermark, config.watermark);
-        bursting.promote.burst = Burst::Never;
-        bursting.controller.cpu_percent = 1.0;
-        assert_eq!(bursting.clone().in_force(true), bursting);
-    }
-
-    #[test]
-    fn nonsense_is_named() {
-        let mut config = Config::default();
-        config.promote.utilization_percent = 140.0;
-        let error = config.check().expect_err("out of range").to_string();
-        assert!(error.contains("promote.utilization_percent"), "{error}");
-        assert!(error.contains("140"), "{error}");
-        config = Config::default();
-        config.controller.lock_share_percent = f64::NAN;
-        assert!(config.check().is_err());
-    }
-
-    #[test]
-    fn a_rule_without_a_condition_is_an_error() {
-        let rule = Rule {
-            action: RuleAction::Exclude,
-            exe: None,
-            cgroup: None,
-            unit: None,
-            user: None,
-            share: 1.0,
-        };
-        let config = Config { rules: vec![rule], ..Config::default() };
-        assert!(config.check().is_err());
-    }
-}
+mod tests;

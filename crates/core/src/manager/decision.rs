@@ -35,6 +35,23 @@ pub enum Motive {
     Pressure,
 }
 
+/// What being huge is expected to give and to cost, for one region.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// Time that the program saves, in ns a second.
+    pub gain_ns_per_s: u64,
+    /// Time and memory that it costs, in ns a second.
+    pub cost_ns_per_s: u64,
+}
+
+impl Outlook {
+    /// Gain that is left when the cost is taken off.
+    #[must_use]
+    pub const fn is_worth_it(self) -> bool {
+        self.gain_ns_per_s > self.cost_ns_per_s
+    }
+}
+
 /// One wanted action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
@@ -60,6 +77,10 @@ pub struct Decision {
     /// Another promotion waits: its destination may be warmed ahead.
     #[serde(default)]
     pub another: bool,
+    /// What it is expected to give and to cost; `None`: nothing is known of its use, or the policy
+    /// does not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlook: Option<Outlook>,
 }
 
 /// Wanted actions per target, the best first.

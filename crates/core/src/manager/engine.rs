@@ -11,19 +11,21 @@
 
 mod pace;
 mod scan;
+mod shadow;
+mod track;
 
 use crate::base::units::{Bytes, Geometry, Ns, ProcId};
 use crate::manager::config::{Config, Mode};
 use crate::manager::decision::{Action, Decision, Outcome, Queues};
 use crate::manager::limits::budgets::Budgets;
-use crate::manager::policy::utilization::Utilization;
-use crate::manager::policy::{Plan, Policy, Reasons, View, inspect};
+use crate::manager::policy::{self, Plan, Policy, Reasons, View, inspect};
 use crate::manager::reason::Limit;
-use crate::manager::record::{Record, skips_record};
+use crate::manager::record::{Record, skips_record, use_record};
 use crate::manager::select::{Selection, select_all};
 use crate::manager::snapshot::{Ask, ListAsk, Observation};
 use crate::manager::state::State;
 use crate::manager::state::made::Made;
+use shadow::Shadow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -92,6 +94,8 @@ pub struct Manager {
     selection: Selection,
     state: State,
     policy: Box<dyn Policy>,
+    /// Policies that decide beside it.
+    shadows: Vec<Shadow>,
     /// The last plan; its queues were taken.
     plan: Plan,
     /// Targets of which nothing is worth an inspection.
@@ -123,7 +127,7 @@ impl Manager {
     /// line overrides it.
     #[must_use]
     pub fn new(config: Config, mode: Mode, selection: Selection, now: Ns) -> Self {
-        Self::with_policy(Box::<Utilization>::default(), config, mode, selection, now)
+        Self::with_policy(policy::of(config.policy.active), config, mode, selection, now)
     }
 
     /// The same, with another policy.
@@ -137,6 +141,7 @@ impl Manager {
     ) -> Self {
         let state = State::new(&config, Geometry::X86_64, now);
         Self {
+            shadows: shadow::all(&config),
             config,
             mode,
             selection,
@@ -195,6 +200,12 @@ impl Manager {
     /// Puts a reloaded configuration in force.
     pub fn reload(&mut self, config: Config, now: Ns) {
         self.state.configure(&config, now);
+        if config.policy.active != self.config.policy.active {
+            self.policy = policy::of(config.policy.active);
+        }
+        if config.policy.shadow != self.config.policy.shadow {
+            self.shadows = shadow::all(&config);
+        }
         self.config = config;
     }
 
@@ -252,12 +263,14 @@ impl Manager {
         self.sees_more = false;
         // After the list, so that nobody's cgroup is unknown when it is first acted on.
         let cgroups = self.state.cgroups_wanted(seen.at);
-        if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() {
+        let accesses = track::asks(&self.config, &self.state, seen.at);
+        if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() && accesses.is_empty() {
             return;
         }
         targets = self.state.targets.keys().copied().collect();
         let asked = !cgroups.is_empty();
-        let seen = world.observe(&Ask { targets, cgroups, scans, inspections, ..Ask::default() });
+        let ask = Ask { targets, cgroups, scans, inspections, accesses, ..Ask::default() };
+        let seen = world.observe(&ask);
         if asked {
             self.state.cgroup_memory(&self.config, seen.cgroups, seen.at);
         }
@@ -265,8 +278,12 @@ impl Manager {
         for report in &seen.scans {
             self.state.scanned(report, seen.at);
         }
+        self.state.take_hints(&self.config, &seen.scans, seen.at);
         for report in &seen.inspections {
             self.state.inspected(report, seen.at);
+        }
+        for report in &seen.accesses {
+            self.state.accessed(&self.config, report, seen.at);
         }
         let first = self.state.unknown() < unknown;
         self.sees_more = first || seen.inspections.len() >= inspect::MOST;
@@ -353,7 +370,11 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     // while that is over its budget, ticks are longer.
     let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
     let end = end.min(begin + LONGEST_TICK);
+    for record in manager.state.targets.values().filter_map(|t| use_record(t, begin)) {
+        sink.record(now, &record);
+    }
     let mut queues = manager.make_plan(now);
+    let mut beside = manager.shadow_plans(now);
     manager.journal_reasons(now, sink);
     let mut served = false;
     loop {
@@ -383,9 +404,11 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let outcome = world.act(&decision);
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);
+        shadow::note(&mut beside, &decision);
         sink.record(now, &Record::action(&decision, &outcome));
     }
     let now = world.now();
+    manager.compare_shadows(beside, now, sink);
     sink.tick_done(now, manager);
     let drained = served && queues.values().all(VecDeque::is_empty);
     let next = manager.next_tick(drained, begin, now).min(end);

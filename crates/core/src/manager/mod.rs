@@ -3,7 +3,8 @@
 //!
 //! Each module imports only those before it in this list:
 //!
-//! 1. [`config`], [`reason`], [`snapshot`] (what is observed), [`ownership`] (kernel settings);
+//! 1. [`reason`], [`access`] (how memory is used), [`hints`], [`config`], [`snapshot`] (what is
+//!    observed), [`ownership`] (kernel settings);
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
 //! 3. [`limits`]: what no policy can exceed;
 //! 4. [`state`]: what is remembered;
@@ -11,9 +12,12 @@
 //! 6. [`engine`] (the loop), [`record`] (what is written down), [`replay`], [`status`];
 //! 7. [`sim`]: simulated machines under the same loop.
 
+pub mod access;
+mod bounds;
 pub mod config;
 pub mod decision;
 pub mod engine;
+pub mod hints;
 pub mod limits;
 pub mod ownership;
 pub mod policy;

@@ -85,6 +85,13 @@ named! {
         "the kernel reported success and did not split it: shared, pinned or locked just then", "";
     NoLongerHuge = "no_longer_huge": "somebody else split or freed it meanwhile", "";
     NothingHeld = "nothing_held": "the block is no longer allocated", "";
+    NotWorthIt = "not_worth_it":
+        "below the threshold, and so rarely used that being huge would cost more than it gains", "";
+    // Looks at how memory is used.
+    TrackerBusy = "tracker_busy": "DAMON is in use, and is never taken over", "";
+    TrackingTooDear = "tracking_too_dear":
+        "a look would take more CPU time, or hold the program's lock longer, than it may",
+        "raise track.cpu_percent, or use another tracker (track.by)";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",

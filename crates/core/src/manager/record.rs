@@ -1,8 +1,9 @@
 //! What is written to the journal: one JSON line each. The writer adds the wall-clock time.
 
-use crate::base::units::{Geometry, ProcId};
-use crate::manager::config::Mode;
-use crate::manager::decision::{Action, Decision, Motive, Outcome};
+use crate::base::units::{Bytes, Geometry, Ns, ProcId};
+use crate::manager::access::Tracker;
+use crate::manager::config::{Mode, PolicyKind};
+use crate::manager::decision::{Action, Decision, Motive, Outcome, Outlook};
 use crate::manager::policy::Reasons;
 use crate::manager::reason::{Limit, SkipReason};
 use crate::manager::state::bloat::Account;
@@ -60,6 +61,9 @@ pub enum Record {
         populated: u16,
         /// Base pages that it wastes (demote) or will waste (promote).
         waste_pages: u16,
+        /// What it is expected to give and to cost, where the policy asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outlook: Option<Outlook>,
         /// What happened.
         #[serde(flatten)]
         outcome: Outcome,
@@ -83,6 +87,35 @@ pub enum Record {
         bloat_bytes: Account,
         /// What holds its rate down.
         limit: Option<Limit>,
+    },
+    /// How a program's memory is used, after each complete look.
+    Use {
+        /// Whose memory.
+        target: ProcId,
+        /// By which tracker.
+        by: Tracker,
+        /// Memory known to be hot.
+        hot_bytes: Bytes,
+        /// Memory known to be idle.
+        idle_bytes: Bytes,
+        /// Memory in between, or hardly known.
+        other_bytes: Bytes,
+    },
+    /// A policy beside the active one, once the use of what they did not agree on is known.
+    Shadow {
+        /// The policy.
+        policy: PolicyKind,
+        /// Whose memory.
+        target: ProcId,
+        /// Regions that both chose.
+        both: u64,
+        /// Regions that one chose and the other did not, on the side where they are more.
+        differ: u64,
+        /// Share of base pages that are accessed in what only the active policy chose; `None`:
+        /// unknown, or nothing.
+        active_accessed_percent: Option<f64>,
+        /// ... and in what only the shadow chose.
+        shadow_accessed_percent: Option<f64>,
     },
     /// The configuration was read again.
     Reload {
@@ -109,6 +142,7 @@ impl Record {
             motive: decision.motive,
             populated: decision.populated,
             waste_pages: decision.waste,
+            outlook: decision.outlook,
             outcome: *outcome,
         }
     }
@@ -139,10 +173,18 @@ pub fn skips_record(
     }
 }
 
+/// The record of a look that is complete, if there was one since `begin`.
+#[must_use]
+pub fn use_record(target: &Target, begin: Ns) -> Option<Record> {
+    let (by, _) = target.looks.last().filter(|(_, at)| *at >= begin)?;
+    let [hot_bytes, idle_bytes, other_bytes] = target.heat.bytes();
+    Some(Record::Use { target: target.sample.id, by, hot_bytes, idle_bytes, other_bytes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Addr, Ns};
+    use crate::base::units::Addr;
     use crate::manager::decision::{Call, FailureClass};
 
     #[test]
@@ -159,6 +201,7 @@ mod tests {
             min_populated: 460,
             warm: false,
             another: false,
+            outlook: None,
         };
         let (cpu, reason) = (Ns(900_000), SkipReason::RetryLater);
         let (call, asleep) = (Call::from(Ns(700_000)), Call { took: Ns(7), asleep: true });

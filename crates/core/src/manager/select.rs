@@ -2,6 +2,7 @@
 
 use crate::base::units::ProcId;
 use crate::manager::config::{Config, Rule, RuleAction};
+use crate::manager::hints::Hint;
 use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::ProcessSample;
 use std::collections::BTreeSet;
@@ -83,15 +84,47 @@ pub fn select_all(
     processes.into_iter().map(one).collect()
 }
 
+/// Conditions that a rule or a hint gives.
+struct Conditions<'a> {
+    exe: Option<&'a str>,
+    cgroup: Option<&'a str>,
+    unit: Option<&'a str>,
+    user: Option<&'a str>,
+}
+
+impl Conditions<'_> {
+    fn hold(&self, process: &ProcessSample) -> bool {
+        let user_matches = |wanted: &str| match wanted.strip_prefix('#') {
+            Some(uid) => uid.parse().is_ok_and(|uid: u32| process.uid == Some(uid)),
+            None => text_matches(wanted, process.user.as_deref()),
+        };
+        self.exe.is_none_or(|w| text_matches(w, process.exe.as_deref()))
+            && self.cgroup.is_none_or(|w| below(w, process.cgroup.as_deref()))
+            && self.unit.is_none_or(|w| text_matches(w, process.unit.as_deref()))
+            && self.user.is_none_or(user_matches)
+    }
+}
+
 fn matches(rule: &Rule, process: &ProcessSample) -> bool {
-    let user_matches = |wanted: &str| match wanted.strip_prefix('#') {
-        Some(uid) => uid.parse().is_ok_and(|uid: u32| process.uid == Some(uid)),
-        None => text_matches(wanted, process.user.as_deref()),
+    let Rule { exe, cgroup, unit, user, .. } = rule;
+    let (exe, cgroup, unit, user) =
+        (exe.as_deref(), cgroup.as_deref(), unit.as_deref(), user.as_deref());
+    Conditions { exe, cgroup, unit, user }.hold(process)
+}
+
+/// The hints that are meant for a process, in their order.
+#[must_use]
+pub fn hints<'a>(config: &'a Config, process: &ProcessSample) -> Vec<&'a Hint> {
+    let meant = |hint: &&Hint| {
+        let (exe, cgroup, unit, user) = (
+            hint.exe.as_deref(),
+            hint.cgroup.as_deref(),
+            hint.unit.as_deref(),
+            hint.user.as_deref(),
+        );
+        Conditions { exe, cgroup, unit, user }.hold(process)
     };
-    rule.exe.as_deref().is_none_or(|w| text_matches(w, process.exe.as_deref()))
-        && rule.cgroup.as_deref().is_none_or(|w| below(w, process.cgroup.as_deref()))
-        && rule.unit.as_deref().is_none_or(|w| text_matches(w, process.unit.as_deref()))
-        && rule.user.as_deref().is_none_or(user_matches)
+    config.hints.iter().filter(meant).collect()
 }
 
 /// Equal, or equal up to a final `*` in `wanted`. Unknown never matches.

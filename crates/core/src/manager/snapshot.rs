@@ -3,6 +3,7 @@
 //! `None` means unknown: the source is missing or refused. It is never written as 0.
 
 use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
+use crate::manager::access::{AccessAsk, AccessReport, Offer};
 use crate::manager::reason::SkipReason;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -28,6 +29,9 @@ pub struct Ask {
     /// Single regions to inspect, after the scans.
     #[serde(default, rename = "looks")]
     pub inspections: Vec<InspectAsk>,
+    /// How programs use their memory, after the inspections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<AccessAsk>,
 }
 
 /// Which processes are listed; all of them by default. Users decide how many there are: whoever
@@ -112,6 +116,9 @@ pub struct Observation {
     /// One report per inspection asked for.
     #[serde(default, rename = "looks")]
     pub inspections: Vec<InspectReport>,
+    /// One report per half of a look at how memory is used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<AccessReport>,
     /// CPU time of the observer since it started, without that of warming ahead; the own-CPU
     /// budget is charged with what two observations differ by.
     pub own_cpu: Option<Ns>,
@@ -158,6 +165,9 @@ pub struct MachineSample {
     /// memory; `None` where that could not be found out.
     #[serde(default)]
     pub frees_zeros: Option<bool>,
+    /// Trackers of memory's use, and whether they work here; none where that was not found out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trackers: Vec<Offer>,
     /// Memory pressure: PSI `some avg10`, percent of wall time.
     pub psi_some_avg10: Option<f64>,
     /// `/proc/vmstat` counters whose names start with `thp_` or `compact_`, and the fault counters.
@@ -177,6 +187,7 @@ impl MachineSample {
             fmfi: Some(0.0),
             free_huge: Some(4096),
             frees_zeros: Some(true),
+            trackers: Vec::new(),
             psi_some_avg10: Some(0.0),
             vmstat: BTreeMap::new(),
         }
@@ -206,6 +217,9 @@ pub struct ProcessSample {
     pub anon: Bytes,
     /// Minor and major faults since start: a cheap sign that memory changed.
     pub faults: u64,
+    /// CPU time since start, user and kernel; `None` where it was not read.
+    #[serde(default, rename = "cpu_ns", skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Ns>,
     /// A kernel thread has no memory of its own.
     pub kernel_thread: bool,
     /// Scheduled real-time or deadline.
@@ -242,6 +256,7 @@ impl ProcessSample {
             rss: anon,
             anon,
             faults: 0,
+            cpu: None,
             kernel_thread: false,
             real_time: false,
             isolated: false,

@@ -8,8 +8,8 @@ use crate::manager::state::{State, Target};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Idle penalty of the fairness metric. Access tracking does not exist yet, so every huge page
-/// counts as active and the value only scales all metrics alike.
+/// Idle penalty of the fairness metric: an idle huge page counts twice. Where nothing is known of
+/// a program's use of memory, all its huge pages count as active.
 const TAU: f64 = 0.5;
 /// Huge pages that a user's attempt counts for that came to nothing: others then have four turns
 /// of five.
@@ -97,7 +97,7 @@ fn claim(state: &State, target: &Target, decision: &Decision, now: Ns) -> f64 {
         Action::Promote => {
             let wasted = FRUITLESS * state.fruitless.of_user(target.sample.uid, now);
             let held = target.held().saturating_add(saturating_u64(wasted));
-            metric(target.share, held, 0.0, TAU)
+            metric(target.share, held, target.idle_share, TAU)
         }
         Action::Demote => f64::from(decision.waste),
     }

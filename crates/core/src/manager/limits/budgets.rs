@@ -34,6 +34,8 @@ pub struct Budgets {
     pub scan_cpu: Bucket,
     /// CPU time for inspections, ns; part of `cpu`.
     pub inspect_cpu: Bucket,
+    /// CPU time for looks at how memory is used, ns.
+    pub track_cpu: Bucket,
     /// CPU time for everything else, ns.
     pub overhead: Bucket,
     /// Bytes promoted or split.
@@ -51,6 +53,7 @@ impl Budgets {
             cpu: cpu.clone(),
             scan_cpu: cpu.clone(),
             inspect_cpu: cpu.clone(),
+            track_cpu: cpu.clone(),
             overhead: cpu,
             bytes: full,
         };
@@ -70,6 +73,9 @@ impl Budgets {
         let (scan, inspect) = (all * (1.0 - INSPECTION_SHARE), all * INSPECTION_SHARE);
         self.scan_cpu.set_rate(scan, scan * 10.0, now);
         self.inspect_cpu.set_rate(inspect, inspect * 10.0, now);
+        // Burst: ten seconds' worth: looks come seldom, and one at a time.
+        let track = config.track.cpu_percent * 1e7;
+        self.track_cpu.set_rate(track, track * 10.0, now);
         // Burst: ten seconds' worth, so that the first list and plan delay nothing.
         let overhead = cpu * OVERHEAD_SHARE;
         self.overhead.set_rate(overhead, overhead * 10.0, now);
@@ -87,6 +93,11 @@ impl Budgets {
     pub fn take_scan(&mut self, cost: Ns, now: Ns) {
         self.scan_cpu.take(cost.0 as f64, now);
         self.cpu.take(cost.0 as f64, now);
+    }
+
+    /// Charges CPU time of a look at how memory is used: it has a budget of its own.
+    pub fn take_tracking(&mut self, cost: Ns, now: Ns) {
+        self.track_cpu.take(cost.0 as f64, now);
     }
 
     /// What inspections may take at `now`, CPU time in ns: their own part, and what `planned` scans

@@ -2,7 +2,7 @@
 
 use super::view::View;
 use crate::base::units::{Bytes, Ns};
-use crate::manager::decision::{Action, Motive, Queues};
+use crate::manager::decision::{Action, Motive, Outlook, Queues};
 
 /// Expected gain and cost of a plan, if all of it is carried out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Ledger {
     /// Own CPU time: these calls, and for each promotion with warming the mean warm-up so far.
     /// Re-checks and scans are not in it.
     pub cpu: Ns,
+    /// What promotions are expected to give and to cost, as far as the policy asks.
+    pub outlook: Outlook,
 }
 
 impl Ledger {
@@ -39,6 +41,9 @@ impl Ledger {
                 let populated = view.geometry.bytes(decision.populated.into());
                 ledger.lock += call;
                 ledger.cpu += call;
+                let Outlook { gain_ns_per_s, cost_ns_per_s } = decision.outlook.unwrap_or_default();
+                ledger.outlook.gain_ns_per_s += gain_ns_per_s;
+                ledger.outlook.cost_ns_per_s += cost_ns_per_s;
                 match (decision.action, decision.motive) {
                     (Action::Promote, _) => {
                         ledger.covered += populated;
@@ -87,6 +92,7 @@ mod tests {
             min_populated: 0,
             warm: false,
             another: false,
+            outlook: None,
         };
         let promotion = decision(Action::Promote, Motive::BloatBudget, 500, 12);
         let (call, cpu) = (Ns::us(8_700).into(), Ns::ms(13));
@@ -109,6 +115,7 @@ mod tests {
             freed: pages(812),
             lock,
             cpu: lock + Ns::ms(4),
+            outlook: Outlook::default(),
         };
         assert_eq!(ledger, expected);
     }

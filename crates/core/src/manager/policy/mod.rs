@@ -1,8 +1,9 @@
 //! What to promote, what to split, what to leave alone, and why: a function from a [`View`] to a
 //! [`Plan`] that changes nothing.
 //!
-//! * [`Policy`]: the function. [`utilization`] is the one in force: well-used regions first, bloat
-//!   within a budget.
+//! * [`Policy`]: the function. Those that are there ([`PolicyKind`]) look at each region
+//!   ([`survey`]): they differ in what is eligible, and in which order; [`worth`] is what decides
+//!   that in the one in force.
 //! * [`inspect`]: which regions are worth a closer look, so that the next view shows more.
 //!
 //! Which processes are managed ([`select`](crate::manager::select)), what is refused now, how fast
@@ -11,14 +12,15 @@
 pub mod inspect;
 pub mod ledger;
 mod plan;
-pub mod utilization;
+pub mod survey;
 mod view;
+pub mod worth;
 
 pub use plan::{AllReasons, Plan, Reasons};
 pub use view::View;
 
 use crate::base::units::Ns;
-use crate::manager::config::Config;
+use crate::manager::config::{Config, PolicyKind};
 
 /// A function from what is known to what is wanted.
 ///
@@ -26,4 +28,10 @@ use crate::manager::config::Config;
 pub trait Policy: std::fmt::Debug {
     /// What is wanted at `now`.
     fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan;
+}
+
+/// The policy of this kind.
+#[must_use]
+pub fn of(kind: PolicyKind) -> Box<dyn Policy> {
+    Box::new(survey::ByRegion::new(kind))
 }

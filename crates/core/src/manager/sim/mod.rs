@@ -6,6 +6,7 @@
 //! (`docs/measurements.md#remote-collapse`, `docs/measurements.md#page-scan-cost`). [`checks`]
 //! watches every action.
 
+mod access;
 pub mod activity;
 pub mod checks;
 mod kernel;
@@ -13,6 +14,7 @@ pub mod neighbours;
 
 use crate::base::rng::Rng;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
+use crate::manager::access::Tracker;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
 use crate::manager::reason::SkipReason;
@@ -46,6 +48,8 @@ pub struct SimRegion {
     pub lives: u64,
     /// Pages in use when it was promoted, while it stays huge.
     pub promoted_from: Option<u16>,
+    /// Base pages that its program accesses each second.
+    pub accessed: u16,
 }
 
 /// What a program can do so that promotions of its memory fail for ever.
@@ -96,6 +100,8 @@ pub struct Sim {
     pub others: Bytes,
     /// How lively the programs are: events a second.
     pub events_per_s: u64,
+    /// Trackers that its kernel offers, each region by itself.
+    pub trackers: Vec<Tracker>,
     /// CPU time of the manager for each list of processes.
     pub list_cost: Ns,
     rng: Rng,
@@ -127,6 +133,7 @@ impl Sim {
             shows_frames: true,
             others: Bytes::mib(8 << 10),
             events_per_s: 50,
+            trackers: Vec::new(),
             list_cost: Ns(0),
             rng: Rng::new(seed),
             now: Ns::s(1),
@@ -313,6 +320,7 @@ impl Sim {
             frees_zeros: Some(self.frees_zeros),
             fmfi: Some(if self.free_huge < 20 { 0.9 } else { 0.1 }),
             free_huge: Some(self.free_huge),
+            trackers: self.offers(),
             ..MachineSample::example()
         }
     }
@@ -439,11 +447,13 @@ impl World for Sim {
         let processes = ask.processes.then(|| self.list());
         let scans: Vec<_> = ask.scans.iter().map(|scan| self.scan(scan)).collect();
         let inspections: Vec<_> = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
+        let accesses: Vec<_> = ask.accesses.iter().map(|ask| self.access(ask)).collect();
         let cgroups = self.cgroup_memory(ask);
         let list_cost = processes.as_ref().map(|_| self.list_cost);
         let cost: u64 = list_cost.unwrap_or_default().0
             + scans.iter().map(|scan| scan.cost.0).sum::<u64>()
-            + inspections.iter().map(|report| report.cost.0).sum::<u64>();
+            + inspections.iter().map(|report| report.cost.0).sum::<u64>()
+            + accesses.iter().map(|report| report.cost.0).sum::<u64>();
         self.cpu += Ns(cost);
         self.now += Ns(cost);
         let own_cpu = Some(self.cpu);
@@ -458,6 +468,7 @@ impl World for Sim {
             own_cpu,
             warm_cpu: None,
             warm_unused: None,
+            accesses,
         }
     }
 

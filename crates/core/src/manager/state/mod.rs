@@ -5,6 +5,8 @@
 //! are handed in.
 
 pub mod bloat;
+pub mod heat;
+pub mod looks;
 pub mod made;
 pub mod rate;
 mod region;
@@ -18,6 +20,7 @@ pub use target::Target;
 pub use totals::Totals;
 
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
+use crate::manager::access::AccessReport;
 use crate::manager::config::Config;
 use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
 use crate::manager::limits;
@@ -28,7 +31,7 @@ use crate::manager::limits::shares::Shares;
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::limits::warm::WarmControl;
 use crate::manager::reason::SkipReason;
-use crate::manager::select::Selected;
+use crate::manager::select::{self, Selected};
 use crate::manager::snapshot::{
     CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport, ThpMode,
 };
@@ -275,7 +278,7 @@ impl State {
         let mut old = std::mem::take(&mut self.targets);
         for (share, sample) in chosen {
             let target = match old.remove(&sample.id) {
-                Some(known) => Target { share, sample, ..known },
+                Some(known) => known.listed(share, sample, now),
                 None => {
                     let earlier = self.earlier.remove(&sample.id).unwrap_or_default();
                     Target { earlier, ..Target::new(config, sample, share, now) }
@@ -328,6 +331,30 @@ impl State {
             self.forget(report.target, now);
         } else if let Some(target) = self.targets.get_mut(&report.target) {
             self.frames_hidden |= target.inspected(report, context);
+        }
+    }
+
+    /// Takes one half of a look at how memory is used.
+    pub fn accessed(&mut self, config: &Config, report: &AccessReport, now: Ns) {
+        self.budgets.take_tracking(report.cost, now);
+        self.accounted += report.cost;
+        let geometry = self.geometry;
+        if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
+            self.forget(report.target, now);
+        } else if let Some(target) = self.targets.get_mut(&report.target) {
+            target.accessed(report, Ns::ms(config.track.interval_ms), geometry, now);
+        }
+    }
+
+    /// Finds out anew what hints say of those programs that were just seen as a whole.
+    pub(super) fn take_hints(&mut self, config: &Config, seen: &[ScanReport], now: Ns) {
+        if config.hints.is_empty() {
+            return;
+        }
+        for report in seen.iter().filter(|report| report.end == ScanEnd::Complete) {
+            let Some(target) = self.targets.get_mut(&report.target) else { continue };
+            let hints = select::hints(config, &target.sample);
+            target.hinted(&hints, self.geometry, now);
         }
     }
 

@@ -1,12 +1,16 @@
 //! What is remembered of one managed process.
 
+use super::heat::{Heat, IDLE, Use};
+use super::looks::Looks;
 use super::rate::Rate;
 use super::region::{Before, Inspected, Maker, Region};
 use super::regions::Regions;
 use super::totals::Totals;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
+use crate::manager::access::{AccessReport, Step};
 use crate::manager::config::Config;
 use crate::manager::decision::{Action, Decision, FailureClass, Outcome};
+use crate::manager::hints::{self, Hint, Mapping};
 use crate::manager::limits::bucket::Bucket;
 use crate::manager::limits::budgets::{self, CALL_PRIOR};
 use crate::manager::limits::shares::Owner;
@@ -64,6 +68,17 @@ pub struct Target {
     pub totals: Totals,
     /// How fast it becomes huge.
     pub rate: Rate,
+    /// How its memory is used, as trackers saw it.
+    pub heat: Heat,
+    /// ... and as hints say.
+    pub hinted: Heat,
+    /// When that is looked at, and how.
+    pub looks: Looks,
+    /// CPU time that it uses, in cores; `None`: unknown.
+    pub cpu_share: Option<f64>,
+    /// [`Target::idle`] when its use was last looked at; 0 where nothing is known.
+    pub(in crate::manager) idle_share: f64,
+    pub(super) listed: Ns,
     pub(super) scanned_faults: u64,
     pub(super) scanned_rss: Bytes,
     pub(super) pass: u8,
@@ -93,6 +108,12 @@ impl Target {
             refused: None,
             totals: Totals::default(),
             rate: Rate::default(),
+            heat: Heat::default(),
+            hinted: Heat::default(),
+            looks: Looks::default(),
+            cpu_share: None,
+            idle_share: 0.0,
+            listed: now,
             scanned_faults: 0,
             scanned_rss: Bytes(0),
             pass: 0,
@@ -121,11 +142,84 @@ impl Target {
         self.huge() + u64::from(self.suspension.fruitless())
     }
 
+    /// Whether all of its memory has been seen, and could be.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.pass_done.is_some() && self.refused.is_none()
+    }
+
     /// Whom its costs are charged to.
     #[must_use]
     pub fn owner(&self) -> Owner {
         let cgroup = self.sample.cgroup_key().into_owned();
         Owner { uid: self.sample.uid, cgroup, process: self.sample.id }
+    }
+
+    /// How the program uses one region: what was hinted counts more than what was seen. `None`:
+    /// nothing is known.
+    #[must_use]
+    pub fn usage(&self, at: Addr, geometry: Geometry) -> Option<Use> {
+        self.hinted.of(at, geometry).or_else(|| self.heat.of(at, geometry))
+    }
+
+    /// Whether anything is known of how it uses its memory.
+    #[must_use]
+    pub fn is_tracked(&self) -> bool {
+        !self.heat.is_empty() || !self.hinted.is_empty()
+    }
+
+    /// Share of its huge pages that are idle, which is `f` of the metric M: as known, those of
+    /// which nothing is known being as the others. `None`: nothing is known of any.
+    #[must_use]
+    pub fn idle(&self, geometry: Geometry) -> Option<f64> {
+        if !self.is_tracked() {
+            return None;
+        }
+        let huge = self.regions.iter().filter(|(_, region)| region.huge);
+        let known = huge.filter_map(|(at, _)| self.usage(at, geometry));
+        let (idle, all) = known.fold((0_u64, 0_u64), |(idle, all), used| {
+            (idle + u64::from(used.temperature < IDLE), all + 1)
+        });
+        (all > 0).then(|| idle as f64 / all as f64)
+    }
+
+    /// Takes a newer sample of its process.
+    pub(super) fn listed(self, share: f64, sample: ProcessSample, now: Ns) -> Self {
+        let wall = now.since(self.listed);
+        let used = sample.cpu.zip(self.sample.cpu).map(|(new, old)| new.since(old));
+        let cpu_share = used.filter(|_| wall > Ns(0)).map(|used| used.as_s() / wall.as_s());
+        Self { share, sample, cpu_share: cpu_share.or(self.cpu_share), listed: now, ..self }
+    }
+
+    /// Populated memory by mapping, ascending.
+    pub(super) fn mappings(&self, geometry: Geometry) -> Vec<Mapping> {
+        let mut all: Vec<Mapping> = Vec::new();
+        for (at, region) in self.regions.iter() {
+            let end = Addr(at.0.saturating_add(geometry.huge.0));
+            match all.last_mut().filter(|last| last.start == region.mapping) {
+                Some(last) => {
+                    last.end = end;
+                    last.populated += u64::from(region.populated);
+                }
+                None => all.push(Mapping {
+                    start: region.mapping,
+                    end,
+                    populated: region.populated.into(),
+                }),
+            }
+        }
+        all
+    }
+
+    /// Takes what hints say.
+    pub(super) fn hinted(&mut self, hints: &[&Hint], geometry: Geometry, now: Ns) {
+        let said = hints::accesses(hints, &self.mappings(geometry), geometry);
+        let mut hinted = Heat::default();
+        hinted.looked(&said, geometry, now);
+        if hinted.differs(&self.hinted) {
+            self.hinted = hinted;
+            self.version += 1;
+        }
     }
 
     /// Huge regions.
@@ -233,6 +327,27 @@ impl Target {
             }
         });
         report.region.is_some_and(|sample| !sample.huge && sample.held.is_none())
+    }
+
+    /// Takes one half of a look at how its memory is used; the next one comes after `interval`.
+    pub(super) fn accessed(
+        &mut self,
+        report: &AccessReport,
+        interval: Ns,
+        geometry: Geometry,
+        now: Ns,
+    ) {
+        self.lock.take(report.lock.0 as f64, now);
+        match (report.refused, report.step) {
+            (Some(reason), _) => self.looks.failed(report.by, reason, now),
+            (None, Step::Begin) => self.looks.began(report.by, now),
+            (None, Step::End) => {
+                self.version += 1;
+                self.heat.looked(&report.seen, geometry, now);
+                self.idle_share = self.idle(geometry).unwrap_or(0.0);
+                self.looks.ended(report.by, now + interval, now);
+            }
+        }
     }
 
     pub(super) fn applied(&mut self, decision: &Decision, outcome: &Outcome, context: Context) {

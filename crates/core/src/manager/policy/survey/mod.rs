@@ -1,12 +1,13 @@
-//! The policy in force: a region is promoted for its utilization, and split for its waste.
+//! Policies that look at every region of every target ([`ByRegion`]): a region is promoted for its
+//! utilization or its use, and split for its waste.
 //!
 //! * [`eligible`]: what each region is: wanted always, wanted if the bloat budget allows, or left
 //!   alone for a named reason;
 //! * [`budget`]: how much waste may be caused, and from where on it is taken back;
 //! * [`giveback`]: which huge pages are split, and why the others are not.
 //!
-//! Properties that hold with it, checked by the simulator over thousands of seeds: waste within
-//! the budget, no flapping, and every region that stays as it is has a reason.
+//! Properties that hold with `worth` and `utilization`, checked by the simulator over thousands of
+//! seeds: waste within the budget, no flapping, and every region that stays as it is has a reason.
 
 pub mod budget;
 pub mod eligible;
@@ -16,10 +17,12 @@ pub mod giveback;
 use super::ledger::Ledger;
 use super::{AllReasons, Plan, Policy, View};
 use crate::base::units::{Bytes, Ns, ProcId};
-use crate::manager::config::Config;
-use crate::manager::decision::{Decision, Motive, Queues};
+use crate::manager::config::{Config, PolicyKind};
+use crate::manager::decision::{Decision, Motive, Outlook, Queues};
+use crate::manager::limits::thresholds::Thresholds;
+use crate::manager::policy::worth::{Prices, Value};
 use crate::manager::reason::SkipReason;
-use findings::{Conditions, Findings, Known};
+use findings::{Candidate, Conditions, Findings, Known, Order};
 use giveback::SplitRule;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -32,24 +35,56 @@ const FEW: usize = 4 * QUEUE;
 /// At most so many decisions a target and tick; the rest is decided anew next time.
 pub const QUEUE: usize = 256;
 
-/// Promotes well-used regions, the fullest first, and splits what wastes too much.
-#[derive(Debug, Clone, Default)]
-pub struct Utilization {
+/// Promotes well-used regions, and splits what wastes too much.
+#[derive(Debug, Clone)]
+pub struct ByRegion {
+    kind: PolicyKind,
     /// What targets came to at an earlier time, so that a plan costs as much as has changed.
     known: RefCell<BTreeMap<ProcId, Known>>,
 }
 
-impl Policy for Utilization {
+impl ByRegion {
+    /// The policy of this kind.
+    #[must_use]
+    pub fn new(kind: PolicyKind) -> Self {
+        Self { kind, known: RefCell::default() }
+    }
+
+    const fn order(&self) -> Order {
+        match self.kind {
+            PolicyKind::Worth => Order::Accessed,
+            PolicyKind::Utilization => Order::Populated,
+            PolicyKind::Paper => Order::Address,
+        }
+    }
+
+    /// The thresholds of this policy: Ingens promotes what is touched while memory is not
+    /// fragmented, and else only what is well used.
+    fn view<'a>(&self, config: &Config, view: &View<'a>) -> View<'a> {
+        let mut view = *view;
+        if self.kind == PolicyKind::Paper {
+            let fmfi = view.machine.and_then(|machine| machine.fmfi);
+            let greedy = fmfi.is_some_and(|fmfi| fmfi < config.watermark.fmfi_high);
+            let least = if greedy { 1 } else { view.thresholds.always };
+            view.thresholds = Thresholds { always: least, budget: least, ..view.thresholds };
+        }
+        view
+    }
+}
+
+impl Policy for ByRegion {
     fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan {
+        let view = &self.view(config, view);
         let footprint: Bytes = view.targets.values().map(|target| target.sample.anon).sum();
         let bloat_budget = view.machine.map(|machine| budget::budget(config, machine, footprint));
-        let mut survey = Survey::of(config, view, &mut self.known.borrow_mut(), now);
+        let known = &mut self.known.borrow_mut();
+        let mut survey = Survey::of(config, view, self.order(), known, now);
         let candidates = std::mem::take(&mut survey.splits);
-        let bound = budget::bound(config, footprint);
+        let bound = budget::bound(config, view.machine, footprint);
         let (splits, giving_back) = giveback::choose(candidates, bound, view, &mut survey.reasons);
         let spent = view.geometry.bytes(survey.wasted_pages + survey.pledged_pages);
         let room = bloat_budget.unwrap_or_default().saturating_sub(spent);
-        let promotions = survey.choose_promotions(room, view, now);
+        let promotions = survey.choose_promotions(config, room, view, now);
         let queues = in_turns(splits, promotions);
         let more = queues.values().any(|queue| queue.len() >= QUEUE);
         let ledger = Ledger::expected(view, &queues);
@@ -61,8 +96,10 @@ impl Policy for Utilization {
 /// What all regions show.
 #[derive(Debug, Default)]
 struct Survey {
-    promotions: Vec<Decision>,
-    splits: Vec<Decision>,
+    promotions: Vec<Candidate>,
+    splits: Vec<Candidate>,
+    /// What each target's use of its memory is worth, where that is asked.
+    values: BTreeMap<ProcId, Value>,
     reasons: AllReasons,
     /// Waste that is known.
     wasted_pages: u64,
@@ -74,14 +111,24 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(config: &Config, view: &View<'_>, known: &mut BTreeMap<ProcId, Known>, now: Ns) -> Self {
+    fn of(
+        config: &Config,
+        view: &View<'_>,
+        order: Order,
+        known: &mut BTreeMap<ProcId, Known>,
+        now: Ns,
+    ) -> Self {
         let mut survey = Self::default();
         let rule = SplitRule::new(config, view, now);
         known.retain(|id, _| view.targets.contains_key(id));
         for (id, target) in view.targets {
-            let conditions = Conditions::of(target, view, rule);
+            let value = |findings: &Findings| {
+                Value::of(config, target.cpu_share, findings.accessed, view.geometry)
+            };
+            let conditions = Conditions::of(target, view, rule, order);
             let earlier = known.get(id).filter(|known| known.holds(conditions, now));
             if let Some(earlier) = earlier {
+                survey.values.insert(*id, value(&earlier.findings));
                 survey.add(*id, earlier.findings.clone());
                 continue;
             }
@@ -91,7 +138,11 @@ impl Survey {
             } else {
                 known.remove(id);
             }
+            survey.values.insert(*id, value(&findings));
             survey.add(*id, findings);
+        }
+        if order != Order::Accessed {
+            survey.values.clear();
         }
         survey
     }
@@ -105,32 +156,58 @@ impl Survey {
         self.reasons.insert(id, findings.reasons);
     }
 
-    /// Promotions that nothing speaks against, per target, the fullest region first; `room` is
-    /// what is left of the bloat budget.
-    fn choose_promotions(&mut self, mut room: Bytes, view: &View<'_>, now: Ns) -> Queues {
+    /// What a promotion is expected to give and to cost, where something is known of its use.
+    fn outlook(&self, candidate: &Candidate, prices: &Prices, view: &View<'_>) -> Option<Outlook> {
+        let Candidate { decision, accessed, .. } = Some(candidate).filter(|c| c.tracked)?;
+        let call = view.targets.get(&decision.target)?.call;
+        let gain_ns_per_s = self.values.get(&decision.target)?.gain_ns_per_s(*accessed);
+        let cost_ns_per_s = prices.cost_ns_per_s(call, decision.waste);
+        Some(Outlook { gain_ns_per_s, cost_ns_per_s })
+    }
+
+    /// Promotions that nothing speaks against, per target, those of the highest rank first; `room`
+    /// is what is left of the bloat budget.
+    fn choose_promotions(
+        &mut self,
+        config: &Config,
+        mut room: Bytes,
+        view: &View<'_>,
+        now: Ns,
+    ) -> Queues {
         if self.promotions.is_empty() {
             return Queues::new();
         }
         // Waste of what is promoted in any case comes out of the same budget, first.
         let waste = |decision: &Decision| view.geometry.bytes(decision.waste.into());
-        for decision in self.promotions.iter().filter(|d| d.motive == Motive::Utilization) {
-            room = room.saturating_sub(waste(decision));
+        let paid = |candidate: &Candidate| candidate.decision.motive == Motive::BloatBudget;
+        for candidate in self.promotions.iter().filter(|candidate| !paid(candidate)) {
+            room = room.saturating_sub(waste(&candidate.decision));
         }
-        // Of equally full regions one of whoever holds least: the budget is spent in this order.
+        // Of equally worthy regions one of whoever holds least: the budget is spent in this order.
         let held: BTreeMap<_, _> = view.targets.iter().map(|(id, t)| (*id, t.held())).collect();
-        let rank = |d: &Decision| held.get(&d.target).copied();
-        self.promotions.sort_by_cached_key(|d| (Reverse(d.populated), rank(d), d.target, d.region));
+        self.promotions.sort_by_cached_key(|candidate| {
+            let Decision { target, region, .. } = candidate.decision;
+            let holds = held.get(&target).copied();
+            (paid(candidate), Reverse(candidate.rank), holds, target, region)
+        });
         let barred: BTreeMap<_, _> = view
             .targets
             .iter()
             .map(|(id, target)| (*id, view.target_barred(target, now)))
             .collect();
+        let prices = Prices::of(config, view.machine, view.geometry);
         let mut wanted = Queues::new();
-        for decision in self.promotions.drain(..) {
-            let paid = decision.motive == Motive::BloatBudget;
-            let barred = barred.get(&decision.target).copied().flatten();
+        for candidate in std::mem::take(&mut self.promotions) {
+            let outlook = self.outlook(&candidate, &prices, view);
+            let decision = Decision { outlook, ..candidate.decision };
+            let paid = paid(&candidate);
+            let worthless = paid && outlook.is_some_and(|outlook| !outlook.is_worth_it());
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
-            let reason = view.promotion_barred.or(barred).or(over);
+            let reason = view
+                .promotion_barred
+                .or(barred.get(&decision.target).copied().flatten())
+                .or(worthless.then_some(SkipReason::NotWorthIt))
+                .or(over);
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));
             let queue = wanted.entry(decision.target).or_default();
@@ -146,9 +223,9 @@ impl Survey {
 }
 
 /// One queue per target: a split and a promotion in turns, so that neither starves.
-fn in_turns(splits: Vec<Decision>, mut promotions: Queues) -> Queues {
+fn in_turns(splits: Vec<Candidate>, mut promotions: Queues) -> Queues {
     let mut queues = Queues::new();
-    for split in splits {
+    for Candidate { decision: split, .. } in splits {
         let queue = queues.entry(split.target).or_default();
         if queue.len() < QUEUE {
             queue.push_back(split);

@@ -1,13 +1,17 @@
 //! What the regions of one target come to, and how long that holds.
+//!
+//! Prices and CPU time change with every look at the machine: they are applied afterwards.
 
 use super::eligible::{Class, classify};
 use super::giveback::{PROMOTED_BY, SplitRule};
-use crate::base::units::{Geometry, Ns, ProcId};
+use crate::base::units::{Geometry, Ns, ProcId, saturating_u64};
 use crate::manager::decision::{Action, Decision, Motive};
 use crate::manager::limits::thresholds::Thresholds;
+use crate::manager::policy::worth::accessed_pages;
 use crate::manager::policy::{Reasons, View};
 use crate::manager::reason::SkipReason;
 use crate::manager::state::bloat::Waste;
+use crate::manager::state::heat::Use;
 use crate::manager::state::{Region, Target};
 use std::sync::Arc;
 
@@ -22,10 +26,34 @@ pub(super) struct Conditions {
     pressed: bool,
     /// As of the start of time.
     rule: SplitRule,
+    order: Order,
+}
+
+/// By what regions are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// How full they are.
+    Populated,
+    /// How much of them is accessed, where that is known.
+    Accessed,
+    /// Their addresses.
+    Address,
+}
+
+/// An action that nothing about its region speaks against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) decision: Decision,
+    /// The higher, the sooner, among decisions of one motive.
+    pub(super) rank: u64,
+    /// [`accessed_pages`] of its region.
+    pub(super) accessed: f64,
+    /// Something is known of its use.
+    pub(super) tracked: bool,
 }
 
 impl Conditions {
-    pub(super) fn of(target: &Target, view: &View<'_>, rule: SplitRule) -> Self {
+    pub(super) fn of(target: &Target, view: &View<'_>, rule: SplitRule, order: Order) -> Self {
         Self {
             version: target.version(),
             thresholds: view.thresholds,
@@ -33,6 +61,7 @@ impl Conditions {
             frames_hidden: view.frames_hidden,
             pressed: view.pressure.on(&target.sample.cgroup_key()).is_some(),
             rule: rule.at(Ns(0)),
+            order,
         }
     }
 }
@@ -54,11 +83,13 @@ impl Known {
 /// What one walk over a target's regions shows.
 #[derive(Debug, Clone)]
 pub(super) struct Findings {
-    pub(super) promotions: Vec<Decision>,
-    pub(super) splits: Vec<Decision>,
+    pub(super) promotions: Vec<Candidate>,
+    pub(super) splits: Vec<Candidate>,
     pub(super) reasons: Arc<Reasons>,
     pub(super) wasted_pages: u64,
     pub(super) pledged_pages: u64,
+    /// [`accessed_pages`] of all regions.
+    pub(super) accessed: f64,
     /// Until then nothing of it changes by time alone; `None`: never does.
     pub(super) until: Option<Ns>,
 }
@@ -73,15 +104,20 @@ impl Findings {
             reasons: Arc::default(),
             wasted_pages: 0,
             pledged_pages: 0,
+            accessed: 0.0,
             until: None,
         };
         let whole = conditions.thresholds.whole;
+        let tracks = conditions.order == Order::Accessed && target.is_tracked();
         for (at, region) in target.regions.iter() {
             let waste = region.waste(conditions.geometry);
             if let Waste::Known(pages, _) = waste {
                 findings.wasted_pages += u64::from(pages);
             }
             findings.pledged_pages += pledged_pages(&region, whole);
+            let used = tracks.then(|| target.usage(at, conditions.geometry)).flatten();
+            let accessed = accessed_pages(region.populated, used);
+            findings.accessed += accessed;
             if target.refused.is_some() {
                 continue;
             }
@@ -101,12 +137,18 @@ impl Findings {
                 min_populated,
                 warm: false,
                 another: false,
+                outlook: None,
+            };
+            let candidate = |decision: Decision| {
+                let rank = conditions.order.rank(&decision, used);
+                Candidate { decision, rank, accessed, tracked: used.is_some() }
             };
             match conditions.rule.at(now).judge(&region, waste, conditions.pressed) {
                 None => {}
                 Some(Err(reason)) => reasons.not_split(reason),
                 Some(Ok((motive, waste))) => {
-                    findings.splits.push(decision(Action::Demote, motive, waste, 0));
+                    let split = decision(Action::Demote, motive, waste, 0);
+                    findings.splits.push(candidate(split));
                 }
             }
             let (thresholds, frames_hidden) = (conditions.thresholds, conditions.frames_hidden);
@@ -120,7 +162,8 @@ impl Findings {
                 Class::Budget => (Motive::BloatBudget, region.populated),
             };
             let waste = whole.saturating_sub(region.populated);
-            findings.promotions.push(decision(Action::Promote, motive, waste, min_populated));
+            let promotion = decision(Action::Promote, motive, waste, min_populated);
+            findings.promotions.push(candidate(promotion));
         }
         if let Some(reason) = target.refused {
             // What was known of it before may no longer be true.
@@ -129,6 +172,30 @@ impl Findings {
         }
         findings.reasons = Arc::new(reasons);
         findings
+    }
+}
+
+/// Steps of a rank to a page.
+const FINE: f64 = 256.0;
+/// Waste in a region that is never accessed counts so many times as much as in one of which nothing
+/// is known: much, and yet not so much that a few pages of it go before a region full of waste.
+const COLDEST: f64 = 8.0;
+
+impl Order {
+    fn rank(self, decision: &Decision, used: Option<Use>) -> u64 {
+        let accessed = accessed_pages(decision.populated, used);
+        let waste = f64::from(decision.waste);
+        saturating_u64(match (self, decision.action, decision.motive) {
+            (Self::Address, Action::Promote, _) => 0.0,
+            (_, Action::Promote, Motive::BloatBudget) => FINE * FINE * accessed / waste.max(1.0),
+            (_, Action::Promote, _) => FINE * accessed,
+            // Worst waste for the least loss first. What is partially mapped is not huge any more.
+            (_, Action::Demote, Motive::PartiallyMapped) => FINE * waste,
+            (_, Action::Demote, _) => {
+                let all = f64::from(decision.populated).max(1.0);
+                FINE * waste * (all / accessed.max(all / COLDEST))
+            }
+        })
     }
 }
 

@@ -11,6 +11,7 @@
 //! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
 //! before it was well used: nothing flaps.
 
+use super::findings::Candidate;
 use crate::base::units::{Bytes, Ns};
 use crate::manager::config::Config;
 use crate::manager::decision::{Decision, Motive};
@@ -30,24 +31,26 @@ pub const PROMOTED_BY: Ns = Ns::s(60);
 /// Once taking back has started, it goes on until this share of the bound is left.
 const STOP: f64 = 0.5;
 
-/// Of the splits that nothing speaks against those that are wanted now, the worst waste first,
+/// Of the splits that nothing speaks against those that are wanted now, the worst waste for the least
+/// loss first,
 /// and whether waste is being taken back. Every candidate is counted in `reasons`.
 #[must_use]
-pub fn choose(
-    mut candidates: Vec<Decision>,
+pub(super) fn choose(
+    mut candidates: Vec<Candidate>,
     bound: Bytes,
     view: &View<'_>,
     reasons: &mut AllReasons,
-) -> (Vec<Decision>, bool) {
-    candidates.sort_by_key(|d| (Reverse(d.waste), d.target, d.region));
+) -> (Vec<Candidate>, bool) {
+    candidates.sort_by_key(|c| (Reverse(c.rank), c.decision.target, c.decision.region));
     // Only what can be split now counts: for the rest nobody else should have to pay.
     let waste = |decision: &Decision| view.geometry.bytes(decision.waste.into());
-    let huge = candidates.iter().filter(|decision| decision.motive != Motive::PartiallyMapped);
+    let decisions = candidates.iter().map(|candidate| &candidate.decision);
+    let huge = decisions.filter(|decision| decision.motive != Motive::PartiallyMapped);
     let total: Bytes = huge.map(waste).sum();
     let rest = bound.percent(100.0 * STOP);
     let giving_back = total > if view.giving_back { rest } else { bound };
     let mut excess = total.saturating_sub(rest);
-    candidates.retain(|decision| {
+    candidates.retain(|Candidate { decision, .. }| {
         let wanted =
             decision.motive != Motive::OverBloatBudget || (giving_back && excess > Bytes(0));
         if decision.motive != Motive::PartiallyMapped && wanted {

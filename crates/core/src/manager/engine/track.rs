@@ -1,0 +1,51 @@
+//! Whose use of memory is looked at now, and by which tracker.
+
+use crate::base::units::{Ns, saturating_u64};
+use crate::manager::access::{AccessAsk, Step, Tracker};
+use crate::manager::config::Config;
+use crate::manager::limits::budgets::LOCK_BURST;
+use crate::manager::state::{State, Target};
+
+/// DAMON is one for the whole machine: it looks at one program at a time.
+const fn is_damon(by: Tracker) -> bool {
+    matches!(by, Tracker::Damon | Tracker::DamonFrames)
+}
+
+/// Halves of looks that are due at `now` and fit the tracking budget; who has waited longest comes
+/// first. What has begun is ended in any case: it may hold DAMON for everybody.
+pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
+    let offers = state.machine.as_ref().map_or(&[][..], |machine| &machine.trackers);
+    if offers.is_empty() {
+        return Vec::new();
+    }
+    let left = state.budgets.track_cpu.level_at(now);
+    let budget = Ns(saturating_u64(left));
+    let ask = |target: &Target, by, step| {
+        let lock = target.lock.level_at(now).clamp(0.0, LOCK_BURST.0 as f64);
+        let (target, lock) = (target.sample.id, Ns(saturating_u64(lock)));
+        AccessAsk { target, by, step, budget, lock }
+    };
+    let window = Ns::ms(config.track.window_ms);
+    let (mut asks, mut waiting, mut damon) = (Vec::new(), Vec::new(), false);
+    for target in state.targets.values() {
+        match target.looks.under_way {
+            Some((by, began)) => {
+                damon |= is_damon(by);
+                if now >= began + window {
+                    asks.push(ask(target, by, Step::End));
+                }
+            }
+            None if now >= target.looks.next && target.is_known() => waiting.push(target),
+            None => {}
+        }
+    }
+    waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
+    for target in waiting.into_iter().filter(|_| left > 0.0) {
+        let Some(by) = target.looks.choose(&config.track.by, offers, now) else { continue };
+        if is_damon(by) && std::mem::replace(&mut damon, true) {
+            continue;
+        }
+        asks.push(ask(target, by, Step::Begin));
+    }
+    asks
+}

@@ -1,0 +1,66 @@
+//! When a program's use of memory is looked at next, and by which tracker.
+
+use crate::base::units::Ns;
+use crate::manager::access::{Offer, Tracker};
+use crate::manager::reason::SkipReason;
+use std::collections::BTreeMap;
+
+/// A tracker that somebody else uses, or that was refused, is tried again after this time ...
+const AGAIN: Ns = Ns::s(60);
+/// ... and one that is too dear for a program after this one.
+const TOO_DEAR: Ns = Ns::s(600);
+
+/// What is remembered of looks at one program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// A look that has begun, and when.
+    pub(in crate::manager) under_way: Option<(Tracker, Ns)>,
+    /// The next one begins then.
+    pub(in crate::manager) next: Ns,
+    /// The tracker of the last complete look, and when that ended.
+    pub(in crate::manager) last: Option<(Tracker, Ns)>,
+    /// Trackers that do not work for this program, why, and until when that is believed.
+    unfit: BTreeMap<Tracker, (SkipReason, Ns)>,
+}
+
+impl Looks {
+    /// The first of the wanted trackers that works on this machine and for this program.
+    #[must_use]
+    pub fn choose(&self, wanted: &[Tracker], offers: &[Offer], now: Ns) -> Option<Tracker> {
+        let works = |tracker: &Tracker| {
+            offers.iter().any(|offer| offer.tracker == *tracker && offer.refused.is_none())
+                && self.unfit.get(tracker).is_none_or(|(_, until)| now >= *until)
+        };
+        wanted.iter().copied().find(works)
+    }
+
+    /// Why wanted trackers that work on this machine are not used for this program.
+    pub fn unfit(&self, now: Ns) -> impl Iterator<Item = (Tracker, SkipReason)> {
+        let held = self.unfit.iter().filter(move |(_, (_, until))| now < *until);
+        held.map(|(tracker, (reason, _))| (*tracker, *reason))
+    }
+
+    /// The tracker of the last complete look, and when that ended.
+    #[must_use]
+    pub const fn last(&self) -> Option<(Tracker, Ns)> {
+        self.last
+    }
+
+    /// A look has begun.
+    pub(super) fn began(&mut self, by: Tracker, now: Ns) {
+        self.under_way = Some((by, now));
+    }
+
+    /// A look is over.
+    pub(super) fn ended(&mut self, by: Tracker, next: Ns, now: Ns) {
+        (self.under_way, self.last, self.next) = (None, Some((by, now)), next);
+        self.unfit.remove(&by);
+    }
+
+    /// A look came to nothing: another tracker is tried at once.
+    pub(super) fn failed(&mut self, by: Tracker, reason: SkipReason, now: Ns) {
+        let wait = if reason == SkipReason::TrackingTooDear { TOO_DEAR } else { AGAIN };
+        self.unfit.insert(by, (reason, now + wait));
+        (self.under_way, self.next) = (None, now);
+    }
+}
