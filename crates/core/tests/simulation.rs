@@ -306,6 +306,7 @@ impl Policy for Reckless {
                 min_populated: 0,
                 warm: true,
                 another: false,
+                outlook: None,
             });
             plan.queues.insert(*id, wanted.collect());
         }

@@ -12,8 +12,8 @@ use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::config::Config;
 use hugewise_core::manager::engine::World;
 use hugewise_core::manager::ownership::{OWNER, THP_DIR};
-use hugewise_core::manager::policy::survey::ByRegion;
-use hugewise_core::manager::policy::{Policy, View as PolicyView};
+use hugewise_core::manager::policy::{self, View as PolicyView};
+
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::select::{Selection, select, select_all};
 use hugewise_core::manager::snapshot::{Ask, MachineSample, ProcessSample};
@@ -81,8 +81,11 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
         missing.push("copies of files have no page tables: processes are not scanned".to_owned());
     }
     let now = world.now();
-    let plan =
-        Utilization::default().plan(&config, &PolicyView::new(&config, &state, false, now), now);
+    let plan = policy::of(config.policy.active).plan(
+        &config,
+        &PolicyView::new(&config, &state, false, now),
+        now,
+    );
     let limits = BTreeMap::new();
     let sources = Sources { config: &config, state: &state, plan: &plan, limits: &limits };
     let mut processes = targets(sources, now);
