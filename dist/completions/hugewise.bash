@@ -34,6 +34,9 @@ _hugewise() {
             hugewise,hugetlb)
                 cmd="hugewise__subcmd__hugetlb"
                 ;;
+            hugewise,journal)
+                cmd="hugewise__subcmd__journal"
+                ;;
             hugewise,lab)
                 cmd="hugewise__subcmd__lab"
                 ;;
@@ -106,6 +109,9 @@ _hugewise() {
             hugewise__subcmd__help,hugetlb)
                 cmd="hugewise__subcmd__help__subcmd__hugetlb"
                 ;;
+            hugewise__subcmd__help,journal)
+                cmd="hugewise__subcmd__help__subcmd__journal"
+                ;;
             hugewise__subcmd__help,lab)
                 cmd="hugewise__subcmd__help__subcmd__lab"
                 ;;
@@ -160,6 +166,9 @@ _hugewise() {
             hugewise__subcmd__help__subcmd__hugetlb,verify)
                 cmd="hugewise__subcmd__help__subcmd__hugetlb__subcmd__verify"
                 ;;
+            hugewise__subcmd__help__subcmd__journal,score)
+                cmd="hugewise__subcmd__help__subcmd__journal__subcmd__score"
+                ;;
             hugewise__subcmd__help__subcmd__lab,compare)
                 cmd="hugewise__subcmd__help__subcmd__lab__subcmd__compare"
                 ;;
@@ -213,6 +222,18 @@ _hugewise() {
                 ;;
             hugewise__subcmd__hugetlb__subcmd__help,verify)
                 cmd="hugewise__subcmd__hugetlb__subcmd__help__subcmd__verify"
+                ;;
+            hugewise__subcmd__journal,help)
+                cmd="hugewise__subcmd__journal__subcmd__help"
+                ;;
+            hugewise__subcmd__journal,score)
+                cmd="hugewise__subcmd__journal__subcmd__score"
+                ;;
+            hugewise__subcmd__journal__subcmd__help,help)
+                cmd="hugewise__subcmd__journal__subcmd__help__subcmd__help"
+                ;;
+            hugewise__subcmd__journal__subcmd__help,score)
+                cmd="hugewise__subcmd__journal__subcmd__help__subcmd__score"
                 ;;
             hugewise__subcmd__lab,compare)
                 cmd="hugewise__subcmd__lab__subcmd__compare"
@@ -281,7 +302,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -551,7 +572,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config workload help"
+            opts="doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -719,6 +740,34 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__hugetlb__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__journal)
+            opts="score"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__journal__subcmd__score)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1366,6 +1415,92 @@ _hugewise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hugewise__subcmd__journal)
+            opts="-h --json --color --root --help score help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__journal__subcmd__help)
+            opts="score help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__journal__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__journal__subcmd__help__subcmd__score)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__journal__subcmd__score)
+            opts="-h --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hugewise__subcmd__lab)
             opts="-h --json --color --root --help list setup run report compare help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1851,7 +1986,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__status)
-            opts="-n -h --top --pid --state-dir --run-dir --json --color --root --help"
+            opts="-n -h --top --pid --explain --state-dir --run-dir --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1866,6 +2001,10 @@ _hugewise() {
                     return 0
                     ;;
                 --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --explain)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,7 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
 mod hugetlb;
+mod journal;
 mod lab;
 #[cfg(test)]
 mod pages;
@@ -14,6 +15,7 @@ pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
 };
+pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
@@ -98,6 +100,9 @@ pub(crate) enum Command {
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// What a journal tells: who chose better, the policy in force or one in shadow
+    #[command(subcommand)]
+    Journal(JournalCommand),
     /// Internal: the memory that a probe or an experiment looks at
     #[command(hide = true)]
     Workload(WorkloadArgs),
@@ -126,7 +131,8 @@ pub(crate) struct TryArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
-hugewise status --pid 812     # all memory of one program\n  hugewise status --json | jq .manager"
+hugewise status --pid 812     # all memory of one program\n  hugewise status --explain 812 # why \
+its memory is as it is, in words\n  hugewise status --json | jq .manager"
 )]
 pub(crate) struct StatusArgs {
     /// Number of processes to show
@@ -135,6 +141,9 @@ pub(crate) struct StatusArgs {
     /// Only these processes (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "PID")]
     pub(crate) pid: Vec<u32>,
+    /// Say in words why the memory of one process is huge, waiting, small or given back
+    #[arg(long, value_name = "PID", conflicts_with = "pid")]
+    pub(crate) explain: Option<u32>,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,

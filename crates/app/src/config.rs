@@ -1,13 +1,17 @@
 //! Reads the configuration: defaults, then `/etc/hugewise/hugewise.toml`, then
 //! `/etc/hugewise/hugewise.d/*.toml` in the order of their names, then `--set KEY=VALUE`.
 //!
-//! Each key is taken from the last place that gives it. Rules of all files count, and those of
-//! a later file are tried first, so that a drop-in can take exception to the main file.
+//! Each key is taken from the last place that gives it. Rules and hints ([`lists`]) of all files
+//! count, and those of a later file are tried first, so that a drop-in can take exception to the
+//! main file.
+
+mod lists;
 
 use crate::exit;
 use anyhow::Context;
-use hugewise_core::manager::config::{Config, Rule, RuleAction};
+use hugewise_core::manager::config::Config;
 use hugewise_linux::trust;
+use lists::List;
 use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,15 +19,13 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use toml::de::{DeArray, DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
 
 /// Where the configuration is unless `--config` names a file.
 const DIRECTORY: &str = "/etc/hugewise";
 /// A larger file is refused.
 const MAX_BYTES: usize = 1 << 20;
-/// Most rules of all files: each is tried on each process of each list.
-const MAX_RULES: usize = 1000;
 /// Longer keys are neither compared with the known ones nor printed in full.
 const MAX_KEY: usize = 64;
 
@@ -224,52 +226,37 @@ struct Merge {
     defaults: Table,
     merged: Table,
     origins: BTreeMap<String, Origin>,
-    rules: Vec<(Value, Origin)>,
-    rule_keys: Vec<String>,
+    lists: Vec<List>,
 }
 
 impl Merge {
     fn new() -> anyhow::Result<Self> {
         let mut defaults = Table::try_from(Config::default())?;
-        defaults.remove("rule");
+        let lists = lists::all()?;
+        for list in &lists {
+            defaults.remove(list.name);
+        }
         let mut origins = BTreeMap::new();
         for key in leaves(&defaults) {
             origins.insert(key, Origin::Default);
         }
-        let rule_keys = Table::try_from(full_rule())?.keys().cloned().collect();
         let merged = defaults.clone();
-        Ok(Self { defaults, merged, origins, rules: Vec::new(), rule_keys })
+        Ok(Self { defaults, merged, origins, lists })
     }
 
     fn file(&mut self, text: &Text<'_>) -> anyhow::Result<()> {
         // Read twice: once for the values, once for their places.
         let values: Table = toml::from_str(&text.text).map_err(|e| text.syntax(&e))?;
         let places = DeTable::parse(&text.text).map_err(|e| text.syntax(&e))?;
-        let mut rules = Vec::new();
         for (key, place) in places.get_ref() {
-            let value = values.get(key.get_ref().as_ref());
-            match (key.get_ref().as_ref(), value, place.get_ref()) {
-                (_, None, _) => {}
-                ("rule", Some(Value::Array(items)), DeValue::Array(places)) => {
-                    rules = self.rules_of(text, items, places)?;
-                }
-                ("rule", ..) => {
-                    let what = "'rule' is a list: begin each rule with a line [[rule]]";
-                    return Err(text.error(key.span().start, what));
-                }
-                (name, Some(value), place) => {
-                    self.key(text, &[name], key.span().start, (value, place))?;
-                }
+            let name = key.get_ref().as_ref();
+            let Some(value) = values.get(name) else { continue };
+            let (start, place) = (key.span().start, place.get_ref());
+            match self.lists.iter_mut().find(|list| list.name == name) {
+                Some(list) => list.file(text, start, (value, place))?,
+                None => self.key(text, &[name], start, (value, place))?,
             }
         }
-        if let Some((_, origin)) = rules.get(MAX_RULES.saturating_sub(self.rules.len())) {
-            anyhow::bail!(
-                "{origin}: more than {MAX_RULES} rules in all files: join some, with a '*' at the \
-                 end of 'exe', or a 'cgroup' or 'user' that covers many programs"
-            );
-        }
-        rules.append(&mut self.rules);
-        self.rules = rules;
         Ok(())
     }
 
@@ -298,52 +285,13 @@ impl Merge {
         }
     }
 
-    fn rules_of(
-        &self,
-        text: &Text<'_>,
-        items: &[Value],
-        places: &DeArray<'_>,
-    ) -> anyhow::Result<Vec<(Value, Origin)>> {
-        let mut rules = Vec::new();
-        for (item, place) in items.iter().zip(places.iter()) {
-            let start = place.span().start;
-            let (Value::Table(values), DeValue::Table(keys)) = (item, place.get_ref()) else {
-                return Err(text.error(start, "a rule is a table: begin it with a line [[rule]]"));
-            };
-            for key in keys.keys() {
-                self.rule_key(key, values).map_err(|why| text.error(key.span().start, why))?;
-            }
-            item.clone()
-                .try_into::<Rule>()
-                .map_err(|e| text.error(start, format!("rule: {}", one_line(e.message()))))?;
-            rules.push((item.clone(), text.origin(start)));
-        }
-        Ok(rules)
-    }
-
-    /// Checks one key of a rule on its own, for an error that names its place.
-    fn rule_key(
-        &self,
-        key: &Spanned<toml::de::DeString<'_>>,
-        values: &Table,
-    ) -> Result<(), String> {
-        let name = key.get_ref().as_ref();
-        if !self.rule_keys.iter().any(|known| known == name) {
-            return Err(unknown(name, self.rule_keys.iter().map(String::as_str)));
-        }
-        let mut rule = Table::try_from(full_rule()).map_err(|e| e.to_string())?;
-        if let Some(value) = values.get(name) {
-            rule.insert(name.to_owned(), value.clone());
-        }
-        rule.try_into::<Rule>().map_err(|e| wrong_value(&format!("rule.{name}"), &e))?;
-        Ok(())
-    }
-
     fn flag(&mut self, flag: &str) -> Result<(), String> {
         let (key, text) = flag.split_once('=').ok_or("write KEY=VALUE")?;
         let key = key.trim();
-        if key == "rule" || key.starts_with("rule.") || key.starts_with("rule[") {
-            return Err("rules cannot be set on the command line: write them to a file".into());
+        let first = key.split(['.', '[']).next().unwrap_or_default();
+        if let Some(list) = self.lists.iter().find(|list| list.name == first) {
+            let name = list.name;
+            return Err(format!("{name}s cannot be set on the command line: write them to a file"));
         }
         let path: Vec<&str> = key.split('.').collect();
         self.set(&path, flag_value(text.trim()), Origin::Flag)
@@ -373,12 +321,15 @@ impl Merge {
     }
 
     fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>)> {
-        let mut rules = Vec::new();
-        for (index, (rule, origin)) in self.rules.into_iter().enumerate() {
-            rules.push(rule);
-            self.origins.insert(format!("rule[{index}]"), origin);
+        for list in self.lists {
+            let name = list.name;
+            let mut values = Vec::new();
+            for (index, (value, origin)) in list.items.into_iter().enumerate() {
+                values.push(value);
+                self.origins.insert(format!("{name}[{index}]"), origin);
+            }
+            self.merged.insert(name.into(), Value::Array(values));
         }
-        self.merged.insert("rule".into(), Value::Array(rules));
         let config: Config = self.merged.try_into().context("the configuration as a whole")?;
         config.check().map_err(|error| {
             let message = error.to_string();
@@ -401,13 +352,6 @@ fn origin_of<'a>(message: &str, origins: &'a BTreeMap<String, Origin>) -> Option
         rest.starts_with(['\'', ' ', '.']).then_some(())
     };
     origins.iter().find(|(key, _)| named(key).is_some()).map(|(_, origin)| origin)
-}
-
-/// A rule with each key, to learn their names and types from.
-fn full_rule() -> Rule {
-    let text = || Some(String::new());
-    let action = RuleAction::Manage;
-    Rule { action, exe: text(), cgroup: text(), unit: text(), user: text(), share: 1.0 }
 }
 
 /// The dotted names of all values in a table.

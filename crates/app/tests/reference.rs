@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "doctor",
     "try",
     "status",
@@ -40,6 +40,7 @@ const COMMANDS: [&str; 23] = [
     "capture",
     "config show",
     "config check",
+    "journal score",
 ];
 
 fn check(file: &str, wanted: &str) {

@@ -68,6 +68,15 @@ fn value_at<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     }
 }
 
+/// Rules and hints, with their place in their list.
+fn listed(table: &Table) -> impl Iterator<Item = (&'static str, usize, &Table)> {
+    ["rule", "hint"].into_iter().flat_map(move |name| {
+        let items = table.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let items = items.iter().filter_map(Value::as_table).enumerate();
+        items.map(move |(index, item)| (name, index, item))
+    })
+}
+
 /// A configuration file that gives the same values, with the origins as comments.
 fn show_text(loaded: &Loaded) -> anyhow::Result<String> {
     let table = Table::try_from(&loaded.config)?;
@@ -84,11 +93,11 @@ fn show_text(loaded: &Loaded) -> anyhow::Result<String> {
         };
         lines.push((format!("{key} = {value}"), comment));
     }
-    for (index, rule) in loaded.config.rules.iter().enumerate() {
-        let origin = loaded.origins.get(&format!("rule[{index}]"));
+    for (name, index, item) in listed(&table) {
+        let origin = loaded.origins.get(&format!("{name}[{index}]"));
         let comment = origin.map(ToString::to_string).unwrap_or_default();
-        lines.push((String::from("\n[[rule]]"), comment));
-        for (key, value) in Table::try_from(rule)? {
+        lines.push((format!("\n[[{name}]]"), comment));
+        for (key, value) in item {
             lines.push((format!("{key} = {value}"), String::new()));
         }
     }
@@ -118,13 +127,18 @@ fn show_json(loaded: &Loaded) -> anyhow::Result<serde_json::Value> {
             keys.insert(key.clone(), value);
         }
     }
-    let rules = loaded.config.rules.iter().enumerate().map(|(index, rule)| {
-        let origin = loaded.origins.get(&format!("rule[{index}]"));
-        serde_json::json!({ "rule": rule, "origin": origin })
-    });
-    let rules: Vec<_> = rules.collect();
-    let (schema, files) = (SCHEMA, file_names(loaded));
-    Ok(serde_json::json!({ "schema": schema, "files": files, "keys": keys, "rules": rules }))
+    let of = |kind: &str| {
+        let items = listed(&table).filter(move |(name, ..)| *name == kind);
+        let items = items.map(|(name, index, item)| {
+            let origin = loaded.origins.get(&format!("{name}[{index}]"));
+            serde_json::json!({ kind: item, "origin": origin })
+        });
+        items.collect::<Vec<_>>()
+    };
+    let (schema, files, rules, hints) = (SCHEMA, file_names(loaded), of("rule"), of("hint"));
+    Ok(serde_json::json!({
+        "schema": schema, "files": files, "keys": keys, "rules": rules, "hints": hints
+    }))
 }
 
 #[cfg(test)]
@@ -136,7 +150,8 @@ mod tests {
     fn loaded() -> Loaded {
         let dir = Scratch::new();
         let path = dir.join("x\ny.toml");
-        let text = "scan.interval_ms = 500\n[[rule]]\naction = \"exclude\"\nexe = \"/a \\\"b\\n#\"";
+        let text = "scan.interval_ms = 500\n[[rule]]\naction = \"exclude\"\nexe = \"/a \\\"b\\n#\"\n\
+                    [[hint]]\nexe = \"/b\"\naccessed_percent = 9";
         std::fs::write(&path, text).expect("written");
         config::load(Some(&path), &["mode=observe".to_owned()]).expect("loads")
     }
@@ -150,8 +165,9 @@ mod tests {
         assert!(text.contains("# --set\n"), "{text}");
         assert!(text.contains("x?y.toml:1\n"), "{text}");
         assert!(text.contains("# 256.0 MiB (default)"), "{text}");
-        let columns: std::collections::BTreeSet<_> =
-            text.lines().filter_map(|l| l.rfind("  # ")).collect();
+        // A value too long to align pushes only its own comment.
+        let columns = text.lines().filter_map(|l| l.rfind("  # ")).filter(|at| *at <= MAX_ALIGN);
+        let columns: std::collections::BTreeSet<_> = columns.collect();
         assert_eq!(columns.len(), 1, "{text}");
     }
 
@@ -164,6 +180,7 @@ mod tests {
         assert_eq!(json["keys"]["scan.interval_ms"]["origin"]["file"]["line"], 1);
         assert_eq!(json["rules"][0]["origin"]["file"]["line"], 2);
         let keys = json["keys"].as_object().expect("an object").len();
-        assert_eq!(keys + 1, loaded.origins.len());
+        assert_eq!(json["hints"][0]["hint"]["exe"], "/b");
+        assert_eq!(keys + 2, loaded.origins.len());
     }
 }

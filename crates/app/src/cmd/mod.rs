@@ -6,6 +6,7 @@ mod control;
 mod diagnose;
 mod doctor;
 mod hugetlb;
+mod journal;
 mod lab;
 mod look;
 mod manage;
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
+        Command::Journal(command) => journal::run(global, &command),
         Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
 }

@@ -13,7 +13,6 @@ use hugewise_core::manager::config::Config;
 use hugewise_core::manager::engine::World;
 use hugewise_core::manager::ownership::{OWNER, THP_DIR};
 use hugewise_core::manager::policy::{self, View as PolicyView};
-
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::select::{Selection, select, select_all};
 use hugewise_core::manager::snapshot::{Ask, MachineSample, ProcessSample};
@@ -45,7 +44,11 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> 
     if global.json {
         return Output::json(&status::json(&view), code);
     }
-    Ok(Output::text(status::render(&view, paint(global)), code))
+    let text = match args.explain {
+        Some(_) => status::explain::render(&view),
+        None => status::render(&view, paint(global)),
+    };
+    Ok(Output::text(text, code))
 }
 
 fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
@@ -55,7 +58,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let began = world.now();
     let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
     let samples = seen.processes.unwrap_or_default();
-    let pids: BTreeSet<u32> = args.pid.iter().copied().collect();
+    let pids: BTreeSet<u32> = args.pid.iter().copied().chain(args.explain).collect();
     look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
     let ids = samples.iter().map(|p| p.id).filter(|id| pids.contains(&id.pid));
     let selection = Selection { named: (!pids.is_empty()).then(|| ids.collect()) };
@@ -212,6 +215,9 @@ fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
         process.promoted = theirs.promoted;
         process.demoted = theirs.demoted;
         process.freed = theirs.freed;
+        process.usage.clone_from(&theirs.usage);
+        process.unfit.clone_from(&theirs.unfit);
+        process.huge_by_us = theirs.huge_by_us;
         process.refused = theirs.refused.or(process.refused);
         if theirs.scanned {
             // Before its first pass it has no reasons yet; ours are better then.

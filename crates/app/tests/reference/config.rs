@@ -1,9 +1,14 @@
 //! The page of the configuration: meanings from the source, defaults from the program.
 
+use hugewise_core::manager::access::Tracker;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const SOURCE: &str = include_str!("../../../core/src/manager/config.rs");
+/// Where keys are defined.
+const SOURCES: [&str; 2] = [
+    include_str!("../../../core/src/manager/config.rs"),
+    include_str!("../../../core/src/manager/hints.rs"),
+];
 
 /// One field of a structure, or one value of an enumeration.
 struct Item<'a> {
@@ -34,7 +39,9 @@ fn key(name: &str) -> String {
 fn blocks() -> BTreeMap<&'static str, Block<'static>> {
     let (mut blocks, mut open) = (BTreeMap::<_, Block<'_>>::new(), None);
     let mut about = Vec::new();
-    for line in SOURCE.lines().take_while(|line| !line.contains("#[cfg(test)]")) {
+    let code =
+        |source: &'static str| source.lines().take_while(|line| !line.contains("#[cfg(test)]"));
+    for line in SOURCES.into_iter().flat_map(code) {
         let text = line.trim();
         if let Some(said) = text.strip_prefix("///") {
             about.push(said.trim());
@@ -125,5 +132,22 @@ pub(crate) fn page(shown: &str) -> String {
         rule.about
     );
     table(&mut page, rule, "", &BTreeMap::new());
+    let hint = &blocks["Hint"];
+    let _ = write!(
+        page,
+        "\n## Hints\n\nWhat you know of a program's use of its memory, for the policy `worth`: a \
+         hint counts more than what trackers see. {} Of two hints for the same memory the first \
+         counts.\n\n```toml\n[[hint]]\nexe = \"/usr/sbin/indexd\"\nfrom_bytes = \"1792 MiB\"\n\
+         to_bytes = \"2 GiB\"\naccessed_percent = 100\n\n[[hint]]\nexe = \
+         \"/usr/sbin/indexd\"\naccessed_percent = 1\n```\n",
+        hint.about
+    );
+    table(&mut page, hint, "", &BTreeMap::new());
+    let _ = write!(page, "\n## Trackers\n\nWhat `track.by` may name.\n\n");
+    page.push_str("| tracker | what it does | what it needs |\n|---|---|---|\n");
+    for tracker in Tracker::ALL {
+        let (about, needs) = tracker.text();
+        let _ = writeln!(page, "| `{tracker}` | {about} | {needs} |");
+    }
     page
 }

@@ -15,13 +15,13 @@ macro_rules! schemas {
 
 schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor"
-    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "lab-compare"
+    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score" "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "pause" "replay" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 30] = [
+pub(crate) const COMMANDS: [(&str, &str); 31] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -52,6 +52,7 @@ pub(crate) const COMMANDS: [(&str, &str); 30] = [
     ("capture", "capture"),
     ("config show", "config-show"),
     ("config check", "config-check"),
+    ("journal score", "journal-score"),
 ];
 
 /// A schema as a value.

@@ -1,7 +1,9 @@
 //! A manager's state as views show it: plain, serialisable, with a schema version.
 
 use crate::base::units::{Bytes, Geometry, Ns, ProcId, saturating_u64};
+use crate::manager::access::{Offer, Tracker};
 use crate::manager::config::Config;
+use crate::manager::decision::Outlook;
 use crate::manager::engine::Manager;
 use crate::manager::limits::pressure::PressureSource;
 use crate::manager::limits::thresholds::Thresholds;
@@ -9,7 +11,8 @@ use crate::manager::policy::Plan;
 use crate::manager::reason::{Limit, SkipReason};
 use crate::manager::snapshot::CgroupSample;
 use crate::manager::state::bloat::Account;
-use crate::manager::state::{State, Target, Totals};
+use crate::manager::state::heat::{HOT, IDLE};
+use crate::manager::state::{Maker, State, Target, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -70,6 +73,34 @@ pub struct TargetStatus {
     pub freed: Bytes,
     /// cgroup.
     pub cgroup: Option<String>,
+    /// How its memory is used; `None`: nobody looked, or could.
+    #[serde(default)]
+    pub usage: Option<UseStatus>,
+    /// Trackers that do not work for this program, and why.
+    #[serde(default)]
+    pub unfit: BTreeMap<Tracker, SkipReason>,
+    /// Huge regions by who made them: this manager, an earlier one of this boot included.
+    #[serde(default)]
+    pub huge_by_us: u64,
+}
+
+/// How a program uses its memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UseStatus {
+    /// The tracker of the last complete look; `None`: only hints say anything.
+    pub by: Option<Tracker>,
+    /// Seconds since that ended.
+    pub age_s: Option<f64>,
+    /// Memory in hot regions.
+    pub hot: Bytes,
+    /// ... of which huge.
+    pub hot_huge: Bytes,
+    /// Memory in idle regions.
+    pub idle: Bytes,
+    /// ... of which huge.
+    pub idle_huge: Bytes,
+    /// Memory in regions in between, or of unknown use.
+    pub other: Bytes,
 }
 
 impl TargetStatus {
@@ -121,6 +152,16 @@ pub struct ManagerStatus {
     pub mode: String,
     /// The actuator's last step is left out.
     pub dry_run: bool,
+    /// The policy that decides.
+    #[serde(default)]
+    pub policy: String,
+    /// Trackers of memory's use, and why those do not work that do not.
+    #[serde(default)]
+    pub trackers: Vec<Offer>,
+    /// What carrying out all that waits is expected to save and to cost, as far as something is
+    /// known of its use.
+    #[serde(default)]
+    pub outlook: Outlook,
     /// `hugewise pause` is in force.
     pub paused: bool,
     /// A reason for which nothing at all is promoted now.
@@ -202,6 +243,32 @@ pub struct Sources<'a> {
     pub limits: &'a BTreeMap<ProcId, Limit>,
 }
 
+fn usage(target: &Target, geometry: Geometry, now: Ns) -> Option<UseStatus> {
+    if !target.is_tracked() {
+        return None;
+    }
+    let last = target.looks.last();
+    let by = last.map(|(by, _)| by);
+    let age_s = last.map(|(_, at)| now.since(at).as_s());
+    let mut usage = UseStatus { by, age_s, ..UseStatus::default() };
+    for (at, region) in target.regions.iter().filter(|(_, region)| region.populated > 0) {
+        let temperature = target.usage(at, geometry).map(|used| used.temperature);
+        let huge = if region.huge { geometry.huge } else { Bytes(0) };
+        match temperature {
+            Some(hot) if hot >= HOT => {
+                usage.hot += geometry.huge;
+                usage.hot_huge += huge;
+            }
+            Some(idle) if idle < IDLE => {
+                usage.idle += geometry.huge;
+                usage.idle_huge += huge;
+            }
+            _ => usage.other += geometry.huge,
+        }
+    }
+    Some(usage)
+}
+
 /// So many regions, as memory.
 fn memory(geometry: Geometry, regions: f64) -> Bytes {
     Bytes(saturating_u64(regions * geometry.huge.0 as f64))
@@ -213,8 +280,11 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
     let reasons = sources.plan.reasons_of(target.sample.id);
     let (mut populated, mut base_pages, mut base_regions) = (0u64, 0u64, 0u64);
     let (mut regions, mut eligible, mut partial) = (0u64, 0u64, None);
+    let mut huge_by_us = 0;
     for region in target.regions.values().filter(|r| r.populated > 0) {
         regions += 1;
+        let ours = region.before.is_some_and(|before| before.by == Maker::Us);
+        huge_by_us += u64::from(region.huge && ours);
         populated += u64::from(region.populated);
         let barred = region.swapped > 0
             || region.waits.against_promotion(now).is_some_and(|why| NOT_ELIGIBLE.contains(&why));
@@ -256,6 +326,9 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         demoted: target.totals.demoted,
         freed: geometry.bytes(target.totals.freed_pages),
         cgroup: target.sample.cgroup.clone(),
+        usage: usage(target, geometry, now),
+        unfit: target.looks.unfit(now).collect(),
+        huge_by_us,
     }
 }
 
@@ -308,6 +381,9 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         schema: SCHEMA,
         mode: manager.mode().key().to_owned(),
         dry_run,
+        policy: config.policy.active.key().to_owned(),
+        trackers: state.machine.as_ref().map_or(Vec::new(), |m| m.trackers.clone()),
+        outlook: plan.ledger.outlook,
         paused: state.paused,
         gate: state.promotion_barred(config, now),
         allocation_backoff_s: state.backoffs.allocation(now).map(|until| until.since(now).as_s()),

@@ -7,6 +7,7 @@ pub(crate) mod lab;
 pub(crate) mod map;
 pub(crate) mod revert;
 pub(crate) mod rules;
+pub(crate) mod score;
 pub(crate) mod status;
 pub(crate) mod thp;
 pub(crate) mod trial;

@@ -1,6 +1,7 @@
 //! `hugewise status` as text and JSON.
 
 pub(crate) mod bloat;
+pub(crate) mod explain;
 pub(crate) mod fields;
 pub(crate) mod machine;
 mod manager;
@@ -205,12 +206,13 @@ mod tests {
     use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
     use hugewise_core::base::units::Geometry;
     use hugewise_core::base::units::Ns;
+    use hugewise_core::manager::access::{Offer, Tracker};
+    use hugewise_core::manager::decision::Outlook;
     use hugewise_core::manager::limits::pressure::PressureSource;
     use hugewise_core::manager::reason::{Limit, SkipReason};
     use hugewise_core::manager::snapshot::{CgroupSample, ThpMode};
     use hugewise_core::manager::state::bloat::Account;
-    use hugewise_core::manager::status::CgroupStatus;
-    use hugewise_core::manager::status::{LeftAloneStatus, ManagerStatus};
+    use hugewise_core::manager::status::{CgroupStatus, LeftAloneStatus, ManagerStatus, UseStatus};
     use std::collections::BTreeMap;
 
     fn target(pid: u32, name: &str) -> TargetStatus {
@@ -247,6 +249,17 @@ mod tests {
             demoted: 12,
             freed: Bytes::mib(9),
             cgroup: Some("/system.slice".to_owned()),
+            usage: Some(UseStatus {
+                by: Some(Tracker::Referenced),
+                age_s: Some(12.0),
+                hot: Bytes::mib(200),
+                hot_huge: Bytes::mib(198),
+                idle: Bytes::mib(600),
+                idle_huge: Bytes::mib(512),
+                other: Bytes::mib(320),
+            }),
+            unfit: BTreeMap::from([(Tracker::Damon, SkipReason::TrackerBusy)]),
+            huge_by_us: 480,
         }
     }
 
@@ -334,6 +347,9 @@ mod tests {
             schema: SCHEMA,
             mode: "ingens".to_owned(),
             dry_run: true,
+            policy: "worth".to_owned(),
+            trackers: vec![Offer { tracker: Tracker::Referenced, refused: None }],
+            outlook: Outlook { gain_ns_per_s: 12_000_000, cost_ns_per_s: 300_000 },
             paused: true,
             gate: Some(SkipReason::NoFreeHugePage),
             allocation_backoff_s: Some(3.25),
@@ -370,6 +386,15 @@ mod tests {
             golden::check(name, &text);
             assert!(text.lines().all(|line| text::width(line) <= text::WIDTH), "{text}");
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_explained_in_words() {
+        for (name, view) in [("explain.txt", sample()), ("explain-manager.txt", with_manager())] {
+            let text = explain::render(&view);
+            golden::check(name, &text);
+            assert!(text.lines().all(|line| text::width(line) <= text::WIDTH), "{text}");
         }
     }
 

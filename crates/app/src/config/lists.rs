@@ -1,0 +1,121 @@
+//! Parts of the configuration of which there may be many: rules and hints.
+
+use super::{Origin, Text, one_line, unknown, wrong_value};
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::config::{Rule, RuleAction};
+use hugewise_core::manager::hints::Hint;
+use toml::de::{DeArray, DeString, DeValue};
+use toml::{Spanned, Table, Value};
+
+/// Most of a kind in all files: each is tried on each process of each list.
+const MOST: usize = 1000;
+
+/// All parts of one kind that were read so far.
+pub(super) struct List {
+    pub(super) name: &'static str,
+    /// In the order in which they are tried.
+    pub(super) items: Vec<(Value, Origin)>,
+    /// One with each key, to learn their names and types from.
+    full: Table,
+    /// What is wrong with one of them.
+    fault: fn(Table) -> Option<toml::de::Error>,
+    /// How many can be made fewer.
+    fewer: &'static str,
+}
+
+/// Empty lists of all kinds.
+pub(super) fn all() -> anyhow::Result<Vec<List>> {
+    let text = || Some(String::new());
+    let action = RuleAction::Manage;
+    let rule = Rule { action, exe: text(), cgroup: text(), unit: text(), user: text(), share: 1.0 };
+    let hint = Hint {
+        exe: text(),
+        cgroup: text(),
+        unit: text(),
+        user: text(),
+        mapping: 1,
+        from_bytes: Bytes(0),
+        to_bytes: Bytes(1),
+        accessed_percent: 1.0,
+    };
+    Ok(vec![
+        List {
+            name: "rule",
+            items: Vec::new(),
+            full: Table::try_from(rule)?,
+            fault: |table| table.try_into::<Rule>().err(),
+            fewer: "join some, with a '*' at the end of 'exe', or a 'cgroup' or 'user' that covers \
+                    many programs",
+        },
+        List {
+            name: "hint",
+            items: Vec::new(),
+            full: Table::try_from(hint)?,
+            fault: |table| table.try_into::<Hint>().err(),
+            fewer: "join ranges that are alike",
+        },
+    ])
+}
+
+impl List {
+    /// Takes those of one file; they are tried before those of earlier files.
+    pub(super) fn file(
+        &mut self,
+        text: &Text<'_>,
+        start: usize,
+        (value, place): (&Value, &DeValue<'_>),
+    ) -> anyhow::Result<()> {
+        let name = self.name;
+        let (Value::Array(items), DeValue::Array(places)) = (value, place) else {
+            let what = format!("'{name}' is a list: begin each {name} with a line [[{name}]]");
+            return Err(text.error(start, what));
+        };
+        let mut found = self.read(text, items, places)?;
+        if let Some((_, origin)) = found.get(MOST.saturating_sub(self.items.len())) {
+            let fewer = self.fewer;
+            anyhow::bail!("{origin}: more than {MOST} {name}s in all files: {fewer}");
+        }
+        found.append(&mut self.items);
+        self.items = found;
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        text: &Text<'_>,
+        items: &[Value],
+        places: &DeArray<'_>,
+    ) -> anyhow::Result<Vec<(Value, Origin)>> {
+        let name = self.name;
+        let mut found = Vec::new();
+        for (item, place) in items.iter().zip(places.iter()) {
+            let start = place.span().start;
+            let (Value::Table(values), DeValue::Table(keys)) = (item, place.get_ref()) else {
+                let what = format!("a {name} is a table: begin it with a line [[{name}]]");
+                return Err(text.error(start, what));
+            };
+            for key in keys.keys() {
+                self.key(key, values).map_err(|why| text.error(key.span().start, why))?;
+            }
+            if let Some(error) = (self.fault)(values.clone()) {
+                return Err(text.error(start, format!("{name}: {}", one_line(error.message()))));
+            }
+            found.push((item.clone(), text.origin(start)));
+        }
+        Ok(found)
+    }
+
+    /// Checks one key on its own, for an error that names its place.
+    fn key(&self, key: &Spanned<DeString<'_>>, values: &Table) -> Result<(), String> {
+        let name = key.get_ref().as_ref();
+        if !self.full.contains_key(name) {
+            return Err(unknown(name, self.full.keys().map(String::as_str)));
+        }
+        let mut full = self.full.clone();
+        if let Some(value) = values.get(name) {
+            full.insert(name.to_owned(), value.clone());
+        }
+        let what = format!("{}.{name}", self.name);
+        (self.fault)(full).map_or(Ok(()), |error| Err(wrong_value(&what, &error)))
+    }
+}

@@ -1,0 +1,129 @@
+//! `hugewise status --explain`: in words why each group of a program's regions is as it is.
+
+use super::View;
+use crate::render::{number, text};
+use hugewise_core::base::escape::printable;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::status::{ManagerStatus, TargetStatus, UseStatus};
+use std::collections::BTreeMap;
+
+/// Why the first process of a view is as it is, or why it is left alone.
+pub(crate) fn render(view: &View) -> String {
+    let manager = view.manager.status();
+    if let Some(process) = view.processes.first() {
+        return explain(process, view, manager);
+    }
+    let left = view.left_alone.iter().map(|process| {
+        let (means, remedy) = process.reason.text();
+        let what = with_remedy(means, remedy);
+        let name = printable(&process.name);
+        text::wrap("", &format!("{name} (pid {}) is left alone: {what}.", process.pid))
+    });
+    left.chain(view.missing.iter().map(|missing| text::wrap("not seen  ", missing))).collect()
+}
+
+fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>) -> String {
+    let region = view.geometry.huge;
+    let size = |regions: u64| Bytes(regions.saturating_mul(region.0)).to_string();
+    let managed = manager.is_some_and(|m| m.targets.iter().any(|t| t.pid == process.pid));
+    let mut out = text::wrap(
+        "",
+        &format!(
+            "{} (pid {}): {} of memory in {} regions that could be huge.{}",
+            printable(&process.name),
+            process.pid,
+            process.populated,
+            process.regions,
+            if managed { "" } else { " No manager serves it." }
+        ),
+    );
+    let mut line = |label: &str, what: &str| {
+        out.push_str(&text::wrap(&format!("  {label:<12}"), what));
+    };
+    if let Some(reason) = process.refused {
+        let (means, remedy) = reason.text();
+        line("refused", &with_remedy(means, remedy));
+    }
+    let regions = process.huge.0 / region.0.max(1);
+    let made = match process.huge_by_us {
+        0 => "none of them made by hugewise".to_owned(),
+        n if n == regions => "all of them made by hugewise".to_owned(),
+        n => format!("{n} of them made by hugewise, the others by the kernel or the program"),
+    };
+    if regions > 0 {
+        line("huge", &format!("{} in {regions} regions, {made}", process.huge));
+    }
+    for (reason, n) in &process.not_promoted {
+        let label = if *reason == SkipReason::Scheduled { "waiting" } else { "small" };
+        let pace = if *reason == SkipReason::Scheduled { pace(process) } else { String::new() };
+        line(label, &format!("{}, {n} regions: {}{pace}", size(*n), words(*reason)));
+    }
+    for (reason, n) in &process.not_split {
+        line("kept whole", &format!("{n} regions with waste: {}", words(*reason)));
+    }
+    if process.demoted > 0 {
+        line("given back", &format!("{} in {} splits", process.freed, process.demoted));
+    }
+    for (label, what) in usage_lines(process.usage.as_ref(), &process.unfit, managed) {
+        line(label, &what);
+    }
+    if let Some(outlook) = manager.map(|m| m.outlook).filter(|o| o.gain_ns_per_s > 0) {
+        let (gain, cost) = (outlook.gain_ns_per_s as f64, outlook.cost_ns_per_s as f64);
+        let (gain, cost) = (number::latency(gain), number::latency(cost));
+        let what = "all that waits, of every program, is expected to save";
+        line("worth", &format!("{what} {gain} of CPU time a second, and to cost {cost}"));
+    }
+    for missing in &view.missing {
+        line("not seen", missing);
+    }
+    out
+}
+
+/// How fast what waits becomes huge.
+fn pace(process: &TargetStatus) -> String {
+    let rate = process.rate_bytes_per_s.map(|rate| format!("; {rate} become huge a second"));
+    let left = process.left_s.map(|s| format!(", {} left", number::wait(s)));
+    let limit = process.limit.map(|l| format!("; held back by {}", l.config_key()));
+    [rate, left, limit].into_iter().flatten().collect()
+}
+
+fn usage_lines(
+    usage: Option<&UseStatus>,
+    unfit: &BTreeMap<hugewise_core::manager::access::Tracker, SkipReason>,
+    managed: bool,
+) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    match usage {
+        Some(usage) => {
+            let UseStatus { hot, hot_huge, idle, idle_huge, other, .. } = usage;
+            let by = match (usage.by, usage.age_s) {
+                (Some(by), Some(age)) => format!("seen by {by} {} ago", number::wait(age)),
+                _ => "as hints say".to_owned(),
+            };
+            let what = format!(
+                "{hot} are hot ({hot_huge} of it huge), {idle} idle ({idle_huge} huge), {other} in \
+                 between or unknown; {by}"
+            );
+            lines.push(("use", what));
+        }
+        None if managed => {
+            let what = "unknown: nobody has looked yet, or no tracker works ('hugewise doctor')";
+            lines.push(("use", what.to_owned()));
+        }
+        None => {}
+    }
+    for (tracker, reason) in unfit {
+        lines.push(("not tracked", format!("by {tracker}: {}", words(*reason))));
+    }
+    lines
+}
+
+fn words(reason: SkipReason) -> String {
+    let (means, remedy) = reason.text();
+    with_remedy(means, remedy)
+}
+
+fn with_remedy(means: &str, remedy: &str) -> String {
+    if remedy.is_empty() { means.to_owned() } else { format!("{means} ({remedy})") }
+}
