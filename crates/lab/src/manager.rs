@@ -48,6 +48,12 @@ impl ManagerProcess {
         if manage.keep_settings {
             command.arg("--keep-settings");
         }
+        if !manage.hints.is_empty() {
+            let path = directory.join("hugewise.toml");
+            let hints = BTreeMap::from([("hint", &manage.hints)]);
+            std::fs::write(&path, toml::to_string(&hints)?)?;
+            command.arg("--config").arg(path);
+        }
         for (key, value) in &manage.set {
             command.arg("--set").arg(format!("{key}={value}"));
         }

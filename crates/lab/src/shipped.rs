@@ -39,6 +39,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
 pub const BENCHMARKS: &[(&str, &str)] = shipped! {
     "promote"
     "promote-parts"
+    "hot-end"
     "tail"
     "scan-dense"
     "scan-sparse"

@@ -4,6 +4,7 @@ use super::kind::Value;
 use super::load::LoadSpec;
 use super::metric::Better;
 use crate::manager::config::Mode;
+use crate::manager::hints::Hint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -195,6 +196,9 @@ pub struct Manage {
     /// Keys of its configuration, as for `--set`.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
+    /// Hints of its configuration; `user = "*"` means the workload, whoever runs it.
+    #[serde(default, rename = "hint", skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Hint>,
     /// Whether it leaves all kernel settings as they are.
     #[serde(default)]
     pub keep_settings: bool,

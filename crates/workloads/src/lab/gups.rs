@@ -1,12 +1,13 @@
-//! `gups`: updates of random words.
+//! `gups`: updates of random words, of all of a table or of its last part.
 //!
 //! An update is an exclusive or, so that the same updates once more undo all of them: then every
 //! word must hold what it held first.
 
-use super::kit::{Clock, MIB, Measured, Progress, Setup, Verdict, Workload, place, stamp};
+use super::kit::{Clock, HUGE, MIB, Measured, Progress, Setup, Verdict, Workload, place, stamp};
+use anyhow::Context;
 use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::Size;
-use hugewise_linux::memory::Arena;
+use hugewise_core::experiment::kinds::{self, HotPart};
+use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::time::Duration;
 
 /// Bits that no update changes: they tell whose word it is.
@@ -18,6 +19,8 @@ const BATCH: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Gups {
     table: Arena,
+    /// The first word that is updated.
+    hot: usize,
     seed: u64,
     rng: Rng,
     updates: u64,
@@ -25,15 +28,24 @@ pub(super) struct Gups {
 
 impl Gups {
     /// Maps the table.
-    pub(super) fn new(params: &Size, setup: &Setup) -> anyhow::Result<Self> {
-        let table = setup.arena(params.mib * MIB)?;
-        Ok(Self { table, seed: setup.seed, rng: Rng::new(setup.seed), updates: 0 })
+    pub(super) fn new(params: &kinds::Gups, setup: &Setup) -> anyhow::Result<Self> {
+        let mut table = setup.arena(params.mib * MIB)?;
+        let all = table.len();
+        let cold = (all - all / 100 * params.hot_percent).next_multiple_of(HUGE);
+        let cold = if params.hot_percent == 100 { 0 } else { cold.min(all - HUGE) };
+        if params.hot == HotPart::Apart && cold >= HUGE {
+            // Another advice in between, and the kernel keeps three mappings.
+            let between = table.advise(cold - HUGE..cold, LocalAdvice::NoHugePage);
+            between.context("this kernel has no huge pages to refuse")?;
+        }
+        let hot = cold / size_of::<u64>();
+        Ok(Self { table, hot, seed: setup.seed, rng: Rng::new(setup.seed), updates: 0 })
     }
 }
 
-/// Updates one word. Returns whether its tag was right.
-fn update(table: &mut [u64], random: u64) -> bool {
-    let at = place(random, table.len());
+/// Updates one word, from the word `hot` on. Returns whether its tag was right.
+fn update(table: &mut [u64], hot: usize, random: u64) -> bool {
+    let at = hot + place(random, table.len() - hot);
     let old = table[at];
     table[at] = old ^ (random.rotate_left(32) & !TAG);
     (old ^ stamp(at as u64)) & TAG == 0
@@ -53,11 +65,11 @@ impl Workload for Gups {
     }
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let (clock, table) = (Clock::start(time), self.table.words_mut());
+        let (clock, table, hot) = (Clock::start(time), self.table.words_mut(), self.hot);
         let (mut updates, mut wrong) = (0, 0);
         while clock.runs_with(progress) {
             for _ in 0..BATCH {
-                wrong += u64::from(!update(table, self.rng.next()));
+                wrong += u64::from(!update(table, hot, self.rng.next()));
             }
             updates += BATCH;
         }
@@ -70,7 +82,7 @@ impl Workload for Gups {
         let table = self.table.words_mut();
         let mut undo = Rng::new(self.seed);
         for done in 0..self.updates {
-            update(table, undo.next());
+            update(table, self.hot, undo.next());
             if done.is_multiple_of(1 << 20) {
                 progress.step(0, 1, "undoing all updates");
             }

@@ -26,6 +26,11 @@ words! {
 }
 
 words! {
+    /// Where the hot part of a table lies.
+    HotPart { Within = "within", Apart = "apart" }
+}
+
+words! {
     /// What is computed on a graph.
     Algorithm { Bfs = "bfs", PageRank = "pagerank" }
 }
@@ -57,7 +62,17 @@ params! {
 }
 
 params! {
-    /// Parameters of `gups`, `pointer-chase` and `btree`.
+    /// Parameters of `gups`.
+    Gups {
+        mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
+        hot_percent: usize = count(100, 1, 100),
+            "Updates go to this share of the table, at its end, percent.";
+        hot: HotPart = word(), "Where that part lies.";
+    }
+}
+
+params! {
+    /// Parameters of `pointer-chase` and `btree`.
     Size {
         mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
     }
@@ -118,7 +133,7 @@ macro_rules! takes_its_size {
     )*};
 }
 
-takes_its_size! { FaultLatency SparseTouch Size SharedSegment Stride }
+takes_its_size! { FaultLatency SparseTouch Gups Size SharedSegment Stride }
 
 impl Demand for Graph {
     /// Not known: it depends on what is drawn.
@@ -186,11 +201,11 @@ pub(super) const SPARSE_TOUCH: Kind = Kind {
 
 pub(super) const GUPS: Kind = Kind {
     name: "gups",
-    about: "Updates random words of one large table.",
+    about: "Updates random words of one large table, or of its last part.",
     start: Start::BuiltIn,
     huge_pages: Source::VariantOrLater,
     more: More::Nothing,
-    params: Size::PARAMS,
+    params: Gups::PARAMS,
     metrics: &["ops_per_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
     programs: &[],
 };

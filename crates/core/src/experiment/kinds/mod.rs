@@ -17,8 +17,8 @@ use super::spec::{Experiment, HugePages, Variant};
 use serde::{Serialize, Serializer};
 
 pub use builtin::{
-    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Order, PARENT_METRICS,
-    SegmentPages, SharedSegment, Size, SparseTouch, Stride,
+    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HotPart, Order,
+    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
@@ -79,7 +79,7 @@ tasks! {
     BuiltIn {
         FaultLatency: FaultLatency = builtin::FAULT_LATENCY;
         SparseTouch: SparseTouch = builtin::SPARSE_TOUCH;
-        Gups: Size = builtin::GUPS;
+        Gups: Gups = builtin::GUPS;
         PointerChase: Size = builtin::POINTER_CHASE;
         Btree: Size = builtin::BTREE;
         Graph: Graph = builtin::GRAPH;
