@@ -66,6 +66,8 @@ mod shaker;
 mod stranger;
 #[path = "live/stress.rs"]
 mod stress;
+#[path = "live/track.rs"]
+mod track;
 #[path = "live/warm.rs"]
 mod warm;
 
@@ -94,6 +96,7 @@ fn trials() -> Vec<Trial> {
     all.extend(redis::trials());
     all.extend(attack_lab::trials());
     all.extend(stress::trials());
+    all.extend(track::trials());
     all.extend(hugetlb::trials());
     all.extend(hugetlb_limits::trials());
     all.extend(hugetlb_programs::trials());

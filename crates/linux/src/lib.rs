@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod actuator;
+mod bounded;
 pub mod capture;
 pub mod cgroup;
 pub mod content;
@@ -24,6 +25,7 @@ pub mod root;
 pub mod save;
 pub mod signals;
 pub mod target;
+pub mod track;
 pub mod trail;
 pub mod trust;
 pub mod world;

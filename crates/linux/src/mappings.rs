@@ -3,18 +3,13 @@
 //! Whoever runs a program decides how many mappings it has (65,530 by default) and how long their
 //! paths are (4 KiB): the manager keeps none of them, and reads on only while its budget lasts.
 
+use crate::bounded::BoundedLines;
 use crate::root::Root;
 use hugewise_core::base::units::{Addr, Geometry};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::parse::maps::{self, MapKind, MapName, MapRange, Perms};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-
-/// What is kept of a line: all that comes before a path, and the whole of every name in brackets
-/// (names given with `PR_SET_VMA_ANON_NAME` have at most 80 bytes, prctl(2)).
-const LINE_BYTES: usize = 256;
-/// One read: the kernel fills a page at a time.
-const BUFFER_BYTES: usize = 4096;
+use std::io;
 
 /// Where a mapping lies and whether it is a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +39,7 @@ impl Span {
         (range.end - range.start) / geometry.huge.0
     }
 
-    fn of(range: MapRange) -> Self {
+    pub(crate) fn of(range: MapRange) -> Self {
         let excluded = match range.kind {
             _ if range.perms.shared => Some(SkipReason::SharedMapping),
             MapKind::AnonShmem => Some(SkipReason::SharedMapping),
@@ -65,10 +60,7 @@ const fn used(perms: Perms) -> bool {
 /// Reads `/proc/PID/maps` line by line, in ascending order, with a buffer of one page. Between two
 /// reads the kernel goes on behind the last address that it gave, whatever was mapped meanwhile.
 #[derive(Debug)]
-pub(crate) struct MapsReader {
-    file: BufReader<File>,
-    line: Vec<u8>,
-}
+pub(crate) struct MapsReader(BoundedLines);
 
 impl MapsReader {
     /// Starts at the lowest address.
@@ -77,8 +69,7 @@ impl MapsReader {
     /// As the system says: `NotFound` when the process ended, `PermissionDenied`.
     pub(crate) fn open(root: &Root, pid: u32) -> io::Result<Self> {
         let file = File::open(root.path(format!("proc/{pid}/maps")))?;
-        let file = BufReader::with_capacity(BUFFER_BYTES, file);
-        Ok(Self { file, line: Vec::with_capacity(LINE_BYTES) })
+        Ok(Self(BoundedLines::new(file)))
     }
 
     /// The next mapping that may be used at all; `None` after the last one. Lines that make no
@@ -87,36 +78,14 @@ impl MapsReader {
     /// # Errors
     /// As the system says.
     pub(crate) fn next(&mut self) -> io::Result<Option<Span>> {
-        while self.next_line()? {
-            if let Ok(range) = maps::range(&self.line)
+        while let Some(line) = self.0.next()? {
+            if let Ok(range) = maps::range(line)
                 && used(range.perms)
             {
                 return Ok(Some(Span::of(range)));
             }
         }
         Ok(None)
-    }
-
-    /// Reads one line, however long, and keeps its beginning. `false` at the end.
-    fn next_line(&mut self) -> io::Result<bool> {
-        self.line.clear();
-        let mut any = false;
-        loop {
-            let bytes = self.file.fill_buf()?;
-            if bytes.is_empty() {
-                return Ok(any);
-            }
-            any = true;
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-            let room = LINE_BYTES.saturating_sub(self.line.len()).min(text.len());
-            self.line.extend_from_slice(text.get(..room).unwrap_or_default());
-            let taken = text.len() + usize::from(end.is_some());
-            self.file.consume(taken);
-            if end.is_some() {
-                return Ok(true);
-            }
-        }
     }
 }
 
@@ -197,7 +166,6 @@ mod tests {
             assert_eq!(span.excluded.is_none(), count == 501, "{span:?}");
         }
         assert_eq!(count, 501);
-        assert!(reader.line.capacity() <= LINE_BYTES, "{} bytes", reader.line.capacity());
     }
 
     #[test]

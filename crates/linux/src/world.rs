@@ -7,8 +7,9 @@ use crate::pages::PageReader;
 use crate::process::Lister;
 use crate::root::Root;
 use crate::target::Target;
+use crate::track::{self, Trackers};
 use hugewise_core::base::units::{Geometry, Ns, ProcId};
-use hugewise_core::manager::access::{AccessAsk, AccessReport};
+use hugewise_core::manager::access::{AccessAsk, AccessReport, Offer};
 use hugewise_core::manager::decision::{Decision, Outcome};
 use hugewise_core::manager::engine::{Wake, World};
 use hugewise_core::manager::reason::SkipReason;
@@ -17,6 +18,7 @@ use hugewise_core::manager::snapshot::{
     ScanReport,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,7 @@ pub struct Live {
     targets: BTreeMap<ProcId, Target>,
     actuator: Option<Actuator>,
     frees_zeros: Option<bool>,
+    trackers: Option<Trackers>,
     events: Receiver<Wake>,
     began: Instant,
 }
@@ -48,6 +51,7 @@ impl Live {
             targets: BTreeMap::new(),
             actuator,
             frees_zeros: None,
+            trackers: None,
             events,
             began: Instant::now(),
             root,
@@ -66,12 +70,21 @@ impl Live {
         Self { frees_zeros, ..self }
     }
 
+    /// The same world, which tracks accesses by the trackers that the machine has; what is noted
+    /// meanwhile is noted in `state_dir`. Trackers act on programs: a world that does not act has
+    /// none that it may use.
+    #[must_use]
+    pub fn tracking(self, state_dir: &Path) -> Self {
+        let trackers = Some(Trackers::new(track::offers(&self.root), state_dir));
+        Self { trackers, ..self }
+    }
+
+    fn acts(&self) -> bool {
+        self.actuator.as_ref().is_some_and(Actuator::acts)
+    }
+
     fn open(&mut self, id: ProcId) -> Result<&mut Target, SkipReason> {
-        use std::collections::btree_map::Entry;
-        match self.targets.entry(id) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(new) => Ok(new.insert(Target::open(&self.root, id)?)),
-        }
+        open(&mut self.targets, &self.root, id)
     }
 
     fn scan(&mut self, ask: &ScanAsk) -> ScanReport {
@@ -120,12 +133,31 @@ impl Live {
     }
 
     fn access(&mut self, ask: &AccessAsk) -> AccessReport {
-        AccessReport::refused(ask, SkipReason::NoMechanism, Ns(0))
+        let acts = self.acts();
+        let (Some(trackers), Some(pages)) = (&mut self.trackers, &mut self.pages) else {
+            return AccessReport::refused(ask, SkipReason::NoMechanism, Ns(0));
+        };
+        if !acts {
+            return AccessReport::refused(ask, SkipReason::WithheldByMode, Ns(0));
+        }
+        let target = open(&mut self.targets, &self.root, ask.target);
+        trackers.look(&self.root, self.geometry, pages, target, ask)
+    }
+
+    /// What may be asked of [`Live::access`].
+    fn offers(&self) -> Vec<Offer> {
+        let acts = self.acts();
+        let withheld = |offer: Offer| {
+            let why = offer.refused.or((!acts).then_some(SkipReason::WithheldByMode));
+            Offer { refused: why, ..offer }
+        };
+        let offers = self.trackers.as_ref().map(Trackers::offers).unwrap_or_default();
+        offers.into_iter().map(withheld).collect()
     }
 
     fn machine(&self) -> MachineSample {
-        let frees_zeros = self.frees_zeros;
-        MachineSample { frees_zeros, ..machine::sample(&self.root, self.geometry) }
+        let (frees_zeros, trackers) = (self.frees_zeros, self.offers());
+        MachineSample { frees_zeros, trackers, ..machine::sample(&self.root, self.geometry) }
     }
 
     fn cgroup(&self, path: &str) -> Option<(String, CgroupSample)> {
@@ -134,10 +166,26 @@ impl Live {
     }
 }
 
+/// A target that is open, or is opened now.
+fn open<'a>(
+    targets: &'a mut BTreeMap<ProcId, Target>,
+    root: &Root,
+    id: ProcId,
+) -> Result<&'a mut Target, SkipReason> {
+    use std::collections::btree_map::Entry;
+    match targets.entry(id) {
+        Entry::Occupied(known) => Ok(known.into_mut()),
+        Entry::Vacant(new) => Ok(new.insert(Target::open(root, id)?)),
+    }
+}
+
 impl World for Live {
     fn observe(&mut self, ask: &Ask) -> Observation {
         let asked: BTreeSet<_> = ask.targets.iter().collect();
         self.targets.retain(|id, _| asked.contains(id));
+        if let Some(trackers) = &mut self.trackers {
+            trackers.retain(&asked);
+        }
         let machine = ask.machine.then(|| self.machine());
         let cgroups = ask.cgroups.iter().filter_map(|path| self.cgroup(path)).collect();
         // A list that cannot be had is unknown, not empty: no target is forgotten for it.

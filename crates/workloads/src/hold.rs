@@ -11,6 +11,7 @@ use hugewise_core::base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
@@ -34,6 +35,9 @@ struct Args {
     /// A thread works for a millisecond of every five, as in a program that serves somebody
     #[arg(long)]
     awake: bool,
+    /// A second mapping of so many MiB, of which a thread reads every page again and again
+    #[arg(long, default_value_t = 0)]
+    hot: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,7 +67,11 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     if parsed.awake {
         std::thread::Builder::new().name("awake".into()).spawn(stay_awake)?;
     }
-    say(&Event::Ready(Report::default()))?;
+    let mut parts = BTreeMap::from([("cold".to_owned(), range_of(&held.arena))]);
+    if parsed.hot > 0 {
+        parts.insert("hot".to_owned(), keep_hot(&parsed)?);
+    }
+    say(&Event::Ready(Report { parts, ..Report::default() }))?;
     for line in std::io::stdin().lines() {
         let line = line?;
         match request("hold", &line)? {
@@ -98,6 +106,42 @@ fn stay_awake() {
         }
         std::thread::sleep(Duration::from_millis(4));
     }
+}
+
+fn range_of(arena: &Arena) -> Range<u64> {
+    arena.addr()..arena.addr() + arena.len() as u64
+}
+
+/// Maps and fills the second mapping, and has a thread read it for ever. Returns where it is.
+fn keep_hot(args: &Args) -> anyhow::Result<Range<u64>> {
+    let len = args.hot * MIB;
+    ensure!(len.is_multiple_of(HUGE), "--hot {} is not even", args.hot);
+    // Fences: beside other memory of this kind it would be one mapping with that.
+    let inside = HUGE..HUGE + len;
+    let mut arena = Arena::new(len + 2 * HUGE, HUGE).context("cannot map memory")?;
+    let page = rustix::param::page_size();
+    let huge = args.advise == Some(Advise::Huge);
+    if huge {
+        arena.advise(inside.clone(), LocalAdvice::HugePage)?;
+    }
+    prctl::set_thp_disable(!huge).context("cannot switch huge pages off")?;
+    let bytes = &mut arena.as_mut_slice()[inside.clone()];
+    bytes.iter_mut().step_by(page).for_each(|byte| *byte = 1);
+    prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
+    for fence in [0..HUGE, inside.end..arena.len()] {
+        arena.protect_read_only(fence).context("cannot protect memory")?;
+    }
+    let (start, end) = (arena.addr() + HUGE as u64, arena.addr() + inside.end as u64);
+    let read_on = move || {
+        loop {
+            for byte in arena.as_slice()[inside.clone()].iter().step_by(page) {
+                std::hint::black_box(*byte);
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    };
+    std::thread::Builder::new().name("hot".into()).spawn(read_on)?;
+    Ok(start..end)
 }
 
 /// Becomes a fresh copy of this program in a new address space; returns only on failure.

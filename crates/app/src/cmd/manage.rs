@@ -84,7 +84,8 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let (made, earlier) = made(&root, args, alone);
     let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
     let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
-    let mut world = Live::new(root, actuator, events).knowing(frees_zeros);
+    let world = Live::new(root, actuator, events);
+    let mut world = world.knowing(frees_zeros).tracking(&args.state_dir);
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
     manager.remember(earlier);

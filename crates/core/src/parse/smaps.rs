@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::maps::{MapEntry, map_line};
+use super::maps::{MapEntry, MapRange, map_line, range};
 use super::{ParseError, Parsed, decimal, key_and_value, kib_to_bytes, numbered_lines};
 
 /// One mapping with its memory, in bytes.
@@ -131,6 +131,43 @@ pub fn parse(text: &[u8]) -> Parsed<Vec<SmapsEntry>> {
     parsed
 }
 
+/// What one line says, for readers of many lines that keep no mapping's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmapsLine {
+    /// A mapping begins; the lines that follow are its fields.
+    Mapping(MapRange),
+    /// `Rss`, bytes.
+    Rss(u64),
+    /// `Referenced`, bytes.
+    Referenced(u64),
+    /// `AnonHugePages`, bytes.
+    AnonHuge(u64),
+    /// The last field of every mapping (`VmFlags`, Linux 3.8).
+    Flags,
+    /// Any other field.
+    Other,
+}
+
+/// Reads one line; a mapping's may end anywhere in its name.
+///
+/// # Errors
+/// What was wanted where it went wrong.
+pub fn line(bytes: &[u8]) -> Result<SmapsLine, &'static str> {
+    if !bytes.first().is_some_and(u8::is_ascii_uppercase) {
+        return range(bytes).map(SmapsLine::Mapping);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "text")?;
+    let (key, value) = key_and_value(text).ok_or("'Key: value'")?;
+    let number = || kib_to_bytes(value).ok_or("a number of kB");
+    Ok(match key {
+        "Rss" => SmapsLine::Rss(number()?),
+        "Referenced" => SmapsLine::Referenced(number()?),
+        "AnonHugePages" => SmapsLine::AnonHuge(number()?),
+        "VmFlags" => SmapsLine::Flags,
+        _ => SmapsLine::Other,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::maps::MapName;
@@ -169,6 +206,22 @@ VmFlags: rd mr mw me
         assert_eq!(second.rss_bytes, Some(8192));
         assert_eq!(second.anon_huge_pages_bytes, None);
         assert_eq!(second.thp_eligible, Some(false));
+    }
+
+    #[test]
+    fn single_lines_say_what_the_whole_text_says() {
+        let lines: Vec<_> = TEXT.lines().map(|text| line(text.as_bytes())).collect();
+        let Ok(SmapsLine::Mapping(first)) = lines[0] else { panic!("{:?}", lines[0]) };
+        assert_eq!((first.start, first.end), (0x7f04_d800_0000, 0x7f04_da00_0000));
+        assert_eq!(lines[3], Ok(SmapsLine::Rss(32 << 20)));
+        assert_eq!(lines[6], Ok(SmapsLine::Referenced(32 << 20)));
+        assert_eq!(lines[8], Ok(SmapsLine::AnonHuge(30 << 20)));
+        assert_eq!((lines[1], lines[12]), (Ok(SmapsLine::Other), Ok(SmapsLine::Flags)));
+        assert!(matches!(lines[13], Ok(SmapsLine::Mapping(_))));
+        for wrong in ["", "Rss", "Rss: 4", "Referenced: x kB", "1-", "\u{e9}"] {
+            assert!(line(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+        assert!(line(b"Rss\xff: 4 kB").is_err());
     }
 
     #[test]

@@ -114,7 +114,9 @@ impl Actuator {
         ahead.and_then(Ahead::unused).unwrap_or(0)
     }
 
-    fn acts(&self) -> bool {
+    /// Whether it does what it is told, and not only rehearses it.
+    #[must_use]
+    pub fn acts(&self) -> bool {
         self.reach == Reach::Act
     }
 

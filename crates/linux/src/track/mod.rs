@@ -1,0 +1,159 @@
+//! Trackers: ways to learn which memory a program accesses, one file each.
+//!
+//! A look has two halves ([`Step`]): the first makes the kernel forget what was accessed, the
+//! second asks what was accessed since. None of them changes what memory holds. All of them act
+//! on the program or on the machine, though, and hold locks of theirs: so each is bounded by what
+//! it was allowed to cost, acts only on a program that was just seen to be the one that was meant,
+//! and leaves nothing behind.
+
+mod bounds;
+mod candidates;
+mod damon;
+mod offers;
+mod referenced;
+
+pub use offers::{Found, find, offers};
+
+use crate::pages::{self, PageReader};
+use crate::reason::reason_of_errno;
+use crate::root::Root;
+use crate::target::Target;
+use hugewise_core::base::units::{Geometry, Ns, ProcId};
+use hugewise_core::manager::access::{Access, AccessAsk, AccessReport, Offer, Step, Tracker};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_sys::cpu;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Looks that have begun, and what they need until their end.
+#[derive(Debug)]
+pub(crate) struct Trackers {
+    offers: Vec<Offer>,
+    begun: BTreeMap<ProcId, Begun>,
+}
+
+/// What a look needs at its end. Dropped, it leaves nothing behind.
+#[derive(Debug)]
+enum Begun {
+    Referenced(referenced::Begun),
+}
+
+/// One half of a look: what it is about, what it works with, and what it has cost.
+#[derive(Debug)]
+struct Look<'a> {
+    root: &'a Root,
+    geometry: Geometry,
+    pages: &'a mut PageReader,
+    target: &'a mut Target,
+    ask: &'a AccessAsk,
+    cost: &'a mut Cost,
+}
+
+/// What a half of a look has cost.
+#[derive(Debug)]
+struct Cost {
+    /// CPU time of this thread when it began, ns.
+    began: u64,
+    /// Time for which the program's mm lock was held for writing.
+    lock: Ns,
+    /// CPU time that others have spent for it.
+    others: Ns,
+}
+
+impl Cost {
+    fn new() -> Self {
+        Self { began: cpu::thread_cpu_time_ns(), lock: Ns(0), others: Ns(0) }
+    }
+
+    /// CPU time so far.
+    fn cpu(&self) -> Ns {
+        Ns(cpu::thread_cpu_time_ns().saturating_sub(self.began)) + self.others
+    }
+}
+
+impl Trackers {
+    /// Trackers of a machine that offers these. What DAMON needs to be told of is noted in
+    /// `state_dir`.
+    pub(crate) fn new(offers: Vec<Offer>, _state_dir: &Path) -> Self {
+        Self { offers, begun: BTreeMap::new() }
+    }
+
+    /// What may be asked for. Who has DAMON now may let it go: that is found out each time.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
+        let may_be = |offer: &Offer| {
+            let refused = offer.refused.filter(|why| *why != SkipReason::TrackerBusy);
+            Offer { refused, ..*offer }
+        };
+        self.offers.iter().map(may_be).collect()
+    }
+
+    /// Gives up looks at programs that nobody asks about any more.
+    pub(crate) fn retain(&mut self, asked: &BTreeSet<&ProcId>) {
+        self.begun.retain(|id, _| asked.contains(id));
+    }
+
+    /// Carries out one half of a look.
+    pub(crate) fn look(
+        &mut self,
+        root: &Root,
+        geometry: Geometry,
+        pages: &mut PageReader,
+        target: Result<&mut Target, SkipReason>,
+        ask: &AccessAsk,
+    ) -> AccessReport {
+        let mut cost = Cost::new();
+        let begun = self.begun.remove(&ask.target);
+        let seen = target.and_then(|target| {
+            let mut look = Look { root, geometry, pages, target, ask, cost: &mut cost };
+            match ask.step {
+                Step::Begin => {
+                    // An earlier look that never ended.
+                    drop(begun);
+                    let begun = self.begin(&mut look)?;
+                    self.begun.insert(ask.target, begun);
+                    Ok(Vec::new())
+                }
+                Step::End => end(begun.ok_or(SkipReason::RetryLater)?, &mut look),
+            }
+        });
+        let AccessAsk { target, by, step, .. } = *ask;
+        let (seen, refused) = match seen {
+            Ok(seen) => (seen, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+        AccessReport { target, by, step, seen, refused, cost: cost.cpu(), lock: cost.lock }
+    }
+
+    fn begin(&mut self, look: &mut Look<'_>) -> Result<Begun, SkipReason> {
+        match look.ask.by {
+            Tracker::Referenced => referenced::begin(look).map(Begun::Referenced),
+            _ => Err(SkipReason::NoMechanism),
+        }
+    }
+}
+
+fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
+    let seen = match begun {
+        Begun::Referenced(begun) => referenced::end(begun, look),
+    }?;
+    // Afterwards: what was counted while the address space went away must not be believed.
+    pages::check_alive(&look.target.pagemap).map_err(reason_of_errno)?;
+    Ok(seen)
+}
+
+impl Look<'_> {
+    /// CPU time so far is within `bound`.
+    fn fits(&self, bound: Ns) -> Result<(), SkipReason> {
+        if self.cost.cpu() <= bound { Ok(()) } else { Err(SkipReason::TrackingTooDear) }
+    }
+
+    /// Makes sure that the program is the one that was meant, just before acting.
+    fn verify(&mut self) -> Result<(), SkipReason> {
+        self.target.renew(self.root)
+    }
+
+    /// A file of the program below `/proc`.
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.root.path(format!("proc/{}/{name}", self.target.id.pid))
+    }
+}
