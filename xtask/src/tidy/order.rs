@@ -46,6 +46,9 @@ pub const ORDERS: [Order; 4] = [
         folder: "crates/core/src/manager",
         layers: &[
             Together(&[
+                "access",
+                "bounds",
+                "hints",
                 "config",
                 "reason",
                 "snapshot",

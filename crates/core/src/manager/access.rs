@@ -19,8 +19,10 @@ named! {
     Damon = "damon": "the kernel's DAMON samples the program's addresses",
         "needs CONFIG_DAMON_VADDR and CONFIG_DAMON_SYSFS (Linux 6.2), and DAMON not in use";
     DamonFrames = "damon_frames": "DAMON samples page frames, and huge pages are found among them",
-        "needs CONFIG_DAMON_PADDR and CONFIG_DAMON_SYSFS (Linux 6.2), CAP_SYS_ADMIN, and DAMON not in use";
-    IdlePages = "idle_pages": "the kernel marks page frames idle, and clears the marks of those used",
+        "needs CONFIG_DAMON_PADDR and CONFIG_DAMON_SYSFS (Linux 6.2), CAP_SYS_ADMIN, and DAMON not \
+         in use";
+    IdlePages = "idle_pages":
+        "the kernel marks page frames idle, and clears the marks of those used",
         "needs CONFIG_IDLE_PAGE_TRACKING, and root";
     Referenced = "referenced":
         "accessed bits are cleared (clear_refs) and counted again (smaps), mapping by mapping",

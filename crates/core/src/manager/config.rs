@@ -466,12 +466,9 @@ impl Config {
         self
     }
 
-    /// Checks ranges that types cannot express. The error names the key, the value and the range.
-    ///
-    /// # Errors
-    /// The first violation found.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let percents = [
+    /// Shares: key, value, least and most.
+    fn percents(&self) -> [(&'static str, f64, f64, f64); 16] {
+        [
             ("promote.utilization_percent", self.promote.utilization_percent, 1.0, 100.0),
             (
                 "promote.min_utilization_percent",
@@ -519,8 +516,12 @@ impl Config {
             ("watermark.fmfi_high", self.watermark.fmfi_high, 0.0, 1.0),
             ("scan.cpu_percent", self.scan.cpu_percent, 0.01, 100.0),
             ("track.cpu_percent", self.track.cpu_percent, 0.01, 100.0),
-        ];
-        let counts = [
+        ]
+    }
+
+    /// Numbers: key, value, least and most.
+    fn counts(&self) -> [(&'static str, u64, u64, u64); 12] {
+        [
             ("scan.interval_ms", self.scan.interval_ms, 100, 3_600_000),
             (
                 "scan.idle_interval_ms",
@@ -538,11 +539,18 @@ impl Config {
             ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
             ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
             ("settings.max_ptes_none", u64::from(self.settings.max_ptes_none), 0, 511),
-        ];
-        for (key, value, low, high) in percents {
+        ]
+    }
+
+    /// Checks ranges that types cannot express. The error names the key, the value and the range.
+    ///
+    /// # Errors
+    /// The first violation found.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        for (key, value, low, high) in self.percents() {
             check_range(key, value, low, high)?;
         }
-        for (key, value, low, high) in counts {
+        for (key, value, low, high) in self.counts() {
             check_range(key, value as f64, low as f64, high as f64)?;
         }
         for (index, rule) in self.rules.iter().enumerate() {

@@ -374,7 +374,8 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         sink.record(now, &record);
     }
     let mut queues = manager.make_plan(now);
-    let mut beside = manager.shadow_plans(now);
+    let view = manager.view(now);
+    let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
     manager.journal_reasons(now, sink);
     let mut served = false;
     loop {
@@ -408,7 +409,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         sink.record(now, &Record::action(&decision, &outcome));
     }
     let now = world.now();
-    manager.compare_shadows(beside, now, sink);
+    for record in shadow::compare(&mut manager.shadows, beside, &manager.state, now) {
+        sink.record(now, &record);
+    }
     sink.tick_done(now, manager);
     let drained = served && queues.values().all(VecDeque::is_empty);
     let next = manager.next_tick(drained, begin, now).min(end);

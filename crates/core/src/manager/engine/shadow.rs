@@ -1,15 +1,15 @@
 //! Policies that decide beside the one in force and change nothing.
 //!
-//! In each tick a shadow sees the same view. Of every target it is granted as many promotions as the
-//! active policy had: what one of the two chose and the other did not is remembered, until it is
-//! known how the program uses it. Then the journal says who chose better.
+//! In each tick a shadow sees the same view. Of every target it is granted as many promotions as
+//! the active policy had: what one of the two chose and the other did not is remembered, until a
+//! later look shows how the program uses it. Then the journal says who chose better.
 
-use super::Manager;
-use crate::base::units::{Addr, Ns, ProcId};
+use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::config::{Config, PolicyKind};
 use crate::manager::decision::{Action, Decision};
-use crate::manager::policy::{self, Policy};
+use crate::manager::policy::{self, Policy, View};
 use crate::manager::record::Record;
+use crate::manager::state::{State, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most regions of a target that wait for their use to be known; the oldest are not scored.
@@ -54,54 +54,64 @@ pub(super) fn note(beside: &mut Beside, decision: &Decision) {
     }
 }
 
-impl Manager {
-    /// What the shadows want.
-    pub(super) fn shadow_plans(&self, now: Ns) -> Beside {
-        let view = self.view(now);
-        let plan = |shadow: &Shadow| {
-            let queues = shadow.policy.plan(&self.config, &view, now).queues.into_iter();
-            let regions = queues.map(|(id, queue)| {
-                let promotions = queue.iter().filter(|d| d.action == Action::Promote);
-                (id, promotions.map(|decision| decision.region).collect())
-            });
-            regions.collect()
-        };
-        Beside { promoted: BTreeMap::new(), wanted: self.shadows.iter().map(plan).collect() }
-    }
+/// What the shadows want.
+pub(super) fn plans(shadows: &[Shadow], config: &Config, view: &View<'_>, now: Ns) -> Beside {
+    let plan = |shadow: &Shadow| {
+        let queues = shadow.policy.plan(config, view, now).queues.into_iter();
+        let regions = queues.map(|(id, queue)| {
+            let promotions = queue.iter().filter(|d| d.action == Action::Promote);
+            (id, promotions.map(|decision| decision.region).collect())
+        });
+        regions.collect()
+    };
+    Beside { promoted: BTreeMap::new(), wanted: shadows.iter().map(plan).collect() }
+}
 
-    /// Remembers where they did not agree, and writes down what is known by now of earlier cases.
-    pub(super) fn compare_shadows(&mut self, beside: Beside, now: Ns, sink: &mut impl super::Sink) {
-        for (shadow, mut wanted) in self.shadows.iter_mut().zip(beside.wanted) {
-            for (id, promoted) in &beside.promoted {
-                let mut chosen = wanted.remove(id).unwrap_or_default();
-                chosen.truncate(promoted.len());
-                shadow.differ(*id, promoted, &chosen, now);
+/// Says what is known by now of earlier cases, and remembers where they did not agree this time:
+/// in this order, for what this tick's choices were made from says nothing new of them.
+pub(super) fn compare(
+    shadows: &mut [Shadow],
+    beside: Beside,
+    state: &State,
+    now: Ns,
+) -> Vec<Record> {
+    let mut records = Vec::new();
+    for (shadow, mut wanted) in shadows.iter_mut().zip(beside.wanted) {
+        let kind = shadow.kind;
+        shadow.open.retain(|id, open| {
+            let Some(target) = state.targets.get(id) else { return false };
+            let looked = target.looks.last().is_some_and(|(_, at)| at > open.since);
+            if !looked && target.hinted.is_empty() {
+                return true;
             }
-            shadow.open.retain(|id, open| {
-                let Some(target) = self.state.targets.get(id) else { return false };
-                // What was seen before they differed says nothing new.
-                let looked = target.looks.last().is_some_and(|(_, at)| at > open.since);
-                if !looked && target.hinted.is_empty() {
-                    return true;
-                }
-                let geometry = self.state.geometry;
-                let accessed = |regions: &[Addr]| {
-                    let known = regions.iter().filter_map(|at| target.usage(*at, geometry));
-                    let (sum, n) =
-                        known.fold((0.0, 0_u32), |(sum, n), used| (sum + used.coverage(), n + 1));
-                    (n > 0).then(|| 100.0 * sum / f64::from(n))
-                };
-                let record = Record::Shadow {
-                    policy: shadow.kind,
-                    target: *id,
-                    both: open.both,
-                    differ: open.active.len().max(open.shadow.len()) as u64,
-                    active_accessed_percent: accessed(&open.active),
-                    shadow_accessed_percent: accessed(&open.shadow),
-                };
-                sink.record(now, &record);
-                false
-            });
+            records.push(open.record(kind, target, state.geometry));
+            false
+        });
+        for (id, promoted) in &beside.promoted {
+            let mut chosen = wanted.remove(id).unwrap_or_default();
+            chosen.truncate(promoted.len());
+            shadow.differ(*id, promoted, &chosen, now);
+        }
+    }
+    records
+}
+
+impl Open {
+    /// How much of what they did not agree on is accessed.
+    fn record(&self, policy: PolicyKind, target: &Target, geometry: Geometry) -> Record {
+        let accessed = |regions: &[Addr]| {
+            let known = regions.iter().filter_map(|at| target.usage(*at, geometry));
+            let (sum, n) =
+                known.fold((0.0, 0_u32), |(sum, n), used| (sum + used.coverage(), n + 1));
+            (n > 0).then(|| 100.0 * sum / f64::from(n))
+        };
+        Record::Shadow {
+            policy,
+            target: target.sample.id,
+            both: self.both,
+            differ: self.active.len().max(self.shadow.len()) as u64,
+            active_accessed_percent: accessed(&self.active),
+            shadow_accessed_percent: accessed(&self.shadow),
         }
     }
 }

@@ -11,28 +11,29 @@ const fn is_damon(by: Tracker) -> bool {
     matches!(by, Tracker::Damon | Tracker::DamonFrames)
 }
 
-/// Halves of looks that are due at `now` and fit the tracking budget; who has waited longest comes
-/// first. What has begun is ended in any case: it may hold DAMON for everybody.
+/// Halves of looks that are due at `now` and fit the tracking budget, all together; who has waited
+/// longest comes first. What has begun is ended in any case: it may hold DAMON for everybody.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     let offers = state.machine.as_ref().map_or(&[][..], |machine| &machine.trackers);
     if offers.is_empty() {
         return Vec::new();
     }
-    let left = state.budgets.track_cpu.level_at(now);
-    let budget = Ns(saturating_u64(left));
-    let ask = |target: &Target, by, step| {
+    let ask = |target: &Target, by, step, left: &mut f64| {
+        let budget = Ns(saturating_u64(*left));
+        *left -= target.looks.expected_cost().0 as f64;
         let lock = target.lock.level_at(now).clamp(0.0, LOCK_BURST.0 as f64);
         let (target, lock) = (target.sample.id, Ns(saturating_u64(lock)));
         AccessAsk { target, by, step, budget, lock }
     };
     let window = Ns::ms(config.track.window_ms);
+    let mut left = state.budgets.track_cpu.level_at(now);
     let (mut asks, mut waiting, mut damon) = (Vec::new(), Vec::new(), false);
     for target in state.targets.values() {
         match target.looks.under_way {
             Some((by, began)) => {
                 damon |= is_damon(by);
                 if now >= began + window {
-                    asks.push(ask(target, by, Step::End));
+                    asks.push(ask(target, by, Step::End, &mut left));
                 }
             }
             None if now >= target.looks.next && target.is_known() => waiting.push(target),
@@ -40,12 +41,15 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
         }
     }
     waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
-    for target in waiting.into_iter().filter(|_| left > 0.0) {
+    for target in waiting {
+        if left <= 0.0 {
+            break;
+        }
         let Some(by) = target.looks.choose(&config.track.by, offers, now) else { continue };
         if is_damon(by) && std::mem::replace(&mut damon, true) {
             continue;
         }
-        asks.push(ask(target, by, Step::Begin));
+        asks.push(ask(target, by, Step::Begin, &mut left));
     }
     asks
 }

@@ -16,19 +16,10 @@ pub mod survey;
 mod view;
 pub mod worth;
 
-pub use plan::{AllReasons, Plan, Reasons};
+pub use plan::{AllReasons, Plan, Policy, Reasons};
 pub use view::View;
 
-use crate::base::units::Ns;
-use crate::manager::config::{Config, PolicyKind};
-
-/// A function from what is known to what is wanted.
-///
-/// It may want anything: the engine bars what limits do not allow, and paces the rest.
-pub trait Policy: std::fmt::Debug {
-    /// What is wanted at `now`.
-    fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan;
-}
+use crate::manager::config::PolicyKind;
 
 /// The policy of this kind.
 #[must_use]

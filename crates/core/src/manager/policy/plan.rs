@@ -1,7 +1,9 @@
 //! What a policy wants, and why it leaves the rest alone.
 
+use super::View;
 use super::ledger::Ledger;
 use crate::base::units::{Bytes, Ns, ProcId};
+use crate::manager::config::Config;
 use crate::manager::decision::Queues;
 use crate::manager::reason::SkipReason;
 use std::collections::BTreeMap;
@@ -9,6 +11,14 @@ use std::sync::Arc;
 
 /// Reasons by target; those of a target in which nothing changed are the same object again.
 pub type AllReasons = BTreeMap<ProcId, Arc<Reasons>>;
+
+/// A function from what is known to what is wanted.
+///
+/// It may want anything: the engine bars what limits do not allow, and paces the rest.
+pub trait Policy: std::fmt::Debug {
+    /// What is wanted at `now`.
+    fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan;
+}
 
 /// What a policy wants.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,11 +1,11 @@
 //! What a huge page is worth: time that the program saves, against memory and time that it costs,
 //! all in ns a second.
 //!
-//! * **Gain**: the CPU time that a program uses, the share of it that goes into walks of page tables
-//!   (`policy.walk_percent`), and of that the part of what it accesses. Nothing is gained while all
-//!   that it accesses fits into the TLB.
-//! * **Cost**: the call, once, spread over the time that a huge page is expected to last; and memory
-//!   that is held for nothing, at a price that rises as memory gets short or fragmented.
+//! * **Gain**: the CPU time that a program uses, the share of it that goes into walks of page
+//!   tables (`policy.walk_percent`), and of that the part of what it accesses. Nothing is gained
+//!   while all that it accesses fits into the TLB.
+//! * **Cost**: the call, once, spread over the time that a huge page is expected to last; and
+//!   memory that is held for nothing, at a price that rises as memory gets short or fragmented.
 
 use crate::base::units::{Bytes, Geometry, Ns, saturating_u64};
 use crate::manager::config::Config;
@@ -20,13 +20,15 @@ const LASTS: Ns = Ns::s(60);
 /// The price of memory is at most so many times the one of plenty.
 const DEAREST: f64 = 100.0;
 
-/// Base pages of a region that its program is expected to access, against memory of which nothing is
-/// known: that counts as much as is populated, so that the fullest region is worth most, and memory
-/// that is accessed for sure counts twice.
+/// Base pages of a region that its program is expected to access, against memory of which nothing
+/// is known: that counts as much as is populated, so that the fullest region is worth most, and
+/// memory that is accessed for sure counts twice. `whole`: base pages of a region. What is accessed
+/// is populated, so a region that is half full and accessed to a half is accessed as a whole.
 #[must_use]
-pub fn accessed_pages(populated: u16, used: Option<Use>) -> f64 {
-    let coverage = used.map_or(Use::UNKNOWN.coverage(), |used| used.coverage());
-    f64::from(populated) * coverage / Use::UNKNOWN.coverage()
+pub fn accessed_pages(populated: u16, whole: u16, used: Option<Use>) -> f64 {
+    let Use { least, most, .. } = used.unwrap_or(Use::UNKNOWN);
+    let pages = |share: f64| (share * f64::from(whole)).min(f64::from(populated));
+    pages(least).midpoint(pages(most)) / Use::UNKNOWN.coverage()
 }
 
 /// What one target saves if all that it accesses is huge.
@@ -114,10 +116,12 @@ mod tests {
     #[test]
     fn what_nobody_looked_at_is_worth_its_pages() {
         let known = |least, most| Some(Use { temperature: 1.0, least, most });
-        assert!((accessed_pages(300, None) - 300.0).abs() < 1e-9);
-        assert!(accessed_pages(512, known(0.0, 0.0)) < 1e-9);
-        assert!((accessed_pages(300, known(1.0, 1.0)) - 600.0).abs() < 1e-9);
-        assert!((accessed_pages(300, known(0.0, 1.0)) - 300.0).abs() < 1e-9, "as if unknown");
+        let pages = |populated, used| accessed_pages(populated, 512, used);
+        assert!((pages(300, None) - 300.0).abs() < 1e-9);
+        assert!(pages(512, known(0.0, 0.0)) < 1e-9);
+        assert!((pages(300, known(1.0, 1.0)) - 600.0).abs() < 1e-9);
+        assert!((pages(300, known(0.0, 1.0)) - 300.0).abs() < 1e-9, "as if unknown");
+        assert!((pages(256, known(0.5, 0.5)) - 512.0).abs() < 1e-9, "all that is there");
     }
 
     proptest! {

@@ -5,12 +5,20 @@
 //! and a few flags. Acting and scanning advance its clock by what the kernel would take
 //! (`docs/measurements.md#remote-collapse`, `docs/measurements.md#page-scan-cost`). [`checks`]
 //! watches every action.
+//!
+//! What becomes of programs' speed is a model of its own ([`tlb`]): a [`contest`] runs a policy, be
+//! it ours, [`hawkeye`] or a kernel's ([`baseline`]), over a [`scenario`].
 
 mod access;
 pub mod activity;
+pub mod baseline;
 pub mod checks;
+pub mod contest;
+pub mod hawkeye;
 mod kernel;
 pub mod neighbours;
+pub mod scenario;
+pub mod tlb;
 
 use crate::base::rng::Rng;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
@@ -50,6 +58,8 @@ pub struct SimRegion {
     pub promoted_from: Option<u16>,
     /// Base pages that its program accesses each second.
     pub accessed: u16,
+    /// How often it accesses each of them in a second; 0 counts as 1.
+    pub each: u32,
 }
 
 /// What a program can do so that promotions of its memory fail for ever.
@@ -72,6 +82,16 @@ pub struct SimProcess {
     pub execed: bool,
     /// Counts its address spaces.
     pub generation: u64,
+    /// CPU time that it uses, in cores; `None`: nobody can tell.
+    pub cores: Option<f64>,
+}
+
+impl SimProcess {
+    /// A program with these regions.
+    #[must_use]
+    pub fn new(sample: ProcessSample, regions: Vec<SimRegion>) -> Self {
+        Self { sample, regions, execed: false, generation: 0, cores: None }
+    }
 }
 
 /// Where every simulated mapping starts.
@@ -100,8 +120,10 @@ pub struct Sim {
     pub others: Bytes,
     /// How lively the programs are: events a second.
     pub events_per_s: u64,
-    /// Trackers that its kernel offers, each region by itself.
+    /// Trackers that its kernel offers: each shows what its kind shows on a real one.
     pub trackers: Vec<Tracker>,
+    /// Trackers that refuse each program, and why.
+    pub refusals: BTreeMap<Tracker, SkipReason>,
     /// CPU time of the manager for each list of processes.
     pub list_cost: Ns,
     rng: Rng,
@@ -134,6 +156,7 @@ impl Sim {
             others: Bytes::mib(8 << 10),
             events_per_s: 50,
             trackers: Vec::new(),
+            refusals: BTreeMap::new(),
             list_cost: Ns(0),
             rng: Rng::new(seed),
             now: Ns::s(1),
@@ -155,7 +178,7 @@ impl Sim {
         sim.processes.clear();
         let sample = ProcessSample::example(100, Bytes(0));
         sim.free_huge = 2 * regions.len() as u64;
-        sim.processes.insert(100, SimProcess { sample, regions, execed: false, generation: 0 });
+        sim.processes.insert(100, SimProcess::new(sample, regions));
         sim
     }
 
@@ -172,7 +195,7 @@ impl Sim {
         for pid in (100..).take(processes as usize) {
             let sample = ProcessSample::example(pid, Bytes(0));
             let regions = regions.clone();
-            let process = SimProcess { sample, regions, execed: false, generation: 0 };
+            let process = SimProcess::new(sample, regions);
             sim.processes.insert(pid, process);
         }
         sim
@@ -191,7 +214,7 @@ impl Sim {
         let dense = self.rng.percent(50);
         let count = 20 + self.rng.below(60);
         let regions: Vec<_> = (0..count).map(|_| self.new_region(dense)).collect();
-        self.processes.insert(pid, SimProcess { sample, regions, execed: false, generation: 0 });
+        self.processes.insert(pid, SimProcess::new(sample, regions));
     }
 
     fn new_region(&mut self, dense: bool) -> SimRegion {
@@ -326,8 +349,10 @@ impl Sim {
     }
 
     fn list(&mut self) -> Vec<ProcessSample> {
+        let now = self.now.as_s();
         let samples = self.processes.values_mut().map(|process| {
             process.execed = false;
+            process.sample.cpu = process.cores.map(|cores| Ns::from_s(cores * now));
             let pages: u64 = process.regions.iter().map(|r| u64::from(r.resident())).sum();
             process.sample.anon = Geometry::X86_64.bytes(pages);
             process.sample.rss = process.sample.anon;

@@ -89,7 +89,7 @@ impl Sim {
         let sample = ProcessSample::example(pid, Bytes(0));
         let (uid, cgroup) = (Some(uid), Some(cgroup.to_owned()));
         let sample = ProcessSample { uid, cgroup, ..sample };
-        self.processes.insert(pid, SimProcess { sample, regions, execed: false, generation: 0 });
+        self.processes.insert(pid, SimProcess::new(sample, regions));
     }
 
     /// Huge regions of a process.

@@ -20,6 +20,9 @@ const FORGOTTEN: Ns = Ns::s(600);
 /// Most ranges that are kept of a program; DAMON has at most 1,000 by default.
 const RANGES: usize = 4_096;
 
+/// Neighbours that differ by no more are one.
+const ALIKE: f64 = 0.01;
+
 /// How memory is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
@@ -41,20 +44,27 @@ impl Use {
         self.least.midpoint(self.most)
     }
 
+    /// What is known after a look that showed `new`. What the look could not tell speaks against
+    /// nothing that was known before: once a region is huge it has one accessed bit, and how much
+    /// of it is accessed stays as it was seen last.
     fn smoothed(self, new: Self) -> Self {
-        let mean = |old: f64, new: f64| old + NEW_WEIGHT * (new - old);
+        let within = |old: f64| mean(old, old.clamp(new.least, new.most));
         Self {
             temperature: mean(self.temperature, new.temperature),
-            least: mean(self.least, new.least),
-            most: mean(self.most, new.most),
+            least: within(self.least),
+            most: within(self.most),
         }
     }
 
     /// What is known once a look did not show it: less. Its temperature stays.
     fn widened(self) -> Self {
-        let Self { least, most, .. } = self.smoothed(Self::UNKNOWN);
-        Self { least, most, ..self }
+        let Self { least, most, .. } = Self::UNKNOWN;
+        Self { least: mean(self.least, least), most: mean(self.most, most), ..self }
     }
+}
+
+fn mean(old: f64, new: f64) -> f64 {
+    old + NEW_WEIGHT * (new - old)
 }
 
 /// One range and its use.
@@ -104,12 +114,20 @@ impl Heat {
         sums
     }
 
+    /// Forgets what has not been seen for too long, also where nobody looks any more. Returns
+    /// whether there was any.
+    pub fn forget(&mut self, now: Ns) -> bool {
+        let before = self.ranges.len();
+        self.ranges.retain(|range| now.since(range.seen) < FORGOTTEN);
+        self.ranges.len() < before
+    }
+
     /// Takes what one look showed, ascending and without overlaps; what is neither is left out.
     pub fn looked(&mut self, seen: &[Access], geometry: Geometry, now: Ns) {
         let mut merged = Vec::with_capacity(self.ranges.len() + seen.len());
         let mut old = VecDeque::from(std::mem::take(&mut self.ranges));
         let mut end = 0;
-        for access in seen.iter().take(RANGES) {
+        for access in seen {
             let (from, to) = (access.from.0, access.to.0);
             if from < end || to <= from {
                 continue;
@@ -151,13 +169,20 @@ impl Heat {
     fn used(access: &Access, geometry: Geometry) -> Use {
         let pages = ((access.to.0 - access.from.0) as f64 / geometry.base.0 as f64).max(1.0);
         let share = |accessed: u64| (accessed as f64 / pages).min(1.0);
-        let (least, most) = (share(access.least_pages), share(access.most_pages));
-        let temperature = match (access.least_pages > 0, access.most_pages > 0) {
-            (true, _) => 1.0,
-            (false, false) => 0.0,
-            (false, true) => most,
-        };
-        Use { temperature, least: least.min(most), most }
+        let most = share(access.most_pages);
+        let least = share(access.least_pages).min(most);
+        let temperature = if least > 0.0 { Self::accessed_regions(access, geometry) } else { most };
+        Use { temperature, least, most }
+    }
+
+    /// Share of a range's regions that were accessed at all, given that some were: the middle of
+    /// what is possible. One region was; of a large mapping perhaps one part.
+    fn accessed_regions(access: &Access, geometry: Geometry) -> f64 {
+        let regions = (access.to.0 - access.from.0) as f64 / geometry.huge.0.max(1) as f64;
+        let pages = geometry.pages_per_huge().max(1);
+        let share = |accessed: u64| (accessed as f64 / regions.max(1.0)).min(1.0);
+        let least = access.least_pages.min(access.most_pages).div_ceil(pages.into());
+        share(least).midpoint(share(access.most_pages))
     }
 
     /// The use of one region; `None`: nothing is known of any part of it.
@@ -175,8 +200,9 @@ impl Heat {
             sum.least += part * range.used.least;
             sum.most += part * range.used.most;
         }
-        let missing = 1.0 - known;
-        (known > 0.0).then(|| Use { most: (sum.most + missing).min(1.0), ..sum })
+        let missing = (1.0 - known).max(0.0);
+        let (least, most) = (sum.least.min(1.0), (sum.most + missing).min(1.0));
+        (known > 0.0).then(|| Use { least: least.min(most), most, ..sum })
     }
 }
 
@@ -187,27 +213,52 @@ fn unseen(range: Range) -> Range {
 /// Forgets what is too old, and joins neighbours that are alike: all of them while there are too
 /// many.
 fn joined(ranges: Vec<Range>, now: Ns) -> Vec<Range> {
+    // Where there are too many, what was accessed matters more than in how many looks.
     let close = |a: &Use, b: &Use, by: f64| {
-        (a.temperature - b.temperature).abs() <= by
+        (by > ALIKE || (a.temperature - b.temperature).abs() <= by)
             && (a.least - b.least).abs() <= by
             && (a.most - b.most).abs() <= by
     };
     let mut all: Vec<_> =
         ranges.into_iter().filter(|range| now.since(range.seen) < FORGOTTEN).collect();
-    let mut by = 0.01;
+    let mut by = ALIKE;
     loop {
         all.dedup_by(|range, before| {
             let alike = before.to == range.from && close(&before.used, &range.used, by);
             if alike {
-                before.to = range.to;
-                before.seen = before.seen.max(range.seen);
+                *before = both(before, range);
             }
             alike
         });
-        if all.len() <= RANGES || by > 1.0 {
-            all.truncate(RANGES);
+        if all.len() <= RANGES {
             return all;
+        }
+        if by > 1.0 {
+            return latest(all);
         }
         by *= 2.0;
     }
 }
+
+/// Two neighbours as one: as much of them is accessed as of both.
+fn both(left: &Range, right: &Range) -> Range {
+    let (a, b) = ((left.to - left.from) as f64, (right.to - right.from) as f64);
+    let mean = |left: f64, right: f64| left + (right - left) * (b / (a + b));
+    let used = Use {
+        temperature: left.used.temperature.max(right.used.temperature),
+        least: mean(left.used.least, right.used.least),
+        most: mean(left.used.most, right.used.most),
+    };
+    Range { from: left.from, to: right.to, used, seen: left.seen.max(right.seen) }
+}
+
+/// As many as are kept: of ranges that have no neighbours those that were seen last.
+fn latest(mut all: Vec<Range>) -> Vec<Range> {
+    all.sort_by_key(|range| (std::cmp::Reverse(range.seen), range.from));
+    all.truncate(RANGES);
+    all.sort_by_key(|range| range.from);
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,10 @@ const AGAIN: Ns = Ns::s(60);
 /// ... and one that is too dear for a program after this one.
 const TOO_DEAR: Ns = Ns::s(600);
 
+/// CPU time that half a look is expected to take before one was made: a small program's accessed
+/// bits, or a request to DAMON (`docs/measurements.md#smaps`).
+const COST_PRIOR: Ns = Ns::ms(1);
+
 /// What is remembered of looks at one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looks {
@@ -21,6 +25,8 @@ pub struct Looks {
     pub(in crate::manager) last: Option<(Tracker, Ns)>,
     /// Trackers that do not work for this program, why, and until when that is believed.
     unfit: BTreeMap<Tracker, (SkipReason, Ns)>,
+    /// CPU time that the last half of a look took.
+    cost: Option<Ns>,
 }
 
 impl Looks {
@@ -38,6 +44,17 @@ impl Looks {
     pub fn unfit(&self, now: Ns) -> impl Iterator<Item = (Tracker, SkipReason)> {
         let held = self.unfit.iter().filter(move |(_, (_, until))| now < *until);
         held.map(|(tracker, (reason, _))| (*tracker, *reason))
+    }
+
+    /// CPU time that half a look is expected to take: as much as the last one.
+    #[must_use]
+    pub fn expected_cost(&self) -> Ns {
+        self.cost.unwrap_or(COST_PRIOR)
+    }
+
+    /// Half a look took so much CPU time.
+    pub(super) fn took(&mut self, cost: Ns) {
+        self.cost = Some(cost);
     }
 
     /// The tracker of the last complete look, and when that ended.

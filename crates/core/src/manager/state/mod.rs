@@ -151,6 +151,8 @@ impl State {
         for target in self.targets.values_mut() {
             budgets::configure_lock(&mut target.lock, config, now);
             budgets::configure_lock(&mut target.split_lock, config, now);
+            let hints = select::hints(config, &target.sample);
+            target.hinted(&hints, self.geometry, now);
         }
         self.next_list = now;
     }

@@ -188,7 +188,10 @@ impl Target {
         let wall = now.since(self.listed);
         let used = sample.cpu.zip(self.sample.cpu).map(|(new, old)| new.since(old));
         let cpu_share = used.filter(|_| wall > Ns(0)).map(|used| used.as_s() / wall.as_s());
-        Self { share, sample, cpu_share: cpu_share.or(self.cpu_share), listed: now, ..self }
+        let cpu_share = cpu_share.or(self.cpu_share);
+        let mut heat = self.heat;
+        let version = self.version + u64::from(heat.forget(now));
+        Self { share, sample, cpu_share, heat, version, listed: now, ..self }
     }
 
     /// Populated memory by mapping, ascending.
@@ -338,6 +341,7 @@ impl Target {
         now: Ns,
     ) {
         self.lock.take(report.lock.0 as f64, now);
+        self.looks.took(report.cost);
         match (report.refused, report.step) {
             (Some(reason), _) => self.looks.failed(report.by, reason, now),
             (None, Step::Begin) => self.looks.began(report.by, now),

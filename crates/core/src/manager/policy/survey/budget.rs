@@ -8,8 +8,8 @@ use crate::manager::snapshot::MachineSample;
 const PLENTY_PERCENT: f64 = 50.0;
 
 /// Above so much waste in huge regions it is taken back: the budget of the managed footprint while
-/// memory is not fragmented. Not scaled by FMFI: splits leave small holes, which raise FMFI, which would ask for
-/// more splits.
+/// memory is not fragmented. Not scaled by FMFI: splits leave small holes, which raise FMFI, which
+/// would ask for more splits.
 #[must_use]
 pub fn bound(config: &Config, machine: Option<&MachineSample>, footprint: Bytes) -> Bytes {
     let least = config.promote.bloat_budget_percent;

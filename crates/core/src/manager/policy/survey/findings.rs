@@ -2,16 +2,16 @@
 //!
 //! Prices and CPU time change with every look at the machine: they are applied afterwards.
 
+use super::candidate::{Candidate, Order};
 use super::eligible::{Class, classify};
 use super::giveback::{PROMOTED_BY, SplitRule};
-use crate::base::units::{Geometry, Ns, ProcId, saturating_u64};
+use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::decision::{Action, Decision, Motive};
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::policy::worth::accessed_pages;
 use crate::manager::policy::{Reasons, View};
 use crate::manager::reason::SkipReason;
 use crate::manager::state::bloat::Waste;
-use crate::manager::state::heat::Use;
 use crate::manager::state::{Region, Target};
 use std::sync::Arc;
 
@@ -27,29 +27,6 @@ pub(super) struct Conditions {
     /// As of the start of time.
     rule: SplitRule,
     order: Order,
-}
-
-/// By what regions are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// How full they are.
-    Populated,
-    /// How much of them is accessed, where that is known.
-    Accessed,
-    /// Their addresses.
-    Address,
-}
-
-/// An action that nothing about its region speaks against.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    pub(super) decision: Decision,
-    /// The higher, the sooner, among decisions of one motive.
-    pub(super) rank: u64,
-    /// [`accessed_pages`] of its region.
-    pub(super) accessed: f64,
-    /// Something is known of its use.
-    pub(super) tracked: bool,
 }
 
 impl Conditions {
@@ -110,60 +87,31 @@ impl Findings {
         let whole = conditions.thresholds.whole;
         let tracks = conditions.order == Order::Accessed && target.is_tracked();
         for (at, region) in target.regions.iter() {
+            let used = tracks.then(|| target.usage(at, conditions.geometry)).flatten();
+            let accessed = accessed_pages(region.populated, whole, used);
             let waste = region.waste(conditions.geometry);
             if let Waste::Known(pages, _) = waste {
                 findings.wasted_pages += u64::from(pages);
             }
             findings.pledged_pages += pledged_pages(&region, whole);
-            let used = tracks.then(|| target.usage(at, conditions.geometry)).flatten();
-            let accessed = accessed_pages(region.populated, used);
             findings.accessed += accessed;
             if target.refused.is_some() {
                 continue;
             }
-            findings.until = findings
-                .until
-                .into_iter()
-                .chain(same_until(&region, conditions.rule.settle, now))
-                .min();
-            let decision = |action, motive, waste, min_populated| Decision {
-                target: id,
-                region: at,
-                mapping: region.mapping,
-                action,
-                motive,
-                populated: region.populated,
-                waste,
-                min_populated,
-                warm: false,
-                another: false,
-                outlook: None,
-            };
-            let candidate = |decision: Decision| {
-                let rank = conditions.order.rank(&decision, used);
-                Candidate { decision, rank, accessed, tracked: used.is_some() }
-            };
-            match conditions.rule.at(now).judge(&region, waste, conditions.pressed) {
+            let until = same_until(&region, conditions.rule.settle, now);
+            findings.until = findings.until.into_iter().chain(until).min();
+            let tracked = used.is_some();
+            let one = One { id, at, region: &region, waste, accessed, tracked, conditions, now };
+            match one.split() {
                 None => {}
                 Some(Err(reason)) => reasons.not_split(reason),
-                Some(Ok((motive, waste))) => {
-                    let split = decision(Action::Demote, motive, waste, 0);
-                    findings.splits.push(candidate(split));
-                }
+                Some(Ok(split)) => findings.splits.push(split),
             }
-            let (thresholds, frames_hidden) = (conditions.thresholds, conditions.frames_hidden);
-            let (motive, min_populated) = match classify(&region, thresholds, frames_hidden, now) {
-                Class::Huge => continue,
-                Class::Skip(reason) => {
-                    reasons.not_promoted(reason);
-                    continue;
-                }
-                Class::Always => (Motive::Utilization, thresholds.always),
-                Class::Budget => (Motive::BloatBudget, region.populated),
-            };
-            let waste = whole.saturating_sub(region.populated);
-            let promotion = decision(Action::Promote, motive, waste, min_populated);
-            findings.promotions.push(candidate(promotion));
+            match one.promotion() {
+                None => {}
+                Some(Err(reason)) => reasons.not_promoted(reason),
+                Some(Ok(promotion)) => findings.promotions.push(promotion),
+            }
         }
         if let Some(reason) = target.refused {
             // What was known of it before may no longer be true.
@@ -175,27 +123,64 @@ impl Findings {
     }
 }
 
-/// Steps of a rank to a page.
-const FINE: f64 = 256.0;
-/// Waste in a region that is never accessed counts so many times as much as in one of which nothing
-/// is known: much, and yet not so much that a few pages of it go before a region full of waste.
-const COLDEST: f64 = 8.0;
+/// One region, and all that decides about it.
+struct One<'a> {
+    id: ProcId,
+    at: Addr,
+    region: &'a Region,
+    waste: Waste,
+    /// [`accessed_pages`] of it.
+    accessed: f64,
+    tracked: bool,
+    conditions: Conditions,
+    now: Ns,
+}
 
-impl Order {
-    fn rank(self, decision: &Decision, used: Option<Use>) -> u64 {
-        let accessed = accessed_pages(decision.populated, used);
-        let waste = f64::from(decision.waste);
-        saturating_u64(match (self, decision.action, decision.motive) {
-            (Self::Address, Action::Promote, _) => 0.0,
-            (_, Action::Promote, Motive::BloatBudget) => FINE * FINE * accessed / waste.max(1.0),
-            (_, Action::Promote, _) => FINE * accessed,
-            // Worst waste for the least loss first. What is partially mapped is not huge any more.
-            (_, Action::Demote, Motive::PartiallyMapped) => FINE * waste,
-            (_, Action::Demote, _) => {
-                let all = f64::from(decision.populated).max(1.0);
-                FINE * waste * (all / accessed.max(all / COLDEST))
-            }
-        })
+impl One<'_> {
+    /// Its split, or why there is none; `None`: nothing is wasted in it.
+    fn split(&self) -> Option<Result<Candidate, SkipReason>> {
+        let rule = self.conditions.rule.at(self.now);
+        let judged = rule.judge(self.region, self.waste, self.conditions.pressed)?;
+        let split = |(motive, waste)| self.candidate(Action::Demote, motive, waste, 0);
+        Some(judged.map(split))
+    }
+
+    /// Its promotion, or why there is none; `None`: it is huge.
+    fn promotion(&self) -> Option<Result<Candidate, SkipReason>> {
+        let Conditions { thresholds, frames_hidden, .. } = self.conditions;
+        let class = classify(self.region, thresholds, frames_hidden, self.now);
+        let (motive, min_populated) = match class {
+            Class::Huge => return None,
+            Class::Skip(reason) => return Some(Err(reason)),
+            Class::Always => (Motive::Utilization, thresholds.always),
+            Class::Budget => (Motive::BloatBudget, self.region.populated),
+        };
+        let waste = thresholds.whole.saturating_sub(self.region.populated);
+        Some(Ok(self.candidate(Action::Promote, motive, waste, min_populated)))
+    }
+
+    fn candidate(
+        &self,
+        action: Action,
+        motive: Motive,
+        waste: u16,
+        min_populated: u16,
+    ) -> Candidate {
+        let decision = Decision {
+            target: self.id,
+            region: self.at,
+            mapping: self.region.mapping,
+            action,
+            motive,
+            populated: self.region.populated,
+            waste,
+            min_populated,
+            warm: false,
+            another: false,
+            outlook: None,
+        };
+        let rank = self.conditions.order.rank(&decision, self.accessed);
+        Candidate { decision, rank, accessed: self.accessed, tracked: self.tracked }
     }
 }
 

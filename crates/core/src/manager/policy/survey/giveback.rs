@@ -11,7 +11,7 @@
 //! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
 //! before it was well used: nothing flaps.
 
-use super::findings::Candidate;
+use super::candidate::Candidate;
 use crate::base::units::{Bytes, Ns};
 use crate::manager::config::Config;
 use crate::manager::decision::{Decision, Motive};
@@ -31,9 +31,9 @@ pub const PROMOTED_BY: Ns = Ns::s(60);
 /// Once taking back has started, it goes on until this share of the bound is left.
 const STOP: f64 = 0.5;
 
-/// Of the splits that nothing speaks against those that are wanted now, the worst waste for the least
-/// loss first,
-/// and whether waste is being taken back. Every candidate is counted in `reasons`.
+/// Of the splits that nothing speaks against those that are wanted now, the worst waste for the
+/// least loss first, and whether waste is being taken back. Every candidate is counted in
+/// `reasons`.
 #[must_use]
 pub(super) fn choose(
     mut candidates: Vec<Candidate>,

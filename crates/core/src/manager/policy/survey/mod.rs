@@ -10,6 +10,7 @@
 //! seeds: waste within the budget, no flapping, and every region that stays as it is has a reason.
 
 pub mod budget;
+mod candidate;
 pub mod eligible;
 mod findings;
 pub mod giveback;
@@ -22,7 +23,8 @@ use crate::manager::decision::{Decision, Motive, Outlook, Queues};
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::policy::worth::{Prices, Value};
 use crate::manager::reason::SkipReason;
-use findings::{Candidate, Conditions, Findings, Known, Order};
+use candidate::{Candidate, Order};
+use findings::{Conditions, Findings, Known};
 use giveback::SplitRule;
 use std::cell::RefCell;
 use std::cmp::Reverse;
