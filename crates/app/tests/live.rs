@@ -70,6 +70,8 @@ mod stress;
 mod track;
 #[path = "live/warm.rs"]
 mod warm;
+#[path = "live/worth.rs"]
+mod worth;
 
 use libtest_mimic::Trial;
 use std::fs;
@@ -84,6 +86,7 @@ fn trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
     all.extend(promote::trials());
+    all.extend(worth::trials());
     all.extend(giveback::trials());
     all.extend(settings::trials());
     all.extend(control::trials());

@@ -7,6 +7,7 @@ use crate::exit;
 use crate::output::Output;
 use crate::render::words::plain;
 use crate::say::Progress;
+use hugewise_core::base::escape::printable;
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::cpu;
 use hugewise_linux::root::Root;
@@ -86,8 +87,7 @@ fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
         }
     }
     for unreadable in &manifest.unreadable {
-        let (path, why) = (unreadable.path.escape_debug(), plain(&unreadable.why));
-        let why = why.escape_debug();
+        let (path, why) = (printable(&unreadable.path), printable(&plain(&unreadable.why)));
         let _ = write!(text, "\nCould not be read: {path} ({why}), {} times.", unreadable.times);
     }
     text

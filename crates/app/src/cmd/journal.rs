@@ -26,10 +26,13 @@ pub(crate) fn run(global: &Global, command: &JournalCommand) -> anyhow::Result<O
 }
 
 fn score(global: &Global, args: &JournalScoreArgs) -> anyhow::Result<Output> {
-    let mut scores = BTreeMap::new();
+    let (mut scores, mut records) = (BTreeMap::new(), 0_u64);
     each_line(&args.file, |lines| {
-        scores = scored(lines.flat_map(|line| record::read(&line).collect::<Vec<_>>()));
+        let read = lines.flat_map(|line| record::read(&line).collect::<Vec<_>>());
+        scores = scored(read.inspect(|_| records += 1));
     })?;
+    let shown = args.file.display();
+    anyhow::ensure!(records > 0, "{shown}: no line of it is a record of a journal of 'manage'");
     if global.json {
         let named = scores.iter().map(|(kind, score)| (kind.key(), score));
         let named: BTreeMap<_, _> = named.collect();

@@ -1,6 +1,6 @@
 //! `hugewise status --explain`: in words why each group of a program's regions is as it is.
 
-use super::View;
+use super::{Seen, View};
 use crate::render::{number, text};
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::Bytes;
@@ -27,17 +27,20 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
     let region = view.geometry.huge;
     let size = |regions: u64| Bytes(regions.saturating_mul(region.0)).to_string();
     let managed = manager.is_some_and(|m| m.targets.iter().any(|t| t.pid == process.pid));
-    let mut out = text::wrap(
-        "",
-        &format!(
-            "{} (pid {}): {} of memory in {} regions that could be huge.{}",
-            printable(&process.name),
-            process.pid,
-            process.populated,
-            process.regions,
-            if managed { "" } else { " No manager serves it." }
+    let served = match &view.manager {
+        Seen::Unknown => " Whether a manager serves it could not be found out.",
+        _ if managed => "",
+        _ => " No manager serves it.",
+    };
+    let amount = match process.scanned {
+        true => format!(
+            "{} of memory in {} regions that could be huge",
+            process.populated, process.regions
         ),
-    );
+        false => "its memory could not be seen".to_owned(),
+    };
+    let (name, pid) = (printable(&process.name), process.pid);
+    let mut out = text::wrap("", &format!("{name} (pid {pid}): {amount}.{served}"));
     let mut line = |label: &str, what: &str| {
         out.push_str(&text::wrap(&format!("  {label:<12}"), what));
     };
@@ -46,13 +49,15 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         line("refused", &with_remedy(means, remedy));
     }
     let regions = process.huge.0 / region.0.max(1);
+    // Who made them, only a manager knows.
     let made = match process.huge_by_us {
-        0 => "none of them made by hugewise".to_owned(),
-        n if n == regions => "all of them made by hugewise".to_owned(),
-        n => format!("{n} of them made by hugewise, the others by the kernel or the program"),
+        _ if !managed => String::new(),
+        0 => ", none of them made by hugewise".to_owned(),
+        n if n == regions => ", all of them made by hugewise".to_owned(),
+        n => format!(", {n} of them made by hugewise, the others by the kernel or the program"),
     };
     if regions > 0 {
-        line("huge", &format!("{} in {regions} regions, {made}", process.huge));
+        line("huge", &format!("{} in {regions} regions{made}", process.huge));
     }
     for (reason, n) in &process.not_promoted {
         let label = if *reason == SkipReason::Scheduled { "waiting" } else { "small" };
@@ -60,7 +65,7 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         line(label, &format!("{}, {n} regions: {}{pace}", size(*n), words(*reason)));
     }
     for (reason, n) in &process.not_split {
-        line("kept whole", &format!("{n} regions with waste: {}", words(*reason)));
+        line("kept whole", &format!("{n} regions: {}", words(*reason)));
     }
     if process.demoted > 0 {
         line("given back", &format!("{} in {} splits", process.freed, process.demoted));

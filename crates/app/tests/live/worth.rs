@@ -1,0 +1,80 @@
+//! What is accessed most becomes huge first, and others are asked beside the policy in force.
+
+use crate::hold::Hold;
+use crate::kit::{Scratch, hugewise, promotes, trial};
+use crate::machine::Turn;
+use crate::manager::{Manage, journal};
+use crate::promote::{FAST, MIB, is_covered};
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+/// The hot part begins here: an eighth of the memory, at its end.
+const HOT_MIB: u64 = MIB - MIB / 8;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("worth_what_is_hinted_to_be_hot_comes_first", hot_comes_first),
+        trial("worth_a_shadow_changes_nothing_and_is_scored", a_shadow_is_scored),
+    ]
+}
+
+/// A configuration whose hints say that only the end of a program's largest mapping is in use.
+fn hinted(scratch: &Scratch) -> anyhow::Result<String> {
+    let path = scratch.join("hugewise.toml");
+    let hot = format!("[[hint]]\nuser = \"*\"\nfrom_bytes = \"{HOT_MIB} MiB\"\n");
+    let rest = "accessed_percent = 100\n[[hint]]\nuser = \"*\"\naccessed_percent = 0\n";
+    std::fs::write(&path, hot + rest)?;
+    Ok(path.display().to_string())
+}
+
+/// Offsets of what was promoted, in MiB, in that order.
+fn promoted(journal: &[Value]) -> Vec<u64> {
+    let done = journal.iter().filter(|r| r["record"] == "action" && r["result"] == "promoted");
+    done.filter_map(|record| record["offset_bytes"].as_u64()).map(|bytes| bytes >> 20).collect()
+}
+
+fn run(scratch: &Scratch, hold: &mut Hold, more: &str) -> anyhow::Result<Vec<Value>> {
+    let (pid, config) = (hold.pid(), hinted(scratch)?);
+    let args = format!("--pid {pid} --once --keep-settings --config {config} {FAST} {more}");
+    let status = Manage::new(scratch, &args).run()?.expect(0)?.json()?;
+    is_covered(hold, &status)?;
+    journal(scratch)
+}
+
+fn hot_comes_first(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    let journal = run(&scratch, &mut hold, "")?;
+    let order = promoted(&journal);
+    let hot = order.iter().take_while(|offset| **offset >= HOT_MIB).count();
+    ensure!(hot as u64 == MIB / 8 / 2, "the hot eighth first, then the rest: {order:?}");
+    let gains = journal.iter().filter_map(|record| record["outlook"]["gain_ns_per_s"].as_u64());
+    let gains: Vec<_> = gains.collect();
+    ensure!(gains.first() > gains.last(), "hot memory gains more: {gains:?}");
+    // The control: by utilization all are alike, and the first comes first.
+    let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB}"))?);
+    let journal = run(&scratch, &mut hold, "--set policy.active=utilization")?;
+    ensure!(promoted(&journal).first() == Some(&0), "{journal:?}");
+    Ok(())
+}
+
+fn a_shadow_is_scored(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    let scratch = Scratch::new()?;
+    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
+    // One call in each turn, so that the two can differ.
+    let slow = "--set policy.shadow=[\"utilization\"] --set promote.burst=never \
+                --set quota.bytes_per_s=4194304";
+    let journal = run(&scratch, &mut hold, slow)?;
+    let hot = promoted(&journal).iter().take_while(|offset| **offset >= HOT_MIB).count();
+    ensure!(hot as u64 == MIB / 8 / 2, "as without a shadow: {journal:?}");
+    let file = scratch.join("state/journal.jsonl").display().to_string();
+    let said = hugewise(&["journal", "score", &file, "--json"])?.expect(0)?.json()?;
+    let score = &said["shadows"]["utilization"];
+    let percent = |key: &str| score[key].as_f64().with_context(|| format!("{key}: {said}"));
+    let (ours, theirs) = (percent("active_accessed_percent")?, percent("shadow_accessed_percent")?);
+    ensure!(ours > theirs, "{said}");
+    Ok(())
+}
