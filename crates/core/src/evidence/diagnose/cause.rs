@@ -153,6 +153,8 @@ causes! {
         "TCP sends segments again: packets are lost on the way" RETRANSMITS;
     Drops "drops" Warning
         "Packets are dropped on this machine" BACKLOG;
+    ConntrackFull "conntrack_full" Warning
+        "The kernel's table of connections is full: packets of new ones are dropped" CONNTRACK;
     LinkFull "link_full" Warning
         "A network link is full" LINK;
     FilesystemFull "filesystem_full" Warning

@@ -33,8 +33,10 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         ),
         (C::Reclaim, &[C::MemoryShort, C::MemoryPressure, C::KernelTime]),
         (C::MemoryShort, &[C::MemoryPressure]),
-        (C::Compaction, &[C::GcKernel, C::KernelTime]),
-        (C::HugeFaults, &[C::GcKernel]),
+        // A setting that lets it happen is told with it: the remedies change that, too.
+        (C::Compaction, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
+        (C::HugeFaults, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
+        (C::Khugepaged, &[C::MaxPtesNone]),
         (C::DiskSaturated, WAITING),
         (C::DiskBandwidth, WAITING),
         (C::DiskRandom, WAITING),
@@ -45,6 +47,7 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::InterruptsOneCpu, &[C::OneCpu, C::Backlog, C::Drops, C::KernelTime]),
         (C::SmallPackets, &[C::KernelTime, C::NetworkStack]),
         (C::Backlog, &[C::Drops]),
+        (C::ConntrackFull, &[C::Drops, C::Retransmits]),
         (C::Steal, &[C::CpuSaturated]),
         // What a server says of itself explains what the machine shows.
         (C::SlowCommands, &[C::ServerFull, C::OneCpu]),

@@ -290,6 +290,7 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
     let about = cause.about();
     let confidence = confidence(&chain, answer);
     let severity = severity(cause, &chain, answer, critical);
+    let slow_disk = tree.iter().any(|asked| asked.id == "disk.slow" && asked.is_yes());
     // What is taken to be so, and rests on nothing else, is not told as the worst.
     let first = answer.evidence.first();
     let sure = first.is_none_or(|evidence| evidence.ground != Ground::Assumed);
@@ -304,7 +305,7 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
         also: Vec::new(),
         ruled_out: ruled_out.filter_map(|asked| step(asked)).collect(),
         missing,
-        remedies: fitting(about.remedies, Facts { reads: reads(&chain), ..facts }),
+        remedies: fitting(about.remedies, Facts { reads: reads(&chain), slow_disk, ..facts }),
         confidence,
         weight: answer.weight,
     })
@@ -322,7 +323,24 @@ pub(super) fn findings(tree: &[Asked], about: &AboutHost<'_>) -> Vec<Finding> {
     // What is a step towards another finding is said there.
     let told: Vec<Cause> = all.iter().flat_map(|found| found.steps_towards()).collect();
     all.retain(|found| !told.contains(&found.cause));
+    alone_is_worse(&mut all);
     all
+}
+
+/// A thread that is known to be full, where nothing else is wrong, is what users wait for.
+fn alone_is_worse(all: &mut [Finding]) {
+    let mut worst = all.iter().filter(|found| found.severity > Severity::Note);
+    if worst.next().is_some() {
+        return;
+    }
+    let thread = |found: &&mut Finding| {
+        let first = found.chain.last().and_then(|step| step.evidence.first());
+        let measured = first.and_then(|evidence| evidence.field) == Some(Field::ThreadCpu);
+        found.cause == Cause::OneCpu && measured
+    };
+    for found in all.iter_mut().filter(thread) {
+        found.severity = Severity::Warning;
+    }
 }
 
 /// One finding of several that name the same cause: the chain without a gap, then the longest.

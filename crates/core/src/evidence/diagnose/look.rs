@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, one_holds, one_meets, spacing_s};
-use super::moment::{self, Aside};
+use super::moment::Aside;
 use super::relate::{aligned, rank_correlation};
 use super::seen::Seen;
 use super::threshold::{Threshold, Thresholds};
@@ -242,6 +242,19 @@ impl Look<'_> {
         Some(line.seen(point.value, Interval { from: None, to: point.at }))
     }
 
+    /// How much a count since boot of the machine grew between the first and the last look at it,
+    /// where there were two.
+    #[must_use]
+    pub fn grown(&self, field: Field) -> Option<Seen> {
+        let all = self.host.series.get(&field)?.get(&Subject::Machine)?;
+        let mut all: Vec<&Series> = all.iter().collect();
+        all.sort_by_key(|series| series.source);
+        let values: Vec<f64> = all.iter().flat_map(|s| &s.points).map(|p| p.value).collect();
+        let [first, .., last] = values.as_slice() else { return None };
+        let line = line_of(field, &Subject::Machine, all.last()?);
+        (last >= first).then(|| line.seen(last - first, Interval::ALWAYS))
+    }
+
     /// [`Look::latest`] of the machine.
     #[must_use]
     pub fn state(&self, field: Field) -> Option<Seen> {
@@ -300,7 +313,7 @@ impl Look<'_> {
     #[must_use]
     pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
         let aside = self.aside.get(&(seen.source, seen.field));
-        let aside = aside.map_or_else(String::new, |seconds| moment::said(*seconds));
+        let aside = aside.map_or_else(String::new, |aside| aside.said(seen.value));
         let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
         evidence.source = Some(seen.source);
         (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));

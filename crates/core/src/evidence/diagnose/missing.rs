@@ -35,6 +35,8 @@ missing! {
     SOFTNET "drops in the receive backlog" "sar -n SOFT 1 60";
     TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";
     LISTEN "overflows of accept queues" "nstat -az TcpExtListenOverflows";
+    CONNTRACK "how full the table of connections is"
+        "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max";
     SOCKETS "socket queues" "ss -tnap";
     WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";
     PROCESSES "CPU of each process" "pidstat -u -w 1 60";
@@ -47,7 +49,8 @@ missing! {
         /sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats";
     THP_SETTINGS "THP settings" "grep -r . /sys/kernel/mm/transparent_hugepage";
     SYSCTL "kernel settings" "sysctl vm net.core net.ipv4";
-    CGROUPS "CPU quotas of cgroups" "grep -r . /sys/fs/cgroup --include=cpu.stat";
+    CGROUPS "CPU quotas of cgroups" "grep -r . /sys/fs/cgroup --include=cpu.stat; sleep 10; \
+        grep -r . /sys/fs/cgroup --include=cpu.stat";
     PRESSURE "pressure stall information" "grep . /proc/pressure/*";
     GC "pauses for garbage collection" "java -Xlog:gc*,safepoint:file=gc.log ...";
     REDIS "what Redis says of itself" "redis-cli INFO all; sleep 10; redis-cli INFO all";

@@ -39,7 +39,7 @@ pub use tree::Asked;
 pub use write::value as written;
 
 use self::remedy::Facts;
-use crate::evidence::recording::{Problem, Recording, Source, Unrecognised};
+use crate::evidence::recording::{Field, Problem, Recording, Source, Unrecognised};
 
 /// Version of the JSON form of a [`Diagnosis`].
 pub const SCHEMA: u32 = 1;
@@ -93,7 +93,9 @@ pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
         let look = Look { busy: &busy, ..alone(host) };
         let tree = tree::walk(&look);
         let release = look.setting("kernel").map(|quote| quote.text.as_str());
-        let facts = Facts { linux: release.and_then(remedy::version), reads: None };
+        let profiled = host.subjects(Field::SymbolPercent).next().is_some();
+        let facts =
+            Facts { linux: release.and_then(remedy::version), profiled, ..Facts::default() };
         let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
         findings.extend(finding::findings(&tree, &about));
         hosts.push(Examined { host: host.name.clone(), tree });

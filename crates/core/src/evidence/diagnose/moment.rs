@@ -58,16 +58,35 @@ enum Shift {
     By(i64),
 }
 
-/// How far from the CPU states the values of a source's field were taken: seconds, positive for
-/// later.
-pub(super) type Aside = BTreeMap<(SourceId, Field), i64>;
+/// Sources whose fields were taken beside the CPU states.
+pub(super) type Aside = BTreeMap<(SourceId, Field), Beside>;
+
+/// A listing beside the source of the CPU states.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    /// How far away it is as a whole: seconds, positive for later.
+    distance_s: i64,
+    /// The source that it lies beside, in a word.
+    label: &'static str,
+    /// How far away each of its values was taken.
+    values: Vec<(f64, i64)>,
+}
+
+impl Beside {
+    /// How an evidence with this value says that it was taken aside.
+    pub(super) fn said(&self, value: f64) -> String {
+        let own = self.values.iter().filter(|(other, _)| *other == value).map(|(_, s)| *s);
+        let nearest = own.min_by_key(|seconds| seconds.abs());
+        said(nearest.unwrap_or(self.distance_s), self.label)
+    }
+}
 
 /// The recording with its short listings in the moment of the source that they lie beside, and
 /// which those are. Unchanged, and not copied, where there is nothing to relate.
 pub(super) fn related(recording: &Recording) -> (Cow<'_, Recording>, Aside) {
     let found: Vec<Found> = recording.hosts.iter().map(|host| shifts(recording, host)).collect();
-    let aside: Aside =
-        found.iter().flatten().map(|(key, (_, distance))| (*key, *distance)).collect();
+    let hosts = recording.hosts.iter().zip(&found);
+    let aside: Aside = hosts.flat_map(|(host, found)| beside(recording, host, found)).collect();
     if aside.is_empty() {
         return (Cow::Borrowed(recording), aside);
     }
@@ -84,6 +103,33 @@ pub(super) fn related(recording: &Recording) -> (Cow<'_, Recording>, Aside) {
     (Cow::Owned(moved), aside)
 }
 
+/// What was found of one machine, with the distance of each value.
+fn beside(recording: &Recording, host: &Host, found: &Found) -> Aside {
+    let mut aside = Aside::new();
+    for ((source, field), (_, reference)) in found {
+        let series = host.series.get(field).into_iter().flat_map(BTreeMap::values).flatten();
+        let own =
+            series.filter(|series| series.source == *source).flat_map(|series| &series.points);
+        let distance = |point: &Point| {
+            let at = Times { first: point.at?, last: point.at?, ..reference.times };
+            Some((point.value, reference.times.to(at).unwrap_or(0)))
+        };
+        let values = own.filter_map(distance).collect();
+        let label = recording.source(reference.source).map_or("", |source| source.kind.label());
+        let (distance_s, key) = (reference.distance_s, (*source, *field));
+        aside.insert(key, Beside { distance_s, label, values });
+    }
+    aside
+}
+
+/// What something lies beside, and how far away.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    times: Times,
+    source: SourceId,
+    distance_s: i64,
+}
+
 fn shifted(points: &mut [Point], shift: Shift) {
     for point in points {
         point.at = match shift {
@@ -94,7 +140,7 @@ fn shifted(points: &mut [Point], shift: Shift) {
 }
 
 /// What is moved, and how far away it was.
-type Found = BTreeMap<(SourceId, Field), (Shift, i64)>;
+type Found = BTreeMap<(SourceId, Field), (Shift, Reference)>;
 
 /// The fields of sources that are moved, of one machine.
 fn shifts(recording: &Recording, host: &Host) -> Found {
@@ -102,7 +148,7 @@ fn shifts(recording: &Recording, host: &Host) -> Found {
     let times = times(host);
     // The one that says most of the CPUs; of equals the first.
     let main = times.iter().rev().filter(|((_, field), _)| STATES.contains(field));
-    let Some((_, reference)) = main.max_by_key(|(_, times)| times.values) else {
+    let Some(((source, _), reference)) = main.max_by_key(|(_, times)| times.values) else {
         return found;
     };
     // Seconds since a start are on no clock.
@@ -117,7 +163,8 @@ fn shifts(recording: &Recording, host: &Host) -> Found {
             (false, true) => Shift::By(reference.last.0.saturating_sub(own.last.0)),
             (false, false) => Shift::By(reference.first.0.saturating_sub(own.last.0)),
         };
-        found.insert(*key, (shift, distance));
+        let (times, source) = (*reference, *source);
+        found.insert(*key, (shift, Reference { times, source, distance_s: distance }));
     }
     found
 }
@@ -145,11 +192,12 @@ fn ends(series: &Series) -> Option<(Stamp, Stamp)> {
 }
 
 /// How an evidence says that it was taken aside.
-pub(super) fn said(distance_s: i64) -> String {
+fn said(distance_s: i64, label: &str) -> String {
     let (amount, way) =
-        (distance_s.unsigned_abs(), if distance_s > 0 { "later" } else { "earlier" });
+        (distance_s.unsigned_abs(), if distance_s > 0 { "after" } else { "before" });
     match amount {
-        0..=119 => format!(" ({amount} s {way})"),
-        _ => format!(" ({} min {way})", (amount + 30) / 60),
+        0 => String::new(),
+        1..=119 => format!(" ({amount} s {way} {label})"),
+        _ => format!(" ({} min {way} {label})", (amount + 30) / 60),
     }
 }

@@ -16,6 +16,10 @@ pub(super) struct Facts {
     pub(super) linux: Option<(u32, u32)>,
     /// Whether its disk mostly reads.
     pub(super) reads: Option<bool>,
+    /// Whether its disk answers slowly however few requests there are.
+    pub(super) slow_disk: bool,
+    /// Whether there is a profile of its kernel.
+    pub(super) profiled: bool,
 }
 
 impl Facts {
@@ -25,6 +29,9 @@ impl Facts {
             When::Linux(major, minor) => self.linux.is_none_or(|linux| linux >= (major, minor)),
             When::Reads => self.reads != Some(false),
             When::Writes => self.reads != Some(true),
+            When::SlowDisk => self.slow_disk,
+            When::SoundDisk => !self.slow_disk,
+            When::Unprofiled => !self.profiled,
         }
     }
 }
@@ -42,7 +49,7 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
 
 ladders! {
     LOOK_CLOSER {
-        Look "profile the kernel while it happens",
+        [Unprofiled] Look "profile the kernel while it happens",
             "perf record -a -g -- sleep 10; perf report --stdio > perf.txt; hugewise diagnose \
                 perf.txt",
             "the report names the functions";
@@ -235,12 +242,20 @@ ladders! {
     }
     DISK_LATENCY {
         Look "see who", "iotop -obP -n 5", "one program";
+        [SlowDisk] Look "see what the disk and its controller say of themselves",
+            "smartctl -a /dev/DEV  # behind a RAID controller: -d megaraid,N, or storcli /c0 show \
+                all",
+            "reallocated or pending sectors, media errors, a degraded array, a cache without its \
+                battery";
         Look "see whether the way to the storage has errors", "dmesg -T | tail -50; multipath -ll",
             "aborted commands, resets, failed paths: the way there, its controller or the disk";
-        Program "more than one request at a time: asynchronous or buffered writes, group commit, \
-            read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID \
+        [SoundDisk] Program "more than one request at a time: asynchronous or buffered writes, \
+            group commit, read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID \
                 -- sleep 10", "iostat -xz 1 10: the same requests in less %iowait";
-        Hardware "a disk with shorter requests, or a write cache that survives power loss",
+        [SlowDisk] Hardware "replace the disk, its cable or its controller, whichever has the \
+            errors", "smartctl -a /dev/DEV", "await as that of the other disks";
+        [SoundDisk] Hardware "a disk with shorter requests, or a write cache that survives power \
+            loss",
             "iostat -xz 1 10", "await falls";
     }
     NETWORK_STORAGE {
@@ -380,6 +395,17 @@ ladders! {
         Look "see the link", "ethtool -S DEV | grep -iE 'err|drop|crc'", "counters grow";
         Hardware "cable, port, or a congested switch", "ethtool DEV", "sar -n ETCP 1 10: \
             retrans/s near 0";
+    }
+    CONNTRACK {
+        Look "see how full it is, and of what", "sysctl net.netfilter.nf_conntrack_count \
+            net.netfilter.nf_conntrack_max; conntrack -L | awk '{print $1, $4}' | sort | uniq -c | \
+            sort -n | tail", "count near max; one state or protocol has most";
+        Program "open fewer connections: keep-alive, a pool, a local resolver cache", "ss -s",
+            "nf_conntrack_count falls";
+        Machine "a larger table: 320 bytes each", "sysctl net.netfilter.nf_conntrack_max=1048576",
+            "dmesg: no more 'table full'";
+        Machine "forget idle connections sooner", "sysctl \
+            net.netfilter.nf_conntrack_tcp_timeout_established=7200", "nf_conntrack_count falls";
     }
     LINK {
         Look "see whose traffic", "iftop -t -s 10", "one peer or program";

@@ -258,6 +258,9 @@ thresholds! {
         "overflows of accept queues since boot that count, where no rate is known",
         "judgement: the start of a busy service overflows a queue some hundred times, and that is \
             over";
+    TableFull "table_full_percent" 95.0
+        "entries of the kernel's table of connections, of its limit, from which on it is full",
+        "nf_conntrack drops what finds no place; it looks for closing connections to give up first";
     SqueezeHigh "squeezes_high_per_s" 10.0
         "receive rounds cut short in a second that count",
         "now and then it is normal under load";

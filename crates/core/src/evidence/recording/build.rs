@@ -1,7 +1,10 @@
 //! Collects what the readers understand into a [`Recording`].
 
+mod typed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::expected::Expected;
 use super::finish::{drop_absent_available, join_in_time, sort_by_time};
 use super::looks::Looks;
 use super::{
@@ -69,7 +72,7 @@ fn is_prose(text: &str) -> bool {
 const HOST_CHARS_MAX: usize = 64;
 
 /// Longest command that is kept: options of listings stand at its start.
-const COMMAND_CHARS_MAX: usize = 200;
+const COMMAND_CHARS_MAX: usize = 400;
 
 /// Collects values. Readers of one text call [`Builder::begin`] first, then put.
 #[derive(Debug, Default)]
@@ -85,6 +88,10 @@ pub struct Builder {
     input: String,
     /// What was typed before the listing that is read now, where a prompt shows it.
     command: String,
+    /// What it is about to print.
+    expected: Expected,
+    /// The container that it was run in.
+    container: Option<String>,
     /// Of the current input, too.
     looks: Looks,
     /// Machines whose listings follow, each below its name.
@@ -119,35 +126,9 @@ impl Builder {
         (self.problems, self.cuts, self.closed) = (0, 0, false);
         self.before_prompt = None;
         self.command.clear();
+        (self.expected, self.container) = (Expected::default(), None);
         self.looks = Looks::default();
         self.awaited.clear();
-    }
-
-    /// The command behind a prompt: the next listing is its output.
-    pub fn command(&mut self, command: &str) {
-        self.command.clear();
-        self.command.extend(command.chars().take(COMMAND_CHARS_MAX));
-        self.looks.command(&self.command);
-    }
-
-    /// Listings of these machines follow, as of a loop: none where there was no loop.
-    pub fn await_hosts(&mut self, names: Vec<&str>) {
-        let names = names.into_iter().take(HOSTS_MAX);
-        self.awaited = names.map(|name| name.chars().take(HOST_CHARS_MAX).collect()).collect();
-    }
-
-    /// The awaited machine that a heading names: `== db1 ==`, `db1:`.
-    #[must_use]
-    pub fn awaited(&self, heading: &str) -> Option<String> {
-        let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
-        let name = heading.trim_matches(ornament);
-        self.awaited.iter().find(|awaited| *awaited == name).cloned()
-    }
-
-    /// What was typed last, empty where no prompt showed it.
-    #[must_use]
-    pub fn latest_command(&self) -> &str {
-        &self.command
     }
 
     /// From here on everything is about the machine of this name: to be called before
@@ -338,6 +319,35 @@ impl Builder {
         self.looks.rate(host, field, subject, value)
     }
 
+    /// What a count of the machine was at the look before.
+    #[must_use]
+    pub fn counted(&self, field: Field) -> Option<f64> {
+        self.looks.latest(self.host?, field, &Subject::Machine)
+    }
+
+    /// A count of which the source says only how much it grew since the look before.
+    pub fn put_more(&mut self, field: Field, subject: &Subject, more: f64) {
+        if self.full {
+            return;
+        }
+        let host = self.current_host();
+        let before = self.looks.latest(host, field, subject);
+        if before.is_none() {
+            self.looks.rate(host, field, subject, (0.0, None));
+        }
+        self.put(field, subject, None, before.unwrap_or(0.0) + more);
+    }
+
+    /// How much a count grew since the look before, whatever the time in between; `None` at the
+    /// first look, and where it began anew.
+    pub fn growth(&mut self, field: Field, subject: &Subject, value: f64) -> Option<f64> {
+        if self.full {
+            return None;
+        }
+        let host = self.current_host();
+        self.looks.growth(host, field, subject, value)
+    }
+
     /// A setting, by path or name. The last one said wins.
     pub fn setting(&mut self, name: &str, text: &str) {
         let Some(source) = self.current_source() else { return };
@@ -440,6 +450,9 @@ impl Builder {
 
     /// A line that no reader understood; neighbours are reported as one stretch.
     pub fn unrecognised(&mut self, line: usize, text: &str) {
+        if is_prose(text) {
+            self.expected = Expected::default();
+        }
         if is_prose(text)
             && let Some(before) = self.before_prompt.take()
         {

@@ -152,6 +152,9 @@ fields! {
     SwapIn "swap.in_bytes_per_s" BytesPerSecond Average "swapped in";
     SwapOut "swap.out_bytes_per_s" BytesPerSecond Average "swapped out";
     Scan "reclaim.scan_per_s" PerSecond Average "base pages scanned, by whomever";
+    OomKillsAtLimit "reclaim.oom_kills_at_limit" Count Event
+        "processes killed for memory at their cgroup's limit";
+    OomLimit "reclaim.oom_limit_bytes" Bytes Event "the limit at which a process was killed";
     OomKills "reclaim.oom_kills_per_s" PerSecond Average "processes killed for memory";
 
     // Huge pages and compaction: /proc/vmstat.
@@ -255,6 +258,7 @@ fields! {
     DiskAwait "disk.await_ms" Milliseconds Average "time of a request, waiting included";
     DiskReadAwait "disk.read_await_ms" Milliseconds Average "time of a read, waiting included";
     DiskWriteAwait "disk.write_await_ms" Milliseconds Average "time of a write, waiting included";
+    DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
 
     // Network: /proc/net/dev, softnet_stat, snmp, netstat.
@@ -279,6 +283,9 @@ fields! {
         full accept queue";
     TcpPassiveOpens "tcp.passive_opens_per_s" PerSecond Average "connections accepted";
     TcpActiveOpens "tcp.active_opens_per_s" PerSecond Average "connections opened";
+    SynFloods "tcp.syn_floods" Count SinceBoot
+        "times that more wanted to connect than a port takes";
+    ConntrackDrops "conntrack.drops" Count Event "packets dropped by a full connection table";
     FsUsed "fs.used_percent" Percent Instant "space in use";
     FsInodes "fs.inodes_percent" Percent Instant "inodes in use";
     FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
@@ -303,6 +310,9 @@ fields! {
     ProcKilled "process.killed" Count Event "it was killed for memory";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
 
+    ProcHung "process.hung" Count Event "it hung in uninterruptible wait for minutes";
+    ProcHuge "process.huge_bytes" Bytes Instant "its anonymous memory in huge pages";
+
     // Samples of a profiler.
     SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
     WithinPercent "profile.within_percent" Percent Average "samples in this function or in what \
@@ -318,6 +328,10 @@ fields! {
         segment";
     CgroupThrottled "cgroup.throttled_percent" Percent Average "periods in which the CPU quota \
         was used up";
+    CgroupThrottledEver "cgroup.throttled_ever_percent" Percent SinceBoot
+        "periods since its start in which the CPU quota was used up";
+    CgroupPeriodCount "cgroup.periods" Count SinceBoot "periods since its start";
+    CgroupThrottledCount "cgroup.throttled" Count SinceBoot "periods throttled since its start";
     CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
         cgroup's limit";
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";

@@ -114,6 +114,8 @@ struct Look {
     slept_s: f64,
     /// How old the counts were, where who counts says it.
     age_s: Option<f64>,
+    /// The time of day, where `date` was run before it.
+    clock_s: Option<f64>,
 }
 
 /// 1 for what grows, -1 for what shrinks.
@@ -129,7 +131,13 @@ pub(super) struct Looks {
     commands: usize,
     /// Seconds that were slept between commands, all together.
     slept_s: f64,
+    /// The time of day that the latest command showed, in seconds.
+    clock_s: Option<f64>,
+    /// The latest counts, whatever time has passed.
+    counts: BTreeMap<(usize, Field), BTreeMap<Subject, f64>>,
 }
+
+const DAY_S: f64 = 86_400.0;
 
 impl Looks {
     /// Something was typed: looks before it count as long as nothing takes an unknown time.
@@ -140,7 +148,7 @@ impl Looks {
         if !quick {
             // Who says its own age needs no clock of ours.
             for looks in self.latest.values_mut() {
-                looks.retain(|_, look| look.age_s.is_some());
+                looks.retain(|_, look| look.age_s.is_some() || look.clock_s.is_some());
             }
         }
         self.slept_s += self.typed.after_s + typed.before_s;
@@ -151,6 +159,30 @@ impl Looks {
         }
         self.typed = typed;
         self.commands += 1;
+        self.clock_s = None;
+    }
+
+    /// The output of `date`: what follows is of this time of day.
+    pub(super) const fn clock(&mut self, seconds: f64) {
+        self.clock_s = Some(seconds);
+    }
+
+    /// What a count was at the look before.
+    pub(super) fn latest(&self, host: usize, field: Field, subject: &Subject) -> Option<f64> {
+        Some(self.latest.get(&(host, field))?.get(subject)?.value)
+    }
+
+    /// How much a count grew since the look before.
+    pub(super) fn growth(
+        &mut self,
+        host: usize,
+        field: Field,
+        subject: &Subject,
+        value: f64,
+    ) -> Option<f64> {
+        let of_field = self.counts.entry((host, field)).or_default();
+        let before = of_field.insert(subject.clone(), value)?;
+        (value >= before).then_some(value - before)
     }
 
     /// A look at a count; how much it grew in a second since the look before. `age_s`: the time
@@ -162,7 +194,13 @@ impl Looks {
         subject: &Subject,
         (value, age_s): (f64, Option<f64>),
     ) -> Option<f64> {
-        let look = Look { value, command: self.commands, slept_s: self.slept_s, age_s };
+        let look = Look {
+            value,
+            command: self.commands,
+            slept_s: self.slept_s,
+            age_s,
+            clock_s: self.clock_s,
+        };
         let of_field = self.latest.entry((host, field)).or_default();
         let before = of_field.insert(subject.clone(), look)?;
         if let (Some(then), Some(now)) = (before.age_s, age_s) {
@@ -170,9 +208,11 @@ impl Looks {
             let (seconds, grown) = ((now - then).abs(), (value - before.value) * sign(now - then));
             return (seconds > 0.0 && grown >= 0.0).then(|| grown / seconds);
         }
-        let seconds = match look.command == before.command {
-            true => self.typed.within_s?,
-            false => look.slept_s - before.slept_s,
+        let clocks = before.clock_s.zip(look.clock_s).map(|(then, now)| now - then);
+        let seconds = match (clocks, look.command == before.command) {
+            (Some(past), _) if past != 0.0 => past.rem_euclid(DAY_S),
+            (_, true) => self.typed.within_s?,
+            (_, false) => look.slept_s - before.slept_s,
         };
         let grown = value - before.value;
         (seconds > 0.0 && grown >= 0.0).then(|| grown / seconds)

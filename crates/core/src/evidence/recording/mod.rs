@@ -7,6 +7,7 @@
 //! the [`readers`].
 
 mod build;
+mod expected;
 mod field;
 mod finish;
 mod looks;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
+pub use expected::Met;
 pub use field::{About, Field, Span, Unit};
 pub use scan::{Foreign, foreign};
 pub use source::{Clock, Source, SourceId, SourceKind};

@@ -104,6 +104,7 @@ impl Builder {
                 current = None;
             }
             if line.trim().is_empty() {
+                self.blank();
                 continue;
             }
             current = readers::find(&lines, self);

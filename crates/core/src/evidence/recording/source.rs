@@ -70,6 +70,7 @@ kinds! {
     Ss "ss";
     Free "free";
     Meminfo "/proc/meminfo";
+    Smaps "/proc/PID/smaps_rollup";
     ProcVmstat "/proc/vmstat";
     Interrupts "/proc/interrupts";
     Softirqs "/proc/softirqs";

@@ -6,7 +6,7 @@ use crate::evidence::diagnose::missing::{CPU, DISKS, HOSTS};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
-use crate::evidence::recording::{Field, Host, Subject, Unit};
+use crate::evidence::recording::{Field, Host, Recording, Series, Stamp, Subject, Unit};
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.
 fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
@@ -61,7 +61,12 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
     }
     let top = |field: Field| {
         let all = look.lines(field, ours);
-        let means = all.iter().filter_map(|line| look.mean(line));
+        // Only what could be full needs a look at when it was not listed.
+        let full = |line: &&Line| {
+            look.mean(line).is_some_and(|mean| mean.value >= look.limit(T::ThreadFull))
+        };
+        let all = all.iter().filter(full).map(|line| super::pick::listed(look, line));
+        let means = all.filter_map(|line| look.mean(&line));
         means
             .filter(|seen| seen.value <= ONE_CPU_MAX)
             .reduce(|a, b| if b.value > a.value { b } else { a })
@@ -102,6 +107,31 @@ pub(super) fn disks(look: &Look<'_>) -> Answer {
     }
 }
 
+/// Seconds between two recordings that are of the same moment all the same.
+const SAME_S: i64 = 300;
+
+/// Whether the CPU values of two machines are of the same time: they have dates, and meet; or they
+/// stand in one text, and nothing says that they are not.
+fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
+    let series = |host: &Host| host.series(Field::CpuIdle, &Subject::Machine).cloned();
+    let (Some(one), Some(other)) = (series(one), series(other)) else { return false };
+    let ends = |series: &Series| {
+        let mut dated = series.points.iter().filter_map(|point| point.at);
+        let first = dated.next()?;
+        Some((first, dated.next_back().unwrap_or(first)))
+    };
+    let input = |series: &Series| recording.source(series.source).map(|source| &source.input);
+    let one_text = input(&one) == input(&other);
+    match (ends(&one), ends(&other)) {
+        (Some(a), Some(b)) if one_text || (a.0.has_date() && b.0.has_date()) => {
+            let near = |from: Stamp, to: Stamp| from.0.saturating_sub(to.0) <= SAME_S;
+            near(a.0, b.1) && near(b.0, a.1)
+        }
+        (Some(_), Some(_)) => false,
+        _ => one_text,
+    }
+}
+
 /// Is this machine exhausted beside idle ones?
 pub(super) fn hosts(look: &Look<'_>) -> Answer {
     let all = || look.recording.hosts.iter().zip(look.busy);
@@ -112,6 +142,7 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
     let name = |host: &Host| host.name.clone().unwrap_or_else(|| "?".to_owned());
     let others: Vec<(&Host, f64)> = all()
         .filter(|(host, _)| !std::ptr::eq(*host, look.host))
+        .filter(|(host, _)| same_time(look.recording, look.host, host))
         .filter_map(|(host, busy)| Some((host, busy.as_ref()?.value)))
         .collect();
     if others.is_empty() {

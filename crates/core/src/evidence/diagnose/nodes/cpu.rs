@@ -3,7 +3,7 @@
 use crate::evidence::diagnose::answer::{Answer, Evidence, Verdict};
 use crate::evidence::diagnose::interval::Interval;
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{CGROUPS, CPU, QUEUE};
+use crate::evidence::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::{relate, write};
@@ -80,9 +80,12 @@ fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
         NAMES.iter().any(|start| name.starts_with(start))
     };
     let lines = look.lines(Field::ProcCpu, ours);
-    let all = lines.iter().filter_map(|line| look.sustained(line));
-    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
-    (top.value >= look.limit(T::KernelCpuHigh)).then(|| of_one_cpu(look, &top))
+    let all = lines.iter().map(|line| super::pick::listed(look, line));
+    let all = all.filter_map(|line| Some((look.sustained(&line)?, look.highest(&line)?)));
+    let (mean, peak) = all.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
+    // In bursts it takes all of a CPU, and then none.
+    let much = peak.value >= look.limit(T::KernelCpuHigh) && mean.value >= look.limit(T::DaemonCpu);
+    much.then(|| of_one_cpu(look, &mean))
 }
 
 /// A slow rise that no episode shows.
@@ -185,7 +188,8 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // It lags by a minute, so that its highest value is what a short recording has.
     let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
     let queue = look.mean_of(Field::RunQueue).or_else(load);
-    let (Some(queue), Some(cpus)) = (queue, look.cpus()) else { return Answer::unknown(&[QUEUE]) };
+    let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
+    let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
     let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(
@@ -204,12 +208,34 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     if full { Answer::yes(busy.value / 100.0, evidence) } else { Answer::no(evidence) }
 }
 
+/// Share of all its periods from which on a cgroup is throttled most of the time, now as well.
+const MOSTLY_PERCENT: f64 = 50.0;
+
+/// What a single look at the counts of cgroups says: of all the time since each began, which tells
+/// little about now.
+fn ever_throttled(look: &Look<'_>) -> Answer {
+    let lines = look.lines(Field::CgroupThrottledEver, |_| true);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[CGROUPS]);
+    };
+    let mut evidence = look.quote(&top);
+    if top.value < look.limit(T::ThrottledHigh) {
+        return Answer::no(vec![evidence]).if_close(true).lacking(&[CGROUPS]);
+    }
+    if top.value >= MOSTLY_PERCENT {
+        // More than half of all time is no history: it counts as what is so now.
+        evidence.field = Some(Field::CgroupThrottled);
+    }
+    Answer::yes(top.value / 100.0, vec![evidence]).lacking(&[CGROUPS])
+}
+
 /// Does a cgroup use up its CPU quota?
 pub(super) fn throttled(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::CgroupThrottled, |_| true);
     let means = lines.iter().filter_map(|line| look.mean(line));
     let Some(top) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[CGROUPS]);
+        return ever_throttled(look);
     };
     let evidence = vec![look.quote(&top)];
     if top.value >= look.limit(T::ThrottledHigh) {

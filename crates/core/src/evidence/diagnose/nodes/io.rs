@@ -8,6 +8,7 @@ use crate::evidence::diagnose::missing::{DISK_WHO, DISKS, FILESYSTEMS, FLOWS, MO
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::recording::readers::kernel_log::DISK_LOG;
 use crate::evidence::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
 use crate::evidence::recording::{Field, Point, Series, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +108,10 @@ fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
     let rate = get(Field::DiskTransfers).unwrap_or_else(|| halves.sum());
     let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
     let small = blocks(get).is_some_and(|blocks| blocks <= look.limit(T::RandomBlocks));
-    long && small && rate > 0.0 && rate <= look.limit(T::DiskSlow)
+    // One that has nothing to do for most of the time would serve as many again.
+    let idle = get(Field::DiskBusy).is_some_and(|busy| busy * 2.0 < look.limit(T::DiskBusy));
+    let few = look.limit(T::DiskSlow) * if idle { 2.0 } else { 1.0 };
+    long && small && rate > 0.0 && rate <= few
 }
 
 /// Blocks in a request of a sample, as the tool says or as bytes over requests.
@@ -245,7 +249,19 @@ pub(super) fn slow(look: &Look<'_>) -> Answer {
     }
     let text = "so few small requests are served by any disk at once: the storage, or the way to \
                 it, is slow";
-    Answer::yes(0.6, evidence).and([Evidence::derived(text)])
+    let logged = complaints(look, &worst.disk.line.subject);
+    Answer::yes(0.6, evidence).and([Evidence::derived(text)]).and(logged)
+}
+
+/// What the kernel's log says of a disk.
+fn complaints(look: &Look<'_>, disk: &Subject) -> Option<Evidence> {
+    let line = look.line(Field::DiskComplaints, disk)?;
+    let quote = look.setting(&format!("{DISK_LOG}{disk}"))?;
+    let lines = match line.points.len() {
+        1 => "a line".to_owned(),
+        many => format!("{many} lines, the last"),
+    };
+    Some(look.cite(quote, &format!("the kernel's log has {lines} about {disk}: {}", quote.text)))
 }
 
 /// Is a disk saturated?
@@ -270,7 +286,7 @@ pub(super) fn disk(look: &Look<'_>) -> Answer {
 fn full_queue(look: &Look<'_>) -> Option<Answer> {
     let waits = look.line(Field::CpuIowait, &Subject::Machine)?;
     let waits = look.highest(&waits).filter(|most| most.value >= look.limit(T::IowaitHigh))?;
-    let worst = worst(look)?;
+    let worst = worst(look).filter(|worst| !is_slow(look, &|field| worst.get(field)))?;
     let busy = worst.point()?.value;
     let queue = worst.get(Field::DiskQueue)?;
     let full = busy >= look.limit(T::DiskBusy) && queue >= look.limit(T::DiskQueue);
@@ -378,16 +394,34 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
     Answer::yes(0.5, vec![evidence, verdict])
 }
 
-/// Who reads and writes.
+/// Whether the disk in question mostly reads; `None`: it is not known, or both are much.
+fn mostly_reads(look: &Look<'_>) -> Option<bool> {
+    /// So much more than the other direction is most of it.
+    const MOST: f64 = 4.0;
+    let worst = worst(look)?;
+    let (reads, writes) = (worst.get(Field::DiskReadBytes)?, worst.get(Field::DiskWriteBytes)?);
+    match (reads >= writes * MOST, writes >= reads * MOST) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Who reads and writes: of the direction in which the disk is full, where it is just one.
 pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
-    let fields = [Field::ProcWrite, Field::ProcRead, Field::ProcIo];
+    let fields = match mostly_reads(look) {
+        Some(true) => &[Field::ProcRead, Field::ProcIo][..],
+        Some(false) => &[Field::ProcWrite, Field::ProcIo],
+        None => &[Field::ProcWrite, Field::ProcRead, Field::ProcIo],
+    };
     let largest = fields.iter().filter_map(|field| {
         let (name, seen, share) = super::pick::largest_program(look, *field)?;
         let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
         let tasks = look.lines(*field, ours).len();
         let about = field.about();
+        let tasks = if tasks > 1 { format!(" ({tasks} tasks)") } else { String::new() };
         let text = format!(
-            "{name} ({tasks} tasks) has {:.0} % of {}: {}",
+            "{name}{tasks} has {:.0} % of {}: {}",
             share * 100.0,
             match field {
                 Field::ProcWrite => "all writes",

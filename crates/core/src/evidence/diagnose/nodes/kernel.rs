@@ -3,119 +3,20 @@
 //! Kernel time is taken apart by what can be counted: events in a second times what one costs,
 //! against all kernel time in the same intervals. What no count explains is left for system calls.
 
+use super::events::{
+    Events, compaction_events, disk_events, explained, explains, fault_events, fork_events,
+    huge_fault_events, kernel_seconds, packet_events, switch_events,
+};
 use super::profile;
-use crate::evidence::diagnose::answer::{Answer, Evidence, Missing, Verdict};
+use crate::evidence::diagnose::answer::{Answer, Evidence, Verdict};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{
-    CPU, CPU_COUNT, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT,
+    CPU, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT,
 };
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
 use crate::evidence::recording::{Field, Subject};
-
-/// Kernel CPU seconds a second, over all CPUs, in the times in question.
-fn kernel_seconds(look: &Look<'_>) -> Result<f64, Missing> {
-    let line = look.kernel(&Subject::Machine).ok_or(CPU)?;
-    let mean = look.mean(&line).ok_or(CPU)?;
-    let cpus = look.cpus().ok_or(CPU_COUNT)?;
-    Ok(mean.value / 100.0 * cpus)
-}
-
-/// Events that cost kernel time.
-struct Events {
-    /// How many a second, quoted.
-    seen: Seen,
-    /// What they are, for the sentence.
-    name: &'static str,
-    /// What one costs.
-    cost: T,
-}
-
-/// The part of all kernel time that these events explain, 0 to 1 and more.
-fn explained(look: &Look<'_>, events: &Events) -> Result<(f64, Evidence), Missing> {
-    let kernel = kernel_seconds(look)?;
-    let cost_us = look.limit(events.cost);
-    let spent = events.seen.value * cost_us / 1e6;
-    let share = if kernel > 0.0 { spent / kernel } else { 0.0 };
-    let text = format!(
-        "{} {} a second at about {cost_us} us each are {} CPUs, {} of the {} CPUs that the kernel \
-         takes",
-        write::number(events.seen.value),
-        events.name,
-        write::number(spent),
-        write::value(crate::evidence::recording::Unit::Percent, (share * 100.0).min(100.0)),
-        write::number(kernel),
-    );
-    let mut evidence = look.say(&events.seen, &text);
-    evidence.ground = crate::evidence::diagnose::Ground::Derived;
-    Ok((share, evidence))
-}
-
-/// Yes when the events explain enough of the kernel's time.
-fn explains(look: &Look<'_>, events: Option<Events>, missing: Missing) -> Answer {
-    let Some(events) = events else { return Answer::unknown(&[missing]) };
-    match explained(look, &events) {
-        Err(missing) => Answer::unknown(&[missing]),
-        Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
-            Answer::yes(share, vec![evidence])
-        }
-        // What an event costs is known to a factor of two.
-        Ok((share, evidence)) => {
-            let close = share * 200.0 >= look.limit(T::ExplainedShare);
-            Answer::no(vec![evidence]).if_close(close)
-        }
-    }
-}
-
-fn of_machine(look: &Look<'_>, field: Field, name: &'static str, cost: T) -> Option<Events> {
-    look.mean_of(field).map(|seen| Events { seen, name, cost })
-}
-
-fn fault_events(look: &Look<'_>) -> Option<Events> {
-    // atop has no count of the machine's, but one for each process.
-    of_machine(look, Field::Faults, "page faults", T::CostFault)
-        .or_else(|| added(look, &[Field::ProcMinorFaults], "page faults", T::CostFault))
-}
-
-fn huge_fault_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::ThpFaultAlloc, "huge-page faults", T::CostHugeFault)
-}
-
-fn fork_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::Forks, "new tasks", T::CostFork)
-}
-
-fn switch_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::ContextSwitches, "context switches", T::CostSwitch)
-}
-
-/// Events of many subjects, added up.
-fn added(look: &Look<'_>, fields: &[Field], name: &'static str, cost: T) -> Option<Events> {
-    let lines =
-        |field: &Field| super::pick::hardware(look.lines(*field, |s| *s != Subject::Machine));
-    let means = fields.iter().flat_map(lines).filter_map(|line| look.mean(&line));
-    let mut seen = means.reduce(|mut sum, more| {
-        sum.value += more.value;
-        sum
-    })?;
-    seen.subject = Subject::Machine;
-    Some(Events { seen, name, cost })
-}
-
-fn packet_events(look: &Look<'_>) -> Option<Events> {
-    added(look, &[Field::NetRxPackets, Field::NetTxPackets], "packets", T::CostPacket)
-}
-
-fn disk_events(look: &Look<'_>) -> Option<Events> {
-    let all = added(look, &[Field::DiskTransfers], "disk requests", T::CostDiskRequest);
-    let halves = [Field::DiskReads, Field::DiskWrites];
-    all.or_else(|| added(look, &halves, "disk requests", T::CostDiskRequest))
-}
-
-fn compaction_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::CompactStall, "direct compactions", T::CostCompact)
-}
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
 /// concluded from the rest.
@@ -132,12 +33,36 @@ pub(super) fn thp_uncounted(look: &Look<'_>) -> Option<Evidence> {
 
 /// Do page faults that hand out huge pages take the time?
 pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
-    if let Some(profiled) = profile::named(look, &profile::HUGE_CLEARING) {
+    if let Some(profiled) = profile::huge_faults(look).or_else(|| cleared_by_always(look)) {
         return profiled;
     }
     let answer = explains(look, huge_fault_events(look), VMSTAT);
     let close = huge_fault_events(look).is_some_and(|events| could_explain(look, &events));
-    if answer.is_yes() { answer } else { answer.if_close(close) }
+    if answer.is_yes() { answer.and(huge_memory(look)) } else { answer.if_close(close) }
+}
+
+/// The process with most memory in huge pages, where a source looked.
+fn huge_memory(look: &Look<'_>) -> Option<Evidence> {
+    let lines = look.lines(Field::ProcHuge, |_| true);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let all = look.latest(Field::ProcRss, &top.subject)?;
+    let text = format!(
+        "{}: {} of {} resident are in huge pages",
+        top.subject,
+        write::bytes(top.value),
+        write::bytes(all.value)
+    );
+    Some(look.say(&top, &text))
+}
+
+/// Clearing of pages has the kernel's time, and page faults of all programs ask for huge ones.
+fn cleared_by_always(look: &Look<'_>) -> Option<Answer> {
+    let (cleared, always) = (profile::clearing(look)?, super::defaults::thp_always(look));
+    let text = "the profile has no chains of calls; with 'always' most pages that are cleared in \
+                such a lot are those of huge pages";
+    let assumed = [Evidence::assumed(text)];
+    always.is_yes().then(|| cleared.and(always.evidence).and(assumed).lacking(&[VMSTAT]))
 }
 
 /// A huge page takes several times as long where many CPUs clear memory at once or where it must be
@@ -232,16 +157,34 @@ pub(super) fn compaction(look: &Look<'_>) -> Answer {
         return answer;
     }
     let failed = look.mean_of(Field::CompactFail).map(|seen| look.quote(&seen));
-    let share = compaction_events(look).and_then(|events| explained(look, &events).ok());
-    let weight = share.as_ref().map_or(answer.weight, |(share, _)| *share);
-    let evidence = failed.into_iter().chain(share.map(|(_, evidence)| evidence));
-    Answer { weight: weight.clamp(0.0, 1.0), ..answer.and(evidence) }
+    let Some(events) = compaction_events(look) else { return answer.and(failed) };
+    let Ok((share, evidence)) = explained(look, &events) else { return answer.and(failed) };
+    if share * 100.0 >= look.limit(T::ExplainedShare) {
+        let answer = answer.and(failed).and([evidence]);
+        return Answer { weight: share.clamp(0.0, 1.0), ..answer };
+    }
+    // In fragmented memory most are in vain, and each looks through all of it.
+    let text = format!(
+        "{} direct compactions a second: each takes 1 ms, or up to {COMPACT_FACTOR} times as long \
+         where memory is fragmented and most give nothing",
+        write::number(events.seen.value)
+    );
+    let answer = answer.and(failed).and([look.say(&events.seen, &text)]);
+    Answer { weight: (share * COMPACT_FACTOR).clamp(0.0, 1.0), ..answer }
 }
+
+/// How many times as long as usual a compaction takes at worst
+/// (docs/measurements.md#kernel-time-of-events).
+const COMPACT_FACTOR: f64 = 28.0;
 
 /// Does a kernel thread of this name take the time?
 pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
-    let lines = look.lines(Field::ProcCpu, ours);
+    let lines: Vec<_> = look
+        .lines(Field::ProcCpu, ours)
+        .iter()
+        .map(|line| super::pick::listed(look, line))
+        .collect();
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
         // A list of processes without it says that it uses nothing worth listing.
@@ -256,7 +199,9 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     if peak.value < limit {
         return Answer::no(vec![look.quote(&peak)]).if_close(look.is_close(peak.value, limit));
     }
-    look.reaches(Some(line.clone()), T::DaemonCpu, &[PROCESSES])
+    let answer = look.reaches(Some(line.clone()), T::DaemonCpu, &[PROCESSES]);
+    // One listing of the moment does not say since when.
+    if line.points.len() == 1 { Answer { intervals: Vec::new(), ..answer } } else { answer }
 }
 
 /// Does khugepaged take the time?
@@ -308,7 +253,7 @@ pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
     if look.kernel(&Subject::Machine).is_none() {
         return Answer::unknown(&[CPU]);
     }
-    if look.host.subjects(Field::SymbolPercent).next().is_some() {
+    if profile::is_there(look) {
         let text = "a profile says where the time goes";
         return Answer::no(vec![Evidence::derived(text)]).if_close(true);
     }
@@ -321,7 +266,15 @@ pub(super) fn huge_pages(look: &Look<'_>) -> Answer {
         return match explained(look, &events) {
             Err(missing) => Answer::unknown(&[missing]),
             Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
-                Answer::yes(share, vec![evidence, Evidence::assumed(each)]).lacking(&[VMSTAT])
+                let always = super::defaults::thp_always(look);
+                // With the setting it follows; without, it is taken to be so.
+                let why = match always.is_yes() {
+                    true => Evidence::derived(each),
+                    false => Evidence::assumed(each),
+                };
+                let setting =
+                    always.evidence.into_iter().filter(|_| always.verdict == Verdict::Yes);
+                Answer::yes(share, vec![evidence, why]).and(setting).lacking(&[VMSTAT])
             }
             Ok((_, evidence)) => Answer::no(vec![evidence]).if_close(true),
         };
@@ -418,10 +371,10 @@ fn traced(look: &Look<'_>) -> Option<Answer> {
 
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
-    for names in [&profile::COMPACTION[..], &profile::HUGE_CLEARING, &profile::RECLAIM] {
-        if let Some(named) = profile::named(look, names) {
-            return Answer::no(named.evidence);
-        }
+    let named = |names: &[&str]| profile::named(look, names);
+    let named = named(&profile::COMPACTION).or_else(|| named(&profile::RECLAIM));
+    if let Some(named) = named.or_else(|| profile::huge_faults(look)) {
+        return Answer::no(named.evidence);
     }
     let (functions, sum) = profile::functions(look);
     if let Some(traced) = traced(look).filter(|_| functions.is_empty()) {

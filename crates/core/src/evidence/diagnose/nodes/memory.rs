@@ -45,7 +45,8 @@ pub(super) fn fallback(look: &Look<'_>) -> Answer {
     if failed.value >= 1.0 && percent >= look.limit(T::ThpFallback) {
         Answer::yes(0.3, evidence)
     } else {
-        Answer::no(evidence)
+        // What was so since boot rules out nothing of now.
+        Answer::no(evidence).if_close(since == " since boot" && failed.value > 0.0)
     }
 }
 
@@ -81,8 +82,12 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
         let names: BTreeSet<&str> =
             logged.iter().filter_map(|line| line.subject.process_name()).collect();
         let names: Vec<&str> = names.into_iter().take(4).collect();
-        let text = format!("the kernel's log says that it killed {} for memory", names.join(", "));
-        return Answer::yes(0.8, vec![look.say(&seen, &text)]);
+        let kills: usize = logged.iter().map(|line| line.points.len()).sum();
+        let times = if kills > 1 { format!(", {kills} times") } else { String::new() };
+        let text =
+            format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
+        let whose = whose_limit(look, kills as f64);
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]);
     }
     let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
     let count = || look.state(Field::OomKillCount);
@@ -96,6 +101,26 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
     };
     let evidence = vec![look.quote(&seen)];
     if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
+}
+
+/// Whose memory was used up when the kernel killed.
+fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
+    let machine = &Subject::Machine;
+    let peak = |field| look.line(field, machine).and_then(|line| look.highest(&line));
+    let limit = peak(Field::OomLimit).map(|seen| format!(" of {}", write::bytes(seen.value)));
+    let limit = limit.unwrap_or_default();
+    let text = match peak(Field::OomKillsAtLimit) {
+        Some(seen) if seen.value >= kills => {
+            format!("at the limit{limit} of the victims' own cgroup, whatever the machine has left")
+        }
+        Some(seen) => format!(
+            "{} of them at the limit{limit} of their own cgroup, the others because the machine's \
+             memory was used up",
+            write::number(seen.value)
+        ),
+        None => "the machine's memory was used up, not a cgroup's limit".to_owned(),
+    };
+    Evidence::derived(text)
 }
 
 /// Is hardly any memory available?

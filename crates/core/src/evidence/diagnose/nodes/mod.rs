@@ -3,6 +3,7 @@
 mod balance;
 mod cpu;
 mod defaults;
+mod events;
 mod io;
 mod kernel;
 mod link;
@@ -206,7 +207,8 @@ nodes! {
         "Steal time, the highest mean over a minute.",
         [StealHigh], Some(Cause::Steal), cpu::steal;
     "cpu.throttled" < None, "Does a cgroup use up its CPU quota?",
-        "Periods throttled of all periods, from cpu.stat.",
+        "Periods throttled of all periods, from cpu.stat: between two looks. A single look tells \
+            of all the time since the cgroup began, and rules nothing out.",
         [ThrottledHigh], Some(Cause::Throttled), cpu::throttled;
     "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
         "User and nice time. Not a fault as such.",
@@ -259,6 +261,9 @@ nodes! {
     "network.drops" < None, "Are packets dropped on this machine?",
         "Drops of interfaces and of the receive backlog.",
         [DropsHigh], Some(Cause::Drops), network::drops;
+    "network.conntrack" < None, "Is the kernel's table of connections full?",
+        "The kernel's log about nf_conntrack; its entries against their limit.",
+        [TableFull], Some(Cause::ConntrackFull), network::conntrack;
     "network.link" < None, "Is a link full?",
         "Use of the link, where its speed is known: as a tool says, or bytes over speed, which may \
             come from two tools. Half duplex adds both directions.",

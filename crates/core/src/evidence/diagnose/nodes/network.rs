@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::evidence::diagnose::answer::{Answer, Evidence, Missing};
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{CPU, LISTEN, NETWORK, SOCKETS, SOFTIRQS, SOFTNET, TCP};
+use crate::evidence::diagnose::missing::{
+    CONNTRACK, CPU, LISTEN, NETWORK, SOCKETS, SOFTIRQS, SOFTNET, TCP,
+};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
@@ -206,7 +208,12 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
     let counts = || (look.state(Field::TcpRetransmitCount), look.state(Field::TcpOutSegmentCount));
     let (again, sent, since) = match (rates, counts()) {
         ((Some(again), Some(sent)), _) => (again, sent, ""),
-        (_, (Some(again), Some(sent))) => (again, sent, " since boot"),
+        (_, (Some(again), Some(sent))) => {
+            match (look.grown(Field::TcpRetransmitCount), look.grown(Field::TcpOutSegmentCount)) {
+                (Some(again), Some(sent)) => (again, sent, " between two looks"),
+                _ => (again, sent, " since boot"),
+            }
+        }
         _ => return Answer::unknown(&[TCP]),
     };
     let percent = if sent.value > 0.0 { again.value / sent.value * 100.0 } else { 0.0 };
@@ -215,13 +222,53 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
         write::number(again.value),
         write::number(sent.value)
     );
-    let evidence = vec![look.say(&again, &text)];
+    let mut evidence = look.say(&again, &text);
+    if since == " between two looks" {
+        evidence.field = Some(Field::TcpRetransmits);
+    }
+    let evidence = vec![evidence];
     // Less than one a second is noise, whatever its share.
     let real = again.value >= 1.0;
     if real && percent >= look.limit(T::RetransmitShare) {
         Answer::yes((percent / 10.0).min(0.6), evidence)
     } else {
-        Answer::no(evidence)
+        // What was so since boot rules out nothing of now.
+        Answer::no(evidence).if_close(since == " since boot")
+    }
+}
+
+/// Does the table of connections overflow?
+pub(super) fn conntrack(look: &Look<'_>) -> Answer {
+    let logged = look.line(Field::ConntrackDrops, &Subject::Machine);
+    let logged = logged.and_then(|line| look.highest(&line));
+    let number = |name: &str| {
+        let places = ["/proc/sys/net/netfilter/", "/proc/sys/net/"];
+        let quotes = places.iter().find_map(|place| look.setting(&format!("{place}{name}")));
+        quotes.and_then(|quote| Some((quote, quote.text.parse::<f64>().ok()?)))
+    };
+    let filled = number("nf_conntrack_count").zip(number("nf_conntrack_max"));
+    let filled =
+        filled.filter(|((_, _), (_, most))| *most > 0.0).map(|((quote, count), (_, most))| {
+            let text = format!(
+                "{} connections are tracked, of at most {}",
+                write::number(count),
+                write::number(most)
+            );
+            (count / most * 100.0, look.cite(quote, &text))
+        });
+    if let Some(seen) = logged {
+        let text = format!(
+            "the kernel's log says {} times that the table of connections is full and packets are \
+             dropped",
+            write::number(seen.value)
+        );
+        return Answer::yes(0.6, vec![look.say(&seen, &text)]).and(filled.map(|(_, said)| said));
+    }
+    let Some((percent, evidence)) = filled else { return Answer::unknown(&[CONNTRACK]) };
+    let limit = look.limit(T::TableFull);
+    match percent >= limit {
+        true => Answer::yes(0.5, vec![evidence]),
+        false => Answer::no(vec![evidence]).if_close(look.is_close(percent, limit)),
     }
 }
 
@@ -242,13 +289,40 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
         );
         return Answer::yes(0.6, vec![quote(socket, text)]);
     }
-    let rate = look.mean_of(Field::TcpListenOverflows);
-    let count = || look.state(Field::TcpListenOverflowCount);
-    let Some(seen) = rate.or_else(count) else { return Answer::unknown(&[LISTEN]) };
+    let flooded = look.line(Field::SynFloods, &Subject::Machine);
+    if let Some(seen) = flooded.and_then(|line| look.highest(&line)) {
+        let text = "the kernel's log says that more wanted to connect than a port's queue takes";
+        return Answer::yes(0.5, vec![look.say(&seen, text)]).lacking(&[LISTEN]);
+    }
+    if let Some(rate) = look.mean_of(Field::TcpListenOverflows) {
+        let evidence = vec![look.quote(&rate)];
+        let full = rate.value >= look.limit(T::DropsHigh);
+        return if full { Answer::yes(0.5, evidence) } else { Answer::no(evidence) };
+    }
+    overflows(look)
+}
+
+/// Overflows that were counted: between two looks, whatever the time, or else since boot.
+fn overflows(look: &Look<'_>) -> Answer {
+    if let Some(grown) = look.grown(Field::TcpListenOverflowCount).filter(|seen| seen.value > 0.0) {
+        let text = format!(
+            "accept queues overflowed {} times between two looks",
+            write::number(grown.value)
+        );
+        let mut evidence = look.say(&grown, &text);
+        evidence.field = Some(Field::TcpListenOverflows);
+        let many = grown.value >= look.limit(T::DropsHigh);
+        let answer = Answer::no(vec![evidence.clone()]).if_close(true);
+        return if many { Answer::yes(0.5, vec![evidence]) } else { answer };
+    }
+    let Some(seen) = look.state(Field::TcpListenOverflowCount) else {
+        return Answer::unknown(&[LISTEN]);
+    };
     let evidence = vec![look.quote(&seen)];
-    let rate = seen.field == Field::TcpListenOverflows;
-    let limit = look.limit(if rate { T::DropsHigh } else { T::ListenOverflowsHigh });
-    if seen.value >= limit { Answer::yes(0.5, evidence) } else { Answer::no(evidence) }
+    let many = seen.value >= look.limit(T::ListenOverflowsHigh);
+    // None since boot is none now.
+    let close = seen.value > 0.0;
+    if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence).if_close(close) }
 }
 
 fn program(socket: &Socket) -> String {
@@ -277,14 +351,29 @@ fn service(end: &str) -> Option<&'static str> {
     })
 }
 
-/// The port of a connection that is the service's: its peer's where that is well known, else this
-/// machine's.
-fn service_of(socket: &Socket) -> String {
+/// How many connections each end has: that of a service is the same for many.
+type Ends<'a> = BTreeMap<&'a str, usize>;
+
+fn ends<'a>(sockets: &[&'a Socket]) -> Ends<'a> {
+    let mut ends = Ends::new();
+    for end in sockets.iter().flat_map(|socket| [&socket.local, &socket.remote]) {
+        *ends.entry(end.as_str()).or_default() += 1;
+    }
+    ends
+}
+
+/// The end of a connection that is the service's: its peer's where that is well known, or where
+/// more connections share that end than this machine's; else this machine's.
+fn service_of(socket: &Socket, ends: &Ends<'_>) -> String {
     let port = |end: &str| end.rsplit_once(':').map_or(end, |(_, port)| port).to_owned();
-    service(&socket.remote).map_or_else(
-        || format!("callers of its port {}", port(&socket.local)),
-        |name| format!("{name} (port {})", port(&socket.remote)),
-    )
+    if let Some(name) = service(&socket.remote) {
+        return format!("{name} (port {})", port(&socket.remote));
+    }
+    let shared = |end: &str| ends.get(end).copied().unwrap_or(0);
+    if shared(&socket.remote) > shared(&socket.local) {
+        return socket.remote.clone();
+    }
+    format!("callers of its port {}", port(&socket.local))
 }
 
 /// Connections with bytes waiting, by program and service.
@@ -296,10 +385,13 @@ fn piles<'a>(
     let connected = |socket: &&Socket| {
         matches!(socket.state, SocketState::Established | SocketState::CloseWait)
     };
-    for socket in look.host.sockets.iter().filter(connected).filter(|s| queue(s) > 0) {
+    let all: Vec<&Socket> = look.host.sockets.iter().filter(connected).collect();
+    let ends = ends(&all);
+    for socket in all.into_iter().filter(|socket| queue(socket) > 0) {
         let program =
             socket.program.as_deref().unwrap_or("a program that the listing does not name");
-        piles.entry(program).or_default().entry(service_of(socket)).or_default().push(socket);
+        let of_program = piles.entry(program).or_default();
+        of_program.entry(service_of(socket, &ends)).or_default().push(socket);
     }
     piles
 }
@@ -339,7 +431,10 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
             break;
         }
         let bytes = write::number(bytes(sockets) as f64);
-        let text = format!("{} of them with {service}: {bytes} bytes", sockets.len());
+        let text = match all.len() {
+            1 => format!("all {} with {service}", sockets.len()),
+            _ => format!("{} of them with {service}: {bytes} bytes", sockets.len()),
+        };
         evidence.push(quote(first, text));
     }
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)

@@ -2,7 +2,7 @@
 
 use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::seen::Seen;
-use crate::evidence::recording::{Field, Subject};
+use crate::evidence::recording::{Field, Point, Series, Stamp, Subject};
 use std::collections::BTreeMap;
 
 /// A layer that does so many times as much as all hardware in the same listing has its own
@@ -33,6 +33,22 @@ pub(super) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
         lines.retain(|line| !on_top(line));
     }
     lines
+}
+
+/// A process's values with those times as well at which its list was made without it: lists leave
+/// out what does nothing.
+pub(super) fn listed(look: &Look<'_>, line: &Line) -> Line {
+    let of_source = |series: &&Series| series.source == line.source;
+    let all = look.host.subjects(line.field).flat_map(|(_, all)| all).filter(of_source);
+    let times = all.flat_map(|series| &series.points).filter_map(|point| point.at);
+    let mut points: BTreeMap<Stamp, f64> = times.map(|at| (at, 0.0)).collect();
+    // Without times nothing says how many lists there were.
+    if line.points.iter().any(|point| point.at.is_none()) {
+        return line.clone();
+    }
+    points.extend(line.points.iter().filter_map(|point| Some((point.at?, point.value))));
+    let points = points.into_iter().map(|(at, value)| Point { at: Some(at), value }).collect();
+    Line { points, ..line.clone() }
 }
 
 /// The program with most of a per-process quantity: all its processes together, their sum with

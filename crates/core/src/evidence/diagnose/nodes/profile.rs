@@ -10,7 +10,35 @@ use crate::evidence::recording::{Field, Subject};
 /// Functions that say by themselves what the kernel does.
 pub(super) const COMPACTION: [&str; 5] =
     ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
-pub(super) const HUGE_CLEARING: [&str; 2] = ["clear_huge_page", "folio_zero_user"];
+/// Clearing or copying all of a huge page, from Linux 2.6.38 to 6.18.
+const HUGE_CLEARING: [&str; 9] = [
+    "clear_huge_page",
+    "clear_subpage",
+    "clear_gigantic_page",
+    "clear_contig_highpages",
+    "folio_zero_user",
+    "process_huge_page",
+    "copy_user_huge_page",
+    "copy_user_large_folio",
+    "copy_subpage",
+];
+/// Page faults that hand out a huge page: clearing it, and finding or making it.
+const HUGE_FAULT: [&str; 5] = [
+    "do_huge_pmd_anonymous_page",
+    "do_huge_pmd_wp_page",
+    "vma_alloc_anon_folio_pmd",
+    "hugepage_vma_alloc",
+    "alloc_hugepage_vma",
+];
+/// Clearing one base page, of a huge one or for itself.
+const CLEARING: [&str; 6] = [
+    "clear_page_erms",
+    "clear_page_rep",
+    "clear_page_orig",
+    "clear_page_c",
+    "clear_highpage",
+    "clear_pages_erms",
+];
 pub(super) const RECLAIM: [&str; 4] =
     ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
 /// How many functions or ways a sentence names.
@@ -48,6 +76,28 @@ pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };
     (share * 100.0 >= look.limit(T::ExplainedShare))
         .then(|| Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &shown, sum)))
+}
+
+/// Yes when page faults that hand out huge pages have enough of the kernel's samples: by functions
+/// that only they call, or by the chains of calls to what they call. Where the time goes into
+/// compaction or reclaim for them, those are said to be the cause.
+pub(super) fn huge_faults(look: &Look<'_>) -> Option<Answer> {
+    let clearing = named(look, &HUGE_CLEARING);
+    clearing.or_else(|| {
+        let made = named(look, &COMPACTION).or_else(|| named(look, &RECLAIM));
+        named(look, &HUGE_FAULT).filter(|_| made.is_none())
+    })
+}
+
+/// Clearing of pages of which the profile does not say whether they were huge: no chains of calls.
+pub(super) fn clearing(look: &Look<'_>) -> Option<Answer> {
+    let chains = !largest(look, Field::WithinPercent, |_| true).is_empty();
+    named(look, &CLEARING).filter(|_| !chains)
+}
+
+/// Whether there is a profile of the kernel at all.
+pub(super) fn is_there(look: &Look<'_>) -> bool {
+    look.host.subjects(Field::SymbolPercent).next().is_some()
 }
 
 /// The largest functions of a profile in one sentence.

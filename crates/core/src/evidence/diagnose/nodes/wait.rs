@@ -30,6 +30,9 @@ const CPUS_UNKNOWN: f64 = 4.0;
 
 /// Do tasks hang in uninterruptible wait?
 pub(super) fn blocked(look: &Look<'_>) -> Answer {
+    if let Some(hung) = hung(look) {
+        return Answer::yes(0.4, vec![hung]);
+    }
     let line = look.line(Field::Blocked, &Subject::Machine);
     let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
     let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
@@ -52,6 +55,20 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     });
     let answer = Answer::yes(0.4, evidence);
     if named.is_none() { answer.lacking(&[PROCESSES]) } else { answer.and(named) }
+}
+
+/// Tasks of which the kernel's log says that they hang.
+fn hung(look: &Look<'_>) -> Option<Evidence> {
+    let all = look.lines(Field::ProcHung, |_| true);
+    let first = all.first().and_then(|line| look.highest(line))?;
+    let names: BTreeSet<&str> = all.iter().filter_map(|l| l.subject.process_name()).collect();
+    let names: Vec<&str> = names.into_iter().take(4).collect();
+    let text = format!(
+        "the kernel's log says that tasks hang for minutes: {} of them, such as {}",
+        all.len(),
+        names.join(", ")
+    );
+    Some(look.say(&first, &text))
 }
 
 /// Do they wait for a file server?
@@ -166,9 +183,9 @@ pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
     });
     let Some((system, user_ms)) = found else { return Answer::unknown(&[GC]) };
     let text = format!(
-        "a pause used {} of CPU in the kernel and {} outside it",
-        write::milliseconds(system.value),
-        write::milliseconds(user_ms)
+        "a pause used {} s of CPU in the kernel and {} s outside it",
+        write::number(system.value / 1e3),
+        write::number(user_ms / 1e3)
     );
     let evidence = vec![look.say(&system, &text)];
     if system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0 {

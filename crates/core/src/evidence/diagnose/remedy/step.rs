@@ -43,6 +43,12 @@ pub enum When {
     Reads,
     /// Where a disk mostly writes.
     Writes,
+    /// Where a disk answers slowly by itself.
+    SlowDisk,
+    /// Where a disk answers as fast as such disks do.
+    SoundDisk,
+    /// Where no profile of the kernel was given.
+    Unprofiled,
 }
 
 /// One step.

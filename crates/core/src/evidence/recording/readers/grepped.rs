@@ -23,7 +23,7 @@ const NAMES: [&str; 12] = [
     "oom_group_kill",
 ];
 /// Periods from which on their share that was throttled says something: 10 s of them.
-const PERIODS_MIN: u64 = 100;
+const PERIODS_MIN: f64 = 100.0;
 
 /// A line of such a file: the cgroup or the process, and what the file says.
 #[derive(Debug, PartialEq)]
@@ -77,7 +77,9 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     {
         return None;
     }
+    let inside = out.container().map(|name| format!("of {name}"));
     let cgroup = of_command(command);
+    let cgroup = inside.filter(|_| matches!(&*cgroup, "/" | "a cgroup")).unwrap_or(cgroup);
     out.begin(SourceKind::Cgroups, lines.number());
     Some(Box::new(Grepped { cgroup, periods: None }))
 }
@@ -89,6 +91,24 @@ struct Grepped {
     periods: Option<(String, u64)>,
 }
 
+/// Periods and how many of them were throttled: of two looks the difference counts. A single look
+/// says it of all the time since the cgroup began, unless none ever was.
+fn throttled(subject: &Subject, (periods, throttled): (f64, f64), out: &mut Builder) {
+    let more = out.growth(Field::CgroupPeriodCount, subject, periods);
+    let hit = out.growth(Field::CgroupThrottledCount, subject, throttled);
+    let percent = |part: f64, all: f64| (part / all * 100.0).min(100.0);
+    if let (Some(more), Some(hit)) = (more, hit)
+        && more > 0.0
+    {
+        out.put(Field::CgroupThrottled, subject, None, percent(hit, more));
+    } else if throttled <= 0.0 {
+        // Never throttled, or no quota at all.
+        out.put(Field::CgroupThrottled, subject, None, 0.0);
+    } else if periods >= PERIODS_MIN {
+        out.put(Field::CgroupThrottledEver, subject, None, percent(throttled, periods));
+    }
+}
+
 impl Grepped {
     fn cgroup(&mut self, cgroup: &str, key: &str, value: u64, out: &mut Builder) {
         let subject = Subject::Cgroup(cgroup.to_owned());
@@ -96,9 +116,8 @@ impl Grepped {
             "nr_periods" => self.periods = Some((cgroup.to_owned(), value)),
             "nr_throttled" => {
                 let periods = self.periods.take().filter(|(of, _)| of == cgroup);
-                if let Some((_, periods)) = periods.filter(|(_, n)| *n >= PERIODS_MIN) {
-                    let percent = (value as f64 / periods as f64 * 100.0).min(100.0);
-                    out.put(Field::CgroupThrottled, &subject, None, percent);
+                if let Some((_, periods)) = periods {
+                    throttled(&subject, (periods as f64, value as f64), out);
                 }
             }
             "oom_kill" => out.put(Field::OomKillCount, &subject, None, value as f64),
@@ -149,8 +168,47 @@ mod tests {
             let recording = read(&text);
             all_understood(&recording);
             let cgroup = Subject::Cgroup("/system.slice/api.service".into());
-            assert_eq!(values(&recording, Field::CgroupThrottled, &cgroup), [75.0], "{text}");
+            assert_eq!(values(&recording, Field::CgroupThrottledEver, &cgroup), [75.0], "{text}");
         }
+    }
+
+    #[test]
+    fn of_two_looks_the_difference_counts() {
+        let look = |periods: u32, hit: u32| {
+            format!("usage_usec 5\nnr_periods {periods}\nnr_throttled {hit}\nthrottled_usec 9\n")
+        };
+        let (one, other) = (look(488_120, 42), look(488_720, 564));
+        let cat = "cat /sys/fs/cgroup/cpu.stat";
+        let date = "Wed Mar  6 02:14:05 UTC 2024\n";
+        let named = |text: &str| -> String {
+            text.lines().map(|line| format!("/sys/fs/cgroup/cpu.stat:{line}\n")).collect()
+        };
+        let grep = "grep -r . /sys/fs/cgroup --include=cpu.stat";
+        for text in [
+            format!("$ {cat}\n{one}$ {cat}\n{other}"),
+            format!("$ {cat}\n{one}$ vmstat 1 3\n\n$ {cat}\n{other}"),
+            format!("$ date; {cat}\n{date}{one}$ date; {cat}\n{date}{other}"),
+            format!("$ {cat}; sleep 60; {cat}\n{one}{other}"),
+            format!("$ date; {cat}; sleep 60; date; {cat}\n{date}{one}{date}{other}"),
+            format!("$ {grep}; sleep 60; {grep}\n{}{}", named(&one), named(&other)),
+        ] {
+            let recording = read(&text);
+            all_understood(&recording);
+            let root = Subject::Cgroup("/".into());
+            assert_eq!(values(&recording, Field::CgroupThrottled, &root), [87.0], "{text}");
+        }
+        let pod =
+            format!("$ kubectl -n shop exec api-6f9 -c api -- sh -c '{cat}; sleep 60; {cat}'\n");
+        let pod = read(&format!("{pod}{one}{other}"));
+        let subject = Subject::Cgroup("of api-6f9".into());
+        assert_eq!(values(&pod, Field::CgroupThrottled, &subject), [87.0]);
+    }
+
+    #[test]
+    fn without_a_quota_nothing_is_throttled() {
+        let recording = read("usage_usec 5\nuser_usec 3\nnr_periods 0\nnr_throttled 0\n");
+        let cgroup = Subject::Cgroup("a cgroup".into());
+        assert_eq!(values(&recording, Field::CgroupThrottled, &cgroup), [0.0]);
     }
 
     #[test]

@@ -31,7 +31,49 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 #[derive(Default)]
 struct KernelLog {
     kills: u64,
-    overflows: u64,
+    at_limit: u64,
+    floods: u64,
+    untracked: u64,
+}
+
+/// What the kernel's log said of a disk last, as a setting of this name and the disk's.
+pub const DISK_LOG: &str = "kernel log about ";
+
+/// Longest message that is quoted.
+const QUOTE_CHARS_MAX: usize = 120;
+
+/// The disk that a message complains of: `sd 0:2:1:0: [sdb] tag#118 FAILED ...`,
+/// `blk_update_request: I/O error, dev sdb, sector 5`, `nvme nvme0: I/O 5 QID 1 timeout`,
+/// `Buffer I/O error on dev sdb1`.
+fn failing_disk(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let bad =
+        ["error", "fail", "timeout", "timed out", "abort", "reset", "unrecovered", "mfi stat"];
+    if !bad.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let name =
+        |rest: &'_ str| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().map(str::len);
+    let after = |mark: &str| {
+        let (_, rest) = text.split_once(mark)?;
+        rest.get(..name(rest)?).filter(|name| name.len() > 2)
+    };
+    let scsi = text.starts_with("sd ").then(|| after("[")).flatten();
+    let found = scsi.or_else(|| after("dev ")).or_else(|| after("device "));
+    let nvme = || text.starts_with("nvme ").then(|| after("nvme ")).flatten();
+    let found = found.or_else(nvme);
+    // A partition's name goes on with its number.
+    let whole = |name: &'_ str| name.starts_with("sd") || name.starts_with("vd");
+    found.map(|name| match whole(name) {
+        true => name.trim_end_matches(|c: char| c.is_ascii_digit()),
+        false => name,
+    })
+}
+
+/// An amount such as `4194304kB` behind a word.
+fn kib_behind(text: &str, word: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(word)?;
+    rest.split("kB").next()?.trim().parse().ok()
 }
 
 /// The name in brackets, `1234 (java)`.
@@ -45,6 +87,7 @@ impl KernelLog {
             // `Out of memory: Killed process`, `Memory cgroup out of memory: Kill process`.
             if text.contains("emory") {
                 self.kills += 1;
+                self.at_limit += u64::from(text.starts_with("Memory cgroup"));
                 let name = in_brackets(victim).unwrap_or("?");
                 out.put(Field::ProcKilled, &Subject::process(None, name), None, 1.0);
             }
@@ -54,12 +97,23 @@ impl KernelLog {
             let (name, pid) = task.rsplit_once(':').unwrap_or((task, ""));
             let subject = Subject::process(pid.parse().ok(), name);
             out.put(Field::ProcBlocked, &subject, None, 1.0);
+            out.put(Field::ProcHung, &subject, None, 1.0);
         } else if (text.starts_with("nfs: server") && text.contains("not responding"))
             || (text.starts_with("CIFS") && text.contains("has not responded"))
         {
             out.put(Field::ProcRemoteWait, &Subject::process(None, "file server"), None, 1.0);
         } else if text.contains("Possible SYN flooding on port") {
-            self.overflows += 1;
+            self.floods += 1;
+        } else if text.contains("conntrack") && text.contains("table full") {
+            self.untracked += 1;
+        } else if text.starts_with("memory: usage ") {
+            if let Some(limit) = kib_behind(text, "limit ") {
+                out.put(Field::OomLimit, &Subject::Machine, None, limit * 1024.0);
+            }
+        } else if let Some(disk) = failing_disk(text) {
+            out.put(Field::DiskComplaints, &Subject::Disk(disk.to_owned()), None, 1.0);
+            let quote: String = text.chars().take(QUOTE_CHARS_MAX).collect();
+            out.setting(&format!("{DISK_LOG}{disk}"), &quote);
         }
     }
 }
@@ -75,8 +129,12 @@ impl Reader for KernelLog {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        let counts =
-            [(Field::OomKillCount, self.kills), (Field::TcpListenOverflowCount, self.overflows)];
+        let counts = [
+            (Field::OomKillCount, self.kills),
+            (Field::OomKillsAtLimit, self.at_limit),
+            (Field::SynFloods, self.floods),
+            (Field::ConntrackDrops, self.untracked),
+        ];
         for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             out.put(field, &Subject::Machine, None, count as f64);
         }
@@ -106,6 +164,31 @@ mod tests {
         assert_eq!(values(&recording, Field::ProcBlocked, &hung), [1.0]);
         let server = Subject::process(None, "file server");
         assert_eq!(values(&recording, Field::ProcRemoteWait, &server), [1.0]);
+    }
+
+    #[test]
+    fn full_tables_limits_and_disks() {
+        let recording = read(
+            "[1.0] nf_conntrack: nf_conntrack: table full, dropping packet\n\
+             [1.5] nf_conntrack: table full, dropping packet.\n\
+             [2.0] TCP: request_sock_TCP: Possible SYN flooding on port 80. Sending cookies.\n\
+             [3.0] memory: usage 4194304kB, limit 4194304kB, failcnt 0\n\
+             [3.0] Memory cgroup out of memory: Killed process 5 (java) total-vm:1kB\n\
+             [4.0] sd 0:2:1:0: [sdb] tag#118 BRCM Debug mfi stat 0x2d, data len\n\
+             [5.0] blk_update_request: I/O error, dev sdc, sector 5\n\
+             [6.0] Buffer I/O error on dev sdd1, logical block 5\n\
+             [7.0] nvme nvme0: I/O 5 QID 1 timeout, aborting\n\
+             [8.0] sd 0:0:0:0: [sda] Attached SCSI disk\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::ConntrackDrops), [2.0]);
+        assert_eq!(machine(&recording, Field::SynFloods), [1.0]);
+        assert_eq!(machine(&recording, Field::OomLimit), [4_294_967_296.0]);
+        assert_eq!(machine(&recording, Field::OomKillsAtLimit), [1.0]);
+        for (disk, lines) in [("sdb", 1), ("sdc", 1), ("sdd", 1), ("nvme0", 1), ("sda", 0)] {
+            let said = values(&recording, Field::DiskComplaints, &Subject::Disk(disk.into()));
+            assert_eq!(said.len(), lines, "{disk}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
 
+use super::prompt::prompt;
 use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
@@ -21,7 +22,8 @@ fn kind_of(line: &str) -> Option<Kind> {
         [time, "up", ..] if time_of_day(time).is_some() => {
             line.contains("load average").then_some(Kind::Uptime)
         }
-        ["Architecture:", _] => Some(Kind::Lscpu),
+        [name, ..] if is_architecture(name) && line.contains(':') => Some(Kind::Lscpu),
+        _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(Kind::Lscpu),
         ["Active", "/", "Total", "Objects", ..] => Some(Kind::Slabtop),
         ["OBJS", "ACTIVE", ..] if words.last() == Some(&"NAME") => Some(Kind::Slabtop),
         _ => None,
@@ -54,11 +56,30 @@ fn uptime(line: &str, out: &mut Builder) {
     }
 }
 
+/// The first row, in the languages that `lscpu` speaks.
+fn is_architecture(name: &str) -> bool {
+    let name = name.trim_end_matches(':');
+    matches!(name, "Architecture" | "Architektur" | "Arquitectura" | "Arquitetura" | "Architettura")
+}
+
+/// A row of `lscpu`: name and value.
+fn lscpu_row(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(':')?;
+    let apart = value.is_empty() || value.starts_with(char::is_whitespace);
+    (apart && prompt(line).is_none()).then(|| (name.trim(), value.trim()))
+}
+
+/// The row that has the number of CPUs.
+fn is_cpu_count((name, value): (&str, &str)) -> bool {
+    const NAMES: [&str; 4] = ["CPU(s)", "Processeur(s)", "Prozessor(en)", "CPU"];
+    NAMES.contains(&name) && count(value).is_some_and(|cpus| cpus > 0)
+}
+
 /// A row of `lscpu`; `false` when it is none.
 fn lscpu(line: &str, out: &mut Builder) -> bool {
-    let Some((name, value)) = line.split_once(':') else { return false };
-    if name.trim() == "CPU(s)"
-        && let Some(cpus) = count(value.trim()).filter(|cpus| *cpus > 0)
+    let Some(row) = lscpu_row(line) else { return false };
+    if is_cpu_count(row)
+        && let Some(cpus) = count(row.1)
     {
         out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
     }
@@ -127,6 +148,25 @@ mod tests {
         assert_eq!(machine(&recording, Field::Load1), [21.01]);
         assert_eq!(machine(&recording, Field::Load5), [3.15]);
         assert_eq!(machine(&recording, Field::CpuCount), [64.0]);
+    }
+
+    #[test]
+    fn the_number_of_cpus_in_other_languages_and_alone() {
+        for text in [
+            "CPU(s):                          12\nModellname:      Intel(R) Xeon(R) Silver 4214\n",
+            "Architektur:                     x86_64\nCPU(s):           12\nSockel:     1\n",
+            "Architecture :                   x86_64\nBoutisme :     Little Endian\n\
+             Processeur(s) :                  12\nListe de processeur(s) en ligne :   0-11\n",
+        ] {
+            let text = format!(
+                "$ lscpu\n{text}jens@db1:~$ uptime\n 10:00:00 up 1 day,  1 user,  \
+                                load average: 1.00, 2.00, 3.00\n"
+            );
+            let recording = read(&text);
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::CpuCount), [12.0], "{text}");
+            assert_eq!(machine(&recording, Field::Load1), [1.0], "the prompt is no row");
+        }
     }
 
     #[test]

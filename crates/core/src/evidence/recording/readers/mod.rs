@@ -22,7 +22,7 @@ mod interrupts;
 mod iotop;
 mod ipcs;
 mod json;
-mod kernel_log;
+pub mod kernel_log;
 mod machine_facts;
 mod meminfo;
 mod perf;
@@ -34,6 +34,7 @@ mod reader;
 mod redis;
 mod served;
 mod shell;
+mod smaps;
 mod sockets;
 mod softnet;
 pub mod storage;
@@ -70,6 +71,7 @@ const FORMATS: &[Begins] = &[
     atop_screen::begins,
     atopsar::begins,
     shell::begins,
+    smaps::begins,
     grepped::begins,
     kernel_log::begins,
     perf::begins,

@@ -1,4 +1,5 @@
-//! `perf report --stdio`: where the samples of a profile lie, by function of the kernel.
+//! `perf report --stdio` and `perf top --stdio`: where the samples of a profile lie, by function of
+//! the kernel, and in what those were called.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,19 @@ const IDLE: [&str; 8] = [
     "cpuidle_enter_state",
 ];
 
+/// How programs come into the kernel: what a chain has beyond is the program's own.
+const ENTRIES: [&str; 9] = [
+    "page_fault",
+    "async_page_fault",
+    "asm_exc_page_fault",
+    "entry_SYSCALL_64_after_hwframe",
+    "system_call_fastpath",
+    "ret_from_fork",
+    "ret_from_fork_asm",
+    "el0_sync",
+    "el0t_64_sync",
+];
+
 /// A report in the making: shares of one function over all programs are added up.
 #[derive(Debug, Default)]
 struct Perf {
@@ -28,23 +42,97 @@ struct Perf {
     shares: BTreeMap<String, f64>,
     /// With callees, where the report has them.
     within: BTreeMap<String, f64>,
+    /// The same as the chains of calls below the rows say it.
+    chained: BTreeMap<String, f64>,
+    /// The chain that is read now.
+    chain: Option<Chain>,
+}
+
+/// The chain of calls below a row: drawn as a straight line, or as branches with a share each.
+#[derive(Debug)]
+struct Chain {
+    /// The row's own share.
+    share: f64,
+    /// Where branches begin, and their shares; the innermost last.
+    branches: Vec<(usize, f64)>,
+    /// Whether the rest of this branch is the program's own.
+    left: bool,
+    /// Functions that were counted, each with where its branch begins.
+    seen: Vec<(usize, String)>,
+}
+
+impl Chain {
+    const fn new(share: f64) -> Self {
+        Self { share, branches: Vec::new(), left: false, seen: Vec::new() }
+    }
+
+    /// The function of a line of the chain, with the share that came this way.
+    fn function<'a>(&mut self, line: &'a str) -> Option<(&'a str, f64)> {
+        let drawn = |c: char| c.is_whitespace() || c == '|' || c == '-';
+        let rest = line.trim_start_matches(drawn);
+        let at = line.len() - rest.len();
+        let name = match rest.split_once("--") {
+            Some((share, name)) => {
+                let share = percent(share)?;
+                self.branches.retain(|(before, _)| *before < at);
+                self.seen.retain(|(before, _)| *before < at);
+                let above = self.branches.last().map_or(self.share, |(_, share)| *share);
+                // Shares are of all samples, or with `-g fractal` of the branch above.
+                let share = if share > above { above * share / 100.0 } else { share };
+                self.branches.push((at, share));
+                self.left = false;
+                name
+            }
+            None => rest,
+        };
+        let name = name.split_whitespace().next()?;
+        if self.left {
+            return None;
+        }
+        self.left = ENTRIES.contains(&name);
+        let (at, share) = self.branches.last().copied().unwrap_or((0, self.share));
+        // One that calls itself is counted once.
+        if self.seen.iter().any(|(_, seen)| seen == name) {
+            return None;
+        }
+        self.seen.push((at, name.to_owned()));
+        Some((name, share))
+    }
 }
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
 const NOTES_MAX: usize = 24;
 
-/// Finds the line of headings, or the notes before it.
+/// Whether a line is a row about the kernel, as `perf top` has them without a heading.
+fn is_row(line: &str) -> bool {
+    let share = line.split_whitespace().next().and_then(percent);
+    share.is_some() && line.contains(" [k] ")
+}
+
+/// Finds the line of headings, or the notes before it; or the head of `perf top`, or a row.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let this = lines.ahead(0);
     let notes = (0..NOTES_MAX).map(|by| lines.ahead(by)).take_while(|line| line.starts_with('#'));
     let heading = |line: &&str| line.contains("Overhead ") || line.contains("Children ");
-    let heading = notes.filter(heading).last()?.strip_prefix('#')?.trim_start();
-    let children = heading.starts_with("Children");
-    let ours = (children || heading.starts_with("Overhead")) && heading.contains("Symbol");
-    if !ours {
+    let heading = notes.filter(heading).last().and_then(|line| line.strip_prefix('#'));
+    let heading = heading.map(str::trim_start);
+    let children = heading.is_some_and(|heading| heading.starts_with("Children"));
+    let begins = |line: &str| children || line.starts_with("Overhead");
+    let report = heading.is_some_and(|line| begins(line) && line.contains("Symbol"));
+    if !report && !is_row(this) && !this.trim_start().starts_with(TOP) {
         return None;
     }
     out.begin(SourceKind::PerfReport, lines.number());
     Some(Box::new(Perf { children, ..Perf::default() }))
+}
+
+/// How the head of `perf top` begins.
+const TOP: &str = "PerfTop:";
+
+/// The CPUs that `perf top` watches: `(all, 16 CPUs)`.
+fn cpus(head: &str) -> Option<u64> {
+    let (_, rest) = head.split_once("(all, ")?;
+    super::words::count(rest.split_once(" CPU")?.0).filter(|cpus| *cpus > 0)
 }
 
 fn percent(word: &str) -> Option<f64> {
@@ -61,6 +149,7 @@ impl Perf {
         if self.children {
             share = percent(words.next()?)?;
         }
+        self.chain = None;
         // The program's name may contain blanks: the mark in front of the function does not.
         let (_, function) = line.split_once("[k] ")?;
         let name = function.split_whitespace().next()?;
@@ -71,29 +160,56 @@ impl Perf {
             if self.children {
                 *self.within.entry(name.to_owned()).or_default() += below;
             }
+            self.chain = (share > 0.0).then(|| Chain::new(share));
         }
         Some(())
+    }
+
+    /// A line of the chain below a row.
+    fn called(&mut self, line: &str) {
+        let Some(chain) = &mut self.chain else { return };
+        let Some((name, share)) = chain.function(line) else { return };
+        let room = self.chained.len() < SYMBOLS_MAX || self.chained.contains_key(name);
+        if room {
+            *self.chained.entry(name.to_owned()).or_default() += share;
+        }
     }
 }
 
 impl Reader for Perf {
-    fn take(&mut self, line: &str, _out: &mut Builder) -> Taken {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if self.row(line).is_some() {
             return Taken::Yes;
         }
-        let line = line.trim_start();
+        let line = line.trim_end();
+        let start = line.trim_start();
+        if start.starts_with(TOP) {
+            if let Some(cpus) = cpus(start) {
+                out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
+            }
+            return Taken::Yes;
+        }
         // Call chains are drawn with lines or indented by blanks; programs' functions are `[.]`.
-        let chain = line.is_empty()
-            || line.starts_with(['#', '|', '-'])
-            || line.contains("[.] ")
-            || !line.contains(' ');
-        if chain { Taken::Yes } else { Taken::No }
+        let chain = start.is_empty()
+            || start.starts_with(['#', '|', '-'])
+            || start.contains("[.] ")
+            || !start.contains(' ');
+        if !chain {
+            return Taken::No;
+        }
+        self.called(line);
+        Taken::Yes
     }
 
     fn end(&mut self, out: &mut Builder) {
+        let mut within = std::mem::take(&mut self.within);
+        for (name, share) in std::mem::take(&mut self.chained) {
+            let known = within.entry(name).or_default();
+            *known = known.max(share);
+        }
         let all = [
             (Field::SymbolPercent, std::mem::take(&mut self.shares)),
-            (Field::WithinPercent, std::mem::take(&mut self.within)),
+            (Field::WithinPercent, within),
         ];
         for (field, shares) in all {
             for (name, share) in shares.into_iter().filter(|(_, share)| *share > 0.0) {
@@ -107,12 +223,53 @@ impl Reader for Perf {
 mod tests {
     use super::*;
 
-    fn shares(text: &str) -> Vec<(String, f64)> {
+    fn of(field: Field, text: &str) -> Vec<(String, f64)> {
         let mut builder = Builder::new();
         builder.read("perf.txt", text.as_bytes()).expect("text");
         let recording = builder.finish();
-        let all = recording.hosts.iter().flat_map(|host| host.subjects(Field::SymbolPercent));
+        let all = recording.hosts.iter().flat_map(|host| host.subjects(field));
         all.map(|(subject, series)| (subject.to_string(), series[0].points[0].value)).collect()
+    }
+
+    fn shares(text: &str) -> Vec<(String, f64)> {
+        of(Field::SymbolPercent, text)
+    }
+
+    #[test]
+    fn chains_say_in_what_a_function_was_called() {
+        const HEAD: &str = "# Overhead  Command  Shared Object  Symbol\n#\n    \
+                            40.00%  sh  [kernel.kallsyms]  [k] clear_page_erms\n            |\n";
+        let straight = "            ---clear_page_erms\n               clear_subpage\n               \
+                        page_fault\n               mine\n";
+        let branched = "            |--30.00%--clear_subpage\n            |          \
+                        page_fault\n            |          mine\n            |\n             \
+                        --10.00%--do_anonymous_page\n                       page_fault\n";
+        let nested = "            ---clear_page_erms\n               |          \n                \
+                      --39.00%--clear_subpage\n                          page_fault\n             \
+                      --25.00%--mine\n";
+        for (chain, share, others) in
+            [(straight, 40.0, false), (branched, 30.0, true), (nested, 39.0, false)]
+        {
+            let within = of(Field::WithinPercent, &format!("{HEAD}{chain}"));
+            let value = |name: &str| within.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+            assert_eq!(value("clear_subpage"), Some(share), "{chain}");
+            assert_eq!(value("do_anonymous_page").is_some(), others);
+        }
+        let fractal = straight.replace("---clear_page_erms", "|--75.00%--clear_page_erms");
+        let within = of(Field::WithinPercent, &format!("{HEAD}{fractal}"));
+        assert!(within.contains(&("clear_subpage".to_owned(), 30.0)), "{within:?}");
+    }
+
+    #[test]
+    fn perf_top_has_the_same_rows() {
+        let top = "   PerfTop:   41877 irqs/sec  kernel:58.2%  exact:  0.0% [4000Hz cycles],  \
+                   (all, 16 CPUs)\n------------------------\n\n    \
+                   22.71%  [kernel]            [k] isolate_freepages_block\n     \
+                   1.21%  libjvm.so           [.] 0x00000000006fe2a1\n";
+        let found = [("isolate_freepages_block".to_owned(), 22.71)];
+        assert_eq!(shares(top), found);
+        assert_eq!(shares("    22.71%  [kernel]   [k] isolate_freepages_block\n"), found);
+        assert_eq!(of(Field::CpuCount, top), [("machine".to_owned(), 16.0)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// Tools whose command lines are passed over when only a prompt's last character, or the name of a
 /// machine, stands before them.
-const TOOLS: [&str; 70] = [
+const TOOLS: [&str; 78] = [
     "atop",
     "awk",
     "cat",
@@ -11,6 +11,7 @@ const TOOLS: [&str; 70] = [
     "date",
     "df",
     "dmesg",
+    "docker",
     "dstat",
     "du",
     "echo",
@@ -20,6 +21,7 @@ const TOOLS: [&str; 70] = [
     "find",
     "for",
     "free",
+    "getconf",
     "grep",
     "head",
     "hostname",
@@ -32,6 +34,7 @@ const TOOLS: [&str; 70] = [
     "jstat",
     "kubectl",
     "ls",
+    "lsb_release",
     "lsblk",
     "lscpu",
     "lsof",
@@ -44,15 +47,20 @@ const TOOLS: [&str; 70] = [
     "nstat",
     "numactl",
     "numastat",
+    "oc",
     "perf",
     "pidstat",
     "pdsh",
+    "pgrep",
+    "ping",
+    "podman",
     "ps",
     "psql",
     "redis-cli",
     "sadf",
     "sar",
     "slabtop",
+    "smartctl",
     "sleep",
     "ss",
     "ssh",
@@ -135,17 +143,19 @@ fn with_host(line: &str) -> Option<(&str, &str)> {
         Some((user, host)) if is_name(user) => host,
         Some(_) => return None,
         // Without a user the folder must stand there: 'note: # of CPUs' is none.
-        None if rest.starts_with(':') => who,
-        None => return None,
+        None => who,
     };
     if !is_name(host) {
         return None;
     }
+    // `host ~ # cmd` looks most like prose.
+    let bare = !who.contains('@') && !rest.starts_with(':');
     let rest = rest.strip_prefix(':').unwrap_or(rest).trim_start();
     let folder_end = rest.find(|c: char| c.is_whitespace() || ENDS.contains(&c))?;
     let (folder, rest) = rest.split_at(folder_end);
     let placed = is_folder(folder);
     let command = end_of(rest.trim_start())?;
+    let placed = placed && (!bare || command.is_empty() || is_tool(command));
     let sure = placed || (folder.is_empty() && who.contains('@') && is_tool(command));
     sure.then_some((host, command))
 }
@@ -208,6 +218,44 @@ pub(super) fn remote(command: &str) -> Option<(&str, &str)> {
     is_name(host).then_some((host, bare(inner)))
 }
 
+/// The container and the command of `kubectl exec POD -- sh -c 'command'`.
+pub(super) fn contained(command: &str) -> Option<(&str, &str)> {
+    const RUNNERS: [&str; 6] = ["kubectl", "oc", "docker", "podman", "nerdctl", "crictl"];
+    let tool = command.split_whitespace().next().unwrap_or_default();
+    let (_, mut rest) = command.split_once(" exec ").filter(|_| RUNNERS.contains(&tool))?;
+    let mut name = None;
+    loop {
+        rest = rest.trim_start();
+        let (word, after) = rest.split_once(char::is_whitespace)?;
+        if word == "--" {
+            rest = after.trim_start();
+            break;
+        }
+        if word.starts_with('-') {
+            let takes = ["-c", "-n", "-u", "-w", "-e", "--container", "--namespace", "--user"];
+            let value = takes.contains(&word).then(|| after.trim_start());
+            rest = value.map_or(Some(after), |v| Some(v.split_once(char::is_whitespace)?.1))?;
+            continue;
+        }
+        if name.is_some() {
+            break;
+        }
+        name = Some(word);
+        rest = after;
+    }
+    Some((name?, in_shell(rest)))
+}
+
+/// The command of `sh -c 'command'`; itself where it is none.
+fn in_shell(command: &str) -> &str {
+    let mut words = command.split_whitespace();
+    let shell = words.next().is_some_and(|word| word.ends_with("sh"));
+    match command.split_once(" -c ") {
+        Some((_, inner)) if shell => inner.trim().trim_matches(['\'', '"']),
+        _ => command.trim_matches(['\'', '"']),
+    }
+}
+
 /// The machines of `for h in db1 db2; do ssh $h ...`.
 pub(super) fn looped(command: &str) -> Vec<&str> {
     let list = command.strip_prefix("for ").and_then(|rest| rest.split_once(" in "));
@@ -247,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn containers() {
+        for command in [
+            "kubectl -n shop exec api-6f9 -- sh -c 'cat x; date'",
+            "kubectl exec -it api-6f9 -c web -- bash -c \"cat x; date\"",
+            "docker exec -u root api-6f9 sh -c 'cat x; date'",
+        ] {
+            assert_eq!(contained(command), Some(("api-6f9", "cat x; date")), "{command}");
+        }
+        assert_eq!(contained("oc exec -n a pod -- cat x"), Some(("pod", "cat x")));
+        for command in ["kubectl get pods", "docker exec", "docker exec -it x", "bash -c exec x"] {
+            assert_eq!(contained(command), None, "{command}");
+        }
+    }
+
+    #[test]
     fn prompts_of_many_shells() {
         for (line, host, command) in [
             ("[root@db1 ~]# free -m", Some("db1"), "free -m"),
@@ -257,6 +320,8 @@ mod tests {
             ("(base) jo@db1:~/x$ top -b", Some("db1"), "top -b"),
             ("oracle@db1> ipcs -m", Some("db1"), "ipcs -m"),
             ("db1# vmstat 1 3", Some("db1"), "vmstat 1 3"),
+            ("web-7 ~ # vmstat 1", Some("web-7"), "vmstat 1"),
+            ("web-7 /etc $ free", Some("web-7"), "free"),
             ("-bash-4.2$ free", None, "free"),
             ("# iostat -x", None, "iostat -x"),
             ("$ sudo dmesg -T", None, "dmesg -T"),
@@ -277,6 +342,8 @@ mod tests {
             "[12:30:01] user@host:~",
             "# of CPUs: 5",
             "note: # of CPUs",
+            "roughly ~ # of CPUs",
+            "costs ~ $ 5 a day",
             "cpu> 90 means trouble",
             "10:00:01 > free memory",
             "$5 for a coffee",

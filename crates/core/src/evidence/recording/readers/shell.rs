@@ -1,40 +1,20 @@
 //! What stands around listings: shell prompts, commands and headings that name a file, and the
 //! files they show when those are settings or pressure.
 
-use super::prompt::{looped, prompt, remote};
-use super::words::{count, elided, number, plain, words};
+use super::prompt::{contained, looped, prompt, remote};
+use super::words::{number, plain, words};
 use super::{Lines, Reader, Taken};
-use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
+use crate::evidence::recording::expected::{PRESSURE, is_setting, is_value};
+use crate::evidence::recording::{Builder, Field, Met, SourceKind, Subject};
 
-/// Folders whose files are settings: one line with a value.
-const SETTINGS: [&str; 4] =
-    ["/sys/kernel/mm/", "/proc/sys/", "/sys/block/", "/sys/devices/system/"];
-
-/// Folder of the files about pressure.
-const PRESSURE: &str = "/proc/pressure/";
-
-/// A command whose output is one number.
-const NPROC: &str = "nproc";
-
-/// Longest value of a setting: `transparent_hugepage` has at most 60.
-const VALUE_BYTES_MAX: usize = 200;
-
-/// Most files of one command.
-const PATHS_MAX: usize = 64;
-
-fn is_setting(path: &str) -> bool {
-    SETTINGS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty()))
-}
-
-/// The files that a command shows, or none; `None` when it is no such command.
-fn command_paths(command: &str) -> Option<Vec<String>> {
-    let command = command.split(['|', ';', '&', '>']).next().unwrap_or("");
-    let mut words = command.split_whitespace().peekable();
+/// A command that shows files, where no prompt stands before it.
+fn shows_files(line: &str) -> Option<&str> {
+    let command = line.trim_start_matches(['$', '#', ' ']);
+    let mut words = command.split(['|', ';', '&', '>']).next()?.split_whitespace().peekable();
     words.next_if(|word| *word == "sudo");
-    let shows = matches!(words.next(), Some("cat" | "grep" | "head" | "tail" | "egrep" | "sysctl"));
-    let paths = words.filter(|word| word.starts_with("/proc/") || word.starts_with("/sys/"));
-    let paths: Vec<String> = paths.take(PATHS_MAX).map(str::to_owned).collect();
-    (shows && !paths.is_empty()).then_some(paths)
+    let shows = matches!(words.next()?, "cat" | "grep" | "head" | "tail" | "egrep" | "sysctl");
+    let path = words.any(|word| word.starts_with("/proc/") || word.starts_with("/sys/"));
+    (shows && path).then_some(command)
 }
 
 /// The file of a heading: `==> /proc/x <==` as `head` and `tail` have it, or `== /proc/x`.
@@ -72,49 +52,37 @@ fn sysctl(line: &str) -> Option<(String, &str)> {
 /// Begins at a prompt, a command or heading that names a file, or a setting with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
-    let reader = Shell { number: lines.number() - 1, pending: Vec::new() };
-    let knows = reader.knows(line) || out.awaited(line).is_some();
+    let reader = Shell { number: lines.number() - 1 };
+    let knows = reader.knows(line) || out.awaited(line).is_some() || out.meets(plain(line));
     knows.then(|| Box::new(reader) as Box<dyn Reader>)
 }
 
 struct Shell {
     /// Number of the latest line.
     number: usize,
-    /// Files whose contents may follow, the next one last.
-    pending: Vec<String>,
 }
 
 impl Shell {
     fn knows(&self, line: &str) -> bool {
         prompt(line).is_some()
-            || command_paths(line.trim_start_matches(['$', '#', ' '])).is_some()
+            || shows_files(line).is_some()
             || heading(line).is_some()
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
     }
 
     /// What was typed: its files may follow, and the next listing is its own.
-    fn command(&mut self, command: &str, out: &mut Builder) {
+    fn command(command: &str, out: &mut Builder) {
         if let Some((host, inner)) = remote(command) {
             out.host_of_prompt(host);
-            return self.command(inner, out);
+            return Self::command(inner, out);
+        }
+        if let Some((container, inner)) = contained(command) {
+            Self::command(inner, out);
+            return out.inside(container);
         }
         out.await_hosts(looped(command));
         out.command(command);
-        let name = command.split_whitespace().next().unwrap_or("");
-        match name {
-            NPROC => self.pending = vec![NPROC.to_owned()],
-            _ => self.shows(command_paths(command).unwrap_or_default()),
-        }
-    }
-
-    fn shows(&mut self, paths: Vec<String>) {
-        let files = paths.into_iter().filter(|path| {
-            let one = !path.contains('*');
-            one && (is_setting(path) || path.starts_with(PRESSURE))
-        });
-        self.pending = files.collect();
-        self.pending.reverse();
     }
 
     fn setting(&self, path: &str, value: &str, out: &mut Builder) {
@@ -152,61 +120,42 @@ impl Shell {
         true
     }
 
-    /// A line of the file that was named before.
-    fn content(&mut self, line: &str, out: &mut Builder) -> bool {
-        let Some(path) = self.pending.last().cloned() else { return false };
-        if path.starts_with(PRESSURE) {
-            let mine = self.pressure(&path, line, out);
-            // `cat` of several: after the line `full` comes the next file.
-            if mine && line.trim_start().starts_with("full") && self.pending.len() > 1 {
-                self.pending.pop();
-            }
-            return mine;
-        }
+    /// A line that the latest command prints.
+    fn content(&self, line: &str, out: &mut Builder) -> bool {
         let value = plain(line).trim();
-        if path == NPROC {
-            self.pending.pop();
-            let Some(cpus) = count(value).filter(|cpus| *cpus > 0) else { return false };
-            out.resume(SourceKind::Settings, self.number);
-            out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
-            return true;
+        match out.met(value) {
+            None => return false,
+            Some(Met::File(path)) if path.starts_with(PRESSURE) => {
+                return self.pressure(&path, line, out);
+            }
+            Some(Met::File(path)) => self.setting(&path, value, out),
+            Some(Met::Cpus(cpus)) => {
+                out.resume(SourceKind::Settings, self.number);
+                out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
+            }
+            Some(Met::Clock(_) | Met::Other) => {}
         }
-        if !is_value(value) {
-            return false;
-        }
-        self.pending.pop();
-        self.setting(&path, value, out);
         true
     }
-}
-
-/// Whether a line can be all of a setting: one word or number, or a choice with brackets.
-fn is_value(text: &str) -> bool {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let choice = words.iter().filter(|word| word.starts_with('[') && word.ends_with(']')).count();
-    let numbers = words.iter().all(|word| count(word.trim_start_matches('-')).is_some());
-    let one = words.len() == 1 && !text.ends_with(':') && !elided(text);
-    text.len() <= VALUE_BYTES_MAX && !words.is_empty() && (choice == 1 || numbers || one)
 }
 
 impl Reader for Shell {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         self.number += 1;
         if line.trim().is_empty() {
-            // What one word stands for is only clear right below the command.
-            self.pending.retain(|path| path.starts_with(PRESSURE));
+            out.blank();
             return Taken::Yes;
         }
         if let Some(prompt) = prompt(line) {
             if let Some(host) = prompt.host {
                 out.host_of_prompt(host);
             }
-            self.command(prompt.command, out);
+            Self::command(prompt.command, out);
             return Taken::Yes;
         }
         if let Some(host) = out.awaited(line) {
             out.host_of_prompt(&host);
-            self.pending.clear();
+            out.expects("");
             return Taken::Yes;
         }
         if let Some((path, value)) = path_and_value(line) {
@@ -218,11 +167,11 @@ impl Reader for Shell {
             return Taken::Yes;
         }
         if let Some(path) = heading(line) {
-            self.shows(vec![path.to_owned()]);
+            out.expects(&format!("cat {path}"));
             return Taken::Yes;
         }
-        if let Some(paths) = command_paths(line.trim_start_matches(['$', '#', ' '])) {
-            self.shows(paths);
+        if let Some(command) = shows_files(line) {
+            out.expects(command);
             return Taken::Yes;
         }
         if let Some((path, value)) = sysctl(line) {
@@ -264,6 +213,27 @@ mod tests {
         assert_eq!(text("/proc/sys/vm/nr_hugepages"), Some("6144"));
         assert_eq!(text("/proc/sys/vm/overcommit_memory"), Some("0"));
         assert_eq!(text("/proc/sys/vm/dirty_ratio"), Some("20"));
+    }
+
+    #[test]
+    fn what_a_command_prints_is_known_among_listings() {
+        let recording = read(
+            "web-7 ~ # uptime; nproc\n 00:41:08 up 5 days,  4 users,  load average: 68.41, 61.20, \
+             44.07\n16\nweb-7 ~ # cat /sys/kernel/mm/transparent_hugepage/{enabled,defrag}\n\
+             [always] madvise never\nalways defer [madvise] never\n\
+             web-7 ~ # date; grep compact_stall /proc/vmstat\nDo 11. Apr 23:59:58 CEST 2024\n\
+             compact_stall 100\nweb-7 ~ # date; grep compact_stall /proc/vmstat\n\
+             Fr 12. Apr 00:00:08 CEST 2024\ncompact_stall 300\n",
+        );
+        all_understood(&recording);
+        let host = &recording.hosts[0];
+        assert_eq!(host.name.as_deref(), Some("web-7"));
+        assert_eq!(machine(&recording, Field::CpuCount), [16.0]);
+        let text = |path: &str| host.settings.get(path).map(|quote| quote.text.as_str());
+        assert_eq!(text(ENABLED), Some("[always] madvise never"));
+        let defrag = ENABLED.replace("enabled", "defrag");
+        assert_eq!(text(&defrag), Some("always defer [madvise] never"));
+        assert_eq!(machine(&recording, Field::CompactStall), [20.0]);
     }
 
     #[test]

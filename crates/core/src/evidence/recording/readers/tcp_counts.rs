@@ -48,8 +48,27 @@ fn nstat(line: &str) -> Option<(&str, u64)> {
     Some((*name, count(value)?)).filter(|_| named && plain && rated)
 }
 
-/// Lines of `nstat`.
-struct Nstat;
+/// Lines of `nstat`, which tells how much counts grew since it ran last, unless it is asked for all
+/// (`-a`).
+struct Nstat {
+    /// Whether it ran before, so that it tells what has come since.
+    more: bool,
+}
+
+/// The commands of a line that run `nstat` for what has come since it ran last.
+fn runs_for_growth(command: &str) -> usize {
+    let runs = command.split([';', '&', '|']).map(str::split_whitespace);
+    let grows = |mut words: std::str::SplitWhitespace<'_>| {
+        let named = words.find(|word| !matches!(*word, "sudo" | "do")) == Some("nstat");
+        named && !words.any(|word| word == "--all" || is_all(word))
+    };
+    runs.filter(|words| grows(words.clone())).count()
+}
+
+/// Whether it is an option such as `-az`.
+fn is_all(word: &str) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains('a')
+}
 
 impl Reader for Nstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
@@ -61,7 +80,13 @@ impl Reader for Nstat {
             name.strip_prefix(section.trim_end_matches(':')).is_some_and(|rest| rest == *key)
         });
         if let Some((_, _, field)) = known {
-            out.put(*field, &Subject::Machine, None, value as f64);
+            // Counts do not shrink.
+            let less = out.counted(*field).is_some_and(|before| (value as f64) < before);
+            if self.more || less {
+                out.put_more(*field, &Subject::Machine, value as f64);
+            } else {
+                out.put(*field, &Subject::Machine, None, value as f64);
+            }
         }
         Taken::Yes
     }
@@ -73,7 +98,14 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let (this, next) = (words(lines.ahead(0)), words(lines.ahead(1)));
     if nstat(lines.ahead(0)).is_some() || (this == ["#kernel"] && nstat(lines.ahead(1)).is_some()) {
         out.begin(SourceKind::TcpCounters, lines.number());
-        return Some(Box::new(Nstat));
+        let runs = runs_for_growth(out.latest_command());
+        let before = FILE_KEYS.iter().any(|(_, _, field)| out.counted(*field).is_some());
+        return Some(Box::new(Nstat { more: runs > 0 && (runs > 1 || before) }));
+    }
+    // Rows that `grep` left of `netstat -s`.
+    if is_alone(&this) {
+        out.begin(SourceKind::Netstat, lines.number());
+        return Some(Box::<Text>::default());
     }
     let section = this.first().filter(|word| is_section(word))?;
     if this.len() == 1 {
@@ -92,6 +124,12 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     Some(Box::<File>::default())
 }
 
+/// Whether it is a row of `netstat -s` that needs no heading.
+fn is_alone(words: &[&str]) -> bool {
+    let Some((first, rest)) = words.split_first() else { return false };
+    count(first).is_some() && TEXT_KEYS.iter().any(|(_, text, _)| rest.join(" ") == *text)
+}
+
 #[derive(Default)]
 struct Text {
     section: String,
@@ -105,12 +143,12 @@ impl Reader for Text {
             (*first).clone_into(&mut self.section);
             return Taken::Yes;
         }
-        if !line.starts_with(char::is_whitespace) {
+        if !line.starts_with(char::is_whitespace) && !is_alone(&words) {
             return Taken::No;
         }
         let rest = words.get(1..).unwrap_or_default().join(" ");
-        let known =
-            |(section, text, _): &&(&str, &str, Field)| *section == self.section && *text == rest;
+        let here = |section: &str| self.section.is_empty() || section == self.section;
+        let known = |(section, text, _): &&(&str, &str, Field)| here(section) && *text == rest;
         if let Some((_, _, field)) = TEXT_KEYS.iter().find(known) {
             match count(first) {
                 Some(value) => out.put(*field, &Subject::Machine, None, value as f64),
@@ -193,6 +231,38 @@ mod tests {
         );
         all_understood(&recording);
         assert_eq!(machine(&recording, Field::TcpRetransmitCount), [8.0]);
+        assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [31.0]);
+    }
+
+    #[test]
+    fn nstat_tells_what_has_come_since_it_ran_last() {
+        let row = |value: u32| format!("#kernel\nTcpExtListenOverflows    {value}    0.0\n");
+        let name = "nstat -z TcpExtListenOverflows";
+        for (text, count, rate) in [
+            (format!("$ {name}\n{}$ sleep 10; {name}\n{}", row(5000), row(40)), 5040.0, 4.0),
+            (format!("$ nstat -n; sleep 10; nstat\n{}", row(40)), 40.0, 4.0),
+            (
+                format!("$ nstat -az\n{}$ sleep 10; nstat -az\n{}", row(5000), row(5040)),
+                5040.0,
+                4.0,
+            ),
+        ] {
+            let recording = read(&text);
+            all_understood(&recording);
+            let all = &recording.hosts[0].series[&Field::TcpListenOverflowCount];
+            let counts = all[&Subject::Machine].iter().flat_map(|series| &series.points);
+            assert_eq!(counts.last().map(|point| point.value), Some(count), "{text}");
+            assert_eq!(machine(&recording, Field::TcpListenOverflows), [rate], "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_of_netstat_that_grep_left() {
+        let recording = read(
+            "$ netstat -s | grep -i listen\n    31 times the listen queue of a socket \
+             overflowed\n    31 SYNs to LISTEN sockets dropped\n",
+        );
+        all_understood(&recording);
         assert_eq!(machine(&recording, Field::TcpListenOverflowCount), [31.0]);
     }
 

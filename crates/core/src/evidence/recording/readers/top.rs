@@ -99,6 +99,8 @@ struct Top {
     cpus: Vec<u32>,
     machine_seen: bool,
     columns: Vec<String>,
+    /// Whether its rows are threads (`top -H`).
+    threads: bool,
 }
 
 impl Top {
@@ -246,8 +248,11 @@ impl Top {
             return false;
         }
         let subject = Subject::process(Some(pid), name);
+        // A thread of the kernel is a process, and maps nothing.
+        let kernel = self.column("RES", &words) == Some("0");
+        let cpu = if self.threads && !kernel { Field::ThreadCpu } else { Field::ProcCpu };
         match self.column("%CPU", &words).map(number) {
-            Some(Some(value)) => self.processor_time(Field::ProcCpu, &subject, value, out),
+            Some(Some(value)) => self.processor_time(cpu, &subject, value, out),
             Some(None) => out.problem("no share of CPU in the column %CPU: left out"),
             None => {}
         }
@@ -272,7 +277,10 @@ impl Reader for Top {
         let line = &*english(line);
         match kind_of(line) {
             Some(Kind::Head) => self.head(line, out),
-            Some(Kind::Tasks) => self.tasks(line, out),
+            Some(Kind::Tasks) => {
+                self.threads = line.trim_start().starts_with("Threads:");
+                self.tasks(line, out);
+            }
             Some(Kind::Cpu) => self.cpu(line, out),
             Some(Kind::Memory) => self.memory(line, out),
             Some(Kind::Columns) => {
