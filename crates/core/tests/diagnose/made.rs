@@ -25,8 +25,8 @@ type Case = (&'static [Text], &'static [&'static str], &'static [&'static str]);
 const CASES: &[Case] = &[
     (WORKERS, &["one_host"], &[]),
     (SOFTIRQ, &["small_packets", "network_stack"], &[]),
-    (RAMP, &["thp_defrag_always", "huge_faults"], &["max_ptes_none"]),
-    (STEADY, &["thp_defrag_always", "huge_faults"], &["max_ptes_none"]),
+    (RAMP, &["huge_faults", "thp_defrag_always"], &["max_ptes_none"]),
+    (STEADY, &["huge_faults", "thp_defrag_always"], &["max_ptes_none"]),
     (BUILDER, &["khugepaged", "gc_kernel"], &[]),
     // One CPU of 24: the machine's mean hides it.
     (&[text_of!("khugepaged-alone.txt")], &["khugepaged"], &[]),
@@ -77,6 +77,8 @@ const CASES: &[Case] = &[
     (&[text_of!("ss-listen.txt"), text_of!("sysctl-bad.txt")], &["somaxconn", "zone_reclaim"], &[]),
     (&[text_of!("ss-sender.txt")], &[], &["slow_peer"]),
     (&[text_of!("ss-quiet.txt")], &[], &[]),
+    (&[text_of!("conntrack-full.txt")], &["conntrack_full"], &[]),
+    (&[text_of!("conntrack-room.txt")], &[], &[]),
     // Memory.
     (&[text_of!("short-swings.sar")], &["reclaim"], &[]),
     (&[text_of!("job-ended.sar")], &[], &[]),
