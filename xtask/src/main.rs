@@ -1,5 +1,6 @@
 //! What developers run by hand: a guest kernel (`cargo run -p xtask -- vm`), the score of the
-//! diagnosis (`cargo run -p xtask -- score`).
+//! diagnosis (`cargo run -p xtask -- score`), the comparison of policies
+//! (`cargo run -p xtask -- policies`).
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,8 @@ struct Cli {
 enum Command {
     /// Score 'diagnose' over the corpus, and write the table to docs/score.md
     Score,
+    /// Compare policies in the simulator, and write the tables to docs/policies.md
+    Policies,
     /// Boot a stock Debian kernel with a static binary as its only program
     Vm {
         /// 5.10, 6.1, 6.12 or newest
@@ -49,7 +52,9 @@ fn file_and_path(text: &str) -> Result<(PathBuf, String), String> {
 
 fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Score => score(),
+        // Tests do both, and also check what this writes.
+        Command::Score => update("corpus"),
+        Command::Policies => update("policies"),
         Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
             let time_limit = Duration::from_secs(time_limit_s);
             let new = Config::new(&kernel, &init);
@@ -58,10 +63,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The corpus is scored by a test, which also checks the table that this writes.
-fn score() -> ExitCode {
+/// Runs a test of core that writes a page.
+fn update(test: &str) -> ExitCode {
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["test", "--quiet", "-p", "hugewise-core", "--test", "corpus", "--", "--nocapture"]);
+    cargo.args(["test", "--quiet", "-p", "hugewise-core", "--test", test, "--", "--nocapture"]);
     match cargo.env("HUGEWISE_UPDATE_GOLDEN", "1").status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

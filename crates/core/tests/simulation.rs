@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::manager::config::{Config, Mode, Rule, RuleAction};
+use hugewise_core::manager::access::Tracker;
+use hugewise_core::manager::config::{Config, Mode, PolicyKind, Rule, RuleAction};
 use hugewise_core::manager::decision::{Action, Decision, Motive, Outcome};
 use hugewise_core::manager::engine::{Manager, TickEnd, Wake, World, tick};
 use hugewise_core::manager::policy::{Plan, Policy, View};
+use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::replay::{Comparison, Event, Recorder, Replay};
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::Sim;
@@ -214,6 +216,10 @@ fn a_quiet_machine_leaves_nothing_to_do() {
         let mut sim = Sim::on(seed, ThpMode::Always, Ns::s(3600));
         sim.frees_zeros = seed % 4 > 0;
         sim.shows_frames = seed % 3 > 0;
+        if seed % 2 > 0 {
+            sim.use_memory(seed);
+            sim.trackers = vec![Tracker::Damon, Tracker::Referenced];
+        }
         let mut config = config();
         config.demote.sample = seed % 2 > 0;
         let now = sim.now();
@@ -285,6 +291,40 @@ fn promises_hold_under_a_tight_and_a_loose_configuration() {
     }
     let limits = [Checker::LockShare, Checker::OwnCpu, Checker::QuotaBytes];
     assert_checked(&activity, |checker| u64::from(limits.contains(&checker)) * 1_000);
+}
+
+/// What trackers show decides which regions are chosen, and breaks no promise.
+#[test]
+fn promises_hold_while_the_use_of_memory_is_known() {
+    let by = [Tracker::Samples, Tracker::Damon, Tracker::Referenced, Tracker::IdlePages];
+    let (mut promoted, mut demoted, mut activity) = (0, 0, Activity::default());
+    for seed in 0..400 {
+        let mode = if seed % 3 == 0 { Mode::Guard } else { Mode::Ingens };
+        let run = run_mode(seed, mode, |sim, config| {
+            if mode == Mode::Guard {
+                *sim = Sim::on(seed, ThpMode::Always, Ns::s(60));
+                sim.max_ptes_none = Some(409);
+            }
+            sim.use_memory(seed);
+            sim.trackers = by.iter().copied().cycle().skip((seed % 4) as usize).take(2).collect();
+            sim.refusals = match seed % 5 {
+                0 => [(Tracker::Samples, SkipReason::TrackerBusy)].into(),
+                _ => Default::default(),
+            };
+            config.track.interval_ms = 4_000;
+            config.demote.sample = seed % 2 > 0;
+            config.policy.shadow = vec![PolicyKind::Utilization];
+        });
+        promoted += run.promoted;
+        demoted += run.demoted;
+        activity.add(&run.activity);
+    }
+    assert!(promoted > 5_000 && demoted > 2_000, "{promoted} promotions, {demoted} splits");
+    assert_checked(&activity, |checker| match checker {
+        Checker::SmallHasReason | Checker::BloatBudget | Checker::WasteHasReason => 1_000,
+        Checker::LockShare | Checker::BloatBudgetSpent => 100,
+        _ => 0,
+    });
 }
 
 /// Wants one action for every region of every target, whatever else there is to know.

@@ -56,7 +56,9 @@ named! {
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
     NotInspected = "not_looked_at":
-        "not examined yet, for pieces of a huge page or by a sample of what it holds", "";
+        "not examined yet: for pieces of a huge page, by a sample of what it holds, or how it is \
+         used",
+        "";
     PartiallyMapped = "partially_mapped":
         "below the threshold, and holds pieces of a huge page: that is split first", "";
     Swapped = "swapped": "some of its pages are in swap", "";
@@ -86,7 +88,9 @@ named! {
     NoLongerHuge = "no_longer_huge": "somebody else split or freed it meanwhile", "";
     NothingHeld = "nothing_held": "the block is no longer allocated", "";
     NotWorthIt = "not_worth_it":
-        "below the threshold, and so rarely used that being huge would cost more than it gains", "";
+        "so rarely used that being huge would cost more than it gains, and below the threshold, or \
+         free huge pages are too few for all",
+        "";
     // Looks at how memory is used.
     TrackerBusy = "tracker_busy": "DAMON is in use, and is never taken over", "";
     TrackingTooDear = "tracking_too_dear":

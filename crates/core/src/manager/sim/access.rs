@@ -41,6 +41,19 @@ impl SimRegion {
 }
 
 impl Sim {
+    /// Programs use their memory from now on: some regions much, some a little, most not at all.
+    pub fn use_memory(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ 0xacce_55ed);
+        for region in self.processes.values_mut().flat_map(|process| &mut process.regions) {
+            let some = u16::try_from(rng.below(u64::from(region.used) + 1)).unwrap_or(PAGES);
+            (region.accessed, region.each) = match rng.below(4) {
+                0 => (region.used, 500),
+                1 => (some, 3),
+                _ => (0, 0),
+            };
+        }
+    }
+
     pub(super) fn offers(&self) -> Vec<Offer> {
         let offer = |tracker: &_| Offer { tracker: *tracker, refused: None };
         self.trackers.iter().map(offer).collect()

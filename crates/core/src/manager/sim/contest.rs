@@ -21,7 +21,12 @@ pub enum Decider {
     HawkEye,
     /// One of ours.
     Ours(PolicyKind),
+    /// Worth, where the operator lets it waste a tenth, and also on what is nearly empty.
+    Generous,
 }
+
+/// What [`Decider::Generous`] may waste, and how full a region must be at least, in percent.
+const GENEROUS_PERCENT: f64 = 10.0;
 
 /// What it knows of the use of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -188,6 +193,11 @@ fn under_engine(scenario: Scenario, decider: Decider, knowledge: Knowledge, seed
         Decider::Ours(kind) => {
             config.policy.active = kind;
             policy::of(kind)
+        }
+        Decider::Generous => {
+            config.promote.bloat_budget_percent = GENEROUS_PERCENT;
+            config.promote.min_utilization_percent = GENEROUS_PERCENT;
+            policy::of(PolicyKind::Worth)
         }
         Decider::HawkEye | Decider::Kernel(_) => Box::new(HawkEye),
     };

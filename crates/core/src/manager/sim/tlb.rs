@@ -186,7 +186,7 @@ mod tests {
     /// Uniform accesses hit as often as the TLB covers them.
     #[test]
     fn a_uniform_program_hits_by_what_is_covered() {
-        let cost = Cost::of(&vec![region(PAGES, 7, false); 6]);
+        let cost = Cost::of(&[region(PAGES, 7, false); 6]);
         let hits = 1.0 - (cost.access_ns - HIT_NS) / WALK_NS;
         assert!((hits - 0.5).abs() < 1e-9, "{hits}");
     }

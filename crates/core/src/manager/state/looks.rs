@@ -14,9 +14,15 @@ const TOO_DEAR: Ns = Ns::s(600);
 /// bits, or a request to DAMON (`docs/measurements.md#smaps`).
 const COST_PRIOR: Ns = Ns::ms(1);
 
+/// A first look that has not come by then is not waited for: budgets may be spent, or DAMON in use
+/// (`docs/measurements.md#defaults-by-choice`).
+const PATIENCE: Ns = Ns::s(60);
+
 /// What is remembered of looks at one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looks {
+    /// Since when its program is managed.
+    since: Ns,
     /// A look that has begun, and when.
     pub(in crate::manager) under_way: Option<(Tracker, Ns)>,
     /// The next one begins then.
@@ -30,6 +36,24 @@ pub struct Looks {
 }
 
 impl Looks {
+    /// No look yet at a program that is managed from `now` on.
+    #[must_use]
+    pub fn new(now: Ns) -> Self {
+        Self { since: now, ..Self::default() }
+    }
+
+    /// Whether its program is so new that what is not known of it may be known soon.
+    #[must_use]
+    pub fn is_new(&self, now: Ns) -> bool {
+        now.since(self.since) < PATIENCE
+    }
+
+    /// Whether the first look is still to come, and worth waiting for.
+    #[must_use]
+    pub fn is_first_due(&self, wanted: &[Tracker], offers: &[Offer], now: Ns) -> bool {
+        self.last.is_none() && self.is_new(now) && self.choose(wanted, offers, now).is_some()
+    }
+
     /// The first of the wanted trackers that works on this machine and for this program.
     #[must_use]
     pub fn choose(&self, wanted: &[Tracker], offers: &[Offer], now: Ns) -> Option<Tracker> {

@@ -110,7 +110,7 @@ impl Target {
             rate: Rate::default(),
             heat: Heat::default(),
             hinted: Heat::default(),
-            looks: Looks::default(),
+            looks: Looks::new(now),
             cpu_share: None,
             idle_share: 0.0,
             listed: now,

@@ -14,18 +14,20 @@ mod candidate;
 pub mod eligible;
 mod findings;
 pub mod giveback;
+mod scarcity;
 
 use super::ledger::Ledger;
 use super::{AllReasons, Plan, Policy, View};
 use crate::base::units::{Bytes, Ns, ProcId};
 use crate::manager::config::{Config, PolicyKind};
-use crate::manager::decision::{Decision, Motive, Outlook, Queues};
+use crate::manager::decision::{Decision, Motive, Queues};
 use crate::manager::limits::thresholds::Thresholds;
-use crate::manager::policy::worth::{Prices, Value};
+use crate::manager::policy::worth::Value;
 use crate::manager::reason::SkipReason;
 use candidate::{Candidate, Order};
 use findings::{Conditions, Findings, Known};
 use giveback::SplitRule;
+use scarcity::Scarcity;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -158,15 +160,6 @@ impl Survey {
         self.reasons.insert(id, findings.reasons);
     }
 
-    /// What a promotion is expected to give and to cost, where something is known of its use.
-    fn outlook(&self, candidate: &Candidate, prices: &Prices, view: &View<'_>) -> Option<Outlook> {
-        let Candidate { decision, accessed, .. } = Some(candidate).filter(|c| c.tracked)?;
-        let call = view.targets.get(&decision.target)?.call;
-        let gain_ns_per_s = self.values.get(&decision.target)?.gain_ns_per_s(*accessed);
-        let cost_ns_per_s = prices.cost_ns_per_s(call, decision.waste);
-        Some(Outlook { gain_ns_per_s, cost_ns_per_s })
-    }
-
     /// Promotions that nothing speaks against, per target, those of the highest rank first; `room`
     /// is what is left of the bloat budget.
     fn choose_promotions(
@@ -197,18 +190,18 @@ impl Survey {
             .iter()
             .map(|(id, target)| (*id, view.target_barred(target, now)))
             .collect();
-        let prices = Prices::of(config, view.machine, view.geometry);
+        let scarcity = Scarcity::of(&self.promotions, &self.values, config, view, now);
         let mut wanted = Queues::new();
         for candidate in std::mem::take(&mut self.promotions) {
-            let outlook = self.outlook(&candidate, &prices, view);
+            let outlook = scarcity.outlook(&self.values, &candidate, view);
             let decision = Decision { outlook, ..candidate.decision };
             let paid = paid(&candidate);
-            let worthless = paid && outlook.is_some_and(|outlook| !outlook.is_worth_it());
+            let unsure = scarcity.objection(&decision, paid);
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
             let reason = view
                 .promotion_barred
                 .or(barred.get(&decision.target).copied().flatten())
-                .or(worthless.then_some(SkipReason::NotWorthIt))
+                .or(unsure)
                 .or(over);
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));
