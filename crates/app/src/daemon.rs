@@ -15,7 +15,8 @@ use hugewise_core::manager::record::Record;
 use hugewise_core::manager::status;
 use hugewise_linux::root::Root;
 use hugewise_linux::signals;
-use hugewise_linux::trail::{Restored, Trail};
+use hugewise_linux::track;
+use hugewise_linux::trail::{self, Restored, Trail};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -156,6 +157,17 @@ impl OwnedSettings {
             .filter(|step| matches!(step, Restored::Failed { .. } | Restored::Foreign { .. }))
             .collect()
     }
+}
+
+/// Gives DAMON back where a crashed manager left it running.
+pub(crate) fn give_damon_back(
+    root: &Root,
+    state_dir: &Path,
+    journal: &mut Journal,
+) -> anyhow::Result<()> {
+    let done = trail::revert(root, state_dir, &[(track::OWNER, "")], false)?;
+    done.iter().filter_map(restored_record).for_each(|record| journal.write(&record));
+    Ok(())
 }
 
 /// Says in the journal what a mode would write, where nothing may be written.

@@ -11,6 +11,7 @@ pub mod content;
 pub mod foreign;
 pub mod hugetlb;
 pub mod instance;
+mod kdamond;
 mod lines;
 pub mod machine;
 pub mod mappings;

@@ -348,6 +348,20 @@ impl PageReader {
         Ok(detail)
     }
 
+    /// Page frames of one region's base pages; `None` for those that are not there, are not this
+    /// process's alone, or whose frame is hidden (without `CAP_SYS_ADMIN`).
+    ///
+    /// # Errors
+    /// As [`PageReader::count`].
+    pub(crate) fn own_frames(&self, pagemap: &File, at: u64) -> Result<Vec<Option<u64>>, Errno> {
+        let own = bit::PRESENT | bit::EXCLUSIVE;
+        let frame = |entry: u64| {
+            let whole = entry & (own | bit::FILE) == own;
+            Some(entry & bit::PFN).filter(|frame| whole && *frame != 0)
+        };
+        Ok(self.entries(pagemap, at)?.into_iter().map(frame).collect())
+    }
+
     /// The huge page's block of which some pages are mapped here: its number, and how many of its
     /// pages are not. `Some(None)`: none; `None`: page frames are hidden.
     fn block(&self, entries: &[u64]) -> Option<Option<(u64, u16)>> {

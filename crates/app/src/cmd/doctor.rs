@@ -6,6 +6,7 @@ use crate::output::{Output, paint};
 use crate::render::view::doctor::{self, advice};
 use hugewise_linux::probe::{self, Features, ProbeChild};
 use hugewise_linux::root::Root;
+use hugewise_linux::track::{self, Found};
 use serde::Serialize;
 
 /// Version of the JSON. It changes when a field changes its meaning or goes, not when one comes.
@@ -23,6 +24,8 @@ struct Report<'a> {
     partial: bool,
     #[serde(flatten)]
     features: &'a Features,
+    /// Ways to learn which memory a program accesses.
+    trackers: &'a [Found],
     /// What to do next.
     advice: &'a [advice::Advice],
 }
@@ -31,13 +34,14 @@ struct Report<'a> {
 pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let features = probe::run(&root, &ProbeChild::this_program(&["workload", "probe"]));
+    let trackers = track::find(&root);
     let live =
         if root.is_live() { doctor::Source::Live } else { doctor::Source::Tree(&global.root) };
     let advice = advice::for_features(&features, live);
     let partial = advice::something_is_missing(&features);
     let code = if partial { exit::PARTIAL } else { exit::OK };
     if !global.json {
-        let text = doctor::render(&features, &advice, live, paint(global));
+        let text = doctor::render(&features, &trackers, &advice, live, paint(global));
         return Ok(Output::text(text, code));
     }
     let report = Report {
@@ -47,6 +51,7 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
         root: global.root.display().to_string(),
         partial,
         features: &features,
+        trackers: &trackers,
         advice: &advice,
     };
     Output::pretty_json(&report, code)

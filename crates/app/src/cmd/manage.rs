@@ -129,6 +129,9 @@ fn take_settings(
 ) -> anyhow::Result<Option<OwnedSettings>> {
     let open = || OwnedSettings::open(root, &args.state_dir, journal);
     let mut settings = alone.then(open).transpose()?;
+    if alone {
+        daemon::give_damon_back(root, &args.state_dir, journal)?;
+    }
     if !args.keep_settings {
         own(root, &wanted_settings(root, config, mode)?, settings.as_mut(), journal)?;
     }

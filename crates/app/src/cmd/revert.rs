@@ -10,6 +10,7 @@ use hugewise_core::experiment::settings::LEFT;
 use hugewise_core::manager::ownership::OWNER;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
+use hugewise_linux::track;
 use hugewise_linux::trail::{Restored, revert};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use std::time::Duration;
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let _locks = if args.dry_run { look(&root)? } else { alone(&root, args)? };
-    let mut owners = vec![(OWNER, "")];
+    let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
     if args.all {
         owners.extend(LEFT);
     }

@@ -143,7 +143,7 @@ fn process(name: &OsStr) -> Option<u32> {
 /// settled stays, and is said: it is no fault of the trial that comes next.
 fn settle(folder: &Path) {
     let state = folder.join("state");
-    let trails = ["trail.jsonl", "hugetlb.jsonl", "hugetlb-files.jsonl"];
+    let trails = ["trail.jsonl", "damon.jsonl", "hugetlb.jsonl", "hugetlb-files.jsonl"];
     let reverted = match trails.iter().any(|name| state.join(name).exists()) {
         true => revert(&state),
         false => Ok(()),

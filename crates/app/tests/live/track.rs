@@ -1,8 +1,11 @@
 //! Trackers on a real kernel: hot memory is told from cold, and what is refused leaves no trace.
 
 use crate::hold::Hold;
-use crate::kit::{Scratch, skip, trial};
+use crate::init;
+use crate::kit::{Scratch, hugewise, skip, trial, wait_for};
 use crate::machine::Turn;
+use crate::manager::Manage;
+use crate::promote::FAST;
 use anyhow::{Context, ensure};
 use hugewise_core::base::units::{Addr, Ns, ProcId};
 use hugewise_core::manager::access::{Access, AccessAsk, AccessReport, Step, Tracker};
@@ -15,7 +18,9 @@ use hugewise_linux::process;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use libtest_mimic::Trial;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -29,6 +34,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tracking_referenced_tells_a_hot_mapping_from_a_cold_one", referenced_base_pages),
         trial("tracking_referenced_tells_hot_huge_pages_from_cold_ones", referenced_huge_pages),
         trial("tracking_a_look_that_is_too_dear_is_refused", too_dear),
+        trial("tracking_damon_of_others_is_not_touched", damon_of_others),
+        trial("tracking_damon_finds_the_hot_half", damon_finds),
+        trial("tracking_damon_is_given_back_after_a_crash", damon_after_a_crash),
         trial("tracking_who_does_not_act_does_not_track", withheld),
     ]
 }
@@ -162,6 +170,138 @@ fn too_dear(_: &Turn) -> anyhow::Result<()> {
     }
     let after = referenced(hold.pid())?;
     ensure!(after >= before, "bits were cleared: {before} -> {after}");
+    Ok(())
+}
+
+const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+
+/// What stands in DAMON's files; empty where there is none.
+fn damon() -> BTreeMap<PathBuf, String> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![PathBuf::from(KDAMONDS)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                // What it counts goes on.
+                Ok(_) if path.to_string_lossy().contains("/stats/") => {}
+                _ => {
+                    let text = std::fs::read_to_string(&path).unwrap_or_default();
+                    all.insert(path, text);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// How many threads DAMON has, where it has such files.
+fn kdamonds() -> anyhow::Result<u64> {
+    match std::fs::read_to_string(format!("{KDAMONDS}/nr_kdamonds")) {
+        Ok(text) => Ok(text.trim().parse()?),
+        Err(_) => Err(skip("this kernel has no DAMON with files in /sys")),
+    }
+}
+
+fn damon_of_others(_: &Turn) -> anyhow::Result<()> {
+    let mine = kdamonds()? == 0;
+    if mine && !init::is_guest() {
+        return Err(skip("DAMON is free, and is set up for tests in virtual machines only"));
+    }
+    let count = format!("{KDAMONDS}/nr_kdamonds");
+    if mine {
+        // Somebody else's: not running, and yet somebody's.
+        std::fs::write(&count, "1")?;
+        std::fs::write(format!("{KDAMONDS}/0/contexts/nr_contexts"), "1")?;
+    }
+    let hold = Hold::start(&format!("--mib {MIB}"))?;
+    let mut looking = Looking::at(hold.pid())?;
+    let before = damon();
+    for by in [Tracker::Damon, Tracker::DamonFrames] {
+        let report = looking.half(looking.ask(by, Step::Begin))?;
+        ensure!(report.refused == Some(SkipReason::TrackerBusy), "{report:?}");
+    }
+    drop(looking);
+    ensure!(damon() == before, "changed: {before:?} -> {:?}", damon());
+    if mine {
+        std::fs::write(&count, "0")?;
+    }
+    Ok(())
+}
+
+fn damon_is_free() -> anyhow::Result<()> {
+    if kdamonds()? != 0 {
+        return Err(skip("somebody uses DAMON on this machine"));
+    }
+    match std::fs::read_to_string("/sys/module/damon_stat/parameters/enabled") {
+        Ok(text) if text.trim() == "Y" => Err(skip("the kernel's damon_stat has DAMON")),
+        _ => Ok(()),
+    }
+}
+
+fn damon_finds(_: &Turn) -> anyhow::Result<()> {
+    damon_is_free()?;
+    for advice in ["", "--advise huge"] {
+        let hold = Hold::start(&format!("--mib {MIB} --hot {MIB} {advice}"))?;
+        let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
+        let mut looking = Looking::at(hold.pid())?;
+        let report = looking.look(Tracker::Damon)?;
+        ensure!(is_ascending(&report), "{report:?}");
+        let (least_hot, most_hot, _) = accessed_in(&report, &hot);
+        let (least_cold, most_cold, _) = accessed_in(&report, &cold);
+        let text = format!(
+            "{advice}: hot {least_hot} to {most_hot}, cold {least_cold} to {most_cold} pages"
+        );
+        init::say(&text);
+        eprintln!("{text}");
+        ensure!(most_hot > 2 * most_cold && least_hot > 2 * least_cold, "{text}: {report:?}");
+        ensure!(kdamonds()? == 0, "it was not given back");
+    }
+    Ok(())
+}
+
+/// Accessed base pages in what lies inside of a part, also where a range reaches beyond it.
+fn accessed_in(report: &AccessReport, part: &Range<u64>) -> (u64, u64, u64) {
+    report.seen.iter().fold((0, 0, 0), |(least, most, all), access| {
+        let (from, to) = (access.from.0.max(part.start), access.to.0.min(part.end));
+        if from >= to {
+            return (least, most, all);
+        }
+        let (inside, whole) = (to - from, access.to.0 - access.from.0);
+        let share = |pages: u64| pages * (inside >> 12) / (whole >> 12).max(1);
+        (least + share(access.least_pages), most + share(access.most_pages), all + (inside >> 12))
+    })
+}
+
+/// A manager that is killed in the middle of a look, and `revert`, and the next manager.
+fn damon_after_a_crash(_: &Turn) -> anyhow::Result<()> {
+    damon_is_free()?;
+    let hold = Hold::start(&format!("--mib {MIB} --hot {MIB}"))?;
+    for next in ["revert", "manage"] {
+        let scratch = Scratch::new()?;
+        // Looks that never end: it is killed within one.
+        let args = format!(
+            "--pid {} --keep-settings {FAST} --set track.by=[\"damon\"] \
+             --set track.window_ms=60000 --set track.interval_ms=60000",
+            hold.pid()
+        );
+        let manager = Manage::new(&scratch, &args).start()?;
+        wait_for("DAMON at work", || Ok(kdamonds()? == 1))?;
+        wait_for("a note of it", || Ok(scratch.join("state/damon.jsonl").exists()))?;
+        manager.kill()?;
+        ensure!(kdamonds()? == 1, "it is still there");
+        if next == "revert" {
+            let state = scratch.join("state");
+            let args = ["revert", "--state-dir", state.to_str().context("a plain path")?];
+            let said = hugewise(args)?.expect(0)?;
+            ensure!(said.out.contains("nr_kdamonds"), "{said:?}");
+        } else {
+            let args = format!("--pid {} --once --keep-settings {FAST}", hold.pid());
+            Manage::new(&scratch, &args).arg("--set").arg("track.by=[]").run()?.expect(0)?;
+        }
+        ensure!(kdamonds()? == 0, "{next} did not give it back");
+    }
     Ok(())
 }
 

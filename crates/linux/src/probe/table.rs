@@ -17,6 +17,9 @@ const fn row(need: Need, key: &'static str, used_for: &'static str, without: &'s
 
 const NOT_USED: &str = "nothing changes: this version does not use it";
 
+/// Of what tracks accesses.
+const OTHER_TRACKER: &str = "another tracker is used (below), or utilization alone";
+
 use Need::{Required, Unused, Useful};
 
 /// The table.
@@ -71,8 +74,8 @@ pub(super) const MECHANISMS: &[Row] = &[
     row(Unused, "kpageflags", "state of single page frames", NOT_USED),
     row(Unused, "per_size_thp_stats", "counters of each huge page size", NOT_USED),
     row(Unused, "thp_disable_except_advised", "huge pages for one program", NOT_USED),
-    row(Unused, "damon", "how often memory is used", NOT_USED),
-    row(Unused, "idle_page_tracking", "how often memory is used", NOT_USED),
+    row(Useful, "damon", "hot memory first: tracking", OTHER_TRACKER),
+    row(Useful, "idle_page_tracking", "hot memory first: tracking", OTHER_TRACKER),
     row(Unused, "mglru", "age of memory by cgroup", NOT_USED),
     row(Unused, "tracefs", "latency of single collapses", NOT_USED),
     row(Unused, "perf_counters", "TLB misses, page walks", NOT_USED),

@@ -8,11 +8,16 @@
 
 mod bounds;
 mod candidates;
+mod cold;
 mod damon;
+mod frames;
+mod idle;
 mod offers;
 mod referenced;
+mod slot;
 
 pub use offers::{Found, find, offers};
+pub use slot::OWNER;
 
 use crate::pages::{self, PageReader};
 use crate::reason::reason_of_errno;
@@ -29,13 +34,21 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Trackers {
     offers: Vec<Offer>,
+    // Dropped before the slot: DAMON is given back, and then there is nothing to note.
     begun: BTreeMap<ProcId, Begun>,
+    slot: slot::Slot,
+    /// Where looks at a few huge pages go on.
+    cursors: BTreeMap<ProcId, u64>,
 }
 
 /// What a look needs at its end. Dropped, it leaves nothing behind.
 #[derive(Debug)]
 enum Begun {
     Referenced(referenced::Begun),
+    Damon(slot::Taken),
+    DamonFrames(frames::Begun),
+    IdlePages(idle::Begun),
+    ColdDelta(Vec<u64>),
 }
 
 /// One half of a look: what it is about, what it works with, and what it has cost.
@@ -74,8 +87,13 @@ impl Cost {
 impl Trackers {
     /// Trackers of a machine that offers these. What DAMON needs to be told of is noted in
     /// `state_dir`.
-    pub(crate) fn new(offers: Vec<Offer>, _state_dir: &Path) -> Self {
-        Self { offers, begun: BTreeMap::new() }
+    pub(crate) fn new(offers: Vec<Offer>, state_dir: &Path) -> Self {
+        Self {
+            offers,
+            begun: BTreeMap::new(),
+            slot: slot::Slot::new(state_dir),
+            cursors: BTreeMap::new(),
+        }
     }
 
     /// What may be asked for. Who has DAMON now may let it go: that is found out each time.
@@ -90,6 +108,7 @@ impl Trackers {
     /// Gives up looks at programs that nobody asks about any more.
     pub(crate) fn retain(&mut self, asked: &BTreeSet<&ProcId>) {
         self.begun.retain(|id, _| asked.contains(id));
+        self.cursors.retain(|id, _| asked.contains(id));
     }
 
     /// Carries out one half of a look.
@@ -125,9 +144,17 @@ impl Trackers {
     }
 
     fn begin(&mut self, look: &mut Look<'_>) -> Result<Begun, SkipReason> {
+        let cursor = self.cursors.entry(look.ask.target).or_default();
         match look.ask.by {
             Tracker::Referenced => referenced::begin(look).map(Begun::Referenced),
-            _ => Err(SkipReason::NoMechanism),
+            Tracker::Damon => damon::begin(look, &mut self.slot).map(Begun::Damon),
+            Tracker::DamonFrames => {
+                frames::begin(look, &mut self.slot, cursor).map(Begun::DamonFrames)
+            }
+            Tracker::IdlePages => idle::begin(look).map(Begun::IdlePages),
+            Tracker::ColdDelta => cold::begin(look, cursor).map(Begun::ColdDelta),
+            // Offered by no machine.
+            Tracker::Samples => Err(SkipReason::NoMechanism),
         }
     }
 }
@@ -135,6 +162,10 @@ impl Trackers {
 fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
     let seen = match begun {
         Begun::Referenced(begun) => referenced::end(begun, look),
+        Begun::Damon(taken) => damon::end(taken, look),
+        Begun::DamonFrames(begun) => frames::end(begun, look),
+        Begun::IdlePages(begun) => idle::end(begun, look),
+        Begun::ColdDelta(chosen) => cold::end(&chosen, look),
     }?;
     // Afterwards: what was counted while the address space went away must not be believed.
     pages::check_alive(&look.target.pagemap).map_err(reason_of_errno)?;
@@ -157,3 +188,6 @@ impl Look<'_> {
         self.root.path(format!("proc/{}/{name}", self.target.id.pid))
     }
 }
+
+#[cfg(test)]
+mod tests;

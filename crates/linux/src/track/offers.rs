@@ -1,6 +1,6 @@
 //! Which trackers this machine has, found out without using any of them.
 
-use super::damon;
+use crate::kdamond;
 use crate::probe::{Capability, privileges, why_not_writable};
 use crate::root::Root;
 use hugewise_core::manager::access::{Offer, Tracker};
@@ -19,7 +19,7 @@ pub struct Found {
 }
 
 /// Why a tracker cannot be used, and what says so.
-pub(super) type Refusal = (SkipReason, String);
+type Refusal = (SkipReason, String);
 
 /// Finds out what there is, in the order of [`Tracker::ALL`]. Reads a few files: about 0.2 ms.
 #[must_use]
@@ -48,9 +48,9 @@ fn look(root: &Root, caps: &[Capability], tracker: Tracker) -> Result<(), Refusa
             let why = "hugewise does not read the CPU's samples yet".to_owned();
             Err((SkipReason::NoMechanism, why))
         }
-        Tracker::Damon => damon::look(root),
+        Tracker::Damon => kdamond::is_free(root),
         Tracker::DamonFrames => {
-            damon::look(root)?;
+            kdamond::is_free(root)?;
             holds(caps, "CAP_SYS_ADMIN")
         }
         Tracker::IdlePages => {
@@ -82,7 +82,7 @@ fn is_there(root: &Root, file: &str, witness: &str) -> Result<(), Refusal> {
 }
 
 /// A file that may be written.
-pub(super) fn writable(root: &Root, file: &str) -> Result<(), Refusal> {
+fn writable(root: &Root, file: &str) -> Result<(), Refusal> {
     match why_not_writable(root, file) {
         Some(why) => Err((SkipReason::NoPermission, why)),
         None => Ok(()),

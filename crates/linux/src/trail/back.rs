@@ -2,6 +2,7 @@
 
 use super::{Entry, Trail, TrailError, is_switch, is_watch};
 use crate::hugetlb::size;
+use crate::kdamond;
 use crate::root::Root;
 use hugewise_core::base::owner::Owner;
 use hugewise_core::evidence::hugetlb::pools::is_size;
@@ -164,6 +165,10 @@ impl Trail {
     fn stands(&self, file: &str) -> bool {
         let (first, last) = (self.own(file).next(), self.own(file).next_back());
         let (Some((_, first)), Some((_, last))) = (first, last) else { return false };
+        // DAMON set up by somebody else has the same number of threads.
+        if kdamond::is_count(file) && !kdamond::is_ours(&self.root) {
+            return false;
+        }
         // What was cut short by a crash was cut short in that boot only.
         let cut_short = is_watch(last) && last.boot_id == self.boot_id;
         let written = |found: &str| match self.owner.over_reboots {
@@ -217,6 +222,9 @@ impl Trail {
     /// Writes an old value. Needs no disk: a full one must not keep a setting from going back.
     fn put_back(&self, file: &str, value: &str) -> Result<(), TrailError> {
         let before = self.value(MIN_FREE).ok().filter(|_| is_switch(file));
+        if kdamond::is_count(file) {
+            kdamond::stop(&self.root);
+        }
         self.write(file, value)?;
         match before {
             Some(before) if self.value(MIN_FREE)? != before => self.write(MIN_FREE, &before),

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 mod source;
+mod trackers;
 
 pub(crate) use self::source::Source;
 
@@ -11,6 +12,7 @@ use crate::render::text::wrap;
 use hugewise_linux::probe::{
     CgroupVersion, Features, Mechanism, MemoryLimit, Need, OwnCgroup, State,
 };
+use hugewise_linux::track::Found;
 use std::fmt::Write;
 
 const KEY_WIDTH: usize = 27;
@@ -19,6 +21,7 @@ const STATE_WIDTH: usize = 9;
 /// Everything, as text that ends with a newline.
 pub(crate) fn render(
     features: &Features,
+    trackers: &[Found],
     advice: &[Advice],
     source: Source<'_>,
     paint: Paint,
@@ -38,6 +41,8 @@ pub(crate) fn render(
             row(&mut out, mechanism, paint);
         }
     }
+    push(&mut out, "");
+    trackers::section(&mut out, trackers, paint);
     push(&mut out, "");
     rights(&mut out, features, paint);
     push(&mut out, "");
@@ -231,7 +236,7 @@ pub(crate) mod tests {
 
     fn shown(features: &Features) -> String {
         let advice = advice::for_features(features, Source::Live);
-        render(features, &advice, Source::Live, Paint::plain())
+        render(features, &[], &advice, Source::Live, Paint::plain())
     }
 
     #[test]

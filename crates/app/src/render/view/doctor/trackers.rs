@@ -1,0 +1,67 @@
+//! One entry for each way to track accesses: it works, or what is missing. Pure.
+
+use super::{KEY_WIDTH, STATE_WIDTH, push};
+use crate::render::colour::Paint;
+use crate::render::text::wrap;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_linux::track::Found;
+
+/// The section, or nothing where nothing was looked for.
+pub(super) fn section(out: &mut String, trackers: &[Found], paint: Paint) {
+    if trackers.is_empty() {
+        return;
+    }
+    push(out, &paint.bold("How it is known which memory a program uses ('track.by')"));
+    let head = format!("{:<KEY_WIDTH$} {:<STATE_WIDTH$} {}", "tracker", "state", "how");
+    push(out, &paint.dim(&format!("  {head}")));
+    for found in trackers {
+        let word = match found.refused {
+            None => "yes",
+            Some(SkipReason::TrackerBusy) => "busy",
+            Some(SkipReason::NoPermission) => "refused",
+            Some(_) => "absent",
+        };
+        let state = format!("{word:<STATE_WIDTH$}");
+        let state = if found.refused.is_none() { paint.good(&state) } else { paint.dim(&state) };
+        let (how, needs) = found.tracker.text();
+        let indent = format!("  {:<KEY_WIDTH$} {:<STATE_WIDTH$} ", "", "");
+        let lines = wrap(&indent, how);
+        let first = lines.trim_start();
+        push(out, format!("  {:<KEY_WIDTH$} {state} {first}", found.tracker.key()).trim_end());
+        if let Some(why) = &found.why {
+            out.push_str(&wrap("      ", &format!("why: {why}")));
+        }
+        if !needs.is_empty() {
+            out.push_str(&wrap("      ", needs));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::manager::access::Tracker;
+
+    #[test]
+    fn each_has_a_state_and_the_reason_for_it() {
+        let found = |tracker, refused, why: Option<&str>| Found {
+            tracker,
+            refused,
+            why: why.map(str::to_owned),
+        };
+        let all = [
+            found(Tracker::Referenced, None, None),
+            found(Tracker::Damon, Some(SkipReason::TrackerBusy), Some("set up by somebody")),
+        ];
+        let mut text = String::new();
+        section(&mut text, &all, Paint::plain());
+        let line = |key: &str| text.lines().find(|line| line.trim_start().starts_with(key));
+        assert!(line("referenced ").is_some_and(|line| line.contains(" yes ")), "{text}");
+        assert!(line("damon ").is_some_and(|line| line.contains(" busy ")), "{text}");
+        assert!(text.contains("why: set up by somebody"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= crate::render::text::WIDTH), "{text}");
+        let mut nothing = String::new();
+        section(&mut nothing, &[], Paint::plain());
+        assert_eq!(nothing, "");
+    }
+}

@@ -1,0 +1,93 @@
+//! `MADV_COLD` on single huge pages: it takes the accessed bit of one away, and by how much the
+//! mapping's `Referenced` then falls says whether the bit was set.
+//!
+//! The kernel believes that those pages are cold, and takes them first when memory is short: not
+//! used unless it is asked for by name. A few huge pages a look, one after the other.
+
+use super::Look;
+use super::candidates::Candidates;
+use crate::bounded::BoundedLines;
+use crate::reason::{reason_of_errno, reason_of_io};
+use hugewise_core::base::units::{Addr, Ns};
+use hugewise_core::manager::access::Access;
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::parse::smaps::{self, SmapsLine};
+use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use std::fs::File;
+use std::os::fd::AsFd;
+
+/// Huge pages in one look.
+const MOST: usize = 8;
+/// smaps up to a mapping, twice, for a program of a few hundred mappings: 2 ms.
+const LEAST_BUDGET: Ns = Ns::ms(4);
+
+/// Takes the bits of some huge pages away, from `cursor` on, and moves it behind them.
+pub(super) fn begin(look: &mut Look<'_>, cursor: &mut u64) -> Result<Vec<u64>, SkipReason> {
+    look.verify()?;
+    let budget = look.ask.budget;
+    let (mut behind, mut before) = (Vec::new(), Vec::new());
+    let from = *cursor;
+    Candidates::read(look, budget)?.regions(look, |look, region| {
+        let chosen = if region.at >= from { &mut behind } else { &mut before };
+        if region.huge && chosen.len() < MOST {
+            chosen.push(region.at);
+        }
+        behind.len() < MOST && look.fits(budget).is_ok()
+    })?;
+    look.fits(budget)?;
+    let chosen: Vec<u64> = behind.into_iter().chain(before).take(MOST).collect();
+    let last = chosen.last().ok_or(SkipReason::NoLongerHuge)?;
+    *cursor = last.saturating_add(look.geometry.huge.0);
+    look.verify()?;
+    for at in &chosen {
+        cool(look, *at)?;
+    }
+    Ok(chosen)
+}
+
+fn cool(look: &Look<'_>, at: u64) -> Result<(), SkipReason> {
+    let huge = look.geometry.huge.0;
+    let advised = process_madvise(look.target.pidfd.as_fd(), at, huge, RemoteAdvice::Cold);
+    advised.map(drop).map_err(reason_of_errno)
+}
+
+/// Says which of them were accessed since; those that are no longer huge are left out.
+pub(super) fn end(chosen: &[u64], look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
+    let bound = look.ask.budget.max(LEAST_BUDGET);
+    let mut seen = Vec::new();
+    for at in chosen {
+        if !look.pages.region(&look.target.pagemap, *at).map_err(reason_of_errno)?.huge {
+            continue;
+        }
+        look.verify()?;
+        let Some(before) = referenced(look, *at)? else { continue };
+        cool(look, *at)?;
+        let Some(after) = referenced(look, *at)? else { continue };
+        // Others of the mapping may have been accessed in between.
+        let accessed = before.saturating_sub(after) >= look.geometry.huge.0 / 2;
+        let pages = u64::from(look.geometry.pages_per_huge());
+        let (least_pages, most_pages) = if accessed { (1, pages) } else { (0, 0) };
+        let to = Addr(at + look.geometry.huge.0);
+        seen.push(Access { from: Addr(*at), to, least_pages, most_pages });
+        if look.fits(bound).is_err() {
+            break;
+        }
+    }
+    seen.sort_by_key(|access| access.from);
+    Ok(seen)
+}
+
+/// `Referenced` of the mapping that holds `at`, bytes; `None`: there is none any more.
+fn referenced(look: &Look<'_>, at: u64) -> Result<Option<u64>, SkipReason> {
+    let file = File::open(look.file("smaps")).map_err(|error| reason_of_io(&error))?;
+    let (mut lines, mut inside) = (BoundedLines::new(file), false);
+    while let Some(line) = lines.next().map_err(|error| reason_of_io(&error))? {
+        match smaps::line(line) {
+            Ok(SmapsLine::Mapping(range)) if range.start > at => return Ok(None),
+            Ok(SmapsLine::Mapping(range)) => inside = range.end > at,
+            Ok(SmapsLine::Referenced(bytes)) if inside => return Ok(Some(bytes)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
