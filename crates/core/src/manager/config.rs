@@ -141,7 +141,8 @@ pub struct Promote {
     /// Default 3 (`docs/measurements.md#defaults-by-choice`).
     pub bloat_budget_percent: f64,
     /// Up to so much the budget grows while memory is free and unfragmented: all of it where half
-    /// of the machine is available. Default 3: it does not grow; nor does it where this is less.
+    /// of the machine is available. Default 0: it does not grow, nor does it where this is less
+    /// than `bloat_budget_percent`.
     pub bloat_budget_most_percent: f64,
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
@@ -160,7 +161,7 @@ impl Default for Promote {
             utilization_percent: 90.0,
             min_utilization_percent: 50.0,
             bloat_budget_percent: 3.0,
-            bloat_budget_most_percent: 3.0,
+            bloat_budget_most_percent: 0.0,
             allow_under_never: false,
             warm: Warm::Auto,
             burst: Burst::Once,

@@ -52,7 +52,7 @@ impl Sink for Same {
 #[test]
 fn without_a_tracker_worth_is_utilization() {
     let mut decisions = 0;
-    for seed in 0..200 {
+    for seed in 0..120 {
         let thp = if seed % 3 == 0 { ThpMode::Always } else { ThpMode::Madvise };
         let mut sim = Sim::on(seed, thp, Ns::s(30));
         sim.frees_zeros = seed % 5 > 0;
@@ -65,7 +65,7 @@ fn without_a_tracker_worth_is_utilization() {
         assert_eq!(same.different.first(), None, "seed {seed}");
         decisions += same.decisions;
     }
-    assert!(decisions > 5_000, "only {decisions} decisions");
+    assert!(decisions > 3_000, "only {decisions} decisions");
 }
 
 /// A hot eighth at the end of 2 GiB: who knows what is accessed begins there.
@@ -159,7 +159,7 @@ fn actions(journal: &[Record]) -> Vec<&Record> {
 #[test]
 fn a_shadow_changes_nothing() {
     let mut count = 0;
-    for seed in 0..60 {
+    for seed in 0..30 {
         let journal = |shadow: &[PolicyKind]| {
             let mut sim = Sim::new(seed, Ns::s(60));
             sim.use_memory(seed);
@@ -175,7 +175,7 @@ fn a_shadow_changes_nothing() {
         assert_eq!(actions(&alone), actions(&watched), "seed {seed}");
         count += actions(&alone).len();
     }
-    assert!(count > 1_000, "only {count} actions");
+    assert!(count > 500, "only {count} actions");
 }
 
 /// What worth chose and utilization did not is accessed more than the other way round.
