@@ -1,10 +1,12 @@
 //! Tests of `config`.
 
+use super::source::{MAX_BYTES, distance};
 use super::*;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::manager::config::{Mode as Manner, Warm};
 use hugewise_scratch::Scratch;
 use proptest::prelude::*;
+use rustix::fs::Mode;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn flags(set: &[&str]) -> Vec<String> {

@@ -60,7 +60,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["limits"]),
             Apart(&["state"]),
             Apart(&["policy"]),
-            Together(&["engine", "record", "replay", "status"]),
+            Together(&["engine", "record", "replay", "score", "status"]),
             Apart(&["sim"]),
         ],
     },

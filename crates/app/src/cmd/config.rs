@@ -150,8 +150,8 @@ mod tests {
     fn loaded() -> Loaded {
         let dir = Scratch::new();
         let path = dir.join("x\ny.toml");
-        let text = "scan.interval_ms = 500\n[[rule]]\naction = \"exclude\"\nexe = \"/a \\\"b\\n#\"\n\
-                    [[hint]]\nexe = \"/b\"\naccessed_percent = 9";
+        let text = "scan.interval_ms = 500\n[[rule]]\naction = \"exclude\"\n\
+                    exe = \"/a \\\"b\\n#\"\n[[hint]]\nexe = \"/b\"\naccessed_percent = 9";
         std::fs::write(&path, text).expect("written");
         config::load(Some(&path), &["mode=observe".to_owned()]).expect("loads")
     }

@@ -1,6 +1,6 @@
 //! Parts of the configuration of which there may be many: rules and hints.
 
-use super::{Origin, Text, one_line, unknown, wrong_value};
+use super::source::{Origin, Text, one_line, unknown, wrong_value};
 use hugewise_core::base::units::Bytes;
 use hugewise_core::manager::config::{Rule, RuleAction};
 use hugewise_core::manager::hints::Hint;

@@ -71,7 +71,7 @@ fn a_shadow_is_scored(_: &Turn) -> anyhow::Result<()> {
     let hot = promoted(&journal).iter().take_while(|offset| **offset >= HOT_MIB).count();
     ensure!(hot as u64 == MIB / 8 / 2, "as without a shadow: {journal:?}");
     let file = scratch.join("state/journal.jsonl").display().to_string();
-    let said = hugewise(&["journal", "score", &file, "--json"])?.expect(0)?.json()?;
+    let said = hugewise(["journal", "score", &file, "--json"])?.expect(0)?.json()?;
     let score = &said["shadows"]["utilization"];
     let percent = |key: &str| score[key].as_f64().with_context(|| format!("{key}: {said}"));
     let (ours, theirs) = (percent("active_accessed_percent")?, percent("shadow_accessed_percent")?);

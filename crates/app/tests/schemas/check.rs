@@ -15,7 +15,8 @@ macro_rules! schemas {
 
 schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor"
-    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score" "lab-compare"
+    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
+    "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "pause" "replay" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }

@@ -1,7 +1,7 @@
 //! The memory of a program that a tracker looks at: what could be huge.
 
-use super::Look;
 use super::bounds::Populated;
+use super::look::Look;
 use crate::mappings::MapsReader;
 use crate::reason::{reason_of_errno, reason_of_io};
 use hugewise_core::base::units::Ns;

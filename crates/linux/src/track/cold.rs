@@ -4,8 +4,8 @@
 //! The kernel believes that those pages are cold, and takes them first when memory is short: not
 //! used unless it is asked for by name. A few huge pages a look, one after the other.
 
-use super::Look;
 use super::candidates::Candidates;
+use super::look::Look;
 use crate::bounded::BoundedLines;
 use crate::reason::{reason_of_errno, reason_of_io};
 use hugewise_core::base::units::{Addr, Ns};

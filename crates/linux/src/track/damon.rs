@@ -4,9 +4,9 @@
 //! while nobody else has it, and given back after each look. The trail says so first, and what was
 //! set up bears a mark: what a killed manager left is told from what others set up.
 
-use super::Look;
 use super::bounds::{self, Populated};
 use super::candidates::{Candidates, Region, populated};
+use super::look::Look;
 use super::slot::{Slot, Taken};
 use crate::kdamond::MARK_US;
 use hugewise_core::base::units::{Geometry, Ns};
@@ -120,7 +120,7 @@ pub(super) fn begin(look: &mut Look<'_>, slot: &mut Slot) -> Result<Taken, SkipR
 const LEAST_BUDGET: Ns = Ns::ms(20);
 
 /// Ends DAMON's work and reads what it saw.
-pub(super) fn stop(taken: Taken, cost: &mut super::Cost) -> Result<Vec<Tried>, SkipReason> {
+pub(super) fn stop(taken: Taken, cost: &mut super::look::Cost) -> Result<Vec<Tried>, SkipReason> {
     if !taken.is_ours() {
         return Err(SkipReason::TrackerBusy);
     }

@@ -2,9 +2,9 @@
 //! base page of the huge page, as older kernels see no other one of it (`damon_get_folio` in
 //! Linux 6.12 leaves tail pages out). Each has one accessed bit: what DAMON says of it is exact.
 
-use super::Look;
 use super::candidates::Candidates;
 use super::damon::{self, Tried, Watched};
+use super::look::Look;
 use super::slot::{Slot, Taken};
 use crate::kdamond;
 use crate::reason::reason_of_errno;

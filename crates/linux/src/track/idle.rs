@@ -4,9 +4,9 @@
 //!
 //! Only frames that this program alone maps are marked: others would tell of others.
 
-use super::Look;
 use super::bounds::{self, Populated};
 use super::candidates::{Candidates, Region};
+use super::look::Look;
 use super::offers::IDLE_BITMAP;
 use crate::reason::{reason_of_errno, reason_of_io};
 use hugewise_core::base::units::{Geometry, Ns, saturating_u64};

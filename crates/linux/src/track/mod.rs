@@ -12,6 +12,7 @@ mod cold;
 mod damon;
 mod frames;
 mod idle;
+mod look;
 mod offers;
 mod referenced;
 mod slot;
@@ -23,10 +24,10 @@ use crate::pages::{self, PageReader};
 use crate::reason::reason_of_errno;
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::base::units::{Geometry, Ns, ProcId};
+use hugewise_core::base::units::{Geometry, ProcId};
 use hugewise_core::manager::access::{Access, AccessAsk, AccessReport, Offer, Step, Tracker};
 use hugewise_core::manager::reason::SkipReason;
-use hugewise_sys::cpu;
+use look::{Cost, Look};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -49,39 +50,6 @@ enum Begun {
     DamonFrames(frames::Begun),
     IdlePages(idle::Begun),
     ColdDelta(Vec<u64>),
-}
-
-/// One half of a look: what it is about, what it works with, and what it has cost.
-#[derive(Debug)]
-struct Look<'a> {
-    root: &'a Root,
-    geometry: Geometry,
-    pages: &'a mut PageReader,
-    target: &'a mut Target,
-    ask: &'a AccessAsk,
-    cost: &'a mut Cost,
-}
-
-/// What a half of a look has cost.
-#[derive(Debug)]
-struct Cost {
-    /// CPU time of this thread when it began, ns.
-    began: u64,
-    /// Time for which the program's mm lock was held for writing.
-    lock: Ns,
-    /// CPU time that others have spent for it.
-    others: Ns,
-}
-
-impl Cost {
-    fn new() -> Self {
-        Self { began: cpu::thread_cpu_time_ns(), lock: Ns(0), others: Ns(0) }
-    }
-
-    /// CPU time so far.
-    fn cpu(&self) -> Ns {
-        Ns(cpu::thread_cpu_time_ns().saturating_sub(self.began)) + self.others
-    }
 }
 
 impl Trackers {
@@ -170,23 +138,6 @@ fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
     // Afterwards: what was counted while the address space went away must not be believed.
     pages::check_alive(&look.target.pagemap).map_err(reason_of_errno)?;
     Ok(seen)
-}
-
-impl Look<'_> {
-    /// CPU time so far is within `bound`.
-    fn fits(&self, bound: Ns) -> Result<(), SkipReason> {
-        if self.cost.cpu() <= bound { Ok(()) } else { Err(SkipReason::TrackingTooDear) }
-    }
-
-    /// Makes sure that the program is the one that was meant, just before acting.
-    fn verify(&mut self) -> Result<(), SkipReason> {
-        self.target.renew(self.root)
-    }
-
-    /// A file of the program below `/proc`.
-    fn file(&self, name: &str) -> std::path::PathBuf {
-        self.root.path(format!("proc/{}/{name}", self.target.id.pid))
-    }
 }
 
 #[cfg(test)]

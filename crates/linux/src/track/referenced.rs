@@ -6,9 +6,9 @@
 //! meanwhile. So it is estimated first, and not begun where it would take too long. Huge pages
 //! make it cheap: one bit in place of 512.
 
-use super::Look;
 use super::bounds::{self, Populated};
 use super::candidates::Candidates;
+use super::look::Look;
 use crate::bounded::BoundedLines;
 use crate::mappings::Span;
 use crate::reason::reason_of_io;

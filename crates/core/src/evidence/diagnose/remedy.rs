@@ -250,8 +250,9 @@ ladders! {
         Look "see whether the way to the storage has errors", "dmesg -T | tail -50; multipath -ll",
             "aborted commands, resets, failed paths: the way there, its controller or the disk";
         [SoundDisk] Program "more than one request at a time: asynchronous or buffered writes, \
-            group commit, read-ahead, more workers", "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID \
-                -- sleep 10", "iostat -xz 1 10: the same requests in less %iowait";
+            group commit, read-ahead, more workers",
+            "perf trace -s -e fsync,fdatasync,pread64,pwrite64 -p PID -- sleep 10",
+            "iostat -xz 1 10: the same requests in less %iowait";
         [SlowDisk] Hardware "replace the disk, its cable or its controller, whichever has the \
             errors", "smartctl -a /dev/DEV", "await as that of the other disks";
         [SoundDisk] Hardware "a disk with shorter requests, or a write cache that survives power \

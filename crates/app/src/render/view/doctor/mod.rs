@@ -1,22 +1,20 @@
 //! The answer for people: 80 columns, the conclusion first. Pure.
 
 pub(crate) mod advice;
+mod parts;
 mod source;
 mod trackers;
 
 pub(crate) use self::source::Source;
 
 use self::advice::{Advice, something_is_missing};
+use self::parts::{KEY_WIDTH, STATE_WIDTH, push};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_linux::probe::{
     CgroupVersion, Features, Mechanism, MemoryLimit, Need, OwnCgroup, State,
 };
 use hugewise_linux::track::Found;
-use std::fmt::Write;
-
-const KEY_WIDTH: usize = 27;
-const STATE_WIDTH: usize = 9;
 
 /// Everything, as text that ends with a newline.
 pub(crate) fn render(
@@ -178,10 +176,6 @@ fn cgroup(own: OwnCgroup) -> String {
         None => "memory limit unknown".to_owned(),
     };
     format!("{version}, {limit}")
-}
-
-fn push(out: &mut String, line: &str) {
-    let _ = writeln!(out, "{line}");
 }
 
 #[cfg(test)]

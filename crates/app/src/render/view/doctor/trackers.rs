@@ -1,6 +1,6 @@
 //! One entry for each way to track accesses: it works, or what is missing. Pure.
 
-use super::{KEY_WIDTH, STATE_WIDTH, push};
+use super::parts::{KEY_WIDTH, STATE_WIDTH, push};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_core::manager::reason::SkipReason;

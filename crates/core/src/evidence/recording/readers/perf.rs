@@ -239,8 +239,8 @@ mod tests {
     fn chains_say_in_what_a_function_was_called() {
         const HEAD: &str = "# Overhead  Command  Shared Object  Symbol\n#\n    \
                             40.00%  sh  [kernel.kallsyms]  [k] clear_page_erms\n            |\n";
-        let straight = "            ---clear_page_erms\n               clear_subpage\n               \
-                        page_fault\n               mine\n";
+        let straight = "            ---clear_page_erms\n               clear_subpage\n\
+                        \x20              page_fault\n               mine\n";
         let branched = "            |--30.00%--clear_subpage\n            |          \
                         page_fault\n            |          mine\n            |\n             \
                         --10.00%--do_anonymous_page\n                       page_fault\n";
