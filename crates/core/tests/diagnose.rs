@@ -19,6 +19,8 @@ mod made;
 mod put;
 #[path = "diagnose/real.rs"]
 mod real;
+#[path = "diagnose/said.rs"]
+mod said;
 #[path = "diagnose/seeds.rs"]
 mod seeds;
 #[path = "diagnose/servers.rs"]

@@ -36,6 +36,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tracking_a_look_that_is_too_dear_is_refused", too_dear),
         trial("tracking_damon_of_others_is_not_touched", damon_of_others),
         trial("tracking_damon_finds_the_hot_half", damon_finds),
+        trial("tracking_damon_frames_finds_hot_huge_pages", damon_frames_finds),
+        trial("tracking_cold_delta_finds_hot_huge_pages", cold_delta_finds),
         trial("tracking_damon_is_given_back_after_a_crash", damon_after_a_crash),
         trial("tracking_who_does_not_act_does_not_track", withheld),
     ]
@@ -166,7 +168,8 @@ fn too_dear(_: &Turn) -> anyhow::Result<()> {
         let report = looking.half(AccessAsk { budget: bounds.0, lock: bounds.1, ..ask })?;
         let refused = report.refused == Some(SkipReason::TrackingTooDear);
         ensure!(refused && report.lock == Ns(0), "{bounds:?}: {report:?}");
-        ensure!(report.cost < Ns::ms(20), "to find that out was dear: {report:?}");
+        let most = if init::is_guest() { Ns::s(1) } else { Ns::ms(20) };
+        ensure!(report.cost < most, "to find that out was dear: {report:?}");
     }
     let after = referenced(hold.pid())?;
     ensure!(after >= before, "bits were cleared: {before} -> {after}");
@@ -185,7 +188,10 @@ fn damon() -> BTreeMap<PathBuf, String> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 // What it counts goes on.
-                Ok(_) if path.to_string_lossy().contains("/stats/") => {}
+                Ok(_)
+                    if ["/stats/", "effective_bytes"]
+                        .iter()
+                        .any(|counts| path.to_string_lossy().contains(counts)) => {}
                 _ => {
                     let text = std::fs::read_to_string(&path).unwrap_or_default();
                     all.insert(path, text);
@@ -215,6 +221,14 @@ fn damon_of_others(_: &Turn) -> anyhow::Result<()> {
         std::fs::write(&count, "1")?;
         std::fs::write(format!("{KDAMONDS}/0/contexts/nr_contexts"), "1")?;
     }
+    let outcome = is_not_touched();
+    if mine {
+        std::fs::write(&count, "0")?;
+    }
+    outcome
+}
+
+fn is_not_touched() -> anyhow::Result<()> {
     let hold = Hold::start(&format!("--mib {MIB}"))?;
     let mut looking = Looking::at(hold.pid())?;
     let before = damon();
@@ -224,9 +238,6 @@ fn damon_of_others(_: &Turn) -> anyhow::Result<()> {
     }
     drop(looking);
     ensure!(damon() == before, "changed: {before:?} -> {:?}", damon());
-    if mine {
-        std::fs::write(&count, "0")?;
-    }
     Ok(())
 }
 
@@ -258,6 +269,63 @@ fn damon_finds(_: &Turn) -> anyhow::Result<()> {
         ensure!(most_hot > 2 * most_cold && least_hot > 2 * least_cold, "{text}: {report:?}");
         ensure!(kdamonds()? == 0, "it was not given back");
     }
+    Ok(())
+}
+
+/// Huge pages of a part that were accessed, and how many were looked at.
+fn huge_pages(report: &AccessReport, part: &Range<u64>) -> (usize, usize) {
+    let inside = |access: &&Access| access.from.0 >= part.start && access.to.0 <= part.end;
+    let all: Vec<_> = report.seen.iter().filter(inside).collect();
+    (all.iter().filter(|access| access.least_pages > 0).count(), all.len())
+}
+
+/// A program with huge pages, of which a half is hot.
+fn huge_hold(mib: u64) -> anyhow::Result<Hold> {
+    let hold = Hold::start(&format!("--mib {mib} --hot {mib} --advise huge"))?;
+    match hold.memory()?.huge >= (mib << 10) * 19 / 10 {
+        true => Ok(hold),
+        false => Err(skip("the machine gave too few huge pages")),
+    }
+}
+
+fn damon_frames_finds(_: &Turn) -> anyhow::Result<()> {
+    damon_is_free()?;
+    let hold = huge_hold(MIB)?;
+    let report = Looking::at(hold.pid())?.look(Tracker::DamonFrames)?;
+    let (hot, all_hot) = huge_pages(&report, &part(&hold, "hot")?);
+    let (cold, all_cold) = huge_pages(&report, &part(&hold, "cold")?);
+    let text = format!("{hot} of {all_hot} hot and {cold} of {all_cold} cold huge pages");
+    init::say(&text);
+    ensure!(hot * 10 >= all_hot * 9 && all_hot > 0, "{text}");
+    ensure!(cold * 10 <= all_cold && all_cold > 0, "{text}");
+    ensure!(kdamonds()? == 0, "it was not given back");
+    Ok(())
+}
+
+fn cold_delta_finds(_: &Turn) -> anyhow::Result<()> {
+    const SMALL: u64 = 16;
+    let mut hold = huge_hold(SMALL)?;
+    let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
+    let mut looking = Looking::at(hold.pid())?;
+    let (mut seen_hot, mut seen_cold) = ((0, 0), (0, 0));
+    // Eight huge pages each time: all are looked at twice.
+    for _ in 0..4 {
+        let report = looking.look(Tracker::ColdDelta)?;
+        ensure!(is_ascending(&report), "{report:?}");
+        for (sum, part) in [(&mut seen_hot, &hot), (&mut seen_cold, &cold)] {
+            let (accessed, all) = huge_pages(&report, part);
+            *sum = (sum.0 + accessed, sum.1 + all);
+        }
+    }
+    let text = format!("hot {seen_hot:?}, cold {seen_cold:?}");
+    init::say(&text);
+    ensure!(seen_hot.1 >= 8 && seen_cold.1 >= 8, "not all were looked at: {text}");
+    // Where reading takes 20 ms, as in a virtual machine that is emulated, nearly all are accessed
+    // again before the count is read.
+    let least = if init::is_guest() { 1 } else { seen_hot.1 / 2 };
+    ensure!(seen_hot.0 >= least && seen_cold.0 == 0, "{text}");
+    ensure!(hold.memory()?.huge >= (SMALL << 10) * 19 / 10, "huge pages were split");
+    hold.verify()?;
     Ok(())
 }
 

@@ -18,6 +18,9 @@ use std::os::fd::AsFd;
 
 /// Huge pages in one look.
 const MOST: usize = 8;
+/// One that is accessed again before the count is read looks as if it never was: one in four of a
+/// hot program (`docs/measurements.md#cost-of-a-look`). So the answer "no" is asked for so often.
+const TRIES: u32 = 3;
 /// smaps up to a mapping, twice, for a program of a few hundred mappings: 2 ms.
 const LEAST_BUDGET: Ns = Ns::ms(4);
 
@@ -60,11 +63,7 @@ pub(super) fn end(chosen: &[u64], look: &mut Look<'_>) -> Result<Vec<Access>, Sk
             continue;
         }
         look.verify()?;
-        let Some(before) = referenced(look, *at)? else { continue };
-        cool(look, *at)?;
-        let Some(after) = referenced(look, *at)? else { continue };
-        // Others of the mapping may have been accessed in between.
-        let accessed = before.saturating_sub(after) >= look.geometry.huge.0 / 2;
+        let Some(accessed) = accessed(look, *at)? else { continue };
         let pages = u64::from(look.geometry.pages_per_huge());
         let (least_pages, most_pages) = if accessed { (1, pages) } else { (0, 0) };
         let to = Addr(at + look.geometry.huge.0);
@@ -75,6 +74,23 @@ pub(super) fn end(chosen: &[u64], look: &mut Look<'_>) -> Result<Vec<Access>, Sk
     }
     seen.sort_by_key(|access| access.from);
     Ok(seen)
+}
+
+/// Whether its bit was set; `None`: it is not mapped any more.
+fn accessed(look: &Look<'_>, at: u64) -> Result<Option<bool>, SkipReason> {
+    for _ in 0..TRIES {
+        let Some(before) = referenced(look, at)? else { return Ok(None) };
+        cool(look, at)?;
+        let Some(after) = referenced(look, at)? else { return Ok(None) };
+        // Others of the mapping may have been accessed in between.
+        if before.saturating_sub(after) >= look.geometry.huge.0 / 2 {
+            return Ok(Some(true));
+        }
+        if before == 0 {
+            break;
+        }
+    }
+    Ok(Some(false))
 }
 
 /// `Referenced` of the mapping that holds `at`, bytes; `None`: there is none any more.

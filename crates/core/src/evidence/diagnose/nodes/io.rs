@@ -232,7 +232,8 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
         return Answer::no(evidence);
     }
     let size = request_blocks(look).map(|(_, evidence)| evidence);
-    Answer::yes(point.value / 200.0, evidence).and(size)
+    let logged = complaints(look, &worst.disk.line.subject);
+    Answer::yes(point.value / 200.0, evidence).and(size).and(logged)
 }
 
 /// Does a disk answer slowly at a rate that any disk reaches?

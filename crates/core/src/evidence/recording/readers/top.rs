@@ -274,11 +274,14 @@ impl Top {
 
 impl Reader for Top {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        // `top -H` says so in the word before the colon, in the languages that it speaks.
+        let first = line.trim_start().split(' ').next().unwrap_or_default().to_lowercase();
+        let threads = ["thread", "fils", "hilos"].iter().any(|word| first.starts_with(word));
         let line = &*english(line);
         match kind_of(line) {
             Some(Kind::Head) => self.head(line, out),
             Some(Kind::Tasks) => {
-                self.threads = line.trim_start().starts_with("Threads:");
+                self.threads = threads;
                 self.tasks(line, out);
             }
             Some(Kind::Cpu) => self.cpu(line, out),

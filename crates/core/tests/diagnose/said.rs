@@ -1,0 +1,114 @@
+//! What findings say: whose end of a connection, at whose limit, of which direction, later than
+//! what, and which machines are compared.
+
+use super::{found, of_texts, suffers};
+
+/// All that a ticket's finding says.
+fn said(text: &str, cause: &str) -> String {
+    let diagnosis = of_texts(&[("ticket", text)]);
+    let finding = found(&diagnosis, cause);
+    let all = finding.chain.iter().flat_map(|step| &step.evidence);
+    all.map(|evidence| evidence.text.clone()).collect::<Vec<_>>().join("\n")
+}
+
+macro_rules! corpus {
+    ($name:literal) => {
+        include_str!(concat!("../corpus/", $name))
+    };
+}
+
+#[test]
+fn the_end_that_is_shared_is_the_service() {
+    let text = said(corpus!("blind-consumer-ephemeral.txt"), "slow_reader");
+    assert!(text.contains("all 12 with 10.20.1.60:5672"), "{text}");
+}
+
+#[test]
+fn kills_are_at_the_limit_of_somebody() {
+    let text = said(corpus!("blind-memcg-oom.txt"), "oom_kills");
+    assert!(text.contains("java for memory, 3 times"), "{text}");
+    assert!(text.contains("at the limit of 4.0 GiB of the victims' own cgroup"), "{text}");
+    let machine =
+        said("[1.0] Out of memory: Killed process 812 (java) total-vm:1kB\n", "oom_kills");
+    assert!(machine.contains("the machine's memory was used up"), "{machine}");
+}
+
+#[test]
+fn a_slow_disk_is_not_called_full_of_requests() {
+    let diagnosis = of_texts(&[("ticket", corpus!("blind-dying-disk.txt"))]);
+    assert_eq!(suffers(&diagnosis), ["disk_latency"]);
+    let text = said(corpus!("blind-dying-disk.txt"), "disk_latency");
+    assert!(text.contains("kernel's log has 3 lines, the last about sdb: sd 0:2:1:0"), "{text}");
+    let remedies = &found(&diagnosis, "disk_latency").remedies;
+    assert!(remedies.iter().any(|remedy| remedy.command.starts_with("smartctl")));
+    assert!(remedies.iter().all(|remedy| !remedy.what.starts_with("more than one")));
+}
+
+#[test]
+fn a_process_that_a_list_leaves_out_was_idle() {
+    let text = said(corpus!("blind-khugepaged-bursts.txt"), "khugepaged");
+    assert!(text.contains("of one CPU 59.4 %"), "475 % in eight seconds: {text}");
+}
+
+#[test]
+fn a_row_of_top_h_is_a_thread() {
+    let text = said(corpus!("blind-one-thread.txt"), "one_cpu");
+    assert!(text.contains("CPU of the thread 99.9 %"), "{text}");
+}
+
+#[test]
+fn clearing_counts_where_pages_are_huge() {
+    let text = said(corpus!("blind-perf-huge-chain.txt"), "huge_faults");
+    assert!(text.contains("with what they call"), "{text}");
+    let alone: String = corpus!("blind-perf-huge-chain.txt")
+        .lines()
+        .filter(|line| line.contains('%') || !line.starts_with("  "))
+        .filter(|line| !line.contains("--"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(suffers(&of_texts(&[("ticket", &alone)])), ["kernel_time"]);
+    let always = "$ cat /sys/kernel/mm/transparent_hugepage/enabled\n[always] madvise never\n";
+    let both = of_texts(&[("ticket", &format!("{alone}\n{always}"))]);
+    assert_eq!(suffers(&both), ["huge_faults"]);
+}
+
+/// Two machines, one full and one idle.
+fn two(first_day: &str, second_day: &str) -> Vec<&'static str> {
+    let sar = |host: &str, day: &str, idle: u32| {
+        let row = |minute: u32| {
+            let user = 99 - idle;
+            format!(
+                "10:0{minute}:01     all     {user}.00      0.00      1.00      0.00      \
+                     0.00     {idle}.00\n"
+            )
+        };
+        let rows: String = (1..6).map(row).collect();
+        format!(
+            "Linux 5.14.0 ({host})  {day}  _x86_64_  (8 CPU)\n\n10:00:01     CPU     %user     \
+                 %nice   %system   %iowait    %steal     %idle\n{rows}"
+        )
+    };
+    let (full, idle) = (sar("db1", first_day, 2), sar("db2", second_day, 90));
+    let texts: [(&str, &str); 2] = [("one", &full), ("other", &idle)];
+    suffers(&of_texts(&texts))
+}
+
+#[test]
+fn machines_are_compared_at_the_same_time() {
+    assert!(two("11/23/2026", "11/23/2026").contains(&"one_host"));
+    assert!(!two("11/23/2026", "11/22/2026").contains(&"one_host"));
+    assert!(!undated().contains(&"one_host"));
+}
+
+/// The same by `vmstat`, which has no times.
+fn undated() -> Vec<&'static str> {
+    const HEAD: &str = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id \
+                        wa st\n";
+    let rows = |user: u32, idle: u32| {
+        format!(" 9  0      0 500 500 500    0    0     0     0 100 100 {user} 1 {idle} 0 0\n")
+            .repeat(2)
+    };
+    let full = format!("$ vmstat 1\n{HEAD}{}", rows(97, 2));
+    let idle = format!("db2:~ # vmstat 1\n{HEAD}{}", rows(7, 92));
+    suffers(&of_texts(&[("one", &full), ("other", &idle)]))
+}
