@@ -137,6 +137,7 @@ fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
     }?;
     // Afterwards: what was counted while the address space went away must not be believed.
     pages::check_alive(&look.target.pagemap).map_err(reason_of_errno)?;
+    look.verify()?;
     Ok(seen)
 }
 

@@ -21,9 +21,8 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     let ask = |target: &Target, by, step, left: &mut f64| {
         let budget = Ns(saturating_u64(*left));
         *left -= target.looks.expected_cost().0 as f64;
-        let lock = target.lock.level_at(now).clamp(0.0, LOCK_BURST.0 as f64);
-        let (target, lock) = (target.sample.id, Ns(saturating_u64(lock)));
-        AccessAsk { target, by, step, budget, lock }
+        // One look may take what one burst of promotions may; the next calls wait for it.
+        AccessAsk { target: target.sample.id, by, step, budget, lock: LOCK_BURST }
     };
     let window = Ns::ms(config.track.window_ms);
     let mut left = state.budgets.track_cpu.level_at(now);
@@ -36,7 +35,12 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
                     asks.push(ask(target, by, Step::End, &mut left));
                 }
             }
-            None if now >= target.looks.next && target.is_known() => waiting.push(target),
+            None if now >= target.looks.next && target.is_known() => {
+                // Not out of debt.
+                if target.lock.level_at(now) >= 0.0 {
+                    waiting.push(target);
+                }
+            }
             None => {}
         }
     }
