@@ -24,6 +24,8 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
         // One look may take what one burst of promotions may; the next calls wait for it.
         AccessAsk { target: target.sample.id, by, step, budget, lock: LOCK_BURST }
     };
+    // Whose lock is in debt waits.
+    let due = |target: &Target| now >= target.looks.next && target.lock.level_at(now) >= 0.0;
     let window = Ns::ms(config.track.window_ms);
     let mut left = state.budgets.track_cpu.level_at(now);
     let (mut asks, mut waiting, mut damon) = (Vec::new(), Vec::new(), false);
@@ -35,12 +37,7 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
                     asks.push(ask(target, by, Step::End, &mut left));
                 }
             }
-            None if now >= target.looks.next && target.is_known() => {
-                // Not out of debt.
-                if target.lock.level_at(now) >= 0.0 {
-                    waiting.push(target);
-                }
-            }
+            None if target.is_known() && due(target) => waiting.push(target),
             None => {}
         }
     }
