@@ -129,6 +129,28 @@ fn scarce_blocks_go_where_they_gain() {
     }
 }
 
+/// Whoever uses much makes blocks no dearer for another user.
+#[test]
+fn scarce_blocks_are_shared_among_users() {
+    for seed in 0..5 {
+        let mut sim = Scenario::Scarce.machine(seed);
+        let busy = sim.processes.keys().next().copied();
+        for (pid, process) in &mut sim.processes {
+            let is_busy = Some(*pid) == busy;
+            let region = SimRegion { used: 512, accessed: 512, each: 500, ..SimRegion::default() };
+            process.regions = vec![region; 128];
+            process.cores = Some(if is_busy { 16.0 } else { 1.0 });
+            process.sample.uid = Some(if is_busy { 1000 } else { 2000 });
+        }
+        sim.trackers = vec![Tracker::Samples];
+        let manager = &mut manager(Config::default(), &mut sim);
+        follow(&mut sim, manager, Ns::s(60));
+        let others = sim.processes.keys().filter(|pid| Some(**pid) != busy);
+        let huge: Vec<_> = others.map(|pid| sim.huge_of(*pid)).collect();
+        assert!(huge.iter().all(|huge| *huge >= 16), "seed {seed}: {huge:?} of 128 blocks");
+    }
+}
+
 fn manager(config: Config, sim: &mut Sim) -> Manager {
     Manager::new(config, Mode::Ingens, Selection::default(), sim.now())
 }

@@ -196,7 +196,7 @@ impl Survey {
             let outlook = scarcity.outlook(&self.values, &candidate, view);
             let decision = Decision { outlook, ..candidate.decision };
             let paid = paid(&candidate);
-            let unsure = scarcity.objection(&decision, paid);
+            let unsure = scarcity.objection(&decision, paid, view);
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
             let reason = view
                 .promotion_barred

@@ -24,8 +24,9 @@ pub(super) struct Scarcity {
     prices: Prices,
     /// Free blocks are fewer than candidates.
     blocks: bool,
-    /// Then a region must gain so much, in ns a second.
-    least_gain: u64,
+    /// Then a region must gain so much, in ns a second; by user, for nobody makes blocks dearer for
+    /// others.
+    least_gain: BTreeMap<Option<u32>, u64>,
     /// Programs of which too little is known as yet.
     unknown: BTreeSet<ProcId>,
 }
@@ -53,31 +54,40 @@ impl Scarcity {
         let mut found: BTreeSet<_> =
             targets().filter(|(_, target)| unknown(target)).map(|(id, _)| id).collect();
         if blocks && !found.is_empty() {
-            // They are dealt out when all are known; programs that are there for longer wait for
-            // nobody.
-            found.extend(targets().filter(|(_, t)| t.looks.is_new(now)).map(|(id, _)| id));
+            // They are dealt out when all of a user are known; programs that are there for longer,
+            // and those of others, wait for nobody.
+            let user = |id: &ProcId| view.targets.get(id).map(|target| target.sample.uid);
+            let users: BTreeSet<_> = found.iter().filter_map(user).collect();
+            let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.uid);
+            found.extend(targets().filter(|(_, target)| waits(target)).map(|(id, _)| id));
         }
-        let mut scarcity = Self { prices, blocks, least_gain: 0, unknown: found };
+        let mut scarcity = Self { prices, blocks, least_gain: BTreeMap::new(), unknown: found };
         if let Some(free) = free.filter(|_| blocks) {
-            scarcity.least_gain = scarcity.price_of_a_block(promotions, values, view, free);
+            scarcity.least_gain = scarcity.prices_of_a_block(promotions, values, view, free);
         }
         scarcity
     }
 
-    /// A part of what the best of the candidates would gain, one for each free block.
-    fn price_of_a_block(
+    /// A part of what the best of each user's candidates would gain, one for each free block.
+    fn prices_of_a_block(
         &self,
         promotions: &[Candidate],
         values: &BTreeMap<ProcId, Value>,
         view: &View<'_>,
         free: u64,
-    ) -> u64 {
-        let outlooks = promotions.iter().filter_map(|one| self.outlook(values, one, view));
-        let mut gains: Vec<_> = outlooks.map(|outlook| outlook.gain_ns_per_s).collect();
-        gains.sort_unstable_by_key(|gain| Reverse(*gain));
-        gains.truncate(usize::try_from(free).unwrap_or(usize::MAX).max(1));
-        let sum: f64 = gains.iter().map(|gain| *gain as f64).sum();
-        saturating_u64(PART * sum / gains.len().max(1) as f64)
+    ) -> BTreeMap<Option<u32>, u64> {
+        let mut users = BTreeMap::<_, Vec<u64>>::new();
+        for candidate in promotions {
+            let Some(outlook) = self.outlook(values, candidate, view) else { continue };
+            users.entry(user(&candidate.decision, view)).or_default().push(outlook.gain_ns_per_s);
+        }
+        let price = |mut gains: Vec<u64>| {
+            gains.sort_unstable_by_key(|gain| Reverse(*gain));
+            gains.truncate(usize::try_from(free).unwrap_or(usize::MAX).max(1));
+            let sum: f64 = gains.iter().map(|gain| *gain as f64).sum();
+            saturating_u64(PART * sum / gains.len().max(1) as f64)
+        };
+        users.into_iter().map(|(user, gains)| (user, price(gains))).collect()
     }
 
     /// What a promotion is expected to give and to cost, where something is known of its use.
@@ -95,17 +105,28 @@ impl Scarcity {
     }
 
     /// Why a decision waits, or is not worth what is scarce; `paid`: out of the bloat budget.
-    pub(super) fn objection(&self, decision: &Decision, paid: bool) -> Option<SkipReason> {
+    pub(super) fn objection(
+        &self,
+        decision: &Decision,
+        paid: bool,
+        view: &View<'_>,
+    ) -> Option<SkipReason> {
         if !paid && !self.blocks {
             return None;
         }
         if self.unknown.contains(&decision.target) {
             return Some(SkipReason::NotInspected);
         }
+        let least = self.least_gain.get(&user(decision, view)).copied().unwrap_or(0);
         let worth = |outlook: Outlook| {
-            outlook.is_worth_it() && (!self.blocks || outlook.gain_ns_per_s >= self.least_gain)
+            outlook.is_worth_it() && (!self.blocks || outlook.gain_ns_per_s >= least)
         };
         let worthless = decision.outlook.is_some_and(|outlook| !worth(outlook));
         worthless.then_some(SkipReason::NotWorthIt)
     }
+}
+
+/// Whose program a decision is about.
+fn user(decision: &Decision, view: &View<'_>) -> Option<u32> {
+    view.targets.get(&decision.target).and_then(|target| target.sample.uid)
 }
