@@ -109,8 +109,10 @@ fn the_bloat_budget_bounds_growth(_: &Turn) -> anyhow::Result<()> {
     // 80 % full: worth it only while the bloat budget (6 % of the memory) lasts.
     let mut hold = Hold::start("--mib 64 --fill sparse:410")?;
     let before = hold.memory()?;
-    // The budget shrinks with fragmentation: a machine may have none left for a reason.
-    let whole = "--set watermark.fmfi_high=1 --set promote.bloat_budget_percent=6";
+    // The budget shrinks with fragmentation: a machine may have none left for a reason. And it is
+    // not spent on what a tracker shows to be idle, as all of this is.
+    let whole = "--set watermark.fmfi_high=1 --set promote.bloat_budget_percent=6 \
+                 --set track.by=[]";
     let status = once(&scratch, hold.pid(), whole)?.json()?;
     let after = hold.memory()?;
     ensure!(number(&status, "/promoted")? > 0 && after.huge > 0, "some fit: {status}");
