@@ -310,7 +310,9 @@ fn the_next_manager_knows_the_waste(_: &Turn) -> anyhow::Result<()> {
     // is as the trials before this one left it.
     let _ = fs::write("/proc/sys/vm/compact_memory", "1");
     let mut hold = Hold::start("--mib 64 --fill sparse:307")?;
-    let generous = "--set promote.bloat_budget_percent=100 --set watermark.fmfi_high=1";
+    // No tracker: to one all of it is idle, and not worth the waste.
+    let generous = "--set promote.bloat_budget_percent=100 --set watermark.fmfi_high=1 \
+                    --set track.by=[]";
     let first = once(&scratch, hold.pid(), generous)?.json()?;
     let (promoted, waste) = (number(&first, "/promoted")?, number(&first, "/known_bloat")?);
     ensure!(promoted >= 8 && waste > 6 << 20, "too little is wasted: {first}");
