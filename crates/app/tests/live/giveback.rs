@@ -253,7 +253,9 @@ fn khugepaged_fills(khugepaged: &dyn Fn(&str, &str) -> anyhow::Result<()>) -> an
     let begin = hold.memory()?;
     ensure!(begin.huge == 0, "it starts with base pages");
     khugepaged("max_ptes_none", "511")?;
-    let args = format!("--mode guard --pid {} --for 1h {FAST} {NO_BUDGET}", hold.pid());
+    // Untracked: khugepaged leaves memory alone whose accessed bits a tracker cleared.
+    let args =
+        format!("--mode guard --pid {} --for 1h {FAST} {NO_BUDGET} --set track.by=[]", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
     manager.wait("its first look", |s| s["targets"][0]["regions"].as_u64() >= Some(REGIONS))?;
     ensure!(thp("khugepaged/max_ptes_none")? == "51" && thp("enabled")? == "always", "settings");

@@ -10,7 +10,7 @@ use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::contest::{Decider, Knowledge, run};
-use hugewise_core::manager::sim::scenario::Scenario;
+use hugewise_core::manager::sim::scenario::{self, Scenario};
 use hugewise_core::manager::sim::{Sim, SimRegion};
 use hugewise_core::manager::snapshot::ThpMode;
 
@@ -281,11 +281,37 @@ fn what_a_lost_tracker_showed_is_forgotten() {
     assert!(worth == utilization && !worth.queues.is_empty());
 }
 
+/// What is hinted to be hot lies last, and scans get there late: nothing goes before it.
+#[test]
+fn hints_wait_for_the_first_whole_scan() {
+    let mut sim = Scenario::HotTail.machine(1);
+    let hints = scenario::hints(&sim);
+    let mut config = Config { hints, ..Config::default() };
+    config.scan.cpu_percent = 0.1;
+    let manager = &mut manager(config, &mut sim);
+    let mut waited = 0;
+    let mut journal = Journal::default();
+    while actions(&journal.0).is_empty() {
+        assert!(sim.now() < Ns::s(120), "nothing is promoted");
+        tick(&mut sim, manager, &mut journal);
+        let seen: u64 = manager.state().targets().values().map(|t| t.regions.len() as u64).sum();
+        let barred = manager
+            .plan()
+            .reasons
+            .values()
+            .any(|r| r.not_promoted.contains_key(&SkipReason::NotInspected));
+        waited += u64::from(seen > 0 && barred);
+    }
+    assert!(waited > 1, "it was seen in one go");
+    let Record::Action { outlook, .. } = actions(&journal.0)[0] else { unreachable!() };
+    assert!(outlook.is_some_and(|outlook| outlook.gain_ns_per_s > 0), "{outlook:?}");
+}
+
 /// Whoever takes the hints out of the configuration is heard.
 #[test]
 fn hints_go_with_a_reload() {
     let mut sim = Scenario::HotTail.machine(1);
-    let hints = hugewise_core::manager::sim::scenario::hints(&sim);
+    let hints = scenario::hints(&sim);
     let config = Config { hints, ..Config::default() };
     let manager = &mut manager(config, &mut sim);
     follow(&mut sim, manager, Ns::s(4));

@@ -9,6 +9,7 @@ use crate::manager::decision::{Decision, Outlook};
 use crate::manager::policy::View;
 use crate::manager::policy::worth::{Prices, Value};
 use crate::manager::reason::SkipReason;
+use crate::manager::select;
 use crate::manager::state::Target;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,8 @@ pub(super) struct Scarcity {
     least_gain: BTreeMap<Option<u32>, u64>,
     /// Programs of which too little is known as yet.
     unknown: BTreeSet<ProcId>,
+    /// Programs with hints whose mappings have not all been seen: what is hot may come last.
+    unseen: BTreeSet<ProcId>,
 }
 
 impl Scarcity {
@@ -61,7 +64,10 @@ impl Scarcity {
             let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.uid);
             found.extend(targets().filter(|(_, target)| waits(target)).map(|(id, _)| id));
         }
-        let mut scarcity = Self { prices, blocks, least_gain: BTreeMap::new(), unknown: found };
+        let unseen = targets().filter(|(_, target)| is_unseen(target, config)).map(|(id, _)| id);
+        let unseen = unseen.collect();
+        let least_gain = BTreeMap::new();
+        let mut scarcity = Self { prices, blocks, least_gain, unknown: found, unseen };
         if let Some(free) = free.filter(|_| blocks) {
             scarcity.least_gain = scarcity.prices_of_a_block(promotions, values, view, free);
         }
@@ -111,6 +117,9 @@ impl Scarcity {
         paid: bool,
         view: &View<'_>,
     ) -> Option<SkipReason> {
+        if self.unseen.contains(&decision.target) {
+            return Some(SkipReason::NotInspected);
+        }
         if !paid && !self.blocks {
             return None;
         }
@@ -124,6 +133,12 @@ impl Scarcity {
         let worthless = decision.outlook.is_some_and(|outlook| !worth(outlook));
         worthless.then_some(SkipReason::NotWorthIt)
     }
+}
+
+/// Whether hints wait for the first scan of its whole memory.
+fn is_unseen(target: &Target, config: &Config) -> bool {
+    let scanned = target.pass_done.is_some() || target.refused.is_some();
+    !scanned && !select::hints(config, &target.sample).is_empty()
 }
 
 /// Whose program a decision is about.
