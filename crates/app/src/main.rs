@@ -10,6 +10,7 @@ mod daemon;
 mod exit;
 mod hugetlb;
 mod journal;
+mod left;
 mod made;
 mod output;
 mod progress;

@@ -1,7 +1,8 @@
 //! Examples in documents are run.
 //!
 //! Every fenced block whose info string is `sh run` is given to `sh -e`, in a fresh directory,
-//! with `hugewise` on the PATH. `sh run root` needs root and says so where it is missing.
+//! with `hugewise` on the PATH. `sh run root` needs root and says so where it is missing; with
+//! `exits-5` its commands of hugewise may end with that code, as on a machine that lacks something.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,8 @@ struct Example {
     file: String,
     line: usize,
     needs_root: bool,
+    /// Exit code that is as good as 0.
+    may_exit: Option<String>,
     script: String,
 }
 
@@ -70,6 +73,7 @@ fn examples(path: &PathBuf) -> Vec<Example> {
                     file: file.clone(),
                     line: number + 1,
                     needs_root: info.contains("root"),
+                    may_exit: info.split_once("exits-").map(|(_, code)| code.to_owned()),
                     script: String::new(),
                 });
             }
@@ -96,8 +100,11 @@ fn run(example: &Example) -> Result<Completion, Failed> {
     let dir = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&dir)?;
     let path = std::env::var("PATH").unwrap_or_default();
+    let tolerant = example.may_exit.as_ref().map_or(String::new(), |code| {
+        format!("hugewise() {{ command hugewise \"$@\" || test $? -eq {code}; }}\n")
+    });
     let done = Command::new("sh")
-        .args(["-e", "-c", &example.script])
+        .args(["-e", "-c", &format!("{tolerant}{}", example.script)])
         .current_dir(&dir)
         .env("PATH", format!("{}:{path}", bin.display()))
         .output();

@@ -11,7 +11,7 @@ mod lab;
 
 use hugewise_core::evidence::hugetlb::demand::LeftOutReason;
 use hugewise_core::evidence::hugetlb::warning::WarningKind;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::reason::{Limit, SkipReason};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -103,6 +103,13 @@ fn reasons() {
     for reason in SkipReason::ALL {
         let (means, remedy) = reason.text();
         let _ = writeln!(page, "| `{reason}` | {means} | {remedy} |");
+    }
+    page += "\n## Limits\n\nA program whose regions do become huge, but not all at once, shows \
+             what paces it.\n\n| `status` | meaning | key that sets it |\n|---|---|---|\n";
+    for limit in Limit::ALL {
+        let key = limit.config_key();
+        let short = key.rsplit('.').next().unwrap_or(key);
+        let _ = writeln!(page, "| `{short}` | {} | `{key}` |", limit.text());
     }
     check("reasons.md", &page);
 }

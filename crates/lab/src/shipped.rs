@@ -13,6 +13,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "redis-bloat"
     "pointer-chase"
     "btree"
+    "calibrate"
     "graph"
     "allocator-churn"
     "shared-segment"

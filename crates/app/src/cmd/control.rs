@@ -1,21 +1,17 @@
 //! `hugewise pause` and `hugewise resume`.
 
-use crate::cli::{DaemonArgs, Global};
+use crate::cli::{DaemonArgs, Global, STATE_DIR};
 pub(crate) use crate::control::Verb;
 use crate::output::Output;
-use crate::{control, exit};
+use crate::{control, exit, left};
 use hugewise_core::manager::status::SCHEMA;
+use hugewise_linux::root::Root;
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Result<Output> {
     let Some(reply) = control::request(&args.run_dir, verb)? else {
-        return Err(exit::coded(
-            exit::ERROR,
-            format!(
-                "no manager is running (no socket in {}); start one with hugewise manage",
-                args.run_dir.display()
-            ),
-        ));
+        return Err(exit::coded(exit::ERROR, absent(global, args)));
     };
     if global.json {
         return Output::json(&reply_json(verb, reply), exit::OK);
@@ -28,6 +24,13 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
         Verb::Status => format!("{reply}\n"),
     };
     Ok(Output::text(text, exit::OK))
+}
+
+/// Said where no manager answers.
+fn absent(global: &Global, args: &DaemonArgs) -> String {
+    let left = left::sentence(&Root::at(&global.root), Path::new(STATE_DIR));
+    let next = left.unwrap_or_else(|| "'hugewise manage' starts one".to_owned());
+    format!("no manager is running (none answers in {}); {next}", args.run_dir.display())
 }
 
 /// What `--json` prints: with a version, as every command does.

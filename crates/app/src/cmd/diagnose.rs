@@ -7,8 +7,9 @@ mod told;
 
 pub(super) use input::read;
 
-use crate::cli::{DiagnoseArgs, Global};
+use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::exit::{self, coded};
+use crate::left;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::rules;
@@ -51,7 +52,9 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     let asked = args.report.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let recording = if args.files.is_empty() {
         let servers = servers::Servers::new(&args.redis)?;
-        input::watch(&Root::at(&global.root), length.unwrap_or(WATCH), servers)?
+        let root = Root::at(&global.root);
+        left::say(&root, Path::new(STATE_DIR));
+        input::watch(&root, length.unwrap_or(WATCH), servers)?
     } else {
         input::read(&args.files)?
     };

@@ -1,13 +1,15 @@
 //! `hugewise doctor`: what this kernel and these privileges allow.
 
-use crate::cli::Global;
+use crate::cli::{Global, STATE_DIR};
 use crate::exit;
+use crate::left;
 use crate::output::{Output, paint};
 use crate::render::view::doctor::{self, advice};
 use hugewise_linux::probe::{self, Features, ProbeChild};
 use hugewise_linux::root::Root;
 use hugewise_linux::track::{self, Found};
 use serde::Serialize;
+use std::path::Path;
 
 /// Version of the JSON. It changes when a field changes its meaning or goes, not when one comes.
 const SCHEMA: u32 = 1;
@@ -41,6 +43,7 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let partial = advice::something_is_missing(&features);
     let code = if partial { exit::PARTIAL } else { exit::OK };
     if !global.json {
+        left::say(&root, Path::new(STATE_DIR));
         let text = doctor::render(&features, &trackers, &advice, live, paint(global));
         return Ok(Output::text(text, code));
     }

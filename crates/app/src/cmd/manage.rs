@@ -11,7 +11,7 @@ use crate::recording::RecordFile;
 use crate::render::view::revert;
 use crate::say::{Progress, note};
 use crate::service::Service;
-use crate::{config, exit};
+use crate::{config, exit, left};
 use anyhow::Context;
 use hugewise_core::base::units::{Ns, ProcId};
 use hugewise_core::experiment::settings;
@@ -70,6 +70,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
 
     if !alone {
         look::say_what_root_adds(&root, "manage", ROOT_ADDS);
+        left::say(&root, &args.state_dir);
     }
     let mut journal = journal(args, &config, alone)?;
     journal.write(&start_record(&root, args, mode));
@@ -297,6 +298,10 @@ fn refused(error: LockError) -> anyhow::Error {
             ),
         ),
         LockError::Taken(..) => exit::coded(exit::REFUSED, error.to_string()),
+        LockError::Io(..) if !is_root() => anyhow::Error::new(error).context(
+            "managing other programs' memory needs root: run it with sudo, or see with --dry-run \
+             what it would do",
+        ),
         LockError::Io(..) => anyhow::Error::new(error)
             .context("cannot save the old values: give another directory with '--state-dir'"),
         LockError::Missing(..) => error.into(),

@@ -4,6 +4,7 @@ use crate::cli::{Global, StatusArgs};
 use crate::cmd::look;
 use crate::control::{self, Verb};
 use crate::exit;
+use crate::left;
 use crate::output::{Output, paint};
 use crate::render::view::status::machine::COUNTERS;
 use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
@@ -11,7 +12,7 @@ use crate::render::view::status::{self, Seen, View};
 use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::config::Config;
 use hugewise_core::manager::engine::World;
-use hugewise_core::manager::ownership::{OWNER, THP_DIR};
+use hugewise_core::manager::ownership::THP_DIR;
 use hugewise_core::manager::policy::{self, View as PolicyView};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::select::{Selection, select, select_all};
@@ -21,12 +22,9 @@ use hugewise_core::manager::status::{
     LeftAloneStatus, ManagerStatus, Sources, TargetStatus, targets,
 };
 use hugewise_core::parse;
-use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
-use hugewise_linux::trail::{Restored, revert};
 use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// How long counters are watched: long enough for a rate, short enough to wait for.
 const WATCH: Ns = Ns::s(1);
@@ -40,7 +38,11 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> 
         "sees programs of other users, and asks a running manager",
     );
     let view = look(&root, args)?;
-    let code = if view.missing.is_empty() { exit::OK } else { exit::PARTIAL };
+    let code = match &view.manager {
+        Seen::Absent { left } if !left.is_empty() => exit::WARNING,
+        _ if view.missing.is_empty() => exit::OK,
+        _ => exit::PARTIAL,
+    };
     if global.json {
         return Output::json(&status::json(&view), code);
     }
@@ -99,20 +101,6 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     Ok(View { geometry, machine, processes, more, left_alone, manager, missing })
 }
 
-/// Settings that a killed manager has left; none where its state may not be read, or where one
-/// lives that has no socket.
-fn left_changed(root: &Root, state_dir: &Path) -> Vec<String> {
-    if held_by(Role::Manager).is_some() {
-        return Vec::new();
-    }
-    let left = revert(root, state_dir, &[(OWNER, "")], true).unwrap_or_default();
-    let changed = left.into_iter().filter_map(|step| match step {
-        Restored::PutBack { file, .. } | Restored::Failed { file, .. } => Some(file),
-        _ => None,
-    });
-    changed.collect()
-}
-
 /// The configuration that a manager would use here: it decides what is eligible and why.
 fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
     if !root.is_live() {
@@ -162,7 +150,7 @@ fn ask_manager(root: &Root, args: &StatusArgs, missing: &mut Vec<String>) -> See
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
         Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => Seen::Absent { left: left_changed(root, &args.state_dir) },
+        Ok(None) => Seen::Absent { left: left::changed(root, &args.state_dir) },
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
             Seen::Unknown

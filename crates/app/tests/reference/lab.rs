@@ -76,6 +76,12 @@ const KEYS: &[(&str, &str)] = &[
         "fragment_release_s",
         "seconds after the start of the workload when it releases them; else after the run",
     ),
+    (
+        "advise.key",
+        "key of hugewise's configuration that the result is a value for: `policy.walk_percent`,",
+    ),
+    ("advise.metric", "the metric that tells it: a time, or work in a time,"),
+    ("advise.variant", "and the variant that saves time against the baseline"),
     ("quick.repetitions", "what `--quick` changes: repetitions,"),
     ("quick.measure_s", "the length of a measurement,"),
     ("quick.workload", "parameters of the workload,"),

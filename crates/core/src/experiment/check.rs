@@ -6,7 +6,8 @@ pub use load::aimed;
 
 use super::kind::{Kind, More, Start, Value};
 use super::kinds::Params;
-use super::spec::{Experiment, MetricSpec, Variant, Workload};
+use super::metric::Better;
+use super::spec::{ADVISABLE, Advise, Experiment, MetricSpec, Variant, Workload};
 use super::{kinds, metric, settings};
 use crate::base::size;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,6 +119,7 @@ pub fn check(mut experiment: Experiment, quick: bool) -> Result<Checked, Vec<Str
         load::look(&experiment, kind.name, &params, &mut faults);
     }
     let metrics = kind.map(|kind| metrics(&experiment, kind, &mut faults)).unwrap_or_default();
+    advise(&experiment, &metrics, baseline, &mut faults);
     faults.sort_unstable();
     faults.dedup();
     match (kind, faults.is_empty()) {
@@ -230,6 +232,33 @@ fn baseline(experiment: &Experiment, faults: &mut Vec<String>) -> usize {
         faults.push(format!("baseline = '{name}', and no variant is called so"));
     }
     found.unwrap_or(0)
+}
+
+/// Whether what it finds a value for can be told from what it measures.
+fn advise(
+    experiment: &Experiment,
+    metrics: &[MetricSpec],
+    baseline: usize,
+    faults: &mut Vec<String>,
+) {
+    let Some(Advise { key, metric: wanted, variant }) = &experiment.advise else { return };
+    if !ADVISABLE.contains(&key.as_str()) {
+        let (key, known) = (key.escape_debug(), ADVISABLE.join(", "));
+        faults.push(format!(
+            "[advise] key: no experiment finds a value for '{key}', but for {known}"
+        ));
+    }
+    let measured = metrics.iter().find(|one| one.key == *wanted);
+    let better = |one: &MetricSpec| one.better.or(metric::find(&one.key).map(|found| found.better));
+    if !matches!(measured.and_then(better), Some(Better::Lower | Better::Higher)) {
+        let wanted = wanted.escape_debug();
+        faults.push(format!("[advise] metric: '{wanted}' is no metric here that is good or bad"));
+    }
+    let place = experiment.variants.iter().position(|one| one.name == *variant);
+    if place.is_none_or(|place| place == baseline) {
+        let variant = variant.escape_debug();
+        faults.push(format!("[advise] variant: '{variant}' is no variant beside the baseline"));
+    }
 }
 
 fn settings_of(given: &BTreeMap<String, String>, place: &str, faults: &mut Vec<String>) {

@@ -68,9 +68,27 @@ pub struct Experiment {
     /// lazily has done so; without it nothing is touched.
     #[serde(default)]
     pub warm_mib: Option<u64>,
+    /// A key of the configuration that the result is a value for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advise: Option<Advise>,
     /// What `--quick` changes.
     #[serde(default)]
     pub quick: Quick,
+}
+
+/// Keys that an experiment can find a value for: shares of time that huge pages save.
+pub const ADVISABLE: [&str; 1] = ["policy.walk_percent"];
+
+/// The time that a variant saves, percent, as the value of a key of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Advise {
+    /// The key: one of [`ADVISABLE`].
+    pub key: String,
+    /// The metric that tells it: a time, or work in a time.
+    pub metric: String,
+    /// The variant that saves it, against the baseline.
+    pub variant: String,
 }
 
 const fn measure_s() -> u64 {

@@ -109,7 +109,8 @@ pub struct PolicyChoice {
     pub shadow: Vec<PolicyKind>,
     /// Share of its CPU time that a program saves when all that it uses is huge, and far more than
     /// the TLB covers. Default 20: between the 9 and the 41 % of walk cycles that servers and
-    /// simulations had (`docs/measurements.md#value-of-huge-pages`).
+    /// simulations had (`docs/measurements.md#value-of-huge-pages`). `hugewise lab run calibrate`
+    /// measures it here.
     pub walk_percent: f64,
     /// What holding one MiB of memory for nothing costs, in CPU time, while memory is plenty; more
     /// as it gets short. Default 5000 (`docs/measurements.md#defaults-by-choice`).

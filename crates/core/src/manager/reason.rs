@@ -99,7 +99,7 @@ named! {
     // Actions that wait.
     Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",
-        "start one: hugewise manage";
+        "run 'hugewise manage'; one that runs with '--pid' serves those processes only";
     WithheldByMode = "withheld_by_mode":
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
@@ -152,6 +152,19 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::LockShare, Self::OwnCpu, Self::QuotaBytes];
+
+    /// What it means, for users.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::LockShare => "at its share of the program's lock",
+            Self::OwnCpu => "at hugewise's own CPU budget",
+            Self::QuotaBytes => "at the bytes per second that all programs share",
+        }
+    }
+
     /// The configuration key that sets it.
     #[must_use]
     pub const fn config_key(self) -> &'static str {

@@ -150,6 +150,9 @@ pub struct ManagerStatus {
     pub schema: u32,
     /// `ingens`, `guard` or `observe`.
     pub mode: String,
+    /// The only processes that it serves; `None`: all that are large enough.
+    #[serde(default)]
+    pub pids: Option<Vec<u32>>,
     /// The actuator's last step is left out.
     pub dry_run: bool,
     /// The policy that decides.
@@ -380,6 +383,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
     ManagerStatus {
         schema: SCHEMA,
         mode: manager.mode().key().to_owned(),
+        pids: manager.selection().named.as_ref().map(|ids| ids.iter().map(|id| id.pid).collect()),
         dry_run,
         policy: config.policy.active.key().to_owned(),
         trackers: state.machine.as_ref().map_or(Vec::new(), |m| m.trackers.clone()),

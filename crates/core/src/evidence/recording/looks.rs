@@ -172,6 +172,15 @@ impl Looks {
         Some(self.latest.get(&(host, field))?.get(subject)?.value)
     }
 
+    /// A part that no look showed yet was 0 when the whole was looked at, if that says its age.
+    pub(super) fn absent(&mut self, host: usize, field: Field, part: &Subject, whole: &Subject) {
+        let Some(of_field) = self.latest.get_mut(&(host, field)) else { return };
+        let before = of_field.get(whole).filter(|look| look.age_s.is_some()).copied();
+        if let Some(before) = before.filter(|_| !of_field.contains_key(part)) {
+            of_field.insert(part.clone(), Look { value: 0.0, ..before });
+        }
+    }
+
     /// How much a count grew since the look before.
     pub(super) fn growth(
         &mut self,

@@ -1,5 +1,6 @@
 //! The summary as values.
 
+use super::advice::Advice;
 use super::conditions::Setting;
 use super::figures::{Compared, Row, Runs};
 use super::over_time::OverTime;
@@ -30,6 +31,9 @@ pub struct Summary {
     pub found: Vec<String>,
     /// What the experiment could have seen, a sentence for every deciding metric.
     pub sensitivity: Vec<String>,
+    /// A key of the configuration that it found a value for; `None`: none was asked for, or there
+    /// are too few runs.
+    pub advice: Option<Advice>,
     /// What makes the figures doubtful or is missing; the loud ones first.
     pub warnings: Vec<Warning>,
     /// Chance that any difference is claimed where there is none.

@@ -1,6 +1,7 @@
 //! What follows from the runs of an experiment: the verdict, the figures behind it, and whatever
 //! makes them doubtful. Every view and every file for readers is made from this.
 
+mod advice;
 mod against;
 mod answer;
 mod conditions;
@@ -10,6 +11,7 @@ mod over_time;
 mod warnings;
 pub mod words;
 
+pub use advice::Advice;
 pub use answer::{SCHEMA, Summary};
 pub use conditions::Setting;
 pub use figures::{Against, Cell, Compared, Measurement, Row, Runs};
@@ -46,6 +48,7 @@ impl Summary {
             verdicts: Vec::new(),
             found: Vec::new(),
             sensitivity: Vec::new(),
+            advice: None,
             warnings,
             error_rate: experiment.stop.error_rate,
             baseline,
@@ -61,6 +64,8 @@ impl Summary {
             text: plan.text.clone(),
         };
         summary.verdicts = words::verdicts(&summary);
+        summary.advice = advice::of(&summary, experiment.advise.as_ref());
+        summary.verdicts.extend(summary.advice.as_ref().map(advice::sentence));
         summary.headline = summary.verdicts.join(" ");
         summary.found = words::found(&summary);
         summary.sensitivity = words::sensitivity(&summary);

@@ -3,7 +3,7 @@ use crate::experiment::check::check;
 use crate::experiment::compare::Judgement;
 use crate::experiment::record::tests::record;
 use crate::experiment::record::{Outcome, Resumed, SCHEMA, Series};
-use crate::experiment::spec::MetricSpec;
+use crate::experiment::spec::{Advise, MetricSpec};
 use std::collections::BTreeMap;
 
 const BOTH: [&str; 2] = ["never", "always"];
@@ -402,4 +402,31 @@ fn later_starts_that_changed_something_are_told() {
     let both = both.expect("a warning");
     assert!(both.starts_with("The repetitions became 9 when 6 runs were known already"), "{both}");
     assert!(both.contains("another environment: kernel: 6.1 -> 6.12."), "{both}");
+}
+
+/// The time that the second variant saves becomes a value of the configuration, in a sentence.
+#[test]
+fn what_was_asked_for_is_advised() {
+    let advise = |variant: &str, metric: &str| {
+        let mut experiment = checked(&BOTH, 6).experiment;
+        let key = "policy.walk_percent".to_owned();
+        let (metric, variant) = (metric.to_owned(), variant.to_owned());
+        experiment.advise = Some(Advise { key, metric, variant });
+        check(experiment, false)
+    };
+    let checked = advise("always", "deleted.rss_mib").expect("no faults");
+    let told = Summary::of(&checked, &plan(), &records(0.75));
+    let advice = told.advice.expect("a value");
+    assert!((advice.value - 25.0).abs() < 1.0, "{advice:?}");
+    assert!(advice.low <= advice.value && advice.value <= advice.high, "{advice:?}");
+    let said = told.verdicts.last().expect("a sentence");
+    assert!(said.starts_with("For this machine: walk_percent = 25 in [policy] ("), "{said}");
+    let few = Summary::of(&checked, &plan(), &records(0.75)[..4]);
+    assert_eq!(few.advice, None, "two runs of each give no interval");
+    for (variant, metric) in
+        [("never", "deleted.rss_mib"), ("other", "deleted.rss_mib"), ("always", "x")]
+    {
+        let faults = advise(variant, metric).expect_err("a fault");
+        assert!(faults[0].starts_with("[advise] "), "{faults:?}");
+    }
 }

@@ -31,6 +31,8 @@ pub struct Looks {
     pub(in crate::manager) last: Option<(Tracker, Ns)>,
     /// Trackers that do not work for this program, why, and until when that is believed.
     unfit: BTreeMap<Tracker, (SkipReason, Ns)>,
+    /// Regions that were small when a tracker was too dear for it.
+    dear_at: u64,
     /// CPU time that the last half of a look took.
     cost: Option<Ns>,
 }
@@ -98,10 +100,47 @@ impl Looks {
         self.unfit.remove(&by);
     }
 
-    /// A look came to nothing: another tracker is tried at once.
-    pub(super) fn failed(&mut self, by: Tracker, reason: SkipReason, now: Ns) {
-        let wait = if reason == SkipReason::TrackingTooDear { TOO_DEAR } else { AGAIN };
+    /// A look came to nothing while so many regions were `small`: another tracker is tried at once.
+    pub(super) fn failed(&mut self, by: Tracker, reason: SkipReason, small: u64, now: Ns) {
+        let dear = reason == SkipReason::TrackingTooDear;
+        let wait = if dear { TOO_DEAR } else { AGAIN };
+        if dear {
+            self.dear_at = small;
+        }
         self.unfit.insert(by, (reason, now + wait));
         (self.under_way, self.next) = (None, now);
+    }
+
+    /// So many regions are small now. A look costs by base pages, so what was too dear is tried
+    /// again as soon as half of them are gone.
+    pub(super) fn are_small(&mut self, small: u64) {
+        if self.dear_at > 0 && small.saturating_mul(2) <= self.dear_at {
+            self.unfit.retain(|_, (reason, _)| *reason != SkipReason::TrackingTooDear);
+            self.dear_at = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_too_dear_is_tried_again_once_half_is_huge() {
+        let works = |tracker| Offer { tracker, refused: None };
+        let (by, offers) = (Tracker::Referenced, [works(Tracker::Referenced)]);
+        let mut looks = Looks::new(Ns(0));
+        looks.failed(by, SkipReason::TrackingTooDear, 100, Ns(0));
+        looks.are_small(51);
+        assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), None);
+        looks.are_small(50);
+        assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), Some(by));
+        looks.failed(by, SkipReason::TrackingTooDear, 0, Ns(0));
+        looks.are_small(0);
+        assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), None, "nothing changed");
+        let mut looks = Looks::new(Ns(0));
+        looks.failed(by, SkipReason::TrackerBusy, 4, Ns(0));
+        looks.are_small(0);
+        assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), None, "that is another matter");
     }
 }

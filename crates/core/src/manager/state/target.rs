@@ -189,9 +189,11 @@ impl Target {
         let used = sample.cpu.zip(self.sample.cpu).map(|(new, old)| new.since(old));
         let cpu_share = used.filter(|_| wall > Ns(0)).map(|used| used.as_s() / wall.as_s());
         let cpu_share = cpu_share.or(self.cpu_share);
-        let mut heat = self.heat;
+        let small = self.small();
+        let (mut heat, mut looks) = (self.heat, self.looks);
+        looks.are_small(small);
         let version = self.version + u64::from(heat.forget(now));
-        Self { share, sample, cpu_share, heat, version, listed: now, ..self }
+        Self { share, sample, cpu_share, heat, looks, version, listed: now, ..self }
     }
 
     /// Populated memory by mapping, ascending.
@@ -229,6 +231,11 @@ impl Target {
     #[must_use]
     pub fn huge(&self) -> u64 {
         self.regions.huge() as u64
+    }
+
+    /// Regions that are not huge.
+    fn small(&self) -> u64 {
+        (self.regions.len() as u64).saturating_sub(self.huge())
     }
 
     /// Whether faults or resident size moved since the current knowledge was scanned.
@@ -343,7 +350,7 @@ impl Target {
         self.lock.take(report.lock.0 as f64, now);
         self.looks.took(report.cost);
         match (report.refused, report.step) {
-            (Some(reason), _) => self.looks.failed(report.by, reason, now),
+            (Some(reason), _) => self.looks.failed(report.by, reason, self.small(), now),
             (None, Step::Begin) => self.looks.began(report.by, now),
             (None, Step::End) => {
                 self.version += 1;

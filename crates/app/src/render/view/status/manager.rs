@@ -37,13 +37,20 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let running = if manager.paused { "paused" } else { "running" };
     let mode = format!("{running} in mode '{}'{dry}", printable(&manager.mode));
     let mut out = heading("MANAGER", &mode, paint);
+    if let Some(pids) = &manager.pids {
+        let pids: Vec<_> = pids.iter().map(ToString::to_string).collect();
+        out.push_str(&line("Serves only", &format!("{} (--pid)", pids.join(", "))));
+    }
     let size = view.geometry.regions(manager.promoted);
     let promoted = format!(
         "{} regions ({size}) since it started; {} withheld, {} calls failed, {} warm-ups",
         manager.promoted, manager.withheld, manager.failed, manager.warm_ups
     );
     out.push_str(&line("Promoted", &promoted));
-    let gate = manager.gate.map_or_else(|| "nothing".to_owned(), sentence);
+    let each = manager.targets.iter().any(|target| target.limit.is_some());
+    let nothing =
+        if each { "nothing as a whole; programs by what is named below" } else { "nothing" };
+    let gate = manager.gate.map_or_else(|| nothing.to_owned(), sentence);
     let gate = line("Limited by", &gate);
     out.push_str(&if manager.gate.is_some() { paint.warn(&gate) } else { gate });
     let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");

@@ -346,6 +346,7 @@ mod tests {
         let manager = ManagerStatus {
             schema: SCHEMA,
             mode: "ingens".to_owned(),
+            pids: Some(vec![812]),
             dry_run: true,
             policy: "worth".to_owned(),
             trackers: vec![Offer { tracker: Tracker::Referenced, refused: None }],

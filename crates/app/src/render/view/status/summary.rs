@@ -33,7 +33,12 @@ pub(crate) fn summary(view: &View) -> String {
 fn running(manager: &ManagerStatus) -> String {
     let mode = printable(&manager.mode);
     let dry = if manager.dry_run { " as a dry run" } else { "" };
-    let begin = format!("A manager runs in mode '{mode}'{dry}");
+    let whom = match &manager.pids {
+        None => String::new(),
+        Some(pids) if pids.len() == 1 => format!(" for process {} only", pids[0]),
+        Some(pids) => format!(" for {} chosen processes only", pids.len()),
+    };
+    let begin = format!("A manager runs in mode '{mode}'{dry}{whom}");
     if manager.paused {
         return format!("{begin} and is paused: 'hugewise resume' lets it go on.");
     }
@@ -59,12 +64,12 @@ fn absent(view: &View) -> String {
         .iter()
         .filter_map(|process| process.not_promoted.get(&SkipReason::Unmanaged).copied());
     match counts.sum::<u64>() {
-        0 => "No manager runs, and no setting is changed.".to_owned(),
+        0 => "No manager runs, and none has left a setting changed.".to_owned(),
         regions => {
             let could = Bytes(regions.saturating_mul(view.geometry.huge.0));
             format!(
-                "No manager runs, and no setting is changed. {could} of the programs below could \
-                 be huge: run 'hugewise manage'."
+                "No manager runs, and none has left a setting changed. {could} of the programs \
+                 below could be huge: run 'hugewise manage'."
             )
         }
     }

@@ -168,13 +168,30 @@ impl Info {
                 put_count(out, (field, rate), &server, (value, age_s));
             }
         }
-        for (command, (calls, milliseconds)) in std::mem::take(&mut self.commands) {
-            let part = Subject::part(&name, &command);
-            out.put(Field::CommandCalls, &part, None, calls);
-            let busy = Some((Field::CommandBusy, 0.1));
-            put_count(out, (Field::CommandTime, busy), &part, (milliseconds, age_s));
-        }
+        self.put_commands(&name, &server, age_s, out);
         self.values.clear();
+    }
+
+    fn put_commands(
+        &mut self,
+        name: &str,
+        server: &Subject,
+        age_s: Option<f64>,
+        out: &mut Builder,
+    ) {
+        let commands = std::mem::take(&mut self.commands);
+        let all: f64 = commands.values().map(|(_, milliseconds)| milliseconds).sum();
+        for (command, (calls, milliseconds)) in &commands {
+            let part = Subject::part(name, command);
+            out.put(Field::CommandCalls, &part, None, *calls);
+            // Called for the first time after the look before: that did not list it.
+            out.was_absent(Field::CommandTime, &part, server);
+            let busy = Some((Field::CommandBusy, 0.1));
+            put_count(out, (Field::CommandTime, busy), &part, (*milliseconds, age_s));
+        }
+        if !commands.is_empty() {
+            out.grown(Field::CommandTime, server, (all, age_s));
+        }
     }
 
     fn put_states(&self, name: &str, server: &Subject, out: &mut Builder) {
@@ -371,6 +388,12 @@ db0:keys=12,expires=0,avg_ttl=0\r
             let server = Subject::Service("redis :7000".to_owned());
             assert_eq!(values(&recording, Field::ServerCpu, &server), [100.0]);
         }
+        // Called for the first time in between.
+        let first =
+            look(10, 0).replace("cmdstat_keys:calls=2,usec=0", "cmdstat_set:calls=2,usec=9");
+        let recording = read(&(first + &look(20, 6_000_000)));
+        let keys = Subject::part("redis :7000", "KEYS");
+        assert_eq!(values(&recording, Field::CommandBusy, &keys), [60.0]);
         // A restart in between.
         let recording = read(&(look(20, 5) + &look(30, 1)));
         let keys = Subject::part("redis :7000", "KEYS");

@@ -1,0 +1,45 @@
+//! Settings that a manager which was killed has left changed.
+
+use crate::say::note;
+use hugewise_core::manager::ownership::OWNER;
+use hugewise_linux::instance::{Role, held_by};
+use hugewise_linux::root::Root;
+use hugewise_linux::trail::{Restored, revert};
+use std::path::Path;
+
+/// Their files; none while a manager lives, or where its state may not be read.
+pub(crate) fn changed(root: &Root, state_dir: &Path) -> Vec<String> {
+    if !root.is_live() || held_by(Role::Manager).is_some() {
+        return Vec::new();
+    }
+    let left = revert(root, state_dir, &[(OWNER, "")], true).unwrap_or_default();
+    let changed = left.into_iter().filter_map(|step| match step {
+        Restored::PutBack { file, .. } | Restored::Failed { file, .. } => Some(file),
+        _ => None,
+    });
+    changed.collect()
+}
+
+/// One sentence about them; nothing where there are none.
+pub(crate) fn sentence(root: &Root, state_dir: &Path) -> Option<String> {
+    let settings = match changed(root, state_dir).len() {
+        0 => return None,
+        1 => "a kernel setting is".to_owned(),
+        n => format!("{n} kernel settings are"),
+    };
+    let place = match state_dir == Path::new(crate::cli::STATE_DIR) {
+        true => String::new(),
+        false => format!(" --state-dir {}", state_dir.display()),
+    };
+    Some(format!(
+        "{settings} still changed by a manager that was killed: 'hugewise revert{place}' puts the \
+         old values back"
+    ))
+}
+
+/// Says so, for commands whose answer those settings may explain.
+pub(crate) fn say(root: &Root, state_dir: &Path) {
+    if let Some(sentence) = sentence(root, state_dir) {
+        note(&sentence);
+    }
+}
