@@ -10,11 +10,13 @@ mod source;
 
 use crate::exit;
 use anyhow::Context;
-use hugewise_core::manager::config::Config;
+use hugewise_core::manager::config::{Config, ConfigError};
+use hugewise_linux::process;
+use hugewise_linux::root::Root;
 use lists::List;
-pub(crate) use source::Origin;
-use source::{Text, is_missing, unknown, wrong_value};
-use std::collections::BTreeMap;
+use source::{is_missing, unknown};
+pub(crate) use source::{Origin, Text, nearest, words};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -22,14 +24,19 @@ use toml::{Table, Value};
 
 /// Where the configuration is unless `--config` names a file.
 const DIRECTORY: &str = "/etc/hugewise";
+/// Most faults that are shown: whoever has more knows what to do.
+const FAULTS_SHOWN: usize = 50;
 
 /// A valid configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// What is wanted.
     pub(crate) config: Config,
-    /// Origin of each key, dotted (`promote.warm`), and of each rule (`rule[0]`).
+    /// Origin of each key, dotted (`promote.warm`), and of each rule and hint (`rule 1`), counted
+    /// in the order in which they are tried.
     pub(crate) origins: BTreeMap<String, Origin>,
+    /// What is of no use on any machine.
+    warnings: Vec<String>,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -37,10 +44,36 @@ pub(crate) struct Loaded {
 /// Loads the configuration; `file` replaces the one in `/etc` together with its drop-ins.
 ///
 /// # Errors
-/// What is wrong, where, and what to do. The exit code is 6 where root is asked to believe a file
-/// that others can change, 2 for a wrong `--set`, and otherwise 1.
+/// All that is wrong, where, and what to do. The exit code is 6 where root is asked to believe a
+/// file that others can change, 2 where nothing but `--set` is wrong, and otherwise 1.
 pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
     load_from(Path::new(DIRECTORY), file, set)
+}
+
+/// What is no fault and of no use, or of none on this machine: the file may be for another.
+pub(crate) fn warnings(root: &Root, loaded: &Loaded) -> Vec<String> {
+    let users = process::users(root).into_values().collect();
+    let strangers = strangers(&loaded.config, &users);
+    loaded.warnings.iter().cloned().chain(strangers).collect()
+}
+
+/// Warnings of users whom nobody knows here: `users` are all names that are known.
+fn strangers(config: &Config, users: &BTreeSet<String>) -> Vec<String> {
+    let rules = config.rules.iter().map(|rule| ("rule", &rule.user));
+    let hints = config.hints.iter().map(|hint| ("hint", &hint.user));
+    let named = rules.chain(hints).filter_map(|(kind, user)| Some((kind, user.as_deref()?)));
+    let is_known = |name: &str| match name.strip_suffix('*') {
+        Some(start) => users.iter().any(|user| user.starts_with(start)),
+        None => name.starts_with('#') || users.contains(name),
+    };
+    let unknown: BTreeSet<_> = named.filter(|(_, name)| !is_known(name)).collect();
+    let said = unknown.into_iter().map(|(kind, name)| {
+        format!(
+            "a {kind} is for the user '{name}', whom /etc/passwd does not have: it matches nothing \
+             on this machine"
+        )
+    });
+    said.collect()
 }
 
 fn load_from(directory: &Path, file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
@@ -52,7 +85,7 @@ fn load_from(directory: &Path, file: Option<&Path>, set: &[String]) -> anyhow::R
     };
     for path in paths {
         match Text::read(&path)? {
-            Some(text) => merge.file(&text)?,
+            Some(text) => merge.file(&text),
             None if file.is_some() => anyhow::bail!(
                 "there is no configuration file {}: create it, or leave out --config",
                 path.display()
@@ -62,10 +95,31 @@ fn load_from(directory: &Path, file: Option<&Path>, set: &[String]) -> anyhow::R
         files.push(path);
     }
     for flag in set {
-        merge.flag(flag).map_err(|why| exit::coded(exit::USAGE, format!("--set {flag}: {why}")))?;
+        if let Err(why) = merge.flag(flag) {
+            merge.faults.push((exit::USAGE, format!("--set {flag}: {why}")));
+        }
     }
-    let (config, origins) = merge.finish()?;
-    Ok(Loaded { config, origins, files })
+    let (config, origins, warnings) = merge.finish()?;
+    Ok(Loaded { config, origins, warnings, files })
+}
+
+/// All faults as one error.
+fn refusal(faults: &[(u8, String)]) -> anyhow::Error {
+    // Nothing but the command line is wrong: then it is wrong usage.
+    let code = faults.iter().map(|(code, _)| *code).min().unwrap_or(exit::ERROR);
+    if let [(_, only)] = faults {
+        return exit::coded(code, only);
+    }
+    let mut text = format!("{} faults in the configuration:", faults.len());
+    for (_, fault) in faults.iter().take(FAULTS_SHOWN) {
+        text.push_str("\n  ");
+        text.push_str(fault);
+    }
+    let more = faults.len().saturating_sub(FAULTS_SHOWN);
+    if more > 0 {
+        text.push_str(&format!("\n  and {more} more"));
+    }
+    exit::coded(code, text)
 }
 
 /// The main file, there or not, and the drop-ins that are there.
@@ -100,6 +154,8 @@ struct Merge {
     merged: Table,
     origins: BTreeMap<String, Origin>,
     lists: Vec<List>,
+    /// What is wrong so far, and the exit code of each.
+    faults: Vec<(u8, String)>,
 }
 
 impl Merge {
@@ -114,23 +170,34 @@ impl Merge {
             origins.insert(key, Origin::Default);
         }
         let merged = defaults.clone();
-        Ok(Self { defaults, merged, origins, lists })
+        Ok(Self { defaults, merged, origins, lists, faults: Vec::new() })
     }
 
-    fn file(&mut self, text: &Text<'_>) -> anyhow::Result<()> {
-        // Read twice: once for the values, once for their places.
-        let values: Table = toml::from_str(&text.text).map_err(|e| text.syntax(&e))?;
-        let places = DeTable::parse(&text.text).map_err(|e| text.syntax(&e))?;
+    fn file(&mut self, text: &Text<'_>) {
+        let (places, errors) = DeTable::parse_recoverable(&text.text);
+        // Read twice: once for the places, once for the values.
+        let values = toml::from_str::<Table>(&text.text);
+        let values = match (errors.as_slice(), values) {
+            ([], Ok(values)) => values,
+            ([], Err(error)) => return self.fault(text.syntax(&[error])),
+            (errors, _) => return self.fault(text.syntax(errors)),
+        };
         for (key, place) in places.get_ref() {
             let name = key.get_ref().as_ref();
             let Some(value) = values.get(name) else { continue };
             let (start, place) = (key.span().start, place.get_ref());
             match self.lists.iter_mut().find(|list| list.name == name) {
-                Some(list) => list.file(text, start, (value, place))?,
-                None => self.key(text, &[name], start, (value, place))?,
+                Some(list) => {
+                    let faults = list.file(text, start, (value, place));
+                    self.fault(faults);
+                }
+                None => self.key(text, &[name], start, (value, place)),
             }
         }
-        Ok(())
+    }
+
+    fn fault(&mut self, faults: Vec<String>) {
+        self.faults.extend(faults.into_iter().map(|fault| (exit::ERROR, fault)));
     }
 
     /// Takes over one key, or a table of them.
@@ -140,21 +207,22 @@ impl Merge {
         path: &[&str],
         offset: usize,
         (value, place): (&Value, &DeValue<'_>),
-    ) -> anyhow::Result<()> {
+    ) {
         match (self.known(path), value, place) {
             (Some(Value::Table(_)), Value::Table(values), DeValue::Table(places)) => {
                 for (key, place) in places {
                     let name = key.get_ref().as_ref();
                     let path = [path, &[name]].concat();
                     if let Some(value) = values.get(name) {
-                        self.key(text, &path, key.span().start, (value, place.get_ref()))?;
+                        self.key(text, &path, key.span().start, (value, place.get_ref()));
                     }
                 }
-                Ok(())
             }
-            _ => self
-                .set(path, value.clone(), text.origin(offset))
-                .map_err(|why| text.error(offset, why)),
+            _ => {
+                if let Err(why) = self.set(path, value.clone(), text.origin(offset)) {
+                    self.fault(vec![text.error(offset, why).to_string()]);
+                }
+            }
         }
     }
 
@@ -187,44 +255,71 @@ impl Merge {
         }
         let mut alone = Table::new();
         insert(&mut alone, path, value.clone());
-        alone.try_into::<Config>().map_err(|e| wrong_value(&key, &e))?;
+        alone.try_into::<Config>().map_err(|e| format!("'{key}': {}", words(&e)))?;
         insert(&mut self.merged, path, value);
         self.origins.insert(key, origin);
         Ok(())
     }
 
-    fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>)> {
-        for list in self.lists {
+    fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>, Vec<String>)> {
+        // Which one of its file each is, by its place among all.
+        let mut numbers = BTreeMap::new();
+        for list in std::mem::take(&mut self.lists) {
             let name = list.name;
             let mut values = Vec::new();
-            for (index, (value, origin)) in list.items.into_iter().enumerate() {
-                values.push(value);
-                self.origins.insert(format!("{name}[{index}]"), origin);
+            for (index, item) in list.items.into_iter().enumerate() {
+                values.push(item.value);
+                numbers.insert((name, index + 1), item.number);
+                self.origins.insert(part(name, index + 1), item.origin);
             }
             self.merged.insert(name.into(), Value::Array(values));
         }
-        let config: Config = self.merged.try_into().context("the configuration as a whole")?;
-        config.check().map_err(|error| {
-            let message = error.to_string();
-            match origin_of(&message, &self.origins) {
-                Some(origin @ Origin::File(..)) => anyhow::anyhow!("{origin}: {message}"),
-                Some(Origin::Default) => anyhow::anyhow!("{message} (the value is the default)"),
-                Some(Origin::Flag) => exit::coded(exit::USAGE, format!("--set: {message}")),
-                None => anyhow::anyhow!("{message}"),
+        let merged = std::mem::take(&mut self.merged);
+        let config: Config = merged.try_into().context("the configuration as a whole")?;
+        let said = |error: &ConfigError| match error {
+            ConfigError::Part(kind, number, why) => {
+                let number = numbers.get(&(*kind, *number)).copied().unwrap_or(*number);
+                ConfigError::Part(kind, number, why.clone()).to_string()
             }
-        })?;
-        Ok((config, self.origins))
+            error => error.explain(|key| self.origins.get(key) == Some(&Origin::Default)),
+        };
+        let faults = config.faults().into_iter().filter(|error| {
+            // Beside a refused value a default may stand that nobody means.
+            self.faults.is_empty() || !matches!(error, ConfigError::Order(_))
+        });
+        let faults: Vec<_> = faults.map(|error| self.located(&error, &said(&error))).collect();
+        let warnings = config.warnings();
+        let warnings = warnings.iter().map(|error| self.located(error, &said(error)).1).collect();
+        self.faults.extend(faults);
+        match self.faults.as_slice() {
+            [] => Ok((config, self.origins, warnings)),
+            faults => Err(refusal(faults)),
+        }
+    }
+
+    /// What is said of an error, behind the place that it comes from, and its exit code.
+    fn located(&self, error: &ConfigError, said: &str) -> (u8, String) {
+        let given = |key: &str| self.origins.get(key).filter(|origin| **origin != Origin::Default);
+        let origin = match error {
+            ConfigError::Key(key, _) => given(key),
+            ConfigError::Part(kind, number, _) => given(&part(kind, *number)),
+            // What was added on the command line was right without it.
+            ConfigError::Order(both) => both
+                .iter()
+                .filter_map(|(key, _)| given(key))
+                .max_by_key(|origin| **origin == Origin::Flag),
+        };
+        match origin {
+            Some(Origin::Flag) => (exit::USAGE, format!("--set: {said}")),
+            Some(origin) => (exit::ERROR, format!("{origin}: {said}")),
+            None => (exit::ERROR, said.to_owned()),
+        }
     }
 }
 
-/// The origin of the key with which a message of [`Config::check`] begins, quoted or not.
-fn origin_of<'a>(message: &str, origins: &'a BTreeMap<String, Origin>) -> Option<&'a Origin> {
-    let message = message.trim_start_matches('\'');
-    let named = |key: &str| {
-        let rest = message.strip_prefix(key)?;
-        rest.starts_with(['\'', ' ', '.']).then_some(())
-    };
-    origins.iter().find(|(key, _)| named(key).is_some()).map(|(_, origin)| origin)
+/// The name of the origin of a rule or a hint.
+pub(crate) fn part(kind: &str, number: usize) -> String {
+    format!("{kind} {number}")
 }
 
 /// The dotted names of all values in a table.

@@ -81,14 +81,14 @@ fn rules_of_later_files_are_tried_first() {
             text + &format!("[[rule]]\naction = \"exclude\"\nexe = \"{name}\"\n")
         })
     };
-    fs::write(dir.join("hugewise.toml"), rules(&["a", "b"])).expect("written");
+    fs::write(dir.join("hugewise.toml"), rules(&["/a", "/b"])).expect("written");
     fs::create_dir(dir.join("hugewise.d")).expect("created");
-    fs::write(dir.join("hugewise.d/1.toml"), rules(&["c", "d"])).expect("written");
-    fs::write(dir.join("hugewise.d/2.toml"), rules(&["e"])).expect("written");
+    fs::write(dir.join("hugewise.d/1.toml"), rules(&["/c", "/d"])).expect("written");
+    fs::write(dir.join("hugewise.d/2.toml"), rules(&["/e"])).expect("written");
     let loaded = load_from(dir.path(), None, &[]).expect("loads");
     let order: Vec<_> = loaded.config.rules.iter().filter_map(|r| r.exe.as_deref()).collect();
-    assert_eq!(order, ["e", "c", "d", "a", "b"]);
-    assert_eq!(loaded.origins["rule[2]"], Origin::File(dir.join("hugewise.d/1.toml"), 4));
+    assert_eq!(order, ["/e", "/c", "/d", "/a", "/b"]);
+    assert_eq!(loaded.origins["rule 3"], Origin::File(dir.join("hugewise.d/1.toml"), 4));
 }
 
 #[test]
@@ -112,15 +112,16 @@ fn errors_name_place_key_and_the_nearest_known_key() {
     let far = error_of("[zebra]\nx = 1");
     assert!(far.contains("'hugewise config show' lists"), "{far}");
     let rule = error_of("[[rule]]\naction = \"manage\"\nexee = \"/bin/x\"");
-    assert!(rule.starts_with(":3:1: unknown key 'exee': did you mean 'exe'?"), "{rule}");
+    assert!(rule.starts_with(":3:1: rule 1: unknown key 'exee': did you mean 'exe'?"), "{rule}");
 }
 
 #[test]
 fn errors_of_type_name_place_and_key() {
     let wrong = error_of("[scan]\ncpu_percent = \"many\"");
-    assert!(wrong.starts_with(":2:1: 'scan.cpu_percent': invalid type: string"), "{wrong}");
+    assert_eq!(wrong, ":2:1: 'scan.cpu_percent': found the text \"many\", wanted a number");
     let word = error_of("mode = \"turbo\"");
-    assert!(word.contains("`ingens`, `guard`, `observe`"), "{word}");
+    let wanted = ":1:1: 'mode': unknown word 'turbo': it is one of ingens, guard and observe";
+    assert_eq!(word, wanted);
     let size = error_of("quota.bytes_per_s = true");
     assert!(size.contains("256 MiB"), "{size}");
     assert!(error_of("scan.interval_ms = -1").starts_with(":1:6: 'scan.interval_ms'"));
@@ -128,9 +129,11 @@ fn errors_of_type_name_place_and_key() {
     assert!(error_of("mode.x = 3").contains("'mode'"));
     assert!(error_of("[rule]\naction = \"manage\"").contains("[[rule]]"));
     assert!(error_of("rule = [1]").contains("[[rule]]"));
-    assert!(error_of("[[rule]]\nexe = \"x\"").contains("action"));
+    assert!(error_of("[[rule]]\nexe = \"/x\"").contains("the key 'action' is missing"));
     let share = error_of("[[rule]]\naction = \"manage\"\nuser = \"u\"\nshare = \"x\"");
-    assert!(share.starts_with(":4:1: 'rule.share'"), "{share}");
+    assert_eq!(share, ":4:1: rule 1: 'share': found the text \"x\", wanted a number");
+    let bananas = error_of("quota.bytes_per_s = \"5 bananas\"");
+    assert!(bananas.contains("': found '5 bananas', wanted a unit such as KiB"), "{bananas}");
 }
 
 #[test]
@@ -138,10 +141,66 @@ fn values_out_of_range_name_their_origin() {
     let range = error_of("\n[promote]\nutilization_percent = 140");
     assert!(range.starts_with(":3: 'promote.utilization_percent' is 140"), "{range}");
     let rule = error_of("\n[[rule]]\naction = \"manage\"");
-    assert!(rule.starts_with(":2: rule[0] has no condition"), "{rule}");
-    let default = error_of("watermark.mem_available_low_percent = 20");
-    assert!(default.contains("(the value is the default)"), "{default}");
+    assert!(rule.starts_with(":2: rule 1: it has no condition"), "{rule}");
+    let low = error_of("watermark.mem_available_low_percent = 20");
+    let wanted = ":1: 'watermark.mem_available_low_percent' (20) must not be above \
+                  'watermark.mem_available_high_percent' (8, the default)";
+    assert_eq!(low, wanted);
+    let high = error_of("\nwatermark.mem_available_high_percent = 2");
+    let wanted = ":2: 'watermark.mem_available_low_percent' (5, the default) must not be above \
+                  'watermark.mem_available_high_percent' (2)";
+    assert_eq!(high, wanted);
     assert!(error_of("controller.cpu_percent = nan").contains("cpu_percent"));
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let dir = Scratch::new();
+    let main = "mode = \"turbo\"\nscan.interval_ms = -1\n[[rule]]\naction = \"manag\"\nexe = \"/x\"\n\
+                [[rule]]\naction = \"exclude\"\nexe = \"x\"\n";
+    fs::write(dir.join("hugewise.toml"), main).expect("written");
+    fs::create_dir(dir.join("hugewise.d")).expect("created");
+    fs::write(dir.join("hugewise.d/1.toml"), "a = \n[[hint]]\nexe =\n").expect("written");
+    fs::write(dir.join("hugewise.d/2.toml"), "demote.enabled = 1\n").expect("written");
+    let error = load_from(dir.path(), None, &flags(&["nope=1"])).expect_err("wrong");
+    assert_eq!(exit::of_error(&error), exit::ERROR);
+    let said = error.to_string().replace(&dir.path().display().to_string(), "");
+    let lines: Vec<_> = said.lines().map(str::trim).collect();
+    for (at, start) in [
+        "8 faults in the configuration:",
+        "/hugewise.toml:1:1: 'mode': unknown word 'turbo'",
+        "/hugewise.toml:2:6: 'scan.interval_ms': found the number -1, wanted a whole number",
+        "/hugewise.toml:4:1: rule 1: 'action': unknown word 'manag'",
+        "/hugewise.d/1.toml:1:",
+        "/hugewise.d/1.toml:3:",
+        "/hugewise.d/2.toml:1:8: 'demote.enabled': found the number 1, wanted true or false",
+        "--set nope=1: unknown key 'nope'",
+        // The second of its file, though the first was refused.
+        "/hugewise.toml:6: rule 2: exe = \"x\" can never match: it is a whole path",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(lines.get(at).is_some_and(|line| line.starts_with(start)), "{start} in {said}");
+    }
+    let rules = error_of("[[rule]]\n".repeat(70));
+    assert!(rules.ends_with("and 20 more"), "{rules}");
+}
+
+#[test]
+fn users_who_are_not_here_are_a_warning() {
+    let dir = Scratch::new();
+    let path = dir.join("x.toml");
+    let text = ["postgres", "nosuch", "#7", "p*", "q*"].map(|user| {
+        format!("[[rule]]\naction = \"exclude\"\nuser = \"{user}\"\n")
+    });
+    fs::write(&path, text.concat()).expect("written");
+    let shadow = flags(&["policy.shadow=[\"worth\"]"]);
+    let loaded = load(Some(&path), &shadow).expect("loads");
+    assert!(loaded.warnings[0].starts_with("--set: 'policy.shadow' has 'worth'"));
+    let said = strangers(&loaded.config, &BTreeSet::from(["postgres".to_owned()]));
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("'nosuch'") && said[1].contains("'q*'"), "{said:?}");
 }
 
 #[test]
@@ -286,7 +345,7 @@ proptest! {
         let path = dir.join("x.toml");
         fs::write(&path, &text).expect("written");
         if let Ok(loaded) = load(Some(&path), &[]) {
-            prop_assert!(loaded.config.check().is_ok());
+            prop_assert_eq!(loaded.config.faults(), []);
         }
         let _ = load(Some(&path), std::slice::from_ref(&flag));
         let _ = load_from(dir.path(), None, &[format!("promote.warm={flag}")]);
@@ -301,7 +360,7 @@ fn each_of_many_rules_has_its_line() {
     fs::write(&path, rules(1000)).expect("written");
     let loaded = load(Some(&path), &[]).expect("as many as there may be");
     for index in [0, 1, 999] {
-        let origin = &loaded.origins[&format!("rule[{index}]")];
+        let origin = &loaded.origins[&part("rule", index + 1)];
         assert_eq!(*origin, Origin::File(path.clone(), 3 * index + 1));
     }
     let error = error_of(rules(25_000));

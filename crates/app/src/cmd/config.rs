@@ -4,7 +4,10 @@ use crate::cli::{ConfigArgs, ConfigCommand, Global};
 use crate::config::{self, Loaded};
 use crate::exit;
 use crate::output::Output;
+use crate::render::text::wrap;
+use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::Bytes;
+use hugewise_linux::root::Root;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -31,23 +34,31 @@ fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
 
 fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
     let result = config::load(args.config.as_deref(), &args.set);
+    let warnings = result.as_ref().map_or_else(|_| Vec::new(), |loaded| {
+        config::warnings(&Root::at(&global.root), loaded)
+    });
+    let code = if warnings.is_empty() { exit::OK } else { exit::WARNING };
     if global.json {
         let (files, error) = match &result {
             Ok(loaded) => (file_names(loaded), None),
             Err(error) => (Vec::new(), Some(format!("{error:#}"))),
         };
-        let valid = result.is_ok();
-        let json =
-            serde_json::json!({ "schema": SCHEMA, "valid": valid, "files": files, "error": error });
-        let code = result.as_ref().map_or_else(exit::of_error, |_| exit::OK);
-        return Output::pretty_json(&json, code);
+        let json = serde_json::json!({
+            "schema": SCHEMA,
+            "valid": result.is_ok(),
+            "files": files,
+            "error": error,
+            "warnings": warnings,
+        });
+        return Output::pretty_json(&json, result.as_ref().map_or_else(exit::of_error, |_| code));
     }
     let loaded = result?;
-    let text = match file_names(&loaded).as_slice() {
+    let mut text = match file_names(&loaded).as_slice() {
         [] => "ok: there is no configuration file, all values are the defaults\n".to_owned(),
         files => format!("ok: {}\n", files.join(", ")),
     };
-    Ok(Output::text(text, exit::OK))
+    warnings.iter().for_each(|warning| text += &wrap("warning: ", &printable(warning)));
+    Ok(Output::text(text, code))
 }
 
 /// The files as text: a name that is not UTF-8 must not make the whole view fail.
@@ -94,7 +105,7 @@ fn show_text(loaded: &Loaded) -> anyhow::Result<String> {
         lines.push((format!("{key} = {value}"), comment));
     }
     for (name, index, item) in listed(&table) {
-        let origin = loaded.origins.get(&format!("{name}[{index}]"));
+        let origin = loaded.origins.get(&config::part(name, index + 1));
         let comment = origin.map(ToString::to_string).unwrap_or_default();
         lines.push((format!("\n[[{name}]]"), comment));
         for (key, value) in item {
@@ -130,7 +141,7 @@ fn show_json(loaded: &Loaded) -> anyhow::Result<serde_json::Value> {
     let of = |kind: &str| {
         let items = listed(&table).filter(move |(name, ..)| *name == kind);
         let items = items.map(|(name, index, item)| {
-            let origin = loaded.origins.get(&format!("{name}[{index}]"));
+            let origin = loaded.origins.get(&config::part(name, index + 1));
             serde_json::json!({ kind: item, "origin": origin })
         });
         items.collect::<Vec<_>>()

@@ -35,6 +35,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
+/// The configuration; what in it is of no use is said once, at the start.
+fn config_at_start(root: &Root, args: &ManageArgs) -> anyhow::Result<Config> {
+    let loaded = config::load(args.config.as_deref(), &args.set)?;
+    config::warnings(root, &loaded).iter().for_each(|warning| note(warning));
+    Ok(loaded.config.in_force(args.once))
+}
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
@@ -45,7 +52,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
         ));
     }
     let load = || Ok(config::load(args.config.as_deref(), &args.set)?.config.in_force(args.once));
-    let config = load()?;
+    let config = config_at_start(&root, args)?;
     let mode = daemon::mode(args.mode, &config);
     let until = args.r#for.as_deref().map(duration).transpose()?;
     let named = named_processes(&root, &args.pid)?;

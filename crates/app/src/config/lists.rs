@@ -1,6 +1,6 @@
 //! Parts of the configuration of which there may be many: rules and hints.
 
-use super::source::{Origin, Text, one_line, unknown, wrong_value};
+use super::source::{Origin, Text, unknown, words};
 use hugewise_core::base::units::Bytes;
 use hugewise_core::manager::config::{Rule, RuleAction};
 use hugewise_core::manager::hints::Hint;
@@ -10,11 +10,19 @@ use toml::{Spanned, Table, Value};
 /// Most of a kind in all files: each is tried on each process of each list.
 const MOST: usize = 1000;
 
+/// A rule or a hint.
+pub(super) struct Item {
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+    /// Which one of its file, counted from 1.
+    pub(super) number: usize,
+}
+
 /// All parts of one kind that were read so far.
 pub(super) struct List {
     pub(super) name: &'static str,
     /// In the order in which they are tried.
-    pub(super) items: Vec<(Value, Origin)>,
+    pub(super) items: Vec<Item>,
     /// One with each key, to learn their names and types from.
     full: Table,
     /// What is wrong with one of them.
@@ -58,26 +66,28 @@ pub(super) fn all() -> anyhow::Result<Vec<List>> {
 }
 
 impl List {
-    /// Takes those of one file; they are tried before those of earlier files.
+    /// Takes those of one file; they are tried before those of earlier files. Gives what is wrong
+    /// with them.
     pub(super) fn file(
         &mut self,
         text: &Text<'_>,
         start: usize,
         (value, place): (&Value, &DeValue<'_>),
-    ) -> anyhow::Result<()> {
+    ) -> Vec<String> {
         let name = self.name;
         let (Value::Array(items), DeValue::Array(places)) = (value, place) else {
             let what = format!("'{name}' is a list: begin each {name} with a line [[{name}]]");
-            return Err(text.error(start, what));
+            return vec![text.error(start, what).to_string()];
         };
-        let mut found = self.read(text, items, places)?;
-        if let Some((_, origin)) = found.get(MOST.saturating_sub(self.items.len())) {
-            let fewer = self.fewer;
-            anyhow::bail!("{origin}: more than {MOST} {name}s in all files: {fewer}");
+        let (mut found, mut faults) = self.read(text, items, places);
+        if let Some(item) = found.get(MOST.saturating_sub(self.items.len())) {
+            let (origin, fewer) = (&item.origin, self.fewer);
+            faults.push(format!("{origin}: more than {MOST} {name}s in all files: {fewer}"));
+            return faults;
         }
         found.append(&mut self.items);
         self.items = found;
-        Ok(())
+        faults
     }
 
     fn read(
@@ -85,24 +95,30 @@ impl List {
         text: &Text<'_>,
         items: &[Value],
         places: &DeArray<'_>,
-    ) -> anyhow::Result<Vec<(Value, Origin)>> {
+    ) -> (Vec<Item>, Vec<String>) {
         let name = self.name;
-        let mut found = Vec::new();
-        for (item, place) in items.iter().zip(places.iter()) {
-            let start = place.span().start;
+        let (mut found, mut faults) = (Vec::new(), Vec::new());
+        for (index, (item, place)) in items.iter().zip(places.iter()).enumerate() {
+            let (start, number) = (place.span().start, index + 1);
+            let wrong = |at, why: String| text.error(at, format!("{name} {number}: {why}"));
             let (Value::Table(values), DeValue::Table(keys)) = (item, place.get_ref()) else {
                 let what = format!("a {name} is a table: begin it with a line [[{name}]]");
-                return Err(text.error(start, what));
+                faults.push(wrong(start, what).to_string());
+                continue;
             };
+            let before = faults.len();
             for key in keys.keys() {
-                self.key(key, values).map_err(|why| text.error(key.span().start, why))?;
+                let fault = self.key(key, values).err();
+                faults.extend(fault.map(|why| wrong(key.span().start, why).to_string()));
             }
-            if let Some(error) = (self.fault)(values.clone()) {
-                return Err(text.error(start, format!("{name}: {}", one_line(error.message()))));
+            // With a wrong key it would say the same once more.
+            let whole = (self.fault)(values.clone()).filter(|_| faults.len() == before);
+            faults.extend(whole.map(|error| wrong(start, words(&error)).to_string()));
+            if faults.len() == before {
+                found.push(Item { value: item.clone(), origin: text.origin(start), number });
             }
-            found.push((item.clone(), text.origin(start)));
         }
-        Ok(found)
+        (found, faults)
     }
 
     /// Checks one key on its own, for an error that names its place.
@@ -115,7 +131,6 @@ impl List {
         if let Some(value) = values.get(name) {
             full.insert(name.to_owned(), value.clone());
         }
-        let what = format!("{}.{name}", self.name);
-        (self.fault)(full).map_or(Ok(()), |error| Err(wrong_value(&what, &error)))
+        (self.fault)(full).map_or(Ok(()), |error| Err(format!("'{name}': {}", words(&error))))
     }
 }

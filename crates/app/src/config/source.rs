@@ -1,5 +1,6 @@
 //! What a configuration is read from, and how mistakes in it are named.
 
+use crate::render::words::plain;
 use anyhow::Context;
 use hugewise_linux::trust;
 use rustix::fs::{Mode, OFlags};
@@ -57,7 +58,7 @@ pub(super) fn is_missing(error: &std::io::Error) -> bool {
 }
 
 /// A file's text, and how to name places in it.
-pub(super) struct Text<'a> {
+pub(crate) struct Text<'a> {
     path: &'a Path,
     pub(super) text: String,
     /// Where lines end: a file of a thousand rules asks for a thousand places.
@@ -101,7 +102,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    pub(super) fn new(path: &'a Path, text: String) -> Self {
+    pub(crate) fn new(path: &'a Path, text: String) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at).collect();
         Self { path, text, ends }
     }
@@ -124,42 +125,46 @@ impl<'a> Text<'a> {
         Origin::File(self.path.to_path_buf(), self.line(offset))
     }
 
-    pub(super) fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
+    pub(crate) fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
         let (line, column) = self.place(offset);
         anyhow::anyhow!("{}:{line}:{column}: {message}", self.path.display())
     }
 
-    pub(super) fn syntax(&self, error: &toml::de::Error) -> anyhow::Error {
-        let offset = error.span().map_or(self.text.len(), |span| span.start);
-        self.error(offset, one_line(error.message()))
+    /// What is no TOML: one fault of a line, as one brings others behind it.
+    pub(crate) fn syntax(&self, errors: &[toml::de::Error]) -> Vec<String> {
+        let offset = |error: &toml::de::Error| error.span().map_or(self.text.len(), |s| s.start);
+        let mut errors: Vec<_> = errors.iter().map(|error| (offset(error), error)).collect();
+        errors.sort_by_key(|(offset, _)| *offset);
+        errors.dedup_by_key(|(offset, _)| self.line(*offset));
+        let said = errors.into_iter().map(|(at, error)| self.error(at, words(error)).to_string());
+        said.collect()
     }
 }
 
-pub(super) fn wrong_value(key: &str, error: &toml::de::Error) -> String {
-    let message = one_line(error.message());
-    if message.contains("untagged enum") {
-        return format!("'{key}': expected a number of bytes, or a size such as \"256 MiB\"");
-    }
-    format!("'{key}': {message}")
+/// What an error of the parser says, for users.
+pub(crate) fn words(error: &toml::de::Error) -> String {
+    plain(&one_line(error.message()))
 }
 
-pub(super) fn one_line(message: &str) -> String {
+fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let shown: String = key.escape_debug().take(MAX_KEY).collect();
-    let near = if key.chars().count() > MAX_KEY { None } else { nearest(key, known) };
-    match near {
+    match nearest(key, known) {
         Some(near) => format!("unknown key '{shown}': did you mean '{near}'?"),
         None => format!("unknown key '{shown}': 'hugewise config show' lists all keys"),
     }
 }
 
 /// The known key that is most alike, if one is alike at all. A right name in a wrong table counts.
-fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if key.chars().count() > MAX_KEY {
+        return None;
+    }
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    let best = known.filter(|k| !k.contains('[')).map(|k| {
+    let best = known.map(|k| {
         let name = distance(&last(key), &last(k));
         (distance(key, k).min(name + 1), k)
     });

@@ -88,13 +88,14 @@ pub(crate) fn looked(all: &mut Outputs) {
     let config = scratch.join("own.toml");
     let rule = "mode = \"observe\"\n[[rule]]\naction = \"exclude\"\nexe = \"/usr/bin/x*\"\n\
                 [[rule]]\naction = \"manage\"\nuser = \"#7\"\nunit = \"x.service\"\n\
-                cgroup = \"/x\"\n[[hint]]\nexe = \"/x\"\ncgroup = \"/x\"\nunit = \"x\"\n\
+                cgroup = \"/x\"\n[[hint]]\nexe = \"/x\"\ncgroup = \"/x\"\nunit = \"x*\"\n\
                 user = \"x\"\nfrom_bytes = \"2 MiB\"\naccessed_percent = 90\n";
     written(&config, rule);
     let own = ["--config", text(&config)];
     let set = ["--set", "scan.interval_ms=500"];
     all.run("config-show", &[&["config", "show"], &own[..], &set[..]].concat(), &[0]);
-    all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[0]);
+    // There is no user 'x'.
+    all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[3]);
     all.run("config-check", &["config", "check", "--set", "x=1"], &[2]);
     let journal = scratch.join("journal.jsonl");
     let shadow = r#"{"record":"shadow","policy":"paper","target":{"pid":7,"start_ticks":9},

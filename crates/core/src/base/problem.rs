@@ -36,12 +36,17 @@ impl ParseError {
         let found = String::from_utf8_lossy(start).chars().take(FOUND_CHARS_MAX).collect();
         Self { source, line, found, wanted }
     }
+
+    /// Without kind and line, for a value whose place the reader is told otherwise.
+    #[must_use]
+    pub fn of_value(&self) -> String {
+        format!("found '{}', wanted {}", self.found.escape_debug(), self.wanted)
+    }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, line, found, wanted } = self;
-        write!(f, "{source} line {line}: found '{}', wanted {wanted}", found.escape_debug())
+        write!(f, "{} line {}: {}", self.source, self.line, self.of_value())
     }
 }
 

@@ -131,7 +131,7 @@ fn unit_bytes(unit: &str) -> Option<u64> {
 
 /// How a size may stand in a configuration file: a number of bytes or a text.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "wanted a number of bytes, or a size such as \"256 MiB\"")]
 enum Written {
     Bytes(u64),
     Text(String),

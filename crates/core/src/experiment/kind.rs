@@ -120,7 +120,10 @@ pub enum Default {
 
 /// A value as an experiment file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "wanted true or false, a number that is not negative, a text, or a list of texts"
+)]
 pub enum Value {
     /// Yes or no.
     Flag(bool),

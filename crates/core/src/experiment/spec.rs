@@ -123,12 +123,26 @@ impl Experiment {
 
 /// A workload, or a part of it: its kind and parameters, the latter beside the former.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// Not by `flatten`: an error would not know its line.
+#[serde(try_from = "BTreeMap<String, Value>")]
 pub struct Workload {
     /// Name of the kind.
     pub kind: String,
     /// Parameters.
     #[serde(flatten)]
     pub params: BTreeMap<String, Value>,
+}
+
+impl TryFrom<BTreeMap<String, Value>> for Workload {
+    type Error = String;
+
+    fn try_from(mut params: BTreeMap<String, Value>) -> Result<Self, String> {
+        match params.remove("kind") {
+            Some(Value::Text(kind)) => Ok(Self { kind, params }),
+            Some(other) => Err(format!("kind = {other} is no kind: it is a name, as \"btree\"")),
+            None => Err("missing field `kind`".to_owned()),
+        }
+    }
 }
 
 /// One of the things compared.

@@ -2,7 +2,9 @@
 //!
 //! The file format (TOML, drop-ins, origins) is the app's business; this is the meaning.
 
-use super::bounds::{bytes_or_text, check_range};
+mod checks;
+
+use super::bounds::bytes_or_text;
 use crate::base::units::Bytes;
 use crate::manager::access::Tracker;
 use crate::manager::hints::Hint;
@@ -465,115 +467,6 @@ impl Config {
             self.quota.bytes_per_s = BYTES_PER_S_MAX;
         }
         self
-    }
-
-    /// Shares: key, value, least and most.
-    fn percents(&self) -> [(&'static str, f64, f64, f64); 16] {
-        [
-            ("promote.utilization_percent", self.promote.utilization_percent, 1.0, 100.0),
-            (
-                "promote.min_utilization_percent",
-                self.promote.min_utilization_percent,
-                0.2,
-                // Above the threshold it would be one of its own.
-                self.promote.utilization_percent,
-            ),
-            ("promote.bloat_budget_percent", self.promote.bloat_budget_percent, 0.0, 100.0),
-            (
-                "promote.bloat_budget_most_percent",
-                self.promote.bloat_budget_most_percent,
-                0.0,
-                100.0,
-            ),
-            ("policy.walk_percent", self.policy.walk_percent, 0.0, 100.0),
-            ("controller.lock_share_percent", self.controller.lock_share_percent, 0.01, 100.0),
-            ("controller.cpu_percent", self.controller.cpu_percent, 0.1, 100.0),
-            ("controller.warm_cpu_percent", self.controller.warm_cpu_percent, 0.0, 100.0),
-            (
-                "watermark.mem_available_low_percent",
-                self.watermark.mem_available_low_percent,
-                0.0,
-                90.0,
-            ),
-            (
-                "watermark.mem_available_high_percent",
-                self.watermark.mem_available_high_percent,
-                self.watermark.mem_available_low_percent,
-                95.0,
-            ),
-            (
-                "watermark.cgroup_usage_high_percent",
-                self.watermark.cgroup_usage_high_percent,
-                1.0,
-                100.0,
-            ),
-            (
-                "watermark.cgroup_usage_low_percent",
-                self.watermark.cgroup_usage_low_percent,
-                0.0,
-                self.watermark.cgroup_usage_high_percent,
-            ),
-            ("demote.utilization_percent", self.demote.utilization_percent, 0.2, 100.0),
-            ("watermark.fmfi_high", self.watermark.fmfi_high, 0.0, 1.0),
-            ("scan.cpu_percent", self.scan.cpu_percent, 0.01, 100.0),
-            ("track.cpu_percent", self.track.cpu_percent, 0.01, 100.0),
-        ]
-    }
-
-    /// Numbers: key, value, least and most.
-    fn counts(&self) -> [(&'static str, u64, u64, u64); 12] {
-        [
-            ("scan.interval_ms", self.scan.interval_ms, 100, 3_600_000),
-            (
-                "scan.idle_interval_ms",
-                self.scan.idle_interval_ms,
-                self.scan.interval_ms,
-                86_400_000,
-            ),
-            ("track.window_ms", self.track.window_ms, 10, 60_000),
-            ("track.interval_ms", self.track.interval_ms, self.track.window_ms, 86_400_000),
-            ("policy.waste_ns_per_s_per_mib", self.policy.waste_ns_per_s_per_mib, 0, 1_000_000_000),
-            ("scan.list_interval_ms", self.scan.list_interval_ms, 100, 3_600_000),
-            ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),
-            ("journal.max_bytes", self.journal.max_bytes.0, 1u64 << 16, 1u64 << 40),
-            ("demote.settle_ms", self.demote.settle_ms, 0, 3_600_000),
-            ("demote.sample_interval_ms", self.demote.sample_interval_ms, 1_000, 86_400_000),
-            ("settings.guard_max_ptes_none", u64::from(self.settings.guard_max_ptes_none), 0, 511),
-            ("settings.max_ptes_none", u64::from(self.settings.max_ptes_none), 0, 511),
-        ]
-    }
-
-    /// Checks ranges that types cannot express. The error names the key, the value and the range.
-    ///
-    /// # Errors
-    /// The first violation found.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        for (key, value, low, high) in self.percents() {
-            check_range(key, value, low, high)?;
-        }
-        for (key, value, low, high) in self.counts() {
-            check_range(key, value as f64, low as f64, high as f64)?;
-        }
-        for (index, rule) in self.rules.iter().enumerate() {
-            rule.check(index)?;
-        }
-        for (index, hint) in self.hints.iter().enumerate() {
-            hint.check(index)?;
-        }
-        Ok(())
-    }
-}
-
-impl Rule {
-    fn check(&self, index: usize) -> Result<(), ConfigError> {
-        check_range(&format!("rule[{index}].share"), self.share, 0.001, 1000.0)?;
-        if [&self.exe, &self.cgroup, &self.unit, &self.user].iter().all(|c| c.is_none()) {
-            return Err(ConfigError(format!(
-                "rule[{index}] has no condition: give at least one of exe, cgroup, unit, user \
-                 (or set select.default)"
-            )));
-        }
-        Ok(())
     }
 }
 

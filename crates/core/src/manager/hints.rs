@@ -4,7 +4,7 @@
 //! A hint names no address, because each start of a program has others: it names a mapping by its
 //! rank, and a range in it.
 
-use super::bounds::{ConfigError, bytes_or_text, check_range};
+use super::bounds::{Conditions, bytes_or_text, out_of_range};
 use crate::base::units::{Addr, Bytes, Geometry};
 use crate::manager::access::Access;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct Hint {
     #[serde(default, deserialize_with = "bytes_or_text")]
     pub from_bytes: Bytes,
     /// Where it ends; default: at the mapping's end.
-    #[serde(default = "end", deserialize_with = "bytes_or_text")]
+    #[serde(default = "end", deserialize_with = "bytes_or_text", skip_serializing_if = "is_end")]
     pub to_bytes: Bytes,
     /// Share of its base pages that the program accesses each second.
     pub accessed_percent: f64,
@@ -47,24 +47,39 @@ const fn end() -> Bytes {
     Bytes(1 << 56)
 }
 
+/// Whether the range goes as far as its mapping.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_end(to: &Bytes) -> bool {
+    *to == end()
+}
+
 impl Hint {
-    /// Checks ranges that types cannot express.
-    pub(super) fn check(&self, index: usize) -> Result<(), ConfigError> {
-        let key = |name: &str| format!("hint[{index}].{name}");
-        check_range(&key("accessed_percent"), self.accessed_percent, 0.0, 100.0)?;
-        check_range(&key("mapping"), self.mapping.into(), 1.0, 1000.0)?;
+    /// What is wrong with it.
+    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
+        let ranges = [
+            ("accessed_percent", self.accessed_percent, 0.0, 100.0),
+            ("mapping", self.mapping.into(), 1.0, 1000.0),
+        ];
+        let mut faults: Vec<_> = ranges
+            .into_iter()
+            .filter_map(|(key, value, low, high)| {
+                Some(format!("'{key}' {}", out_of_range(value, low, high)?))
+            })
+            .collect();
         if self.to_bytes <= self.from_bytes || self.to_bytes > end() {
             let (from, to) = (self.from_bytes, self.to_bytes);
-            return Err(ConfigError(format!(
-                "hint[{index}] ends at {to}, but begins at {from}: to_bytes must be larger"
-            )));
+            faults.push(format!("it ends at {to}, but begins at {from}: to_bytes must be larger"));
         }
-        if [&self.exe, &self.cgroup, &self.unit, &self.user].iter().all(|c| c.is_none()) {
-            return Err(ConfigError(format!(
-                "hint[{index}] names no program: give at least one of exe, cgroup, unit, user"
-            )));
+        let conditions = Conditions {
+            exe: self.exe.as_deref(),
+            cgroup: self.cgroup.as_deref(),
+            unit: self.unit.as_deref(),
+            user: self.user.as_deref(),
+        };
+        if conditions.are_absent() {
+            faults.push("it names no program: give at least one of exe, cgroup, unit, user".into());
         }
-        Ok(())
+        faults.into_iter().chain(conditions.faults())
     }
 }
 
@@ -153,10 +168,21 @@ mod tests {
             hint(0, 1, f64::NAN),
             Hint { exe: None, ..hint(0, 1, 1.0) },
             Hint { mapping: 0, ..hint(0, 1, 1.0) },
+            Hint { exe: Some("redis-server".into()), ..hint(0, 1, 1.0) },
         ] {
-            assert!(wrong.check(0).is_err(), "{wrong:?}");
+            assert!(wrong.faults().next().is_some(), "{wrong:?}");
         }
-        assert!(hint(0, 1, 1.0).check(0).is_ok());
+        assert_eq!(hint(0, 1, 1.0).faults().count(), 0);
+    }
+
+    #[test]
+    fn an_end_that_nobody_gave_is_not_shown() {
+        let open = Hint { to_bytes: end(), ..hint(0, 1, 1.0) };
+        let json = serde_json::to_value(&open).expect("JSON");
+        assert_eq!(json.get("to_bytes"), None);
+        assert_eq!(serde_json::from_value::<Hint>(json).expect("a hint"), open);
+        let given = serde_json::to_value(hint(0, 1, 1.0)).expect("JSON");
+        assert_eq!(given["to_bytes"], 1);
     }
 
     proptest! {

@@ -53,10 +53,17 @@ impl Cgroup {
 
 fn named_in<'a>(path: &'a str, endings: &[&str]) -> Option<&'a str> {
     let path = path.strip_suffix(DELETED).unwrap_or(path);
-    let named = |part: &&str| {
-        endings.iter().any(|ending| part.len() > ending.len() && part.ends_with(ending))
-    };
-    path.rsplit('/').find(named)
+    path.rsplit('/').find(|part| ends_in(part, endings))
+}
+
+fn ends_in(name: &str, endings: &[&str]) -> bool {
+    endings.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}
+
+/// Whether a unit may be called so that [`Cgroup::unit`] finds it.
+#[must_use]
+pub fn is_unit(name: &str) -> bool {
+    ends_in(name, &UNIT_ENDINGS)
 }
 
 /// Reads the file: bytes, because a directory name may contain any.

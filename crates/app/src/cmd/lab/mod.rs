@@ -1,6 +1,7 @@
 //! `hugewise lab`.
 
 mod compare;
+mod form;
 mod list;
 mod obstacles;
 mod prepare;

@@ -1,6 +1,6 @@
 //! An experiment, from its name or file to what can be run of it here.
 
-use super::obstacles;
+use super::{form, obstacles};
 use crate::cli::LabExperiment;
 use crate::exit;
 use anyhow::Context;
@@ -93,10 +93,12 @@ fn checked(
         experiment.stop.max_repetitions = 0;
         experiment.quick.repetitions = None;
     }
-    check(experiment, which.quick).map_err(|faults| {
-        let faults: Vec<_> = faults.iter().map(|fault| format!("\n  - {fault}")).collect();
-        exit::coded(exit::ERROR, format!("{name} cannot be run:{}", faults.concat()))
-    })
+    check(experiment, which.quick).map_err(|faults| refused(name, &faults))
+}
+
+fn refused(name: &str, faults: &[String]) -> anyhow::Error {
+    let faults: Vec<_> = faults.iter().map(|fault| format!("\n  - {fault}")).collect();
+    exit::coded(exit::ERROR, format!("{name} cannot be run:{}", faults.concat()))
 }
 
 /// Variants that `--variant` does not name.
@@ -145,5 +147,5 @@ pub(super) fn text_of(name: &str) -> anyhow::Result<String> {
 }
 
 fn parse(name: &str, text: &str) -> anyhow::Result<Experiment> {
-    toml::from_str(text).with_context(|| format!("{name} is not an experiment"))
+    form::read(name, text).map_err(|faults| refused(name, &faults))
 }

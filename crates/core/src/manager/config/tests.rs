@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn the_defaults_are_in_range() {
-    Config::default().check().expect("defaults are valid");
+    assert_eq!(Config::default().faults(), []);
+    assert_eq!(Config::default().warnings(), []);
 }
 
 #[test]
@@ -12,7 +13,7 @@ fn a_burst_is_held_back_by_the_lock_alone() {
     let config = Config::default();
     assert_eq!(config.clone().in_force(false), config, "a daemon keeps its budgets");
     let mut bursting = config.clone().in_force(true);
-    bursting.check().expect("in range");
+    assert_eq!(bursting.faults(), []);
     assert!(bursting.controller.cpu_percent > 99.0);
     let lock = config.controller.lock_share_percent;
     assert_eq!(bursting.controller.lock_share_percent, lock);
@@ -22,28 +23,67 @@ fn a_burst_is_held_back_by_the_lock_alone() {
     assert_eq!(bursting.clone().in_force(true), bursting);
 }
 
-#[test]
-fn nonsense_is_named() {
+fn faults(change: impl FnOnce(&mut Config)) -> Vec<String> {
     let mut config = Config::default();
-    config.promote.utilization_percent = 140.0;
-    let error = config.check().expect_err("out of range").to_string();
-    assert!(error.contains("promote.utilization_percent"), "{error}");
-    assert!(error.contains("140"), "{error}");
-    config = Config::default();
-    config.controller.lock_share_percent = f64::NAN;
-    assert!(config.check().is_err());
+    change(&mut config);
+    config.faults().iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn a_rule_without_a_condition_is_an_error() {
+fn all_nonsense_is_named() {
+    let said = faults(|config| {
+        config.promote.utilization_percent = 140.0;
+        config.controller.lock_share_percent = f64::NAN;
+        config.select.max_targets = 0;
+    });
+    let wanted = [
+        "'promote.utilization_percent' is 140, but must be between 1 and 100",
+        "'controller.lock_share_percent' is NaN, but must be between 0.01 and 100",
+        "'select.max_targets' is 0, but must be between 1 and 65536",
+    ];
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn of_two_keys_that_contradict_each_other_both_are_told() {
+    let said = faults(|config| {
+        config.promote.min_utilization_percent = 95.0;
+        config.scan.idle_interval_ms = 500;
+    });
+    let wanted = [
+        "'promote.min_utilization_percent' (95) must not be above 'promote.utilization_percent' \
+         (90)",
+        "'scan.interval_ms' (1000) must not be above 'scan.idle_interval_ms' (500)",
+    ];
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn rules_count_from_one_and_need_a_condition_that_can_hold() {
     let rule = Rule {
         action: RuleAction::Exclude,
-        exe: None,
+        exe: Some("/bin/x".into()),
         cgroup: None,
         unit: None,
         user: None,
         share: 1.0,
     };
-    let config = Config { rules: vec![rule], ..Config::default() };
-    assert!(config.check().is_err());
+    let said = faults(|config| {
+        let never = Rule { exe: Some("x".into()), share: 0.0, ..rule.clone() };
+        config.rules = vec![rule.clone(), Rule { exe: None, ..rule }, never];
+    });
+    assert!(said[0].starts_with("rule 2: it has no condition: give at least one"), "{said:?}");
+    assert_eq!(said[1], "rule 3: 'share' is 0, but must be between 0.001 and 1000");
+    assert!(said[2].starts_with("rule 3: exe = \"x\" can never match"), "{said:?}");
+    assert_eq!(said.len(), 3);
+}
+
+#[test]
+fn a_shadow_of_the_policy_in_force_is_of_no_use() {
+    let mut config = Config::default();
+    config.policy.shadow = vec![PolicyKind::Utilization];
+    assert_eq!(config.warnings(), []);
+    config.policy.shadow.push(config.policy.active);
+    let said = config.warnings()[0].to_string();
+    assert!(said.starts_with("'policy.shadow' has 'worth', which is in force"), "{said}");
 }
