@@ -4,6 +4,7 @@ use crate::cli::{Global, MapArgs};
 use crate::cmd::look;
 use crate::exit;
 use crate::output::{Asked, Output, paint};
+use crate::render::text;
 use crate::render::view::map::picture;
 use crate::render::view::map::space::{Cell, Map, Mapping, NotDrawn};
 use crate::render::view::map::{self, Charset, Style};
@@ -20,8 +21,10 @@ use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
-/// Cells a line that fit 80 columns.
+/// Most cells a line that nobody asked for.
 const CELLS: usize = 64;
+/// Columns before the cells.
+const PLACE: usize = 10;
 
 /// What a reader should know about figures of `--sample`.
 const SAMPLED: &str = "samples of this process's memory were read: 32 base pages of every huge \
@@ -55,7 +58,8 @@ pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<Output> {
         note(&format!("wrote '{}'", path.display()));
         return Ok(Output::text("", code));
     }
-    let width = args.width.unwrap_or(CELLS).clamp(1, 4096);
+    let fits = text::columns().saturating_sub(PLACE).min(CELLS);
+    let width = args.width.unwrap_or(fits).clamp(1, 4096);
     let style = Style { paint: paint(global), charset: charset(), width };
     Ok(Output::text(map::render(&map, style), code))
 }

@@ -26,9 +26,15 @@ fn columns_of(c: char) -> usize {
     if wide.iter().chain(&far).any(|range| range.contains(&c)) { 2 } else { 1 }
 }
 
-/// Columns that text takes.
+/// Columns that text takes. What [`super::colour::Paint`] adds takes none.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
+    let mut wide = 0;
+    let mut rest = text;
+    while let Some((before, painted)) = rest.split_once("\x1b[") {
+        wide += before.chars().map(columns_of).sum::<usize>();
+        rest = painted.split_once('m').map_or("", |(_, after)| after);
+    }
+    wide + rest.chars().map(columns_of).sum::<usize>()
 }
 
 /// Cut to `wide` columns, a final `~` saying so.
@@ -107,6 +113,18 @@ mod tests {
             assert_eq!(width(&left(name, 10)), 10, "{name}");
             assert_eq!(width(&right(name, 10)), 10, "{name}");
         }
+    }
+
+    #[test]
+    fn colour_takes_no_columns() {
+        let paint = crate::render::colour::Paint::new(Some(true), false, false);
+        let (head, words) = (paint.bad("CRITICAL"), format!("{} {}", paint.bold("a"), "b ".repeat(50)));
+        assert_eq!(width(&head), 8);
+        let coloured = wrap(&format!("{head} "), &words);
+        let plain = wrap("CRITICAL ", &format!("a {}", "b ".repeat(50)));
+        let mut bare = coloured;
+        ["\x1b[31m", "\x1b[1m", "\x1b[0m"].iter().for_each(|code| bare = bare.replace(code, ""));
+        assert_eq!(bare, plain);
     }
 
     #[test]

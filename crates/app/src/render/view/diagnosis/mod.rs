@@ -9,7 +9,7 @@ mod time_plot;
 
 use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
-use crate::render::text::{fit, wrap};
+use crate::render::text::{columns, fit, wrap};
 use hugewise_core::base::escape::printable;
 use hugewise_core::evidence::diagnose::{
     Asked, Diagnosis, Evidence, Examined, Finding, Ground, Step, Unseen, Verdict, nodes,
@@ -197,7 +197,7 @@ fn push_step(out: &mut String, step: &Step, depth: usize, paint: Paint) {
         Verdict::Yes => paint.bold("yes"),
         other => word(other).to_owned(),
     };
-    let _ = writeln!(out, "{indent}{} {answer}", step.question);
+    out.push_str(&wrap(&indent, &format!("{} {answer}", step.question)));
     for evidence in &step.evidence {
         push_evidence(out, evidence, &format!("{indent}- "));
     }
@@ -336,7 +336,7 @@ fn push_asked(out: &mut String, asked: &Asked, paint: Paint) {
         None => "-",
     };
     let indent = "  ".repeat(asked.depth);
-    let line = fit(&format!("{mark:>4}  {indent}{} {}", asked.id, asked.question), 80);
+    let line = fit(&format!("{mark:>4}  {indent}{} {}", asked.id, asked.question), columns());
     let line = if asked.is_yes() { paint.bold(&line) } else { paint.dim(&line) };
     let _ = writeln!(out, "{line}");
 }

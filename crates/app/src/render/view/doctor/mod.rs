@@ -63,8 +63,9 @@ fn headline(out: &mut String, features: &Features, source: Source<'_>, paint: Pa
     let sure = if verdict.not_proven.is_empty() { "proven" } else { "NOT PROVEN" };
     let tier = verdict.tier.map_or_else(|| "unknown".to_owned(), |tier| format!("{tier:?}"));
     let complete = !something_is_missing(features);
-    let head = format!("Linux {release}: tier {tier}, {sure}");
-    push(out, &if complete { paint.good(&head) } else { paint.warn(&head) });
+    let head = wrap("", &format!("Linux {release}: tier {tier}, {sure}"));
+    let head = head.trim_end();
+    push(out, &if complete { paint.good(head) } else { paint.warn(head) });
     if let Some(tier) = verdict.tier {
         out.push_str(&wrap("", &format!("Tier {tier:?} is {}.", tier.meaning())));
     }
@@ -117,7 +118,7 @@ fn row(out: &mut String, mechanism: &Mechanism, paint: Paint) {
         (_, Need::Unused) => paint.dim(&state),
     };
     let key = mechanism.key;
-    push(out, &format!("  {key:<KEY_WIDTH$} {state} {}", mechanism.used_for));
+    out.push_str(&wrap(&format!("  {key:<KEY_WIDTH$} {state} "), mechanism.used_for));
     let indent = "      ";
     if let Some(why) = why {
         out.push_str(&wrap(indent, &format!("why: {why}")));

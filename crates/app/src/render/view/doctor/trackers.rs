@@ -11,7 +11,8 @@ pub(super) fn section(out: &mut String, trackers: &[Found], paint: Paint) {
     if trackers.is_empty() {
         return;
     }
-    push(out, &paint.bold("How it is known which memory a program uses ('track.by')"));
+    let title = wrap("", "How it is known which memory a program uses ('track.by')");
+    push(out, &paint.bold(title.trim_end()));
     let head = format!("{:<KEY_WIDTH$} {:<STATE_WIDTH$} {}", "tracker", "state", "how");
     push(out, &paint.dim(&format!("  {head}")));
     for found in trackers {
@@ -24,10 +25,7 @@ pub(super) fn section(out: &mut String, trackers: &[Found], paint: Paint) {
         let state = format!("{word:<STATE_WIDTH$}");
         let state = if found.refused.is_none() { paint.good(&state) } else { paint.dim(&state) };
         let (how, needs) = found.tracker.text();
-        let indent = format!("  {:<KEY_WIDTH$} {:<STATE_WIDTH$} ", "", "");
-        let lines = wrap(&indent, how);
-        let first = lines.trim_start();
-        push(out, format!("  {:<KEY_WIDTH$} {state} {first}", found.tracker.key()).trim_end());
+        out.push_str(&wrap(&format!("  {:<KEY_WIDTH$} {state} ", found.tracker.key()), how));
         if let Some(why) = &found.why {
             out.push_str(&wrap("      ", &format!("why: {why}")));
         }

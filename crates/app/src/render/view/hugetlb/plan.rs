@@ -2,7 +2,7 @@
 
 use super::page;
 use crate::render::colour::Paint;
-use crate::render::text::{fit, left, right, trimmed, wrap};
+use crate::render::text::{self, left, right, trimmed, wrap};
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::size::Size;
 use hugewise_core::base::units::Bytes;
@@ -28,7 +28,7 @@ pub(crate) fn render(
     let mut out = String::new();
     let memory = plan.memory.total_bytes.map_or_else(String::new, |b| format!(", {b} of memory"));
     let title = format!("HugeTLB plan for {}{memory}", printable(&plan.source));
-    let _ = writeln!(out, "{}\n", paint.bold(&fit(&title, 80)));
+    let _ = writeln!(out, "{}\n", paint.bold(wrap("", &title).trim_end()));
     for pool in plan.pools.iter().filter(|pool| is_shown(pool)) {
         push_pool(&mut out, pool, paint);
     }
@@ -49,6 +49,11 @@ pub(crate) fn render(
     trimmed(&out)
 }
 
+/// Columns of what is counted: a sum and a number of pages stand behind it.
+fn term_columns() -> usize {
+    TERM.saturating_sub(text::WIDTH.saturating_sub(text::columns()))
+}
+
 fn is_shown(pool: &PoolPlan) -> bool {
     pool.needed_pages > 0 || pool.target_pages > 0 || pool.now_pages() > 0
 }
@@ -63,7 +68,7 @@ fn push_pool(out: &mut String, pool: &PoolPlan, paint: Paint) {
         let _ = writeln!(
             out,
             "  {} {} {}",
-            left(name, TERM),
+            left(name, term_columns()),
             right(&sum, 20),
             right(&pages.to_string(), 10)
         );
@@ -127,7 +132,7 @@ fn push_demand(out: &mut String, demand: &Demand, size: &str) {
         let about = if exact { "" } else { ", up" };
         let sum = format!("{} / {size}{about}", short(bytes));
         let wide = sum.chars().count();
-        let term = (TERM + 22_usize).saturating_sub(wide + indent.len());
+        let term = (term_columns() + 22).saturating_sub(wide + indent.len());
         let lines = wrapped(&name, term);
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(l, f)| (l.as_str(), f));
         first.iter().for_each(|line| {
@@ -305,6 +310,7 @@ fn push_next(out: &mut String, plan: &HugetlbPlan, options: &str, paint: Paint) 
     let here = plan.source == "this machine";
     let title = if here { "Next" } else { "Next, on that machine" };
     let _ = writeln!(out, "\n{}", paint.bold(title));
+    // Never broken: it is there to be copied.
     let _ = writeln!(out, "  hugewise hugetlb apply{options} --dry-run");
     let switches: Vec<String> = plan
         .demands()

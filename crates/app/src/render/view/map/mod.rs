@@ -40,14 +40,16 @@ pub(crate) struct Style {
 pub(crate) fn render(map: &Map, style: Style) -> String {
     let paint = style.paint;
     let all = Summary::of(&map.mappings, map.geometry);
-    let mut out = format!("{}: a cell is {}\n", paint.bold(&map.title()), map.geometry.huge);
+    let title = format!("{}: a cell is {}", paint.bold(&map.title()), map.geometry.huge);
+    let mut out = text::wrap("", &title);
     out.push_str(&text::wrap("", &all.about_all()));
     for (number, mapping) in map.drawn() {
         out.push('\n');
         out.push_str(&mapping_lines(number, mapping, map.geometry, style));
     }
     if map.drawn().next().is_none() {
-        out.push_str("\nnothing to draw: no mapping that can have huge pages is populated\n");
+        let none = "nothing to draw: no mapping that can have huge pages is populated";
+        out.push_str(&format!("\n{}", text::wrap("", none)));
     }
     out.push('\n');
     out.push_str(&legend(map, style));
@@ -62,8 +64,10 @@ pub(crate) fn render(map: &Map, style: Style) -> String {
 }
 
 fn mapping_lines(number: usize, mapping: &Mapping, geometry: Geometry, style: Style) -> String {
-    let label = format!("{number}. {}", text::fit(&printable(&mapping.label), 40));
-    let mut out = format!("{} {}\n", style.paint.bold(&label), mapping.size);
+    let size = mapping.size.to_string();
+    let room = text::columns().saturating_sub(size.len() + 6).min(40);
+    let label = format!("{number}. {}", text::fit(&printable(&mapping.label), room));
+    let mut out = format!("{} {size}\n", style.paint.bold(&label));
     let summary = Summary::of([mapping], geometry).sentence();
     out.push_str(&style.paint.dim(text::wrap("  ", &summary).trim_end()));
     out.push('\n');

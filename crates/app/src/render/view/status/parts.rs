@@ -7,8 +7,15 @@ use hugewise_core::manager::status::TargetStatus;
 
 /// The title of a section.
 pub(super) fn heading(title: &str, note: &str, paint: Paint) -> String {
-    let gap = if note.is_empty() { "" } else { "  " };
-    format!("{}{gap}{}\n", paint.bold(title), paint.dim(note))
+    if note.is_empty() {
+        return format!("{}\n", paint.bold(title));
+    }
+    let first = format!("{}  ", paint.bold(title));
+    // Each line is painted: a pager may show one without those above it.
+    let indent = " ".repeat(text::width(&first));
+    let lines = text::wrap(&indent, note);
+    let lines = lines.lines().map(|line| paint.dim(&line[indent.len()..]));
+    format!("{first}{}\n", lines.collect::<Vec<_>>().join(&format!("\n{indent}")))
 }
 
 /// Text columns start at the left, numbers end at the right.

@@ -2,10 +2,8 @@
 
 use super::model::{HUGEWISE, Trial};
 use super::verdict::{Figures, Tail, Verdict, duration, mib};
+use crate::render::text::columns;
 use std::fmt::Write;
-
-/// Columns of a terminal that nobody made wider.
-const WIDTH: usize = 80;
 
 /// Everything that `try` prints.
 pub(crate) fn text(trial: &Trial, verdict: &Verdict) -> String {
@@ -116,7 +114,7 @@ fn push_wrapped(out: &mut String, first: &str, sentence: &str) {
     let (indent, mut line) = ("  ", first.to_owned());
     for word in sentence.split_whitespace() {
         let used = line.chars().count() + word.chars().count();
-        if used >= WIDTH && !line.trim().is_empty() {
+        if used >= columns() && !line.trim().is_empty() {
             let _ = writeln!(out, "{}", line.trim_end());
             line = indent.to_owned();
         }
@@ -129,6 +127,7 @@ fn push_wrapped(out: &mut String, first: &str, sentence: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::text::WIDTH;
     use crate::render::view::trial::model::VARIANTS;
     use crate::render::view::trial::samples;
 
