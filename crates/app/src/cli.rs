@@ -5,6 +5,7 @@ mod journal;
 mod lab;
 #[cfg(test)]
 mod pages;
+mod pids;
 mod places;
 mod thp;
 
@@ -19,6 +20,7 @@ pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
+pub(crate) use pids::{Pids, pids};
 pub(crate) use places::STATE_DIR;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 
@@ -138,9 +140,9 @@ pub(crate) struct StatusArgs {
     /// Number of processes to show
     #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
     pub(crate) top: usize,
-    /// Only these processes (repeat or separate by commas)
-    #[arg(long, value_delimiter = ',', value_name = "PID")]
-    pub(crate) pid: Vec<u32>,
+    /// Only these processes (repeat, or separate by commas or blanks)
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Vec<Pids>,
     /// Say in words why the memory of one process is huge, waiting, small or given back
     #[arg(long, value_name = "PID", conflicts_with = "pid")]
     pub(crate) explain: Option<u32>,
@@ -210,9 +212,9 @@ pub(crate) struct ManageArgs {
     /// What to do (default: the configuration's mode, which is 'ingens' unless set)
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArg>,
-    /// Only these processes (repeat or separate by commas)
-    #[arg(long, value_delimiter = ',', value_name = "PID")]
-    pub(crate) pid: Vec<u32>,
+    /// Only these processes (repeat, or separate by commas or blanks)
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Vec<Pids>,
     /// Stop when everything that is eligible now is huge or has a reason not to be; goes as fast as
     /// the programs' locks allow (promote.burst)
     #[arg(long)]

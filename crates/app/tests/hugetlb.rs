@@ -99,6 +99,8 @@ fn sizes_that_make_no_sense_are_refused_by_name() {
             (&["--java", "-Xmx99999999999999999999g"], "wanted the heap's largest size"),
             (&["--java", "-Xmx4g -XX:+UseTransparentHugePages"], "takes no HugeTLB pages"),
             (&["--java", "-Xmx4g -XX:LargePageSizeInBytes=1g"], "no formula"),
+            (&["--java", "-Xmx4g -XX:+UseFooGC"], "no formula for '-XX:+UseFooGC': collectors are"),
+            (&["--pid", "1 x"], "'x' is no process: write numbers"),
         ] {
             let all: Vec<&str> = [command].into_iter().chain(args.iter().copied()).collect();
             let all = match command {
@@ -116,6 +118,12 @@ fn what_is_not_there_is_an_error() {
     for command in ["plan", "verify"] {
         hugetlb(&[command, "--sga", "1G", "--node", "99"]).fails(2, "99: no such NUMA node");
     }
+    let root = scratch.path();
+    scratch.file("etc/passwd", "oracle:x:54321:54321::/:/bin/sh\n");
+    scratch.file("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8000000 kB\n");
+    let user = |name| hugetlb(&["--root", root, "plan", "--sga", "1G", "--user", name]);
+    user("nosuch").fails(2, "--user nosuch: this machine has no such user");
+    assert_eq!(user("oracle").code, Some(0));
     // The largest pid of a kernel is one less.
     hugetlb(&["plan", "--pid", "4194304"]).fails(1, "--pid 4194304: there is no such process");
     hugetlb(&["plan", "--pid", "0"]).fails(1, "there is no such process");

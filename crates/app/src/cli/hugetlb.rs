@@ -1,5 +1,6 @@
 //! Syntax of `hugetlb`.
 
+use super::pids::Pids;
 use super::places::STATE_DIR;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -30,9 +31,10 @@ pub(crate) struct HugetlbInputs {
     /// A stopped PostgreSQL server (15 or later), by its data directory: its program is asked
     #[arg(long, value_name = "DIR")]
     pub(crate) postgres: Vec<PathBuf>,
-    /// Only these processes, and all shared memory of theirs (repeat or separate by commas)
-    #[arg(long, value_delimiter = ',', value_name = "PID")]
-    pub(crate) pid: Vec<u32>,
+    /// Only these processes, and all shared memory of theirs (repeat, or separate by commas or
+    /// blanks)
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Vec<Pids>,
     /// Extra memory for later needs
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE", default_value = "0")]
     pub(crate) headroom: String,

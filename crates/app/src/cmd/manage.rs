@@ -1,7 +1,7 @@
 //! `hugewise manage`.
 
 use super::look;
-use crate::cli::{Global, ManageArgs, STATE_DIR};
+use crate::cli::{Global, ManageArgs, STATE_DIR, pids};
 use crate::control::Desk;
 use crate::daemon::{self, FileSink, Lines, OwnedSettings, Until};
 use crate::journal::Journal;
@@ -55,7 +55,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let config = config_at_start(&root, args)?;
     let mode = daemon::mode(args.mode, &config);
     let until = args.r#for.as_deref().map(duration).transpose()?;
-    let named = named_processes(&root, &args.pid)?;
+    let named = named_processes(&root, &pids(&args.pid))?;
     // Refused before anything is touched; what is wanted is asked again once a crashed manager's
     // settings are back.
     wanted_settings(&root, &config, mode)?;
@@ -403,7 +403,7 @@ fn start_record(root: &Root, args: &ManageArgs, mode: Mode) -> Record {
         dry_run: args.dry_run,
         kernel: machine::kernel_release(root).unwrap_or_default(),
         boot_id: machine::boot_id(root),
-        pids: (!args.pid.is_empty()).then(|| args.pid.clone()),
+        pids: (!args.pid.is_empty()).then(|| pids(&args.pid)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `hugewise status`.
 
-use crate::cli::{Global, StatusArgs};
+use crate::cli::{Global, StatusArgs, pids};
 use crate::cmd::look;
 use crate::control::{self, Verb};
 use crate::exit;
@@ -60,7 +60,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let began = world.now();
     let seen = world.observe(&Ask { machine: true, processes: true, ..Ask::default() });
     let samples = seen.processes.unwrap_or_default();
-    let pids: BTreeSet<u32> = args.pid.iter().copied().chain(args.explain).collect();
+    let pids: BTreeSet<u32> = pids(&args.pid).into_iter().chain(args.explain).collect();
     look::all_there(&pids, &samples.iter().map(|p| p.id.pid).collect())?;
     let ids = samples.iter().map(|p| p.id).filter(|id| pids.contains(&id.pid));
     let selection = Selection { named: (!pids.is_empty()).then(|| ids.collect()) };

@@ -1,6 +1,6 @@
 //! What the command line says about programs, checked.
 
-use crate::cli::HugetlbInputs;
+use crate::cli::{HugetlbInputs, pids};
 use crate::exit::{self, coded};
 use anyhow::Context;
 use hugewise_core::base::size::Size;
@@ -26,7 +26,7 @@ pub(super) fn read(root: &Root, args: &HugetlbInputs) -> anyhow::Result<Inputs> 
         headroom: size("--headroom", &args.headroom)?,
         processes: args.processes,
         shm_group: args.shm_group,
-        pids: args.pid.clone(),
+        pids: pids(&args.pid),
         nodes: args.node.clone(),
         shrink: args.shrink,
         ..Inputs::default()
@@ -100,6 +100,11 @@ fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
     let mut flags: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     // That is what the option is for.
     flags.push("-XX:+UseLargePages".to_owned());
+    if let Some(unknown) = java::unknown_collector(&flags) {
+        let known = java::COLLECTORS.map(|(flag, _)| flag).join(", ");
+        let message = format!("there is no formula for '{unknown}': collectors are {known}");
+        return Err(usage(format!("--java '{text}': {message}")));
+    }
     let need = java::need(&flags);
     if need.other_page.is_some() {
         return Err(usage(format!(

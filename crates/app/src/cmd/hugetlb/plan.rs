@@ -1,7 +1,7 @@
 //! `hugewise hugetlb plan`.
 
 use super::input;
-use crate::cli::{Global, HugetlbPlanArgs};
+use crate::cli::{Global, HugetlbPlanArgs, pids};
 use crate::cmd::diagnose;
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
@@ -11,7 +11,7 @@ use hugewise_core::evidence::hugetlb::input::Inputs;
 use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
 use hugewise_core::evidence::hugetlb::recorded;
 use hugewise_core::evidence::recording::{Field, Host};
-use hugewise_linux::hugetlb::{ProcessSelection, facts};
+use hugewise_linux::hugetlb::{ProcessSelection, facts, users};
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
 
@@ -33,8 +33,13 @@ pub(super) fn run(global: &Global, args: &HugetlbPlanArgs) -> anyhow::Result<Out
 /// The facts of the machine below `root`.
 ///
 /// # Errors
-/// A process that was named and is not there.
+/// A process or a user that was named and is not there.
 pub(super) fn live(root: &Root, inputs: &Inputs) -> anyhow::Result<Facts> {
+    let user = inputs.user.as_deref();
+    if let Some(user) = user.filter(|user| users::exists(root, user) == Some(false)) {
+        let message = format!("--user {user}: this machine has no such user");
+        return Err(coded(exit::USAGE, message));
+    }
     let pids = inputs.pids.clone();
     for pid in &pids {
         if !root.has(format!("proc/{pid}")) {
@@ -88,7 +93,7 @@ pub(super) fn command_line(args: &crate::cli::HugetlbInputs) -> String {
     args.sga.iter().for_each(|size| add("--sga", size));
     args.java.iter().for_each(|flags| add("--java", flags));
     args.postgres.iter().for_each(|dir| add("--postgres", &dir.display().to_string()));
-    args.pid.iter().for_each(|pid| add("--pid", &pid.to_string()));
+    pids(&args.pid).iter().for_each(|pid| add("--pid", &pid.to_string()));
     if args.headroom != "0" {
         add("--headroom", &args.headroom);
     }

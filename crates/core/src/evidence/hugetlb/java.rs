@@ -42,13 +42,39 @@ pub struct Need {
     pub sysv: bool,
 }
 
+/// Garbage collectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Collector {
+pub enum Collector {
+    /// Garbage-First.
     G1,
+    /// The parallel one.
     Parallel,
+    /// The serial one.
     Serial,
+    /// Z.
     Z,
+    /// Shenandoah.
     Shenandoah,
+}
+
+/// The flag of each.
+pub const COLLECTORS: [(&str, Collector); 5] = [
+    ("-XX:+UseG1GC", Collector::G1),
+    ("-XX:+UseParallelGC", Collector::Parallel),
+    ("-XX:+UseSerialGC", Collector::Serial),
+    ("-XX:+UseZGC", Collector::Z),
+    ("-XX:+UseShenandoahGC", Collector::Shenandoah),
+];
+
+/// A flag that asks for a collector of which nothing is known here.
+#[must_use]
+pub fn unknown_collector(flags: &[String]) -> Option<&str> {
+    // Some flags are about System.gc().
+    let asks = |flag: &&str| {
+        flag.starts_with("-XX:+Use") && flag.ends_with("GC") && !flag.ends_with("SystemGC")
+    };
+    let known = |flag: &str| COLLECTORS.iter().any(|(known, _)| *known == flag);
+    flags.iter().map(|flag| flag.trim()).filter(asks).find(|flag| !known(flag))
 }
 
 #[derive(Clone, Debug)]
@@ -188,12 +214,10 @@ fn one(all: &mut Flags, flag: &str) {
         "-XX:-TieredCompilation" => all.untiered = true,
         "-XX:+TieredCompilation" => all.untiered = false,
         "-Xint" | "-XX:TieredStopAtLevel=1" => all.simple = true,
-        "-XX:+UseG1GC" => all.collector = Collector::G1,
-        "-XX:+UseParallelGC" => all.collector = Collector::Parallel,
-        "-XX:+UseSerialGC" => all.collector = Collector::Serial,
-        "-XX:+UseZGC" => all.collector = Collector::Z,
-        "-XX:+UseShenandoahGC" => all.collector = Collector::Shenandoah,
-        _ => {}
+        _ => {
+            let chosen = COLLECTORS.iter().find(|(known, _)| *known == flag);
+            all.collector = chosen.map_or(all.collector, |(_, collector)| *collector);
+        }
     }
 }
 
