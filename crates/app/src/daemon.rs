@@ -7,6 +7,7 @@ use crate::render::number;
 use crate::say::{Progress, note};
 use crate::service::Service;
 use anyhow::Context;
+use hugewise_core::base::count::counted;
 use hugewise_core::base::units::{Ns, ProcId};
 use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
@@ -273,9 +274,9 @@ fn line(manager: &Manager, now: Ns) -> String {
     let limit = manager.limits().values().next();
     let limit = limit.map_or(String::new(), |l| format!(", held back by {}", l.config_key()));
     format!(
-        "{} processes, {} regions promoted{rate}, {waiting} waiting{left}{limit}",
-        state.targets().len(),
-        state.totals().promoted
+        "{}, {} promoted{rate}, {waiting} waiting{left}{limit}",
+        counted(state.targets().len(), "process", "processes"),
+        counted(state.totals().promoted, "region", "regions")
     )
 }
 

@@ -7,6 +7,7 @@ use crate::exit;
 use crate::output::refused;
 use crate::say::note;
 use hugewise_core::base::calendar::{self, DAY_S};
+use hugewise_core::base::count::counted;
 use hugewise_core::manager::record::Record;
 use hugewise_linux::save::{self, SaveError};
 use hugewise_linux::trust;
@@ -170,9 +171,9 @@ impl Journal {
             return;
         }
         self.complained = Some(Instant::now());
-        let (path, lost) = (self.path.display(), self.lost);
+        let (path, lost) = (self.path.display(), counted(self.lost, "record", "records"));
         note(&format!(
-            "journal {path}: {why}; {lost} records lost so far; the manager goes on and tries \
+            "journal {path}: {why}; {lost} lost so far; the manager goes on and tries \
              again with the next records (free space on that disk, or give --journal FILE)"
         ));
     }

@@ -7,6 +7,7 @@ use crate::exit;
 use crate::output::Output;
 use crate::render::words::plain;
 use crate::say::Progress;
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::cpu;
@@ -69,8 +70,8 @@ fn line(manifest: &Manifest, plan: &CapturePlan) -> String {
 fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
     use std::fmt::Write as _;
     let mut text = format!(
-        "{} samples in '{}': {} KiB, {:.2} s of CPU.",
-        manifest.samples,
+        "{} in '{}': {} KiB, {:.2} s of CPU.",
+        counted(manifest.samples, "sample", "samples"),
         args.output.display(),
         manifest.bytes.div_ceil(1024),
         manifest.cpu_ms as f64 / 1000.0
@@ -79,16 +80,19 @@ fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
         text.push_str(" Ended by a signal.");
     }
     let _ = write!(text, "\nNot captured: {}.", manifest.redacted.join(", "));
-    for (count, what) in
-        [(manifest.processes_left_out, "processes"), (manifest.cgroups_left_out, "cgroups")]
-    {
+    for (count, one, many) in [
+        (manifest.processes_left_out, "process", "processes"),
+        (manifest.cgroups_left_out, "cgroup", "cgroups"),
+    ] {
         if count > 0 {
-            let _ = write!(text, "\nLeft out: {count} {what} beyond the limit.");
+            let left_out = counted(count, one, many);
+            let _ = write!(text, "\nLeft out: {left_out} beyond the limit.");
         }
     }
     for unreadable in &manifest.unreadable {
         let (path, why) = (printable(&unreadable.path), printable(&plain(&unreadable.why)));
-        let _ = write!(text, "\nCould not be read: {path} ({why}), {} times.", unreadable.times);
+        let times = counted(unreadable.times, "time", "times");
+        let _ = write!(text, "\nCould not be read: {path} ({why}), {times}.");
     }
     text
 }

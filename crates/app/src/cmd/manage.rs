@@ -1,5 +1,6 @@
 //! `hugewise manage`.
 
+use hugewise_core::base::count::counted;
 use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR, pids};
 use crate::control::Desk;
@@ -160,7 +161,10 @@ fn begins(mode: Mode, args: &ManageArgs, settings: &OwnedSettings) -> String {
     let changed = settings.changed();
     let kept = match changed {
         0 => String::new(),
-        _ => format!("; old values of {changed} settings are in {}", args.state_dir.display()),
+        _ => {
+            let changed = counted(changed, "setting", "settings");
+            format!("; old values of {changed} are in {}", args.state_dir.display())
+        }
     };
     format!("mode '{}'{kept}; Ctrl-C or SIGTERM ends it", mode.key())
 }
@@ -248,11 +252,15 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
     let mut text = format!("Stopped: {why}.\n");
     let _ = write!(
         text,
-        "Promoted {} regions, split {} which gave back {} ({} warm-ups, {} failed calls",
-        status.promoted, status.demoted, status.freed, status.warm_ups, status.failed
+        "Promoted {}, split {} which gave back {} ({}, {}",
+        counted(status.promoted, "region", "regions"),
+        status.demoted,
+        status.freed,
+        counted(status.warm_ups, "warm-up", "warm-ups"),
+        counted(status.failed, "failed call", "failed calls")
     );
     if status.withheld > 0 {
-        let _ = write!(text, ", {} decisions withheld", status.withheld);
+        let _ = write!(text, ", {} withheld", counted(status.withheld, "decision", "decisions"));
     }
     text.push_str(").\n");
     for target in &status.targets {

@@ -2,6 +2,7 @@
 //! tables, random numbers from a seed. Imports nothing else of this crate.
 
 pub mod calendar;
+pub mod count;
 pub mod errno;
 pub mod escape;
 pub mod exit;

@@ -3,6 +3,7 @@
 use crate::load::{self, Access, Progress};
 use crate::run::Run;
 use anyhow::{Context, bail};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::units::Ns;
 use hugewise_core::experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
 use hugewise_core::experiment::load::outcome::Second;
@@ -164,7 +165,8 @@ fn notes(profile: &Profile, result: &LoadResult) -> Vec<String> {
     let mut errors: Vec<_> = result.errors.iter().collect();
     errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     if let Some((said, count)) = errors.first() {
-        notes.push(format!("{count} requests failed with '{said}'"));
+        let requests = counted(*count, "request", "requests");
+        notes.push(format!("{requests} failed with '{said}'"));
     }
     notes
 }

@@ -1,5 +1,6 @@
 //! What could not be read.
 
+use hugewise_core::base::count::counted;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -58,8 +59,8 @@ impl Notes {
 
     pub(super) fn finish(self) -> Vec<Missing> {
         let of_processes = self.of_processes.into_iter().map(|((file, why), count)| {
-            let noun = if count == 1 { "process" } else { "processes" };
-            Missing { what: format!("{file} of {count} {noun}"), why }
+            let processes = counted(count, "process", "processes");
+            Missing { what: format!("{file} of {processes}"), why }
         });
         self.missing.into_iter().chain(of_processes).collect()
     }

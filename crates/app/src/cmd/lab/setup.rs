@@ -1,5 +1,6 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
+use hugewise_core::base::count::counted;
 use super::prepare::{Prepared, prepare, text_of};
 use crate::cli::{Global, LabSetupArgs};
 use crate::output::{Output, refused};
@@ -205,10 +206,10 @@ fn text(prepared: &Prepared, managers: &[Change], time: &Time) -> String {
     }
     managers.iter().for_each(|change| out += &change.line());
     out += &remarks(prepared);
-    let (runs, duration) = (runs(prepared), duration(time.seconds));
+    let (runs, duration) = (counted(runs(prepared), "run", "runs"), duration(time.seconds));
     let _ = match time.measured {
-        true => writeln!(out, "\n{runs} runs, {duration} in all at the pace of those made so far."),
-        false => writeln!(out, "\n{runs} runs, up to {duration} in all."),
+        true => writeln!(out, "\n{runs}, {duration} in all at the pace of those made so far."),
+        false => writeln!(out, "\n{runs}, up to {duration} in all."),
     };
     out
 }

@@ -1,6 +1,7 @@
 //! `hugewise journal score` as text.
 
 use crate::render::text;
+use hugewise_core::base::count::counted;
 use hugewise_core::manager::config::PolicyKind;
 use hugewise_core::manager::score::Score;
 use std::collections::BTreeMap;
@@ -19,14 +20,16 @@ pub(crate) fn render(scores: &BTreeMap<PolicyKind, Score>) -> String {
 
 fn one(kind: PolicyKind, score: &Score) -> String {
     let all = score.both + score.differ;
+    let cases = |count| counted(count, "case", "cases");
     let percent = |share: Option<f64>| share.map_or("?".to_owned(), |p| format!("{p:.0} %"));
     let mut out = text::wrap(
         "",
         &format!(
-            "{}, in shadow: it agreed on {} of {all} regions, in {} cases.",
+            "{}, in shadow: it agreed on {} of {}, in {}.",
             kind.key(),
             score.both,
-            score.cases
+            counted(all, "region", "regions"),
+            cases(score.cases)
         ),
     );
     let accessed = format!(
@@ -38,8 +41,8 @@ fn one(kind: PolicyKind, score: &Score) -> String {
     );
     out.push_str(&text::wrap("  accessed  ", &accessed));
     let better = format!(
-        "the active policy in {} cases, {} in {}",
-        score.active_better,
+        "the active policy in {}, {} in {}",
+        cases(score.active_better),
         kind.key(),
         score.shadow_better
     );

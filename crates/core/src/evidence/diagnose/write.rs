@@ -1,5 +1,6 @@
 //! Values in sentences.
 
+use crate::base::count;
 use super::interval::{Episode, Interval};
 use super::seen::Seen;
 use crate::base::units::Bytes;
@@ -30,6 +31,14 @@ pub(super) fn number(value: f64) -> String {
         grouped.push(digit);
     }
     rest.map_or_else(|| grouped.clone(), |rest| format!("{grouped}.{rest}"))
+}
+
+/// A number with its noun, `1 call` or `1,200 calls`.
+#[must_use]
+pub(super) fn counted(value: f64, one: &str, many: &str) -> String {
+    let number = number(value);
+    let noun = if number == "1" { one } else { many };
+    format!("{number} {noun}")
 }
 
 /// An amount of memory, `4.57 GiB`.
@@ -101,7 +110,10 @@ pub(super) fn peaks(seen: &Seen, episodes: &[Episode]) -> String {
         })
         .collect();
     if episodes.len() > EPISODES_MAX {
-        parts.push(format!("and in {} more episodes", episodes.len() - EPISODES_MAX));
+        parts.push(format!(
+            "and in {}",
+            count::counted(episodes.len() - EPISODES_MAX, "more episode", "more episodes")
+        ));
     }
     format!("{}{}: {}", whose(&seen.subject), seen.field.about().name, parts.join(", "))
 }

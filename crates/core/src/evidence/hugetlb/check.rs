@@ -1,5 +1,6 @@
 //! Finds out what a plan has to warn of.
 
+use crate::base::count::counted;
 use std::collections::BTreeMap;
 
 use super::demand::{Origin, pages, sum};
@@ -78,13 +79,14 @@ fn of_pool(facts: &Facts, inputs: &Inputs, pool: &PoolPlan, all: &mut Found) {
     others(facts, pool, now, all);
     let idle = now.total.saturating_sub(pool.needed_pages.max(now.held()));
     if idle > 0 && !inputs.shrink {
-        all.add(W::ReservedUnused, format!("{idle} pages of {size}: {}", pool.bytes_of(idle)));
+        let pages = counted(idle, "page", "pages");
+        all.add(W::ReservedUnused, format!("{pages} of {size}: {}", pool.bytes_of(idle)));
     }
     pool_numbers(now, all);
     nodes(pool, now, all);
     if pool.page_bytes >= GIANT && pool.target_pages > now.total {
-        let text = format!("{} more pages of {size}", pool.target_pages - now.total);
-        all.add(W::KernelCommandLine, text);
+        let more = counted(pool.target_pages - now.total, "more page", "more pages");
+        all.add(W::KernelCommandLine, format!("{more} of {size}"));
     }
 }
 
@@ -126,7 +128,7 @@ fn pool_numbers(now: &Pool, all: &mut Found) {
         all.add(W::PromisedPages, text);
     }
     if let Some(surplus) = now.surplus.filter(|surplus| *surplus > 0) {
-        all.add(W::SurplusPages, format!("{surplus} of {} pages", now.total));
+        all.add(W::SurplusPages, format!("{surplus} of {}", counted(now.total, "page", "pages")));
     }
 }
 

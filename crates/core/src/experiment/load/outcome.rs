@@ -2,6 +2,7 @@
 
 mod series;
 
+use crate::base::count::counted;
 use super::knee::Point;
 use super::profile::Profile;
 use super::spec::Tool;
@@ -328,9 +329,9 @@ impl Recorder {
         let failed: u64 = self.failed.values().sum();
         if failed > 0 {
             notes.push(format!(
-                "{failed} of {} requests failed: they are in no histogram, so read quantiles that \
-                 count them as never answered",
-                self.intended
+                "{failed} of {} failed: they are in no histogram, so read quantiles that count them \
+                 as never answered",
+                counted(self.intended, "request", "requests")
             ));
         }
         if self.misses > 0 && self.misses.saturating_mul(100) >= self.gets * MISSES_PERCENT {
@@ -340,10 +341,12 @@ impl Recorder {
             ));
         }
         if self.cut_users > 0 {
-            notes.push(format!("{} users were not done when the time was over", self.cut_users));
+            let users = counted(self.cut_users, "user was", "users were");
+            notes.push(format!("{users} not done when the time was over"));
         }
         if self.lost_users > 0 {
-            notes.push(format!("{} users went away after a failure", self.lost_users));
+            let users = counted(self.lost_users, "user", "users");
+            notes.push(format!("{users} went away after a failure"));
         }
         notes
     }

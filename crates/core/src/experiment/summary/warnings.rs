@@ -1,5 +1,6 @@
 //! What makes the figures doubtful, and what is missing.
 
+use crate::base::count::counted;
 use super::figures::{Row, Runs};
 use super::material::Material;
 use crate::experiment::metric;
@@ -68,10 +69,6 @@ pub struct Warning {
     pub text: String,
 }
 
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// The text without its figures, and the first of these.
 fn form(text: &str) -> (String, f64) {
     let figure = |c: char| c.is_ascii_digit() || c == '.';
@@ -102,7 +99,7 @@ fn tally<'a>(texts: impl Iterator<Item = &'a str>) -> String {
         })
     });
     let mut named: Vec<_> = named.collect();
-    named.extend((more > 0).then(|| plural(more, "more reason", "more reasons")));
+    named.extend((more > 0).then(|| counted(more, "more reason", "more reasons")));
     named.join("; ")
 }
 
@@ -127,7 +124,7 @@ fn noisy(material: &Material<'_>, runs: Runs) -> Option<String> {
             "{} of {} on a machine that was not quiet: {why}. By variant: {}. What others did may \
              stand in the figures; repeat the experiment on an idle machine.",
             runs.noisy,
-            plural(runs.done, "run was", "runs were"),
+            counted(runs.done, "run was", "runs were"),
             by_variant(material, hit())
         )
     })
@@ -142,7 +139,7 @@ fn failed(material: &Material<'_>, runs: Runs) -> Option<String> {
     let why = tally(all.iter().map(|(_, error)| *error));
     let by_variant = by_variant(material, all.iter().map(|(record, _)| *record));
     (!all.is_empty()).then(|| {
-        let of = plural(runs.done + runs.failed, "run", "runs");
+        let of = counted(runs.done + runs.failed, "run", "runs");
         format!(
             "{} of {of} failed, and their values do not count: {why}. By variant: {by_variant}.",
             all.len()
@@ -152,7 +149,7 @@ fn failed(material: &Material<'_>, runs: Runs) -> Option<String> {
 
 fn incomplete(runs: Runs) -> Option<String> {
     (runs.taken < runs.planned).then(|| {
-        let planned = plural(runs.planned, "planned run", "planned runs");
+        let planned = counted(runs.planned, "planned run", "planned runs");
         format!(
             "Only {} of {planned} took place; start it again and it goes on, unless \
              [stop] max_minutes has ended it.",
@@ -168,7 +165,7 @@ fn unsettled(material: &Material<'_>) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "Before {} memory did not come to rest within {limit} s. By variant: {}.",
-            plural(count, "run", "runs"),
+            counted(count, "run", "runs"),
             by_variant(material, hit())
         )
     })
@@ -179,7 +176,7 @@ fn foreign(material: &Material<'_>) -> Option<String> {
     let others = material.records.iter().filter(|r| !known.contains(r.variant.as_str()));
     let names: Vec<&str> = others.map(|record| record.variant.as_str()).collect();
     (!names.is_empty()).then(|| {
-        let count = plural(names.len(), "record belongs", "records belong");
+        let count = counted(names.len(), "record belongs", "records belong");
         let names = tally(names.iter().copied());
         format!("{count} to no variant that is compared, and does not count: {names}.")
     })
@@ -194,7 +191,7 @@ fn no_numbers(material: &Material<'_>) -> Option<String> {
     let all: Vec<String> = material.done().flat_map(broken).collect();
     let which = tally(all.iter().map(String::as_str));
     (!all.is_empty()).then(|| {
-        let count = plural(all.len(), "value is no number", "values are no numbers");
+        let count = counted(all.len(), "value is no number", "values are no numbers");
         format!("{count} and not counted: {which}.")
     })
 }
@@ -240,7 +237,7 @@ fn partly(material: &Material<'_>, row: &Row) -> Option<String> {
         // A value that is no number is warned of by itself.
         let values = runs().filter(|one| one.measured.values.contains_key(&row.key));
         let (all, has) = (runs().count(), values.count());
-        let runs = plural(all, "run", "runs");
+        let runs = counted(all, "run", "runs");
         (0 < has && has < all).then(|| format!("{has} of {runs} of {}", variant.name))
     };
     let all: Vec<_> = material.active.iter().filter_map(of_variant).collect();
@@ -286,7 +283,7 @@ fn too_few(material: &Material<'_>, rows: &[Row]) -> Option<String> {
     Some(format!(
         "{} of a variant {} too few: whatever the values, no difference could be claimed with \
          an error rate of {rate:.0} %. At least {most} are needed.",
-        plural(have, "value", "values"),
+        counted(have, "value", "values"),
         if have == 1 { "is" } else { "are" }
     ))
 }
@@ -304,12 +301,12 @@ fn resumed(material: &Material<'_>) -> Option<String> {
             format!(
                 "The repetitions became {repetitions} when {} known already: who adds runs because \
                  of what was seen finds a difference by chance more often.",
-                plural(start.runs, "run was", "runs were")
+                counted(start.runs, "run was", "runs were")
             )
         });
         let changed = start.environment_changed.join("; ");
         let changed = (!changed.is_empty()).then(|| {
-            let runs = plural(start.runs, "run", "runs");
+            let runs = counted(start.runs, "run", "runs");
             format!("After {runs} it went on in another environment: {changed}.")
         });
         repetitions.into_iter().chain(changed).collect::<Vec<_>>()

@@ -7,6 +7,7 @@ mod questions;
 mod short;
 mod time_plot;
 
+use hugewise_core::base::count::counted;
 use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
 use crate::render::text::{columns, fit, wrap};
@@ -128,7 +129,7 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
     }
     let more = found.problems.len().saturating_sub(NOTES_MAX);
     if more > 0 {
-        let _ = writeln!(out, "... and {more} more problems (--json lists them)");
+        let _ = writeln!(out, "... and {} (--json lists them)", counted(more, "more problem", "more problems"));
     }
     if !found.unrecognised.is_empty() {
         let lines: usize = found.unrecognised.iter().map(|u| u.last_line + 1 - u.first_line).sum();
@@ -138,8 +139,8 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
         });
         let shown: Vec<String> = shown.collect();
         let more = if found.unrecognised.len() > 3 { ", ..." } else { "" };
-        let word = if lines == 1 { "line" } else { "lines" };
-        let text = format!("{lines} {word}: {}{more}", shown.join(", "));
+        let lines = counted(lines, "line", "lines");
+        let text = format!("{lines}: {}{more}", shown.join(", "));
         out.push_str(&paint.dim(&wrap("Not recognised: ", &text)));
     }
 }
@@ -235,7 +236,7 @@ fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
         let mut blind: Vec<String> = blind.collect();
         let more = unseen.blind.len().saturating_sub(INTERVALS_MAX);
         if more > 0 {
-            blind.push(format!("and {more} more times"));
+            blind.push(format!("and {}", counted(more, "more time", "more times")));
         }
         let times = if blind.is_empty() {
             String::new()

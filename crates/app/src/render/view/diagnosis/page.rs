@@ -1,5 +1,6 @@
 //! The report of a diagnosis: the verdict first, then each finding with what it rests on.
 
+use hugewise_core::base::count::counted;
 use super::plots;
 use super::questions::{badge, push_all};
 use crate::render::html::{self, push_json};
@@ -104,10 +105,10 @@ fn push_verdict(out: &mut String, found: &Diagnosis, headline: &str) {
         let asked = || found.hosts.iter().flat_map(|host| &host.tree);
         let count = |verdict| asked().filter(|asked| asked.is(verdict)).count();
         let answered = count(Verdict::Yes) + count(Verdict::No);
-        let were = if answered == 1 { "question was" } else { "questions were" };
+        let answered = counted(answered, "question was", "questions were");
         let _ = writeln!(
             out,
-            "<p>{answered} {were} answered and none names a cause; {} could not be answered from \
+            "<p>{answered} answered and none names a cause; {} could not be answered from \
              these sources.</p>",
             count(Verdict::Unknown)
         );
@@ -163,9 +164,8 @@ fn push_facts(out: &mut String, facts: &[(&str, Option<String>)]) {
 /// What went wrong in reading, and what nobody understood.
 fn push_notes(out: &mut String, found: &Diagnosis) {
     if !found.problems.is_empty() {
-        let count = found.problems.len();
-        let s = if count == 1 { "" } else { "s" };
-        let _ = writeln!(out, "<details><summary>{count} problem{s} in reading</summary>\n<ul>");
+        let problems = counted(found.problems.len(), "problem", "problems");
+        let _ = writeln!(out, "<details><summary>{problems} in reading</summary>\n<ul>");
         for problem in &found.problems {
             let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
             let (input, text) = (foreign(&problem.input), foreign(&problem.text));
@@ -176,8 +176,8 @@ fn push_notes(out: &mut String, found: &Diagnosis) {
     if !found.unrecognised.is_empty() {
         let all = found.unrecognised.iter();
         let lines: usize = all.map(|u| (u.last_line + 1).saturating_sub(u.first_line)).sum();
-        let s = if lines == 1 { "" } else { "s" };
-        let _ = writeln!(out, "<details><summary>{lines} line{s} not recognised</summary>\n<ul>");
+        let lines = counted(lines, "line", "lines");
+        let _ = writeln!(out, "<details><summary>{lines} not recognised</summary>\n<ul>");
         for part in &found.unrecognised {
             let (input, start) = (foreign(&part.input), foreign(&part.start));
             let _ = writeln!(

@@ -1,5 +1,6 @@
 //! What `apply` did, or would do.
 
+use hugewise_core::base::count::counted;
 use super::page;
 use crate::hugetlb::done::{Done, PoolDone};
 use crate::render::colour::Paint;
@@ -55,8 +56,9 @@ fn push_pool(out: &mut String, pool: &PoolDone, paint: Paint) {
     let node = pool.node.map_or_else(String::new, |node| format!(" of NUMA node {node}"));
     let name = format!("pool of {} pages{node}", page(pool.page_bytes));
     let (before, wanted) = (pool.before_pages, pool.wanted_pages);
+    let pages = |count| counted(count, "page", "pages");
     let Some((granted, outcome)) = pool.granted_pages.zip(pool.outcome) else {
-        let _ = writeln!(out, "would bring the {name} from {before} to {wanted} pages");
+        let _ = writeln!(out, "would bring the {name} from {before} to {}", pages(wanted));
         return;
     };
     let compacted = match pool.compactions {
@@ -65,12 +67,13 @@ fn push_pool(out: &mut String, pool: &PoolDone, paint: Paint) {
         n => format!(", memory was compacted {n} times"),
     };
     if outcome == Outcome::Granted {
-        let text = format!("{name}: {before} -> {granted} pages{compacted}");
+        let text = format!("{name}: {before} -> {}{compacted}", pages(granted));
         let _ = writeln!(out, "{}", paint.good(&text));
         return;
     }
     let (means, remedy) = outcome.text();
-    let text = format!("{name}: {before} -> {granted} of {wanted} pages: {means}{compacted}");
+    let wanted = pages(wanted);
+    let text = format!("{name}: {before} -> {granted} of {wanted}: {means}{compacted}");
     out.push_str(&paint.bad(&wrap("PARTIAL: ", &text)));
     if !remedy.is_empty() {
         out.push_str(&wrap("  do: ", remedy));

@@ -1,5 +1,6 @@
 //! The plan: sums with all their terms, and what to know before it is applied.
 
+use hugewise_core::base::count::counted;
 use super::page;
 use crate::render::colour::Paint;
 use crate::render::text::{self, left, right, trimmed, wrap};
@@ -97,13 +98,15 @@ fn push_pool(out: &mut String, pool: &PoolPlan, paint: Paint) {
 fn numbers(pool: &Pool) -> String {
     let (total, free) = (pool.total, pool.free);
     let (Some(reserved), Some(surplus)) = (pool.reserved, pool.surplus) else {
-        return format!("{total} pages: {free} free; how many are reserved is not known");
+        let all = counted(total, "page", "pages");
+        return format!("{all}: {free} free; how many are reserved is not known");
     };
     let overcommit = pool.overcommit.filter(|pages| *pages > 0);
     let overcommit = overcommit.map_or_else(String::new, |n| format!(", overcommit {n}"));
     format!(
-        "{total} pages: {free} free, {reserved} reserved, {surplus} surplus{overcommit}; \
-         available: free - reserved = {}",
+        "{}: {free} free, {reserved} reserved, {surplus} surplus{overcommit}; available: free - \
+         reserved = {}",
+        counted(total, "page", "pages"),
         pool.available()
     )
 }
@@ -209,13 +212,13 @@ fn push_tables(out: &mut String, plan: &HugetlbPlan) {
         say(format!("now {machine} on the whole machine{percent}{times}"));
     }
     if let Some(own) = tables.processes_bytes {
-        say(format!("now {own} of the {} processes planned for (VmPTE)", plan.processes));
+        say(format!("now {own} of the {} planned for (VmPTE)", counted(plan.processes, "process", "processes")));
     }
     if let Some(segment) = tables.costliest.as_ref().filter(|s| is_worth_telling(tables, s)) {
         let (name, bytes) = (printable(&segment.name), segment.bytes);
-        let (attached, all) = (segment.attached, segment.tables());
+        let (attached, all) = (counted(segment.attached, "time", "times"), segment.tables());
         say(format!(
-            "{name} of {bytes}, attached {attached} times, explains {all} if each touches all"
+            "{name} of {bytes}, attached {attached}, explains {all} if each touches all"
         ));
     }
     let sharers = tables.sharers.filter(|_| matter(tables));

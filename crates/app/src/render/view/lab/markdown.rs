@@ -1,5 +1,6 @@
 //! Tables for a text.
 
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
 use std::fmt::Write;
@@ -80,9 +81,9 @@ pub(crate) fn markdown(summary: &Summary) -> String {
     let runs = summary.runs;
     let _ = writeln!(
         out,
-        "Medians of the runs \\[smallest..largest\\] (ratio to the baseline). {} runs, in random \
+        "Medians of the runs \\[smallest..largest\\] (ratio to the baseline). {}, in random \
          order, counted; the sentences below have the intervals.\n",
-        runs.done
+        counted(runs.done, "run", "runs")
     );
     for sentence in summary.found.iter().chain(&summary.sensitivity) {
         let _ = writeln!(out, "- {}", safe(sentence));

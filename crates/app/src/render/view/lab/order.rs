@@ -1,5 +1,6 @@
 //! All values of a metric in the order in which they were measured, and their spread beside them.
 
+use hugewise_core::base::count::counted;
 use super::frame::{BOTTOM, FRAME, LEFT, RIGHT, class, frame, joined, marker, name, value_axis};
 use crate::render::axes::{NOTE, Scale, UNIT};
 use crate::render::svg::{Anchor, Svg};
@@ -16,12 +17,12 @@ fn description(summary: &Summary, row: &Row) -> String {
         let spread = cell.spread.as_ref()?;
         let number = |value| words::number(value, row.digits);
         Some(format!(
-            "{}: median {}, {} to {}, {} values.",
+            "{}: median {}, {} to {}, {}.",
             name(summary, index),
             number(spread.median),
             number(spread.min),
             number(spread.max),
-            cell.values.len()
+            counted(cell.values.len(), "value", "values")
         ))
     };
     row.cells.iter().enumerate().filter_map(of).collect::<Vec<_>>().join(" ")

@@ -4,6 +4,7 @@
 //! this output but not the process.
 
 use crate::render::number::percent;
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::{Bytes, Geometry};
 use hugewise_core::manager::reason::SkipReason;
@@ -244,7 +245,7 @@ impl Summary {
 
     /// One line of text.
     pub(crate) fn sentence(&self) -> String {
-        let mut parts = vec![format!("{} of {} regions used", self.used, self.regions)];
+        let mut parts = vec![format!("{} of {} used", self.used, counted(self.regions, "region", "regions"))];
         parts.extend(self.huge_percent().map(|p| format!("{} huge", percent(p))));
         let rest = if self.huge > 0 { "the rest" } else { "they are" };
         parts.extend(self.utilization_percent().map(|p| format!("{rest} {} full", percent(p))));

@@ -1,5 +1,6 @@
 //! `hugewise status --explain`: in words why each group of a program's regions is as it is.
 
+use hugewise_core::base::count::counted;
 use super::{Seen, View};
 use crate::render::{number, text};
 use hugewise_core::base::escape::printable;
@@ -34,8 +35,9 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
     };
     let amount = match process.scanned {
         true => format!(
-            "{} of memory in {} regions that could be huge",
-            process.populated, process.regions
+            "{} of memory in {} that could be huge",
+            process.populated,
+            counted(process.regions, "region", "regions")
         ),
         false => "its memory could not be seen".to_owned(),
     };
@@ -57,18 +59,22 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         n => format!(", {n} of them made by hugewise, the others by the kernel or the program"),
     };
     if regions > 0 {
-        line("huge", &format!("{} in {regions} regions{made}", process.huge));
+        let regions = counted(regions, "region", "regions");
+        line("huge", &format!("{} in {regions}{made}", process.huge));
     }
     for (reason, n) in &process.not_promoted {
         let label = if *reason == SkipReason::Scheduled { "waiting" } else { "small" };
         let pace = if *reason == SkipReason::Scheduled { pace(process) } else { String::new() };
-        line(label, &format!("{}, {n} regions: {}{pace}", size(*n), words(*reason)));
+        let regions = counted(*n, "region", "regions");
+        line(label, &format!("{}, {regions}: {}{pace}", size(*n), words(*reason)));
     }
     for (reason, n) in &process.not_split {
-        line("kept whole", &format!("{n} regions: {}", words(*reason)));
+        let regions = counted(*n, "region", "regions");
+        line("kept whole", &format!("{regions}: {}", words(*reason)));
     }
     if process.demoted > 0 {
-        line("given back", &format!("{} in {} splits", process.freed, process.demoted));
+        let splits = counted(process.demoted, "split", "splits");
+        line("given back", &format!("{} in {splits}", process.freed));
     }
     for (label, what) in usage_lines(process.usage.as_ref(), &process.unfit, managed) {
         line(label, &what);

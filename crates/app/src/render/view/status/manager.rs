@@ -4,6 +4,7 @@ use crate::render::colour::Paint;
 use crate::render::view::status::parts::heading;
 use crate::render::view::status::values::{Seen, View};
 use crate::render::{number, text};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::limits::pressure::PressureSource;
@@ -43,8 +44,11 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     }
     let size = view.geometry.regions(manager.promoted);
     let promoted = format!(
-        "{} regions ({size}) since it started; {} withheld, {} calls failed, {} warm-ups",
-        manager.promoted, manager.withheld, manager.failed, manager.warm_ups
+        "{} ({size}) since it started; {} withheld, {} failed, {}",
+        regions(manager.promoted),
+        manager.withheld,
+        counted(manager.failed, "call", "calls"),
+        counted(manager.warm_ups, "warm-up", "warm-ups")
     );
     out.push_str(&line("Promoted", &promoted));
     let each = manager.targets.iter().any(|target| target.limit.is_some());
@@ -99,6 +103,10 @@ fn pace(rate: Option<Bytes>, left_s: Option<f64>) -> Option<String> {
     rate.map(|rate| format!("{:.0} MiB/s{left}", rate.0 as f64 / f64::from(1 << 20)))
 }
 
+fn regions(count: u64) -> String {
+    counted(count, "region", "regions")
+}
+
 /// What is wasted, what was given back, and what stands in the way.
 fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
     let mut out = line("Known bloat", &known(&manager.bloat));
@@ -113,15 +121,15 @@ fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
         if manager.giving_back { "; exceeded: giving back until half of it is left" } else { "" };
     let budget = line("Bloat budget", &format!("{budget} in huge pages{over}"));
     out.push_str(&if manager.giving_back { paint.warn(&budget) } else { budget });
-    let freed = format!("{} by splitting {} regions", manager.freed, manager.demoted);
+    let freed = format!("{} by splitting {}", manager.freed, regions(manager.demoted));
     out.push_str(&line("Given back", &freed));
     if manager.filled > 0 {
         let none = "khugepaged/max_ptes_none";
         let set = view.machine.settings.files.iter().find(|(file, _)| file.ends_with(none));
         let set = set.map_or_else(String::new, |(_, value)| format!("; {none} is {value} now"));
         let filled = format!(
-            "{} regions below the threshold, by khugepaged or their program{set}",
-            manager.filled
+            "{} below the threshold, by khugepaged or their program{set}",
+            regions(manager.filled)
         );
         out.push_str(&line("Filled by others", &filled));
     }

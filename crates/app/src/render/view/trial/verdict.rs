@@ -1,5 +1,6 @@
 //! What a trial says, in figures and in plain sentences, also where hugewise loses.
 
+use hugewise_core::base::count::counted;
 use super::model::{ALWAYS, HUGEWISE, NEVER, Trial, VARIANTS, bytes, physical};
 use hugewise_core::base::units::Bytes;
 use hugewise_core::experiment::record::Record;
@@ -329,8 +330,8 @@ fn data(trial: &Trial) -> Option<String> {
         format!(", and what was left after freeing ({kept:.1} million)")
     });
     Some(format!(
-        "All data was intact: {} runs, {:.1} million words compared in each{kept}.",
-        trial.records.len(),
+        "All data was intact: {}, {:.1} million words compared in each{kept}.",
+        counted(trial.records.len(), "run", "runs"),
         least("verified_words")?
     ))
 }
@@ -355,7 +356,8 @@ fn limits(trial: &Trial) -> Vec<String> {
     let noisy: Vec<_> = trial.records.iter().map(|record| &record.conditions.noisy).collect();
     if let Some(first) = noisy.iter().find_map(|reasons| reasons.first()) {
         let (all, some) = (noisy.len(), noisy.iter().filter(|reasons| !reasons.is_empty()).count());
-        limits.push(format!("a quiet machine: {some} of {all} runs were disturbed ({first})"));
+        let all = counted(all, "run was", "runs were");
+        limits.push(format!("a quiet machine: {some} of {all} disturbed ({first})"));
     }
     if trial.environment.virtual_machine == Some(true) {
         limits.push(

@@ -193,9 +193,9 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(
-        "{} tasks run or wait for {} CPUs",
-        write::number(queue.value),
-        write::number(cpus)
+        "{} for {}",
+        write::counted(queue.value, "task runs or waits", "tasks run or wait"),
+        write::counted(cpus, "CPU", "CPUs")
     );
     let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
     let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];

@@ -1,5 +1,6 @@
 //! The network: interrupts and packets, drops, links, queues of sockets.
 
+use crate::base::count::counted;
 use std::collections::BTreeMap;
 
 use crate::evidence::diagnose::answer::{Answer, Evidence, Missing};
@@ -250,17 +251,17 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
     let filled =
         filled.filter(|((_, _), (_, most))| *most > 0.0).map(|((quote, count), (_, most))| {
             let text = format!(
-                "{} connections are tracked, of at most {}",
-                write::number(count),
+                "{} tracked, of at most {}",
+                write::counted(count, "connection is", "connections are"),
                 write::number(most)
             );
             (count / most * 100.0, look.cite(quote, &text))
         });
     if let Some(seen) = logged {
         let text = format!(
-            "the kernel's log says {} times that the table of connections is full and packets are \
+            "the kernel's log says {} that the table of connections is full and packets are \
              dropped",
-            write::number(seen.value)
+            write::counted(seen.value, "time", "times")
         );
         return Answer::yes(0.6, vec![look.say(&seen, &text)]).and(filled.map(|(_, said)| said));
     }
@@ -281,9 +282,9 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
     });
     if let Some(socket) = full {
         let text = format!(
-            "{} holds {} connections not accepted, of at most {}{}",
+            "{} holds {} not accepted, of at most {}{}",
             socket.local,
-            socket.receive_queue,
+            write::counted(socket.receive_queue as f64, "connection", "connections"),
             socket.send_queue,
             program(socket)
         );
@@ -306,8 +307,8 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
 fn overflows(look: &Look<'_>) -> Answer {
     if let Some(grown) = look.grown(Field::TcpListenOverflowCount).filter(|seen| seen.value > 0.0) {
         let text = format!(
-            "accept queues overflowed {} times between two looks",
-            write::number(grown.value)
+            "accept queues overflowed {} between two looks",
+            write::counted(grown.value, "time", "times")
         );
         let mut evidence = look.say(&grown, &text);
         evidence.field = Some(Field::TcpListenOverflows);
@@ -410,7 +411,7 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.receive_queue));
     let total = |all: &BTreeMap<String, Vec<&Socket>>| sum_of(all.values().map(bytes));
     let Some((program, all)) = piles.iter().max_by_key(|(_, all)| total(all)) else {
-        let text = format!("no unread bytes on {} sockets", look.host.sockets.len());
+        let text = format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
         return Answer::no(vec![Evidence::derived(text)]);
     };
     let sockets: usize = all.values().map(Vec::len).sum();
@@ -418,7 +419,9 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     let name = program
         .split_once('/')
         .map_or_else(|| (*program).to_owned(), |(pid, name)| format!("{name} (PID {pid})"));
-    let text = format!("{name} has not read {} bytes on {sockets} connections", write::number(sum));
+    let unread = write::counted(sum, "byte", "bytes");
+    let on = counted(sockets, "connection", "connections");
+    let text = format!("{name} has not read {unread} on {on}");
     let mut evidence = Vec::new();
     for (service, sockets) in all {
         let Some(first) = sockets.first() else { continue };
@@ -427,7 +430,10 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
         }
         if evidence.len() > SERVICES_MAX {
             let more = all.len() - SERVICES_MAX;
-            evidence.push(Evidence::derived(format!("the rest with {more} more services")));
+            evidence.push(Evidence::derived(format!(
+                "the rest with {}",
+                counted(more, "more service", "more services")
+            )));
             break;
         }
         let bytes = write::number(bytes(sockets) as f64);
@@ -461,16 +467,16 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
     }
     let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.send_queue));
     let Some((peer, sockets)) = peers.iter().max_by_key(|(_, sockets)| bytes(sockets)) else {
-        let text = format!("no unacknowledged bytes on {} sockets", look.host.sockets.len());
+        let text = format!("no unacknowledged bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
         return Answer::no(vec![Evidence::derived(text)]);
     };
     let (sum, Some(first)) = (bytes(sockets) as f64, sockets.first()) else {
         return Answer::unknown(&[SOCKETS]);
     };
     let text = format!(
-        "Send-Q: {} bytes to {peer} not acknowledged, on {} connections{}",
-        write::number(sum),
-        sockets.len(),
+        "Send-Q: {} to {peer} not acknowledged, on {}{}",
+        write::counted(sum, "byte", "bytes"),
+        counted(sockets.len(), "connection", "connections"),
         program(first)
     );
     let evidence = vec![quote(first, text)];

@@ -1,5 +1,6 @@
 //! What PostgreSQL's views say of its sessions and statements.
 
+use crate::base::count::counted;
 use super::servers::{any, name, parts, state, worst};
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
@@ -118,11 +119,11 @@ pub(super) fn statement(look: &Look<'_>) -> Answer {
         }
         let (share, mean) = (most.value / sum * 100.0, most.value / calls);
         let text = format!(
-            "{} of the time of {} statements: {} a call, {} calls: {}",
+            "{} of the time of {}: {} a call, {}: {}",
             write::value(Unit::Percent, share),
-            lines.len(),
+            counted(lines.len(), "statement", "statements"),
             write::milliseconds(mean),
-            write::number(calls),
+            write::counted(calls, "call", "calls"),
             name(&most.subject)
         );
         let evidence = vec![look.say(&most, &text)];

@@ -311,8 +311,13 @@ fn tables_of_processes(look: &Look<'_>) -> Option<Evidence> {
     let (name, seen, share) = super::pick::largest_program(look, Field::ProcPageTables)?;
     let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
     let count = look.lines(Field::ProcPageTables, ours).len();
+    let holders = if count == 1 {
+        format!("one process of {name} holds")
+    } else {
+        format!("{count} processes of {name} hold")
+    };
     let text = format!(
-        "{count} processes of {name} hold {} of page tables, {:.0} % of those of all processes",
+        "{holders} {} of page tables, {:.0} % of those of all processes",
         write::bytes(seen.value),
         share * 100.0
     );
@@ -344,10 +349,10 @@ fn segment(
 ) -> Option<Evidence> {
     let (seen, _) = all.iter().find(|(_, segment)| segment == costliest)?;
     let text = format!(
-        "{} of {} is attached by {} processes: {} of page tables if each touches all of it",
+        "{} of {} is attached by {}: {} of page tables if each touches all of it",
         costliest.name,
         write::bytes(seen.value),
-        write::number(costliest.attached as f64),
+        write::counted(costliest.attached as f64, "process", "processes"),
         write::bytes(costliest.tables().0 as f64)
     );
     Some(look.say(seen, &text))

@@ -1,5 +1,6 @@
 //! What Redis and Valkey say of themselves.
 
+use crate::base::count::counted;
 use super::servers::{any, name, parts, setting, state, worst};
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::{Line, Look};
@@ -81,7 +82,7 @@ fn one_command(look: &Look<'_>, server: &str) -> Option<Answer> {
     let (call_ms, calls) = of_call(look, &seen.subject)?;
     let what = name(&seen.subject);
     let each = format!("{what} took {} a call", write::milliseconds(call_ms));
-    let each = format!("{each}, over {} calls", write::number(calls));
+    let each = format!("{each}, over {}", write::counted(calls, "call", "calls"));
     let uptime = state(look, Field::ServerUptime, server).filter(|up| up.value > 0.0);
     let mean = uptime.map(|up| seen.value / up.value * 100.0).filter(|_| !rate);
     let of_all = format!("{} of the time in all commands", percent(share));
@@ -134,17 +135,15 @@ pub(super) fn slow_log(look: &Look<'_>) -> Answer {
         let most = lines.iter().max_by_key(|line| long(line))?;
         let worst = look.highest(most)?;
         let count = long(most);
+        let calls = match name(&most.subject) {
+            "command" => counted(count, "command", "commands"),
+            name => format!("{} of {name}", counted(count, "call", "calls")),
+        };
         let text = format!(
-            "{server}: {count} calls of {} took {} or more, the longest {}",
-            name(&most.subject),
+            "{server}: {calls} took {} or more, the longest {}",
             write::milliseconds(limit),
             write::milliseconds(worst.value)
         );
-        let text = if name(&most.subject) == "command" {
-            text.replace("calls of command", "commands")
-        } else {
-            text
-        };
         let evidence = vec![look.say(&worst, &text)];
         let many = count as f64 >= look.limit(T::SlowCommands);
         Some(if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence) })

@@ -20,8 +20,8 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         let active = state(look, Field::PoolActive, server)?.value;
         let idle = state(look, Field::PoolIdle, server)?.value;
         let text = format!(
-            "{server}: {} requests wait for a worker, {} at work, {} idle",
-            write::number(queue.value),
+            "{server}: {} for a worker, {} at work, {} idle",
+            write::counted(queue.value, "request waits", "requests wait"),
             write::number(active),
             write::number(idle)
         );
