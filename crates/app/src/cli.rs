@@ -105,8 +105,7 @@ pub(crate) enum Command {
     /// What a journal tells: who chose better, the policy in force or one in shadow
     #[command(subcommand)]
     Journal(JournalCommand),
-    /// Internal: the memory that a probe or an experiment looks at
-    #[command(hide = true)]
+    /// A small program to look at, for examples, probes and experiments; changes no setting
     Workload(WorkloadArgs),
 }
 
@@ -378,8 +377,12 @@ pub(crate) struct ConfigArgs {
     pub(crate) set: Vec<String>,
 }
 
-/// Arguments of the hidden `workload`.
+/// Arguments of `workload`.
 #[derive(Debug, Args)]
+#[command(after_help = "It ends when its standard input does. Example:\n  \
+sleep 60 | hugewise workload bloat --kind purge --mib 64 --advise huge\n      \
+# fills 64 MiB of huge pages, then frees most of their pieces\n\n\
+The other programs and their options belong to the tests, and may change.")]
 pub(crate) struct WorkloadArgs {
     /// Which one
     pub(crate) kind: String,

@@ -211,11 +211,16 @@ fn thresholds_are_set_by_name() -> Result<Completion, Failed> {
 fn questions_are_explained() -> Result<Completion, Failed> {
     let done = ends_with(&["--explain", "kernel.reclaim"], 0)?;
     let shown = text(&done.stdout);
-    for wanted in ["Does memory run out", "free_low_percent", "Yes means"] {
+    for wanted in ["Does memory run out", "free_low_percent", "yes means"] {
         assert!(shown.contains(wanted), "no '{wanted}' in:\n{shown}");
     }
+    assert!(!shown.contains("**") && !shown.contains("###"), "Markdown in:\n{shown}");
+    let done = ends_with(&["--explain", "kernel.reclam"], 2)?;
+    let said = text(&done.stderr);
+    assert!(said.contains("did you mean 'kernel.reclaim'? ('hugewise rules' lists all)"), "{said}");
     let done = ends_with(&["--explain", "kernel.nothing"], 2)?;
-    assert!(text(&done.stderr).contains("kernel.reclaim"));
+    let said = text(&done.stderr);
+    assert!(said.contains("'hugewise rules' lists all") && said.len() < 200, "{said}");
     Ok(Completion::Completed)
 }
 

@@ -64,6 +64,42 @@ fn a_reader_that_has_gone_ends_a_command_quietly() {
     }
 }
 
+/// What fits a narrow terminal: everything but commands, which are there to be copied.
+#[test]
+fn a_narrow_terminal_is_filled_and_not_exceeded() {
+    let pid = std::process::id().to_string();
+    for arguments in [
+        &["doctor"][..],
+        &["status"],
+        &["map", &pid],
+        &["hugetlb", "plan", "--sga", "100M", "--java", "-Xmx100m"],
+        &["diagnose", "--full", "RECORDING"],
+        &["diagnose", "--explain", "kernel"],
+        &["lab", "setup", "gups", "--quick"],
+    ] {
+        for colour in ["never", "always"] {
+            let mut command = hugewise(arguments);
+            let done = command.env("COLUMNS", "60").args(["--color", colour]).output();
+            let text = String::from_utf8(done.expect("it runs").stdout).expect("text");
+            assert!(!text.is_empty(), "{arguments:?} says nothing");
+            for line in text.lines() {
+                let mut bare = String::new();
+                let mut rest = line;
+                while let Some((before, painted)) = rest.split_once("\x1b[") {
+                    bare.push_str(before);
+                    rest = painted.split_once('m').map_or("", |(_, after)| after);
+                }
+                bare.push_str(rest);
+                let words = bare.trim_start().trim_start_matches("$ ");
+                let is_command = bare.starts_with(' ')
+                    && (bare.trim_start().starts_with('$') || words.starts_with("hugewise "));
+                let wide = bare.chars().count();
+                assert!(wide <= 60 || is_command, "{arguments:?}: {wide} columns: {bare}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_is_an_error_that_says_so() {
     for arguments in COMMANDS {

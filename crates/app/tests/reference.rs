@@ -41,6 +41,7 @@ const COMMANDS: [&str; 24] = [
     "config show",
     "config check",
     "journal score",
+    "workload",
 ];
 
 fn check(file: &str, wanted: &str) {

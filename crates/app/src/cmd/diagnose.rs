@@ -8,11 +8,13 @@ mod told;
 pub(super) use input::read;
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
+use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::left;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::rules;
+use hugewise_core::evidence::diagnose::nodes::Node;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
 use hugewise_linux::root::Root;
 use std::path::{Path, PathBuf};
@@ -31,13 +33,12 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         let set = thresholds.set(key.trim(), value.trim());
         set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
     }
-    let explained = args.explain.as_deref().map(rules::named).transpose();
-    let explained = explained.map_err(|error| coded(exit::USAGE, error))?;
+    let explained = args.explain.as_deref().map(questions).transpose()?;
     let alone = args.files.is_empty() && args.redis.is_empty();
     if let Some(nodes) = explained.as_ref().filter(|_| alone) {
         return match global.json {
             true => Output::pretty_json(&rules::json(nodes, &thresholds), exit::OK),
-            false => Ok(Output::text(rules::explain(nodes, &thresholds), exit::OK)),
+            false => Ok(Output::text(rules::explain(nodes, &thresholds, paint(global)), exit::OK)),
         };
     }
     if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
@@ -73,13 +74,25 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         }
         return Output::pretty_json(&json, code);
     }
-    let explain = |nodes: Vec<_>| rules::explain(&nodes, &thresholds);
+    let explain = |nodes: Vec<_>| rules::explain(&nodes, &thresholds, paint(global)) + "\n";
     let mut text = explained.map(explain).unwrap_or_default();
     text += &diagnosis::render(&recording, &found, detail(args), paint(global));
     if let Some(path) = &args.report {
         text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
+}
+
+/// The questions of this name, or below it.
+fn questions(id: &str) -> anyhow::Result<Vec<&'static Node>> {
+    let found = rules::named(id);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let near = nearest(id, rules::names());
+    let near = near.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
+    let message = format!("no question is called '{id}'{near} ('hugewise rules' lists all)");
+    Err(coded(exit::USAGE, message))
 }
 
 /// Whether a file to write is one of those to read, by whatever name.

@@ -1,4 +1,4 @@
-//! `hugewise workload`: hidden; what probes, experiments and tests look at.
+//! `hugewise workload`: what examples, probes, experiments and tests look at.
 
 mod load;
 

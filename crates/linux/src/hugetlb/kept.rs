@@ -135,7 +135,7 @@ impl KeptFiles {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
-                return Err(TrailError::Store { path: path.display().to_string(), error });
+                return Err(TrailError::Load { path: path.display().to_string(), error });
             }
         };
         entries.retain(|entry| (owner.owns)(&entry.file));

@@ -57,6 +57,14 @@ pub enum TrailError {
         /// What the system says.
         error: io::Error,
     },
+    /// The trail is there, and cannot be read or believed.
+    #[error("cannot read the settings trail '{path}': {error}")]
+    Load {
+        /// The file.
+        path: String,
+        /// What the system says, or what is wrong with it.
+        error: io::Error,
+    },
     /// A setting cannot be read.
     #[error("cannot read the setting '/{file}': {error}")]
     Read {
@@ -137,7 +145,7 @@ impl Trail {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => {
-                return Err(TrailError::Store { path: path.display().to_string(), error });
+                return Err(TrailError::Load { path: path.display().to_string(), error });
             }
         };
         entries.retain(|entry| !entry.file.contains("..") && (owner.owns)(&entry.file));

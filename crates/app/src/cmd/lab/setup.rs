@@ -217,10 +217,13 @@ fn text(prepared: &Prepared, managers: &[Change], time: &Time) -> String {
 /// What needs leave, is left out or is missing.
 fn remarks(prepared: &Prepared) -> String {
     let mut out = String::new();
-    for (key, value) in prepared.checked.machine_wide() {
+    let wide = prepared.checked.machine_wide();
+    let wide: Vec<_> = wide.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    if !wide.is_empty() {
+        let change = if wide.len() == 1 { "changes" } else { "change" };
         let text = format!(
-            "{key} = {value} changes the memory of every program of this machine: 'run' needs \
-             --machine-wide"
+            "{} {change} the memory of every program of this machine: 'run' needs --machine-wide",
+            wide.join(", ")
         );
         out += &wrap("\nNote: ", &text);
     }

@@ -1,5 +1,8 @@
-//! The tree as documentation: one question for `--explain`, all of them for `docs/rules.md`.
+//! The tree as documentation: one question or some for `--explain`, all of them as the Markdown of
+//! `docs/rules.md`.
 
+use crate::render::colour::Paint;
+use crate::render::text::wrap;
 use hugewise_core::evidence::diagnose::nodes::{ALL, Node};
 use hugewise_core::evidence::diagnose::{Cause, Threshold, Thresholds};
 use serde_json::{Value as Json, json};
@@ -60,26 +63,47 @@ fn push_node(out: &mut String, node: &Node, thresholds: &Thresholds) {
 
 /// One question, or those whose name begins so.
 ///
-/// # Errors
-/// There is none of that name: says which there are.
-pub(crate) fn named(id: &str) -> Result<Vec<&'static Node>, String> {
+/// Empty where none is called so.
+pub(crate) fn named(id: &str) -> Vec<&'static Node> {
     let exact = ALL.iter().filter(|node| node.id == id);
     let below = ALL
         .iter()
         .filter(|node| node.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('.')));
-    let found: Vec<&Node> = exact.chain(below).collect();
-    if found.is_empty() {
-        let names: Vec<&str> = ALL.iter().map(|node| node.id).collect();
-        return Err(format!("no question is called '{id}'; there are: {}", names.join(", ")));
-    }
-    Ok(found)
+    exact.chain(below).collect()
 }
 
-/// Questions as Markdown.
-pub(crate) fn explain(nodes: &[&Node], thresholds: &Thresholds) -> String {
-    let mut out = String::new();
-    nodes.iter().for_each(|node| push_node(&mut out, node, thresholds));
-    out.trim_start().to_owned()
+/// The names of all questions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|node| node.id)
+}
+
+/// Questions for a terminal.
+pub(crate) fn explain(nodes: &[&Node], thresholds: &Thresholds, paint: Paint) -> String {
+    let all = nodes.iter().map(|node| explained(node, thresholds, paint));
+    all.collect::<Vec<_>>().join("\n")
+}
+
+fn explained(node: &Node, thresholds: &Thresholds, paint: Paint) -> String {
+    let mut out = wrap(&format!("{}: ", paint.bold(node.id)), node.question);
+    if let Some(parent) = node.parent {
+        out += &wrap("  asked after  ", parent);
+    }
+    out += &wrap("  how          ", node.how);
+    for limit in node.limits {
+        let entry = limit.entry();
+        let text = format!("{} = {}: {}", entry.key, thresholds.get(*limit), entry.help);
+        out += &wrap("  threshold    ", &text);
+    }
+    let Some(cause) = node.cause else { return out };
+    let about = cause.about();
+    out += &wrap("  yes means    ", &format!("{} ({})", about.title, about.key));
+    for remedy in about.remedies {
+        out += &wrap("  do           ", &format!("{}: {}", remedy.reach.label(), remedy.what));
+        // Never broken: it is there to be copied.
+        let _ = writeln!(out, "               {} {}", paint.dim("$"), remedy.command);
+        out += &wrap("               check: ", remedy.verify);
+    }
+    out
 }
 
 /// All questions for programs.
@@ -118,4 +142,24 @@ pub(crate) fn questions(nodes: &[&Node], thresholds: &Thresholds) -> Json {
 fn threshold_json(threshold: Threshold, thresholds: &Thresholds) -> Json {
     let entry = threshold.entry();
     json!({ "key": entry.key, "value": thresholds.get(threshold), "help": entry.help })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_is_for_a_terminal() {
+        let nodes = named("kernel");
+        assert!(nodes.len() > 1);
+        let text = explain(&nodes, &Thresholds::default(), Paint::plain());
+        assert!(text.starts_with("kernel: "), "{text}");
+        assert!(!text.contains("**") && !text.contains("###"), "{text}");
+        let prose = |line: &&str| !line.trim_start().starts_with('$');
+        for line in text.lines().filter(prose) {
+            assert!(crate::render::text::width(line) <= crate::render::text::WIDTH, "{line}");
+            assert!(!line.contains('`'), "{line}");
+        }
+        assert!(named("kernel.nothing").is_empty());
+    }
 }

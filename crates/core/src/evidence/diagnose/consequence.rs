@@ -134,6 +134,11 @@ pub(super) fn linked(mut all: Vec<Finding>) -> Vec<Finding> {
             rest = others;
             at += 1;
         }
+        // Who causes what is critical is to be mended first, however little else it does.
+        let level = group.iter().map(|found| found.severity).max();
+        if let (Some(root), Some(level)) = (group.first_mut(), level) {
+            root.severity = level;
+        }
         groups.push(group);
     }
     groups.sort_by(|a, b| {
