@@ -156,8 +156,8 @@ fn values_out_of_range_name_their_origin() {
 #[test]
 fn all_faults_are_told_at_once() {
     let dir = Scratch::new();
-    let main = "mode = \"turbo\"\nscan.interval_ms = -1\n[[rule]]\naction = \"manag\"\nexe = \"/x\"\n\
-                [[rule]]\naction = \"exclude\"\nexe = \"x\"\n";
+    let main = "mode = \"turbo\"\nscan.interval_ms = -1\n[[rule]]\naction = \"manag\"\n\
+                exe = \"/x\"\n[[rule]]\naction = \"exclude\"\nexe = \"x\"\n";
     fs::write(dir.join("hugewise.toml"), main).expect("written");
     fs::create_dir(dir.join("hugewise.d")).expect("created");
     fs::write(dir.join("hugewise.d/1.toml"), "a = \n[[hint]]\nexe =\n").expect("written");
@@ -191,9 +191,8 @@ fn all_faults_are_told_at_once() {
 fn users_who_are_not_here_are_a_warning() {
     let dir = Scratch::new();
     let path = dir.join("x.toml");
-    let text = ["postgres", "nosuch", "#7", "p*", "q*"].map(|user| {
-        format!("[[rule]]\naction = \"exclude\"\nuser = \"{user}\"\n")
-    });
+    let text = ["postgres", "nosuch", "#7", "p*", "q*"]
+        .map(|user| format!("[[rule]]\naction = \"exclude\"\nuser = \"{user}\"\n"));
     fs::write(&path, text.concat()).expect("written");
     let shadow = flags(&["policy.shadow=[\"worth\"]"]);
     let loaded = load(Some(&path), &shadow).expect("loads");

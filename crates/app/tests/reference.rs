@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "doctor",
     "try",
     "status",

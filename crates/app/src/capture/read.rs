@@ -1,9 +1,9 @@
 //! Reads a capture back: a directory, or a sample on its own.
 
-use hugewise_core::base::count::counted;
 use super::manifest::SCHEMA;
 use super::{MANIFEST, Manifest};
 use anyhow::Context;
+use hugewise_core::base::count::counted;
 use hugewise_core::evidence::recording::readers::capture::{self, sample};
 use hugewise_linux::regular;
 use std::io::{BufReader, Read};
@@ -89,7 +89,10 @@ pub(crate) fn open(path: &Path, mut each: impl FnMut(&[u8])) -> anyhow::Result<O
         }
     }
     if opened.more > 0 {
-        opened.problems.push(format!("and {}", counted(opened.more, "more problem like these", "more problems like these")));
+        opened.problems.push(format!(
+            "and {}",
+            counted(opened.more, "more problem like these", "more problems like these")
+        ));
     }
     if opened.samples == 0 && !is_dir {
         let why = opened.problems.join("; ");

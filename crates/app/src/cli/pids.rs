@@ -18,9 +18,8 @@ impl FromStr for Pids {
         }
         let pid = |word: &&str| {
             let number = word.parse().ok().filter(|_| word.bytes().all(|b| b.is_ascii_digit()));
-            number.ok_or_else(|| {
-                format!("'{word}' is no process: write numbers, as 812 or 812,4711")
-            })
+            number
+                .ok_or_else(|| format!("'{word}' is no process: write numbers, as 812 or 812,4711"))
         };
         words.iter().map(pid).collect::<Result<_, _>>().map(Self)
     }

@@ -34,9 +34,9 @@ fn show(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
 
 fn check(global: &Global, args: &ConfigArgs) -> anyhow::Result<Output> {
     let result = config::load(args.config.as_deref(), &args.set);
-    let warnings = result.as_ref().map_or_else(|_| Vec::new(), |loaded| {
-        config::warnings(&Root::at(&global.root), loaded)
-    });
+    let warnings = result
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |loaded| config::warnings(&Root::at(&global.root), loaded));
     let code = if warnings.is_empty() { exit::OK } else { exit::WARNING };
     if global.json {
         let (files, error) = match &result {

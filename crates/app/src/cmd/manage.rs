@@ -1,6 +1,5 @@
 //! `hugewise manage`.
 
-use hugewise_core::base::count::counted;
 use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR, pids};
 use crate::control::Desk;
@@ -14,6 +13,7 @@ use crate::say::{Progress, note};
 use crate::service::Service;
 use crate::{config, exit, left};
 use anyhow::Context;
+use hugewise_core::base::count::counted;
 use hugewise_core::base::units::{Ns, ProcId};
 use hugewise_core::experiment::settings;
 use hugewise_core::manager::config::{Config, Mode};
@@ -422,7 +422,8 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Ns> {
     let (number, unit) = text.split_at(split);
     let factor = match unit.trim() {
         "" if !number.is_empty() => {
-            let units = format!("{number}s for seconds, {number}m for minutes, {number}h for hours");
+            let units =
+                format!("{number}s for seconds, {number}m for minutes, {number}h for hours");
             return Err(wrong(format!("'{text}' has no unit: write {units}")));
         }
         "s" => 1,

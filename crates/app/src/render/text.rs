@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn colour_takes_no_columns() {
         let paint = crate::render::colour::Paint::new(Some(true), false, false);
-        let (head, words) = (paint.bad("CRITICAL"), format!("{} {}", paint.bold("a"), "b ".repeat(50)));
+        let (head, words) =
+            (paint.bad("CRITICAL"), format!("{} {}", paint.bold("a"), "b ".repeat(50)));
         assert_eq!(width(&head), 8);
         let coloured = wrap(&format!("{head} "), &words);
         let plain = wrap("CRITICAL ", &format!("a {}", "b ".repeat(50)));

@@ -1,7 +1,8 @@
 //! What libraries say, in the words of this program.
 
 /// Pieces of messages, and what they mean to a user.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
+    ("wanted string or table", "wanted a word in quotation marks"),
     ("invalid digit found in string", "it must be a whole number"),
     ("cannot parse integer from empty string", "it must be a whole number"),
     ("invalid float literal", "it must be a number"),
@@ -94,7 +95,8 @@ fn wrong_type(line: &str) -> Option<String> {
 
 /// "unknown variant `turbo`, expected one of `never`, `once`", and the same of a field.
 fn unknown_word(line: &str) -> Option<String> {
-    for (theirs, ours) in [("unknown variant `", "unknown word"), ("unknown field `", "unknown key")]
+    for (theirs, ours) in
+        [("unknown variant `", "unknown word"), ("unknown field `", "unknown key")]
     {
         let Some((before, rest)) = line.split_once(theirs) else { continue };
         let (found, rest) = rest.split_once('`')?;

@@ -165,7 +165,7 @@ fn notes(profile: &Profile, result: &LoadResult) -> Vec<String> {
     let mut errors: Vec<_> = result.errors.iter().collect();
     errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     if let Some((said, count)) = errors.first() {
-        let requests = counted(*count, "request", "requests");
+        let requests = counted(**count, "request", "requests");
         notes.push(format!("{requests} failed with '{said}'"));
     }
     notes

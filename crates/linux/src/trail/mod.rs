@@ -89,8 +89,10 @@ impl TrailError {
     /// Whether it is for want of permission: root may.
     #[must_use]
     pub fn is_denied(&self) -> bool {
-        let (Self::Store { error, .. } | Self::Read { error, .. } | Self::Write { error, .. }) =
-            self;
+        let (Self::Store { error, .. }
+        | Self::Load { error, .. }
+        | Self::Read { error, .. }
+        | Self::Write { error, .. }) = self;
         error.kind() == io::ErrorKind::PermissionDenied
     }
 }

@@ -1,12 +1,12 @@
 //! `hugewise lab setup`: what a run would need, change and take.
 
-use hugewise_core::base::count::counted;
 use super::prepare::{Prepared, prepare, text_of};
 use crate::cli::{Global, LabSetupArgs};
 use crate::output::{Output, refused};
 use crate::render::text::wrap;
 use crate::{config, exit};
 use anyhow::Context;
+use hugewise_core::base::count::counted;
 use hugewise_core::experiment::check::Checked;
 use hugewise_core::experiment::kinds::Params;
 use hugewise_core::experiment::settings;

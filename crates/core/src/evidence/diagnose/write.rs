@@ -1,8 +1,8 @@
 //! Values in sentences.
 
-use crate::base::count;
 use super::interval::{Episode, Interval};
 use super::seen::Seen;
+use crate::base::count;
 use crate::base::units::Bytes;
 use crate::evidence::recording::{Subject, Unit};
 

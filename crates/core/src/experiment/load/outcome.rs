@@ -2,10 +2,10 @@
 
 mod series;
 
-use crate::base::count::counted;
 use super::knee::Point;
 use super::profile::Profile;
 use super::spec::Tool;
+use crate::base::count::counted;
 use crate::base::units::Ns;
 use crate::experiment::stats::Histogram;
 use serde::{Deserialize, Serialize};
@@ -329,8 +329,8 @@ impl Recorder {
         let failed: u64 = self.failed.values().sum();
         if failed > 0 {
             notes.push(format!(
-                "{failed} of {} failed: they are in no histogram, so read quantiles that count them \
-                 as never answered",
+                "{failed} of {} failed: they are in no histogram, so read quantiles that count \
+                 them as never answered",
                 counted(self.intended, "request", "requests")
             ));
         }

@@ -1,8 +1,8 @@
 //! What makes the figures doubtful, and what is missing.
 
-use crate::base::count::counted;
 use super::figures::{Row, Runs};
 use super::material::Material;
+use crate::base::count::counted;
 use crate::experiment::metric;
 use crate::experiment::record::{Outcome, Record, Resumed};
 use crate::experiment::spec::Variant;

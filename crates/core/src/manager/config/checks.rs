@@ -88,9 +88,8 @@ impl Config {
     /// rules and hints that can never match. Each names its key and the value.
     #[must_use]
     pub fn faults(&self) -> Vec<ConfigError> {
-        let counts = self.counts().map(|(k, value, low, high)| {
-            (k, value as f64, low as f64, high as f64)
-        });
+        let counts =
+            self.counts().map(|(k, value, low, high)| (k, value as f64, low as f64, high as f64));
         let ranges = self.percents().into_iter().chain(counts);
         let mut faults: Vec<_> = ranges
             .filter_map(|(key, value, low, high)| {
@@ -98,10 +97,12 @@ impl Config {
             })
             .collect();
         // A value that is out of its own range says enough.
-        let known = |name: &str| faults.iter().any(|f| matches!(f, ConfigError::Key(k, _) if *k == name));
-        let pairs = self.pairs().into_iter().filter(|[low, high]| {
-            low.1 > high.1 && !known(low.0) && !known(high.0)
-        });
+        let known =
+            |name: &str| faults.iter().any(|f| matches!(f, ConfigError::Key(k, _) if *k == name));
+        let pairs = self
+            .pairs()
+            .into_iter()
+            .filter(|[low, high]| low.1 > high.1 && !known(low.0) && !known(high.0));
         let pairs: Vec<_> = pairs.map(ConfigError::Order).collect();
         faults.extend(pairs);
         for (index, rule) in self.rules.iter().enumerate() {

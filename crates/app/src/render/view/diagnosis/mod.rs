@@ -7,10 +7,10 @@ mod questions;
 mod short;
 mod time_plot;
 
-use hugewise_core::base::count::counted;
 use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
 use crate::render::text::{columns, fit, wrap};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::evidence::diagnose::{
     Asked, Diagnosis, Evidence, Examined, Finding, Ground, Step, Unseen, Verdict, nodes,
@@ -129,7 +129,11 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
     }
     let more = found.problems.len().saturating_sub(NOTES_MAX);
     if more > 0 {
-        let _ = writeln!(out, "... and {} (--json lists them)", counted(more, "more problem", "more problems"));
+        let _ = writeln!(
+            out,
+            "... and {} (--json lists them)",
+            counted(more, "more problem", "more problems")
+        );
     }
     if !found.unrecognised.is_empty() {
         let lines: usize = found.unrecognised.iter().map(|u| u.last_line + 1 - u.first_line).sum();

@@ -1,10 +1,10 @@
 //! The report of a diagnosis: the verdict first, then each finding with what it rests on.
 
-use hugewise_core::base::count::counted;
 use super::plots;
 use super::questions::{badge, push_all};
 use crate::render::html::{self, push_json};
 use crate::render::view::diagnosis::{nothing_seen, span};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::markup as escape;
 use hugewise_core::base::escape::printable;
 use hugewise_core::evidence::diagnose::{

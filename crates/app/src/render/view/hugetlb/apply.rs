@@ -1,11 +1,11 @@
 //! What `apply` did, or would do.
 
-use hugewise_core::base::count::counted;
 use super::page;
 use crate::hugetlb::done::{Done, PoolDone};
 use crate::render::colour::Paint;
 use crate::render::text::{trimmed, wrap};
 use crate::render::view::hugetlb::plan::warning;
+use hugewise_core::base::count::counted;
 use hugewise_core::evidence::hugetlb::grow::Outcome;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! The plan: sums with all their terms, and what to know before it is applied.
 
-use hugewise_core::base::count::counted;
 use super::page;
 use crate::render::colour::Paint;
 use crate::render::text::{self, left, right, trimmed, wrap};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::size::Size;
 use hugewise_core::base::units::Bytes;
@@ -212,14 +212,15 @@ fn push_tables(out: &mut String, plan: &HugetlbPlan) {
         say(format!("now {machine} on the whole machine{percent}{times}"));
     }
     if let Some(own) = tables.processes_bytes {
-        say(format!("now {own} of the {} planned for (VmPTE)", counted(plan.processes, "process", "processes")));
+        say(format!(
+            "now {own} of the {} planned for (VmPTE)",
+            counted(plan.processes, "process", "processes")
+        ));
     }
     if let Some(segment) = tables.costliest.as_ref().filter(|s| is_worth_telling(tables, s)) {
         let (name, bytes) = (printable(&segment.name), segment.bytes);
         let (attached, all) = (counted(segment.attached, "time", "times"), segment.tables());
-        say(format!(
-            "{name} of {bytes}, attached {attached}, explains {all} if each touches all"
-        ));
+        say(format!("{name} of {bytes}, attached {attached}, explains {all} if each touches all"));
     }
     let sharers = tables.sharers.filter(|_| matter(tables));
     if let Some((sharers, huge)) = sharers.zip(tables.sharers_huge_bytes) {

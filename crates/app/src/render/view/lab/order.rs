@@ -1,9 +1,9 @@
 //! All values of a metric in the order in which they were measured, and their spread beside them.
 
-use hugewise_core::base::count::counted;
 use super::frame::{BOTTOM, FRAME, LEFT, RIGHT, class, frame, joined, marker, name, value_axis};
 use crate::render::axes::{NOTE, Scale, UNIT};
 use crate::render::svg::{Anchor, Svg};
+use hugewise_core::base::count::counted;
 use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
 
 /// Where the values end and the boxes begin.

@@ -245,7 +245,8 @@ impl Summary {
 
     /// One line of text.
     pub(crate) fn sentence(&self) -> String {
-        let mut parts = vec![format!("{} of {} used", self.used, counted(self.regions, "region", "regions"))];
+        let mut parts =
+            vec![format!("{} of {} used", self.used, counted(self.regions, "region", "regions"))];
         parts.extend(self.huge_percent().map(|p| format!("{} huge", percent(p))));
         let rest = if self.huge > 0 { "the rest" } else { "they are" };
         parts.extend(self.utilization_percent().map(|p| format!("{rest} {} full", percent(p))));

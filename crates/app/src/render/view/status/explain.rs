@@ -1,8 +1,8 @@
 //! `hugewise status --explain`: in words why each group of a program's regions is as it is.
 
-use hugewise_core::base::count::counted;
 use super::{Seen, View};
 use crate::render::{number, text};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::manager::reason::SkipReason;

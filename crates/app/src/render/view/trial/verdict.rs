@@ -1,7 +1,7 @@
 //! What a trial says, in figures and in plain sentences, also where hugewise loses.
 
-use hugewise_core::base::count::counted;
 use super::model::{ALWAYS, HUGEWISE, NEVER, Trial, VARIANTS, bytes, physical};
+use hugewise_core::base::count::counted;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::experiment::record::Record;
 use hugewise_core::experiment::stats::{Histogram, Summary, median};

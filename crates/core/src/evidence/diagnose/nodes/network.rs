@@ -411,7 +411,8 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.receive_queue));
     let total = |all: &BTreeMap<String, Vec<&Socket>>| sum_of(all.values().map(bytes));
     let Some((program, all)) = piles.iter().max_by_key(|(_, all)| total(all)) else {
-        let text = format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
+        let text =
+            format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
         return Answer::no(vec![Evidence::derived(text)]);
     };
     let sockets: usize = all.values().map(Vec::len).sum();
@@ -467,7 +468,10 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
     }
     let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.send_queue));
     let Some((peer, sockets)) = peers.iter().max_by_key(|(_, sockets)| bytes(sockets)) else {
-        let text = format!("no unacknowledged bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
+        let text = format!(
+            "no unacknowledged bytes on {}",
+            counted(look.host.sockets.len(), "socket", "sockets")
+        );
         return Answer::no(vec![Evidence::derived(text)]);
     };
     let (sum, Some(first)) = (bytes(sockets) as f64, sockets.first()) else {

@@ -1,7 +1,7 @@
 //! What PostgreSQL's views say of its sessions and statements.
 
-use crate::base::count::counted;
 use super::servers::{any, name, parts, state, worst};
+use crate::base::count::counted;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{PG_CHECKPOINTS, PG_SESSIONS, PG_STATEMENTS};

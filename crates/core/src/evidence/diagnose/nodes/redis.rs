@@ -1,7 +1,7 @@
 //! What Redis and Valkey say of themselves.
 
-use crate::base::count::counted;
 use super::servers::{any, name, parts, setting, state, worst};
+use crate::base::count::counted;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::missing::{REDIS, REDIS_LATENCY, REDIS_SLOW_LOG};
