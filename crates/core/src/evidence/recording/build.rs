@@ -405,14 +405,7 @@ impl Builder {
 
     /// A line that no reader understood; neighbours are reported as one stretch.
     pub fn unrecognised(&mut self, line: usize, text: &str) {
-        if is_prose(text) {
-            self.expected = Expected::default();
-        }
-        if is_prose(text)
-            && let Some(before) = self.before_prompt.take()
-        {
-            (self.host, self.source, self.closed) = (before, None, false);
-        }
+        self.between(text, is_prose(text));
         if let Some(last) = self.out.unrecognised.last_mut()
             && last.input == self.input
             && last.last_line + 1 >= line
@@ -429,7 +422,10 @@ impl Builder {
         }
         // Whoever pastes a ticket may paste a password: of a line that nobody knows only its first
         // word is kept, up to where a value could begin.
-        let word = text.split_whitespace().next().unwrap_or_default();
+        // Ornaments tell nothing: `==> memory.pressure <==`.
+        let mut words = text.split_whitespace();
+        let word = words.find(|word| word.contains(char::is_alphanumeric));
+        let word = word.unwrap_or_default().trim_start_matches(['=', ':', '[', '.']);
         let word = word.split(['=', ':']).next().unwrap_or_default();
         let start = word.chars().take(FOUND_CHARS_MAX).collect();
         let input = self.input.clone();

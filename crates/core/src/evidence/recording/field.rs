@@ -88,6 +88,8 @@ impl Field {
             Self::ScanKswapdCount => Self::ScanKswapd,
             Self::ScanDirectCount => Self::ScanDirect,
             Self::OomKillCount => Self::OomKills,
+            Self::SwapInCount => Self::SwapIn,
+            Self::SwapOutCount => Self::SwapOut,
             Self::ThpFaultAllocCount => Self::ThpFaultAlloc,
             Self::ThpFaultFallbackCount => Self::ThpFaultFallback,
             Self::CompactStallCount => Self::CompactStall,
@@ -114,6 +116,7 @@ fields! {
     CpuIowait "cpu.iowait_percent" Percent Average "CPU idle while a disk request was pending";
     CpuIrq "cpu.irq_percent" Percent Average "CPU in hardware interrupts";
     CpuSoftirq "cpu.softirq_percent" Percent Average "CPU in soft interrupts";
+    CpuInterrupts "cpu.interrupt_percent" Percent Average "CPU in interrupts, hardware and soft";
     CpuSteal "cpu.steal_percent" Percent Average "CPU taken by the hypervisor";
     CpuGuest "cpu.guest_percent" Percent Average "CPU running guests";
     CpuIdle "cpu.idle_percent" Percent Average "CPU idle";
@@ -183,6 +186,8 @@ fields! {
     ScanKswapdCount "reclaim.kswapd_scan" Count SinceBoot "base pages scanned by kswapd since boot";
     ScanDirectCount "reclaim.direct_scan" Count SinceBoot
         "base pages scanned by allocating tasks since boot";
+    SwapInCount "swap.in_bytes" Bytes SinceBoot "swapped in since boot";
+    SwapOutCount "swap.out_bytes" Bytes SinceBoot "swapped out since boot";
     OomKillCount "reclaim.oom_kills" Count SinceBoot "processes killed for memory since boot";
     ThpFaultAllocCount "thp.fault_alloc" Count SinceBoot
         "huge pages given by page faults since boot";
@@ -221,6 +226,8 @@ fields! {
     Shmem "mem.shmem_bytes" Bytes Instant "shared memory and tmpfs";
     Slab "mem.slab_bytes" Bytes Instant "kernel objects";
     SlabUnreclaimable "mem.slab_unreclaimable_bytes" Bytes Instant "kernel objects that cannot be \
+        reclaimed";
+    SlabReclaimable "mem.slab_reclaimable_bytes" Bytes Instant "kernel objects that can be \
         reclaimed";
     SlabCache "mem.slab_cache_bytes" Bytes Instant "kernel objects of one cache";
     KernelStacks "mem.kernel_stacks_bytes" Bytes Instant "kernel stacks";
@@ -317,6 +324,9 @@ fields! {
     SymbolPercent "profile.symbol_percent" Percent Average "samples in this function";
     WithinPercent "profile.within_percent" Percent Average "samples in this function or in what \
         it called";
+    ProfileKernel "profile.kernel_percent" Percent Average "samples in the kernel";
+    ProfileKernelMost "profile.kernel_most_percent" Percent Average "samples that may be the \
+        kernel's";
     EntryPercent "profile.entry_percent" Percent Average "samples after this way into the kernel";
     PathPercent "profile.path_percent" Percent Average "samples in this chain of calls";
     SyscallCalls "syscall.calls" Count Event "system calls traced";

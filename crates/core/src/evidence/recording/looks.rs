@@ -44,7 +44,16 @@ const QUICK: [&str; 32] = [
 
 /// The simple commands of what was typed, each with its words.
 fn simple(command: &str) -> impl Iterator<Item = Vec<&str>> {
-    let parts = command.split([';', '&', '|', '{', '}', '(', ')']);
+    // What is quoted ends no command: `egrep 'a|b'`.
+    let mut quote = None;
+    let parts = command.split(move |c: char| {
+        match quote {
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            Some(open) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && matches!(c, ';' | '&' | '|' | '{' | '}' | '(' | ')')
+    });
     let words = |part| str::split_whitespace(part).collect::<Vec<_>>();
     parts.map(words).filter(|words| !words.is_empty())
 }
@@ -265,6 +274,10 @@ mod tests {
             (vec![Err("cat /proc/vmstat; sleep 2"), Ok(5.0), Err(cat), Ok(7.0)], Some(1.0)),
             (vec![Err("watch -n 4 cat /proc/vmstat"), Ok(5.0), Ok(7.0)], Some(0.5)),
             (vec![Err("watch cat /proc/vmstat"), Ok(5.0), Ok(7.0)], Some(1.0)),
+            (
+                vec![Err("egrep 'a|b' x"), Ok(5.0), Err("sleep 2; egrep 'a|b' x"), Ok(7.0)],
+                Some(1.0),
+            ),
         ] {
             assert_eq!(rates(&steps).last(), Some(&last), "{steps:?}");
         }

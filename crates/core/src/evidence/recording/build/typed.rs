@@ -2,6 +2,39 @@
 
 use super::{Builder, COMMAND_CHARS_MAX, HOST_CHARS_MAX, HOSTS_MAX};
 use crate::evidence::recording::expected::{Expected, Met};
+use crate::evidence::recording::readers::is_tool;
+
+/// Most words of a heading that ends with a colon, and of one that does not.
+const HEADING_WORDS_MAX: usize = 12;
+const SHORT_WORDS_MAX: usize = 6;
+
+/// How names of devices begin, which are no machines.
+const DEVICES: [&str; 8] = ["sd", "vd", "nvme", "dm-", "md", "eth", "eno", "ens"];
+
+/// How often the loop of a command runs: `for i in 1 2 3`, `{1..3}`, `$(seq 3)`. 1 without one, 0
+/// where it is not known.
+fn rounds(command: &str) -> usize {
+    let list = command.strip_prefix("for ").and_then(|rest| rest.split_once(" in "));
+    let Some(list) = list.and_then(|(_, rest)| rest.split(';').next()) else {
+        let loops = ["while ", "until ", "watch ", "for "];
+        return usize::from(!loops.iter().any(|word| command.contains(word)));
+    };
+    let list = list.trim();
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    if let Some(seq) = list.strip_prefix("$(seq ").and_then(|rest| rest.strip_suffix(')')) {
+        let mut ends = seq.split_whitespace().map(number);
+        return match (ends.next().flatten(), ends.next(), ends.next()) {
+            (Some(last), None, None) => last,
+            (Some(first), Some(Some(last)), None) => last.saturating_add(1).saturating_sub(first),
+            _ => 0,
+        };
+    }
+    if let Some(ends) = list.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let ends = ends.split_once("..").and_then(|(a, b)| Some((number(a)?, number(b)?)));
+        return ends.map_or(0, |(first, last)| last.saturating_add(1).saturating_sub(first));
+    }
+    if list.contains(['$', '`', '*']) { 0 } else { list.split_whitespace().count() }
+}
 
 impl Builder {
     /// The command behind a prompt: the next listing is its output.
@@ -61,6 +94,54 @@ impl Builder {
         let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
         let name = heading.trim_matches(ornament);
         self.awaited.iter().find(|awaited| *awaited == name).cloned()
+    }
+
+    /// How often the latest command shows a file of this name: as often as it names it, times the
+    /// rounds of its loop; 0 where neither is known.
+    #[must_use]
+    pub fn typed_looks(&self, file: &str) -> usize {
+        self.command.matches(file).count().saturating_mul(rounds(&self.command))
+    }
+
+    /// What somebody wrote between listings: the machine of a prompt holds until then.
+    pub(super) fn between(&mut self, text: &str, prose: bool) {
+        if prose {
+            self.expected = Expected::default();
+        }
+        if let Some(name) = self.headed(text) {
+            self.host_of_prompt(&name);
+        } else if prose && let Some(before) = self.before_prompt.take() {
+            (self.host, self.source, self.closed) = (before, None, false);
+        }
+    }
+
+    /// The machine that a heading names: what follows is about it, and not about the one whose
+    /// prompt stands before. One that is known, in a short line or one that ends with a colon; else
+    /// a name behind a command: `dmesg of db-1:`.
+    fn headed(&self, text: &str) -> Option<String> {
+        let text = text.trim();
+        let ornament = |c: char| !c.is_ascii_alphanumeric();
+        let words: Vec<&str> =
+            text.split_whitespace().map(|word| word.trim_matches(ornament)).collect();
+        let heads = words.len() <= HEADING_WORDS_MAX
+            && (text.ends_with(':') || words.len() <= SHORT_WORDS_MAX);
+        if self.before_prompt.is_none() || !heads {
+            return None;
+        }
+        let mut known = words.iter().filter(|word| self.by_name.contains_key(**word));
+        match (known.next(), known.next()) {
+            (Some(name), None) => return Some((*name).to_owned()),
+            (Some(_), Some(_)) => return None,
+            (None, _) => {}
+        }
+        let [tool, rest @ ..] = words.as_slice() else { return None };
+        let at = rest.iter().position(|word| matches!(*word, "of" | "on" | "from" | "at"))?;
+        let name = rest.get(at + 1)?;
+        let device = DEVICES.iter().any(|start| name.starts_with(start));
+        let like = name.contains(|c: char| c == '-' || c.is_ascii_digit())
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.len() <= HOST_CHARS_MAX;
+        (like && !device && is_tool(tool) && text.ends_with(':')).then(|| (*name).to_owned())
     }
 
     /// What was typed last, empty where no prompt showed it.

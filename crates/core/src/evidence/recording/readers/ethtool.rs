@@ -26,8 +26,19 @@ pub fn duplex_setting(interface: &str) -> String {
     format!("duplex of {interface}")
 }
 
+/// The interface of `ethtool eth0 | grep Speed`, whose heading `grep` leaves out.
+fn of_command<'a>(command: &'a str, line: &str) -> Option<&'a str> {
+    let own = ["Speed:", "Duplex:", "Link detected:", "Auto-negotiation:", "Port:"];
+    let ours = own.iter().any(|name| line.trim_start().starts_with(name));
+    let mut words = command.split(['|', ';', '&']).next()?.split_whitespace();
+    let tool = words.next().filter(|_| ours)?;
+    let name = words.next().filter(|name| !name.starts_with('-'))?;
+    (tool == "ethtool" || tool.ends_with("/ethtool")).then_some(name)
+}
+
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let name = interface(lines.ahead(0))?;
+    let (line, command) = (lines.ahead(0), out.latest_command().to_owned());
+    let name = interface(line).or_else(|| of_command(&command, line))?;
     out.begin(SourceKind::Ethtool, lines.number());
     Some(Box::new(Ethtool { interface: name.to_owned(), speed_bytes: None, down: false }))
 }
@@ -37,8 +48,9 @@ impl Reader for Ethtool {
         if interface(line) == Some(&self.interface) {
             return Taken::Yes;
         }
-        // Its lines are set in; lists go on without a colon.
-        if !line.starts_with(char::is_whitespace) || line.trim().is_empty() {
+        // Its lines are set in, unless somebody cut that off; lists go on without a colon.
+        let cut = of_command("ethtool x", line).is_some();
+        if !(cut || line.starts_with(char::is_whitespace)) || line.trim().is_empty() {
             return Taken::No;
         }
         let Some((name, value)) = line.split_once(':') else { return Taken::Yes };
@@ -78,6 +90,17 @@ mod tests {
         let host = recording.hosts.first().expect("a machine");
         assert_eq!(host.settings[&duplex_setting("eth0")].text, "Half");
         values(&recording, Field::NetSpeed, &Subject::Interface("eth0".to_owned()))
+    }
+
+    #[test]
+    fn a_command_names_the_interface_that_grep_leaves_out() {
+        let eno1 = Subject::Interface("eno1".to_owned());
+        for line in ["\tSpeed: 1000Mb/s", "Speed: 1000Mb/s"] {
+            let recording = read(&format!("med-2:~# sudo ethtool eno1 | grep -E Speed\n{line}\n"));
+            all_understood(&recording);
+            assert_eq!(values(&recording, Field::NetSpeed, &eno1), [125e6]);
+        }
+        assert!(read("med-2:~# ethtool -i eno1\n\tSpeed: 1000Mb/s\n").sources.is_empty());
     }
 
     #[test]

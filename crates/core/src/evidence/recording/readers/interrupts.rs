@@ -40,14 +40,20 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     Some(Box::new(Interrupts { soft, cpus: Vec::new() }))
 }
 
+/// The setting that says which controller and device a line of interrupts is of.
+#[must_use]
+pub fn device_setting(line: &str) -> String {
+    format!("device of interrupt {line}")
+}
+
 struct Interrupts {
     soft: bool,
     cpus: Vec<u32>,
 }
 
 impl Interrupts {
-    fn row(&self, name: &str, values: &[&str], out: &mut Builder) {
-        let values: Vec<u64> = values.iter().map_while(|word| count(word)).collect();
+    fn row(&self, name: &str, words: &[&str], out: &mut Builder) {
+        let values: Vec<u64> = words.iter().map_while(|word| count(word)).collect();
         // Errors are counted once for the machine.
         if matches!(name, "ERR" | "MIS") {
             return;
@@ -61,6 +67,10 @@ impl Interrupts {
             return;
         }
         let field = if self.soft { Field::SoftirqCount } else { Field::IrqCount };
+        let device = words.get(self.cpus.len()..).unwrap_or_default().join(" ");
+        if !self.soft && !device.is_empty() {
+            out.setting(&device_setting(name), &device);
+        }
         for (cpu, value) in self.cpus.iter().zip(values) {
             let subject = Subject::Vector { name: name.to_owned(), cpu: Some(*cpu) };
             out.put(field, &subject, None, value as f64);
@@ -130,8 +140,23 @@ mod tests {
         assert_eq!(values(&recording, Field::IrqCount, &vector("24", 0)), [1.0]);
         assert_eq!(values(&recording, Field::IrqCount, &vector("LOC", 1)), [23_456.0]);
         assert_eq!(values(&recording, Field::IrqCount, &vector("29", 1)).len(), 0);
+        let settings = &recording.hosts[0].settings;
+        assert_eq!(settings[&device_setting("24")].text, "IO-APIC 5-edge x");
         assert_eq!(recording.problems.len(), 1);
         assert_eq!(recording.unrecognised[0].first_line, 7);
+    }
+
+    #[test]
+    fn two_looks_of_one_command_give_rates() {
+        let look = |more: u32| {
+            format!("   CPU0   CPU1\n 16: {}  8  IO-APIC  16-fasteoi  mpt3sas\n", 50 + more)
+        };
+        let cat = "cat /proc/interrupts";
+        let typed = format!("nas-1 # {cat}; sleep 5; {cat}\n{}{}", look(0), look(1000));
+        let recording = read(&typed);
+        all_understood(&recording);
+        assert_eq!(values(&recording, Field::IrqRate, &vector("16", 0)), [200.0]);
+        assert_eq!(values(&recording, Field::IrqRate, &vector("16", 1)), [0.0]);
     }
 
     #[test]

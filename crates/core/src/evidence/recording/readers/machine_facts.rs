@@ -9,6 +9,8 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Uptime,
+    /// `/proc/loadavg`.
+    Loadavg,
     Lscpu,
     Slabtop,
 }
@@ -22,6 +24,7 @@ fn kind_of(line: &str) -> Option<Kind> {
         [time, "up", ..] if time_of_day(time).is_some() => {
             line.contains("load average").then_some(Kind::Uptime)
         }
+        [_, _, _, tasks, _] if is_loadavg(&words, tasks) => Some(Kind::Loadavg),
         [name, ..] if is_architecture(name) && line.contains(':') => Some(Kind::Lscpu),
         _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(Kind::Lscpu),
         ["Active", "/", "Total", "Objects", ..] => Some(Kind::Slabtop),
@@ -34,7 +37,7 @@ fn kind_of(line: &str) -> Option<Kind> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let kind = kind_of(lines.ahead(0))?;
     let source = match kind {
-        Kind::Uptime => SourceKind::Uptime,
+        Kind::Uptime | Kind::Loadavg => SourceKind::Uptime,
         Kind::Lscpu => SourceKind::Lscpu,
         Kind::Slabtop => SourceKind::Slabtop,
     };
@@ -49,8 +52,22 @@ struct Facts {
 
 /// The load averages. They have no date, and the time of day alone orders nothing.
 fn uptime(line: &str, out: &mut Builder) {
-    let Some((_, loads)) = line.split_once("load average") else { return };
-    let loads = loads.split_whitespace().filter_map(|word| number(word.trim_end_matches(',')));
+    if let Some((_, all)) = line.split_once("load average") {
+        loads(all, out);
+    }
+}
+
+/// `16.10 15.98 15.70 17/812 812044`: loads, tasks that run of all, the latest process.
+fn is_loadavg(words: &[&str], tasks: &str) -> bool {
+    let decimal = |word: &&str| word.contains('.') && number(word).is_some();
+    let parts = tasks.split_once('/').map(|(run, all)| (count(run), count(all)));
+    let tasks = matches!(parts, Some((Some(_), Some(_))));
+    tasks && words.iter().take(3).all(decimal) && words.last().is_some_and(|w| count(w).is_some())
+}
+
+/// The averages over 1, 5 and 15 minutes.
+fn loads(text: &str, out: &mut Builder) {
+    let loads = text.split_whitespace().filter_map(|word| number(word.trim_end_matches(',')));
     for (field, load) in [Field::Load1, Field::Load5, Field::Load15].into_iter().zip(loads) {
         out.put(field, &Subject::Machine, None, load);
     }
@@ -115,7 +132,7 @@ fn slabtop(line: &str, out: &mut Builder) -> bool {
 impl Reader for Facts {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         self.lines += 1;
-        if line.trim().is_empty() && self.kind != Kind::Uptime {
+        if line.trim().is_empty() && !matches!(self.kind, Kind::Uptime | Kind::Loadavg) {
             return Taken::Yes;
         }
         let ours = match self.kind {
@@ -123,8 +140,12 @@ impl Reader for Facts {
                 uptime(line, out);
                 true
             }
+            Kind::Loadavg if self.lines == 1 => {
+                loads(line, out);
+                true
+            }
             // The list of users of `w` is no one's.
-            Kind::Uptime => false,
+            Kind::Uptime | Kind::Loadavg => false,
             Kind::Lscpu => lscpu(line, out),
             Kind::Slabtop => self.lines <= CACHES_MAX && slabtop(line, out),
         };
@@ -148,6 +169,10 @@ mod tests {
         assert_eq!(machine(&recording, Field::Load1), [21.01]);
         assert_eq!(machine(&recording, Field::Load5), [3.15]);
         assert_eq!(machine(&recording, Field::CpuCount), [64.0]);
+        let recording = read("$ cat /proc/loadavg\n16.10 15.98 15.70 17/812 812044\n");
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Load5), [15.98]);
+        assert!(read("1.0 2.0 3.0 a/b 5\n").hosts.is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 const LINES_AHEAD: usize = 4;
 
 /// Sizes.
-pub(super) const KEYS: [(&str, Field); 20] = [
+pub(super) const KEYS: [(&str, Field); 21] = [
     ("MemTotal", Field::MemTotal),
     ("MemFree", Field::MemFree),
     ("MemAvailable", Field::MemAvailable),
@@ -25,6 +25,7 @@ pub(super) const KEYS: [(&str, Field); 20] = [
     ("AnonHugePages", Field::AnonHuge),
     ("Shmem", Field::Shmem),
     ("Slab", Field::Slab),
+    ("SReclaimable", Field::SlabReclaimable),
     ("SUnreclaim", Field::SlabUnreclaimable),
     ("KernelStack", Field::KernelStacks),
     ("PageTables", Field::PageTables),
@@ -42,7 +43,7 @@ pub(super) const POOL_KEYS: [(&str, Field); 4] = [
 ];
 
 /// The file's other keys. `smaps` and `status` resemble it: theirs must not pass for this file.
-const OTHER_KEYS: [&str; 41] = [
+const OTHER_KEYS: [&str; 40] = [
     "SwapCached",
     "Active(anon)",
     "Inactive(anon)",
@@ -59,7 +60,6 @@ const OTHER_KEYS: [&str; 41] = [
     "Zswapped",
     "Mapped",
     "KReclaimable",
-    "SReclaimable",
     "ShadowCallStack",
     "SecPageTables",
     "NFS_Unstable",

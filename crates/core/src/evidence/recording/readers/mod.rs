@@ -18,7 +18,7 @@ mod free;
 mod gc;
 mod grepped;
 mod iftop;
-mod interrupts;
+pub mod interrupts;
 mod iotop;
 mod ipcs;
 mod json;
@@ -48,6 +48,7 @@ mod vmstat;
 mod vmstat_counts;
 mod words;
 
+pub(super) use prompt::is_tool;
 pub use reader::{LINES_AROUND, Lines, Reader, Taken};
 
 use super::Builder;
@@ -73,8 +74,8 @@ const FORMATS: &[Begins] = &[
     shell::begins,
     smaps::begins,
     grepped::begins,
-    kernel_log::begins,
     perf::begins,
+    kernel_log::begins,
     sysstat::timed::begins,
     sysstat::csv::begins,
     sysstat::iostat::begins,

@@ -1,8 +1,11 @@
 //! `perf report --stdio` and `perf top --stdio`: where the samples of a profile lie, by function of
 //! the kernel, and in what those were called.
 
+mod chain;
+
 use std::collections::BTreeMap;
 
+use self::chain::{Chain, program};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
@@ -21,19 +24,6 @@ const IDLE: [&str; 8] = [
     "cpuidle_enter_state",
 ];
 
-/// How programs come into the kernel: what a chain has beyond is the program's own.
-const ENTRIES: [&str; 9] = [
-    "page_fault",
-    "async_page_fault",
-    "asm_exc_page_fault",
-    "entry_SYSCALL_64_after_hwframe",
-    "system_call_fastpath",
-    "ret_from_fork",
-    "ret_from_fork_asm",
-    "el0_sync",
-    "el0t_64_sync",
-];
-
 /// A report in the making: shares of one function over all programs are added up.
 #[derive(Debug, Default)]
 struct Perf {
@@ -44,69 +34,23 @@ struct Perf {
     within: BTreeMap<String, f64>,
     /// The same as the chains of calls below the rows say it.
     chained: BTreeMap<String, f64>,
+    /// Programs, and whole chains of calls.
+    paths: BTreeMap<(String, String), f64>,
     /// The chain that is read now.
     chain: Option<Chain>,
-}
-
-/// The chain of calls below a row: drawn as a straight line, or as branches with a share each.
-#[derive(Debug)]
-struct Chain {
-    /// The row's own share.
-    share: f64,
-    /// Where branches begin, and their shares; the innermost last.
-    branches: Vec<(usize, f64)>,
-    /// Whether the rest of this branch is the program's own.
-    left: bool,
-    /// Functions that were counted, each with where its branch begins.
-    seen: Vec<(usize, String)>,
-}
-
-impl Chain {
-    const fn new(share: f64) -> Self {
-        Self { share, branches: Vec::new(), left: false, seen: Vec::new() }
-    }
-
-    /// The function of a line of the chain, with the share that came this way.
-    fn function<'a>(&mut self, line: &'a str) -> Option<(&'a str, f64)> {
-        let drawn = |c: char| c.is_whitespace() || c == '|' || c == '-';
-        let rest = line.trim_start_matches(drawn);
-        let at = line.len() - rest.len();
-        let name = match rest.split_once("--") {
-            Some((share, name)) => {
-                let share = percent(share)?;
-                self.branches.retain(|(before, _)| *before < at);
-                self.seen.retain(|(before, _)| *before < at);
-                let above = self.branches.last().map_or(self.share, |(_, share)| *share);
-                // Shares are of all samples, or with `-g fractal` of the branch above.
-                let share = if share > above { above * share / 100.0 } else { share };
-                self.branches.push((at, share));
-                self.left = false;
-                name
-            }
-            None => rest,
-        };
-        let name = name.split_whitespace().next()?;
-        if self.left {
-            return None;
-        }
-        self.left = ENTRIES.contains(&name);
-        let (at, share) = self.branches.last().copied().unwrap_or((0, self.share));
-        // One that calls itself is counted once.
-        if self.seen.iter().any(|(_, seen)| seen == name) {
-            return None;
-        }
-        self.seen.push((at, name.to_owned()));
-        Some((name, share))
-    }
+    /// What the head of `perf top` says of the kernel.
+    kernel: Option<f64>,
+    /// Samples in programs and in an idle CPU.
+    elsewhere: f64,
 }
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
 const NOTES_MAX: usize = 24;
 
-/// Whether a line is a row about the kernel, as `perf top` has them without a heading.
+/// Whether a line is a row, as `perf top` has them without a heading.
 fn is_row(line: &str) -> bool {
     let share = line.split_whitespace().next().and_then(percent);
-    share.is_some() && line.contains(" [k] ")
+    share.is_some() && (line.contains(" [k] ") || line.contains(" [.] "))
 }
 
 /// Finds the line of headings, or the notes before it; or the head of `perf top`, or a row.
@@ -135,6 +79,12 @@ fn cpus(head: &str) -> Option<u64> {
     super::words::count(rest.split_once(" CPU")?.0).filter(|cpus| *cpus > 0)
 }
 
+/// The kernel's share in the head of `perf top`: `kernel:74.1%`, `kernel: 4.2%`.
+fn kernel(head: &str) -> Option<f64> {
+    let (_, rest) = head.split_once("kernel:")?;
+    percent(rest.split_whitespace().next()?)
+}
+
 fn percent(word: &str) -> Option<f64> {
     let value: f64 = word.strip_suffix('%')?.replace(',', ".").parse().ok()?;
     (0.0..=100.0).contains(&value).then_some(value)
@@ -149,18 +99,23 @@ impl Perf {
         if self.children {
             share = percent(words.next()?)?;
         }
-        self.chain = None;
         // The program's name may contain blanks: the mark in front of the function does not.
-        let (_, function) = line.split_once("[k] ")?;
+        let (before, function) = line.split_once("[k] ").or_else(|| line.split_once("[.] "))?;
+        let of_kernel = line.contains("[k] ");
         let name = function.split_whitespace().next()?;
-        let idle = IDLE.iter().any(|idle| name.starts_with(idle));
+        let idle = of_kernel && IDLE.iter().any(|idle| name.starts_with(idle));
+        self.chain_ends();
+        if idle || !of_kernel {
+            self.elsewhere += share;
+            return Some(());
+        }
         let known = self.shares.contains_key(name);
-        if !idle && (known || self.shares.len() < SYMBOLS_MAX) {
+        if known || self.shares.len() < SYMBOLS_MAX {
             *self.shares.entry(name.to_owned()).or_default() += share;
             if self.children {
                 *self.within.entry(name.to_owned()).or_default() += below;
             }
-            self.chain = (share > 0.0).then(|| Chain::new(share));
+            self.chain = (share > 0.0).then(|| Chain::new(share, program(before), name));
         }
         Some(())
     }
@@ -172,6 +127,18 @@ impl Perf {
         let room = self.chained.len() < SYMBOLS_MAX || self.chained.contains_key(name);
         if room {
             *self.chained.entry(name.to_owned()).or_default() += share;
+        }
+    }
+
+    /// Nothing more of the chain follows.
+    fn chain_ends(&mut self) {
+        let Some(mut chain) = self.chain.take() else { return };
+        chain.branch_ends();
+        for (path, share) in chain.paths {
+            let key = (chain.program.clone(), path);
+            if self.paths.len() < SYMBOLS_MAX || self.paths.contains_key(&key) {
+                *self.paths.entry(key).or_default() += share;
+            }
         }
     }
 }
@@ -187,6 +154,7 @@ impl Reader for Perf {
             if let Some(cpus) = cpus(start) {
                 out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
             }
+            self.kernel = kernel(start).or(self.kernel);
             return Taken::Yes;
         }
         // Call chains are drawn with lines or indented by blanks; programs' functions are `[.]`.
@@ -202,6 +170,15 @@ impl Reader for Perf {
     }
 
     fn end(&mut self, out: &mut Builder) {
+        self.chain_ends();
+        let machine = &Subject::Machine;
+        if !self.shares.is_empty() {
+            if let Some(kernel) = self.kernel {
+                out.put(Field::ProfileKernel, machine, None, kernel);
+            }
+            let most = (100.0 - self.elsewhere).clamp(0.0, 100.0);
+            out.put(Field::ProfileKernelMost, machine, None, most);
+        }
         let mut within = std::mem::take(&mut self.within);
         for (name, share) in std::mem::take(&mut self.chained) {
             let known = within.entry(name).or_default();
@@ -215,6 +192,9 @@ impl Reader for Perf {
             for (name, share) in shares.into_iter().filter(|(_, share)| *share > 0.0) {
                 out.put(field, &Subject::Symbol(name), None, share);
             }
+        }
+        for ((program, path), share) in std::mem::take(&mut self.paths) {
+            out.put(Field::PathPercent, &Subject::Calls { program, path }, None, share);
         }
     }
 }
@@ -269,7 +249,11 @@ mod tests {
         let found = [("isolate_freepages_block".to_owned(), 22.71)];
         assert_eq!(shares(top), found);
         assert_eq!(shares("    22.71%  [kernel]   [k] isolate_freepages_block\n"), found);
-        assert_eq!(of(Field::CpuCount, top), [("machine".to_owned(), 16.0)]);
+        let of_machine = |value: f64| [("machine".to_owned(), value)];
+        assert_eq!(of(Field::CpuCount, top), of_machine(16.0));
+        assert_eq!(of(Field::ProfileKernel, top), of_machine(58.2));
+        let blank = top.replace("kernel:58.2%", "kernel: 4.2%");
+        assert_eq!(of(Field::ProfileKernel, &blank), of_machine(4.2));
     }
 
     #[test]
@@ -282,6 +266,41 @@ mod tests {
                     5.00%  swapper  [kernel.kallsyms]  [k] pv_native_safe_halt\n    \
                     2.00%  other  libc.so.6  [.] malloc\n";
         assert_eq!(shares(text), [("clear_page_erms".to_owned(), 50.0)]);
+    }
+
+    #[test]
+    fn rows_of_programs_come_first_as_well() {
+        let text = "    58.18%  mysqld    [.] row_search_mvcc\n     \
+                    1.05%  [kernel]  [k] copy_page\n";
+        let mut builder = Builder::new();
+        builder.read("perf.txt", text.as_bytes()).expect("text");
+        let recording = builder.finish();
+        assert!(recording.unrecognised.is_empty(), "{:?}", recording.unrecognised);
+        assert_eq!(shares(text), [("copy_page".to_owned(), 1.05)]);
+        let most = of(Field::ProfileKernelMost, text)[0].1;
+        assert!((most - 41.82).abs() < 0.001, "{most}");
+        assert_eq!(of(Field::ProfileKernel, text), []);
+    }
+
+    #[test]
+    fn ways_to_a_lock_name_who_takes_it() {
+        let text = "# Overhead  Command  Shared Object  Symbol\n    \
+                    84.12%  squid  [kernel.kallsyms]  [k] native_queued_spin_lock_slowpath\n\
+                    \x20           |\n            ---native_queued_spin_lock_slowpath\n\
+                    \x20              |\n               |--81.20%--_raw_spin_lock\n\
+                    \x20              |          |\n\
+                    \x20              |          |--60.44%--inode_sb_list_add\n\
+                    \x20              |          |          new_inode\n\
+                    \x20              |          |          do_sys_open\n\
+                    \x20              |           --20.76%--inode_sb_list_del\n\
+                    \x20              |                     evict\n\
+                    \x20               --2.92%--_raw_spin_lock_irqsave\n";
+        let lock = "native_queued_spin_lock_slowpath";
+        let wanted = [
+            (format!("squid: evict > inode_sb_list_del > {lock}"), 20.76),
+            (format!("squid: open() > new_inode > inode_sb_list_add > {lock}"), 60.44),
+        ];
+        assert_eq!(of(Field::PathPercent, text), wanted);
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn bare(command: &str) -> &str {
 }
 
 /// Whether it begins with a known tool.
-fn is_tool(command: &str) -> bool {
+pub(in crate::evidence::recording) fn is_tool(command: &str) -> bool {
     let word = bare(command).split(|c: char| c.is_whitespace() || c == '|' || c == ';').next();
     let name = word.unwrap_or("").rsplit('/').next().unwrap_or("");
     TOOLS.contains(&name)
@@ -160,14 +160,24 @@ fn with_host(line: &str) -> Option<(&str, &str)> {
     sure.then_some((host, command))
 }
 
-/// `[user@host folder]$ cmd`.
+/// `[user@host folder]$ cmd`; before a known tool also `[host folder]$ cmd` and `[host] $ cmd`, and
+/// `host folder]$ cmd`, of which the bracket was not copied.
 fn in_brackets(line: &str) -> Option<(&str, &str)> {
-    let (who, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let (who, folder) = who.split_once(' ')?;
+    let whole = line.strip_prefix('[');
+    let (who, rest) = whole.unwrap_or(line).split_once(']')?;
+    let (who, folder) = who.split_once(' ').unwrap_or((who, ""));
     let plain = !folder.trim().is_empty() && !folder.contains(['[', '"']);
-    let (user, host) = who.split_once('@').filter(|_| plain)?;
-    let command = end_of(rest)?;
-    (is_name(user) && is_name(host)).then_some((host, command))
+    let (user, host) = who.split_once('@').unwrap_or(("", who));
+    let command = end_of(rest.trim_start())?;
+    let sure = whole.is_some() && plain && !user.is_empty();
+    let short = if whole.is_some() { folder.is_empty() || plain } else { is_folder(folder) };
+    let named = is_host(host) && (user.is_empty() || is_name(user));
+    (named && (sure || (short && is_tool(command)))).then_some((host, command))
+}
+
+/// A name that is no number: `50 % free` is no prompt.
+fn is_host(text: &str) -> bool {
+    is_name(text) && text.contains(|c: char| c.is_ascii_alphabetic())
 }
 
 /// `# cmd`, `-bash-4.2$ cmd`, `db1# cmd`: only before a known tool, as these also begin comments.
@@ -181,8 +191,11 @@ fn short(line: &str) -> Option<Prompt<'_>> {
     let (before, rest) = line.split_at(cut);
     let command = end_of(rest).filter(|command| is_tool(command))?;
     let shell = ["-bash-", "bash-", "-sh-", "sh-", "zsh-"].iter().any(|s| before.starts_with(s));
-    let host = (is_name(before) && !shell).then_some(before);
-    let known = before.is_empty() || shell || host.is_some();
+    // `host $ cmd` and `~ $ cmd`, as containers have it.
+    let spaced = rest.starts_with(['$', '#']).then(|| before.trim_end());
+    let name = spaced.unwrap_or(before);
+    let host = (is_host(name) && !shell).then_some(name);
+    let known = before.is_empty() || shell || host.is_some() || spaced.is_some_and(is_folder);
     known.then(|| Prompt { host, command: bare(command) })
 }
 
@@ -196,6 +209,22 @@ pub(super) fn prompt(line: &str) -> Option<Prompt<'_>> {
         || short(line),
         |(host, command)| Some(Prompt { host: Some(host), command: bare(command) }),
     )
+}
+
+/// A command that shows a file of the kernel, behind a prompt of a form that is not known: what it
+/// names is worth more than the prompt.
+pub(super) fn unknown_prompt(line: &str) -> Option<&str> {
+    /// Longest prompt, in bytes.
+    const BYTES_MAX: usize = 60;
+    let ends = line.char_indices().filter(|(at, c)| *at <= BYTES_MAX && ENDS.contains(c));
+    let mut commands = ends.filter_map(|(at, end)| {
+        let (before, rest) = (line.get(..at)?, line.get(at + end.len_utf8()..)?);
+        let command = bare(rest.strip_prefix(char::is_whitespace)?);
+        let file = command.contains(" /proc/") || command.contains(" /sys/");
+        let brief = before.split_whitespace().count() <= 3;
+        (file && brief && is_tool(command)).then_some(command)
+    });
+    commands.next()
 }
 
 /// The machine and the command of `ssh [-o X] [user@]host 'command'`.
@@ -326,8 +355,27 @@ mod tests {
             ("# iostat -x", None, "iostat -x"),
             ("$ sudo dmesg -T", None, "dmesg -T"),
             ("\u{276f} ss -tn", None, "ss -tn"),
+            ("cache-a $ redis-cli info", Some("cache-a"), "redis-cli info"),
+            ("web-1 # sudo free -m", Some("web-1"), "free -m"),
+            ("[cache-a] $ free", Some("cache-a"), "free"),
+            ("[cache-a]# free", Some("cache-a"), "free"),
+            ("[cache-a ~]$ free", Some("cache-a"), "free"),
+            ("[jo@cache-a]$ free", Some("cache-a"), "free"),
+            ("trd-08 ~]$ dmesg -T", Some("trd-08"), "dmesg -T"),
+            ("~ $ cat /proc/meminfo", None, "cat /proc/meminfo"),
+            ("/tmp # top -bn1", None, "top -bn1"),
         ] {
             assert_eq!(said(line), Some((host, command)), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_behind_any_prompt() {
+        for line in ["\u{3bb} db1 (main) $ cat /proc/x", "[db1:~] 10:02 % sudo cat /proc/x"] {
+            assert_eq!(unknown_prompt(line), Some("cat /proc/x"), "{line}");
+        }
+        for line in ["it costs 5 $ a day", "you can see it all here > cat /proc/x", "a $ ls"] {
+            assert_eq!(unknown_prompt(line), None, "{line}");
         }
     }
 
@@ -348,6 +396,12 @@ mod tests {
             "10:00:01 > free memory",
             "$5 for a coffee",
             "/proc/sys/vm/x: # y",
+            "50 % free memory",
+            "50 $ free",
+            "host $ cost",
+            "[db1] $ cost",
+            "[12:30:01] # of",
+            "db1 all]$ free",
         ] {
             assert_eq!(said(line), None, "{line}");
         }

@@ -1,7 +1,7 @@
 //! What stands around listings: shell prompts, commands and headings that name a file, and the
 //! files they show when those are settings or pressure.
 
-use super::prompt::{contained, looped, prompt, remote};
+use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
 use super::words::{number, plain, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::expected::{PRESSURE, is_setting, is_value};
@@ -69,6 +69,7 @@ impl Shell {
             || heading(line).is_some()
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
+            || unknown_prompt(line).is_some()
     }
 
     /// What was typed: its files may follow, and the next listing is its own.
@@ -174,6 +175,10 @@ impl Reader for Shell {
             out.expects(command);
             return Taken::Yes;
         }
+        if let Some(command) = unknown_prompt(line) {
+            out.command(command);
+            return Taken::Yes;
+        }
         if let Some((path, value)) = sysctl(line) {
             self.setting(&path, value, out);
             return Taken::Yes;
@@ -234,6 +239,51 @@ mod tests {
         let defrag = ENABLED.replace("enabled", "defrag");
         assert_eq!(text(&defrag), Some("always defer [madvise] never"));
         assert_eq!(machine(&recording, Field::CompactStall), [20.0]);
+    }
+
+    #[test]
+    fn prompts_of_containers_and_unknown_ones_tell_the_file() {
+        for prompt in ["cache-a $ ", "~ $ ", "[cache-a] $ ", "\u{3bb} cache-a (main) $ "] {
+            let recording = read(&format!("{prompt}cat {ENABLED}\n[always] madvise never\n"));
+            all_understood(&recording);
+            let text = recording.hosts[0].settings.get(ENABLED).map(|quote| quote.text.as_str());
+            assert_eq!(text, Some("[always] madvise never"), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn two_machines_are_never_made_one() {
+        let free = |used: u32| {
+            format!(
+                "  total  used  free  shared  buff/cache  available\n\
+                 Mem:  32110  {used}  101  122  204  88\nSwap:  0  0  0\n"
+            )
+        };
+        for (one, other) in
+            [("web-1 # ", "web-2 # "), ("[web-1] $ ", "[web-2] $ "), ("web-1 $ ", "root@web-2:~# ")]
+        {
+            let text = format!("{one}free -m\n{}{other}free -m\n{}", free(5), free(6));
+            let names: Vec<_> = read(&text).hosts.into_iter().filter_map(|h| h.name).collect();
+            assert_eq!(names, ["web-1", "web-2"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_heading_that_names_a_machine_is_about_it() {
+        let kill = "[781223.115160] Out of memory: Killed process 1022 (redis-server) \
+                    total-vm:7964800kB, anon-rss:7588080kB\n";
+        let shown = "cache-a $ nproc\n4\ncache-b $ nproc\n8\n";
+        for (heading, host) in [
+            ("dmesg of cache-a last night:", Some("cache-a")),
+            ("from cache-a", Some("cache-a")),
+            ("dmesg of cache-c:", Some("cache-c")),
+            ("and the same on both, cache-a and cache-b:", None),
+            ("last night:", Some("cache-b")),
+        ] {
+            let recording = read(&format!("{shown}\n{heading}\n{kill}"));
+            let log = recording.sources.last().expect("a log");
+            assert_eq!(recording.hosts[log.host].name.as_deref(), host, "{heading}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::words::{count, number, words};
-use super::{Lines, Reader, Taken};
+use super::{LINES_AROUND, Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
 /// Columns of a table, by the word in their heading.
@@ -13,9 +13,22 @@ struct Columns {
     name_last: bool,
 }
 
+/// A line without what the terminal shows of Ctrl-C.
+fn uninterrupted(line: &str) -> &str {
+    let line = line.trim_start();
+    line.strip_prefix("^C").unwrap_or(line)
+}
+
+/// What `strace` says of the processes that it follows.
+fn follows(line: &str) -> bool {
+    let line = uninterrupted(line);
+    let of_process = line.starts_with("strace: Process ") || line.starts_with("Process ");
+    of_process && (line.contains(" attached") || line.contains(" detached"))
+}
+
 /// Finds the line of headings.
 fn heading(line: &str) -> Option<Columns> {
-    let words = words(line);
+    let words = words(uninterrupted(line));
     let place = |name: &str| words.iter().position(|word| *word == name);
     match *words.first()? {
         // "% time" are two words of one column.
@@ -44,7 +57,8 @@ fn traced_s(command: &str) -> Option<f64> {
 
 /// Begins at the headings.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let columns = heading(lines.ahead(0))?;
+    let before = (0..LINES_AROUND).take_while(|by| follows(lines.ahead(*by))).count();
+    let columns = heading(lines.ahead(before))?;
     out.begin(SourceKind::Syscalls, lines.number());
     let seconds = traced_s(out.latest_command());
     Some(Box::new(Syscalls { columns, seconds, calls: BTreeMap::new() }))
@@ -63,15 +77,20 @@ impl Syscalls {
         let name = if self.columns.name_last { words.last()? } else { words.first()? };
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         let named = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+        // The line of sums leaves columns out.
+        if *name == "total"
+            && words.len() >= 3
+            && words.first().is_some_and(|w| number(w).is_some())
+        {
+            return Some(());
+        }
         let calls = count(words.get(self.columns.calls)?)?;
         let numbers = words.iter().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         if !named || !name.bytes().all(plain) || numbers.count() + 1 < words.len() {
             return None;
         }
-        if *name != "total" {
-            let sum = self.calls.entry((*name).to_owned()).or_default();
-            *sum = sum.saturating_add(calls);
-        }
+        let sum = self.calls.entry((*name).to_owned()).or_default();
+        *sum = sum.saturating_add(calls);
         Some(())
     }
 }
@@ -84,7 +103,7 @@ impl Reader for Syscalls {
         // `perf` names each thread: `dd (123), 456 events, 99.9%`.
         let thread = words.contains(&"events,");
         let again = heading(line).is_some();
-        let ours = rule || units || thread || again || self.row(&words).is_some();
+        let ours = rule || units || thread || again || follows(line) || self.row(&words).is_some();
         if ours { Taken::Yes } else { Taken::No }
     }
 
@@ -119,6 +138,15 @@ mod tests {
         assert_eq!(of(Field::SyscallCalls, "write"), [251_174.0]);
         assert_eq!(of(Field::SyscallRate, "read"), [62_793.5]);
         assert_eq!(of(Field::SyscallCalls, "total").len(), 0);
+        // Ended by Ctrl-C, and by a version whose sums leave a column out.
+        let ended = strace
+            .replace("% time", "^C% time")
+            .replace("0.457189           0    502348", "0.457189    502348")
+            .replace("-p 19544\n", "-p 19544\nstrace: Process 19544 attached\n");
+        let recording = read(&ended);
+        all_understood(&recording);
+        let write = Subject::Symbol("write".to_owned());
+        assert_eq!(values(&recording, Field::SyscallCalls, &write), [251_174.0]);
         let row = |calls: u32| format!("   read  {calls}  0  3.456  0.000  0.001  0.020  1.00%\n");
         let perf = format!(
             " dd (31), 20 events, 99.9%\n\n  syscall  calls  errors  total  min  avg  max  stddev\n\

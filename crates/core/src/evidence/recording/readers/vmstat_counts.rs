@@ -1,6 +1,8 @@
 //! Pasted `/proc/vmstat`: counts since boot. One reading gives no rates, and readings in one text
 //! have no times. Names: `vmstat_text` in `mm/vmstat.c`.
 
+use std::collections::BTreeMap;
+
 use super::words::{count, elided, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
@@ -19,8 +21,37 @@ const KEYS: [(&str, Field); 9] = [
 ];
 
 /// How the names of lines begin that this file alone has.
-const STARTS: [&str; 9] =
-    ["nr_", "pg", "thp_", "compact_", "allocstall", "numa_", "kswapd_", "oom_kill", "workingset_"];
+const STARTS: [&str; 10] = [
+    "nr_",
+    "pg",
+    "pswp",
+    "thp_",
+    "compact_",
+    "allocstall",
+    "numa_",
+    "kswapd_",
+    "oom_kill",
+    "workingset_",
+];
+
+/// Counts with a line for each zone, in some versions; `pgscan_direct_throttle` is none of them.
+const BY_ZONE: [(&str, Field); 3] = [
+    ("allocstall_", Field::AllocStallCount),
+    ("pgscan_kswapd_", Field::ScanKswapdCount),
+    ("pgscan_direct_", Field::ScanDirectCount),
+];
+const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
+
+/// Pages that were swapped, which are told in bytes.
+const SWAPPED: [(&str, Field); 2] =
+    [("pswpin", Field::SwapInCount), ("pswpout", Field::SwapOutCount)];
+const PAGE_BYTES: f64 = 4096.0;
+
+/// The field of a count by zone.
+fn by_zone(name: &str) -> Option<Field> {
+    let all = BY_ZONE.iter().find_map(|(start, field)| Some((name.strip_prefix(start)?, *field)));
+    all.filter(|(zone, _)| ZONES.contains(zone)).map(|(_, field)| field)
+}
 
 fn entry<'a>(line: &'a str) -> Option<(&'a str, u64)> {
     let words = words(line);
@@ -40,7 +71,8 @@ fn known(line: &str) -> bool {
 /// Begins at two lines of the file, or at one that matters here.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (name, _) = entry(lines.ahead(0)).filter(|_| known(lines.ahead(0)))?;
-    let alone = KEYS.iter().any(|(key, _)| *key == name) || name.starts_with("allocstall_");
+    let swapped = SWAPPED.iter().any(|(key, _)| *key == name);
+    let alone = KEYS.iter().any(|(key, _)| *key == name) || by_zone(name).is_some() || swapped;
     if !alone && !known(lines.ahead(1)) {
         return None;
     }
@@ -50,16 +82,16 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 
 #[derive(Default)]
 struct ProcVmstat {
-    /// Sum over the zones.
-    stalls: Option<u64>,
+    /// Sums over the zones.
+    zones: BTreeMap<Field, u64>,
     /// The first name, with which a second reading begins.
     first: Option<String>,
 }
 
 impl ProcVmstat {
     fn flush(&mut self, out: &mut Builder) {
-        if let Some(stalls) = self.stalls.take() {
-            out.put(Field::AllocStallCount, &Subject::Machine, None, stalls as f64);
+        for (field, sum) in std::mem::take(&mut self.zones) {
+            out.put(field, &Subject::Machine, None, sum as f64);
         }
     }
 }
@@ -74,8 +106,11 @@ impl Reader for ProcVmstat {
             self.flush(out);
         }
         self.first.get_or_insert_with(|| name.to_owned());
-        if name.starts_with("allocstall_") {
-            self.stalls = Some(self.stalls.unwrap_or(0).saturating_add(value));
+        if let Some(field) = by_zone(name) {
+            let sum = self.zones.entry(field).or_default();
+            *sum = sum.saturating_add(value);
+        } else if let Some((_, field)) = SWAPPED.iter().find(|(key, _)| *key == name) {
+            out.put(*field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
         } else if let Some((_, field)) = KEYS.iter().find(|(key, _)| *key == name) {
             out.put(*field, &Subject::Machine, None, value as f64);
         }
@@ -105,6 +140,28 @@ mod tests {
         assert_eq!(machine(&recording, Field::ScanDirectCount), [34.0]);
         assert_eq!(machine(&recording, Field::CompactFailCount), [6.0]);
         assert_eq!(machine(&recording, Field::ThpFaultFallbackCount), [3.0]);
+    }
+
+    #[test]
+    fn greps_of_some_lines_are_looks_as_well() {
+        let grep = "egrep 'pgscan|allocstall|pswp' /proc/vmstat";
+        let look = |more: u64| {
+            let (swapped, scanned) = (8_812_044 + more, 9_120_448_120 + 10 * more);
+            format!(
+                "pswpin {swapped}\npgscan_kswapd_normal {scanned}\npgscan_direct_normal \
+                 {scanned}\npgscan_direct_dma32 {more}\npgscan_direct_throttle 7\n"
+            )
+        };
+        for typed in [
+            format!("h:~# {grep}; sleep 10; {grep}\n{}{}", look(0), look(2000)),
+            format!("h:~# {grep}\n{}h:~# sleep 10; {grep}\n{}", look(0), look(2000)),
+        ] {
+            let recording = read(&typed);
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::SwapIn), [200.0 * 4096.0], "{typed}");
+            assert_eq!(machine(&recording, Field::ScanKswapd), [2000.0]);
+            assert_eq!(machine(&recording, Field::ScanDirect), [2200.0]);
+        }
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl Profile {
             return;
         }
         let percent = |count: u64| count as f64 / self.all as f64 * 100.0;
+        out.put(Field::ProfileKernel, &Subject::Machine, None, percent(self.kernel));
         let functions =
             [(Field::SymbolPercent, self.functions), (Field::WithinPercent, self.within)];
         for (field, counts) in functions {
@@ -151,7 +152,7 @@ impl Profile {
 }
 
 /// How a program came into the kernel, and the way from there, in the middle shortened.
-fn way(frames: &[&str]) -> (String, String) {
+pub fn way(frames: &[&str]) -> (String, String) {
     let inside = |frame: &&str| !ENTRIES.contains(frame) && !FAULTS.contains(frame);
     let first = frames.iter().position(inside).unwrap_or(frames.len());
     let old = frames.get(first).filter(|_| first > 0).and_then(|frame| after(frame, &OLD_CALLS));
