@@ -27,6 +27,8 @@ mod seeds;
 mod servers;
 #[path = "diagnose/tickets.rs"]
 mod tickets;
+#[path = "diagnose/told.rs"]
+mod told;
 
 use hugewise_core::evidence::diagnose::{
     Answer, Asked, Diagnosis, Finding, Severity, Thresholds, Verdict, diagnose,

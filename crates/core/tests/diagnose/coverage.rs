@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{Text, joins, made, of_texts, put, real, seeds, servers};
+use super::{Text, joins, made, of_texts, put, real, seeds, servers, told};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -27,7 +27,12 @@ fn all() -> Vec<Diagnosis> {
     let df: [&[Text]; 2] = [&[joins::FULL], &[joins::ROOMY]];
     let texts =
         made::texts().chain(servers::texts()).chain(seeds).chain([slow]).chain(df).map(of_texts);
-    real::texts().map(|text| of_texts(&[text])).chain(texts).chain(put).collect()
+    real::texts()
+        .chain(told::texts())
+        .map(|text| of_texts(&[text]))
+        .chain(texts)
+        .chain(put)
+        .collect()
 }
 
 #[test]

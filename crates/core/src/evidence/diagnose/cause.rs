@@ -77,12 +77,16 @@ causes! {
         "Page tables eat memory: many processes map the same memory in 4 KiB pages" PAGE_TABLES;
     Slab "slab" Warning
         "Kernel objects that cannot be reclaimed hold much memory" SLAB;
+    SlabCache "slab_cache" Note
+        "Caches of the kernel, mostly of file names, hold most of the memory" SLAB_CACHE;
     HugetlbUnused "hugetlb_unused" Warning
         "A HugeTLB pool lies idle: memory that nobody else can use" HUGETLB_UNUSED;
     Swapping "swapping" Warning
         "The machine swaps: programs wait for their own memory" SWAPPING;
     Compaction "compaction" Warning
         "Compaction: programs wait while the kernel makes blocks of a huge page's size" COMPACTION;
+    HighOrder "high_order" Warning
+        "Free memory is in small pieces: the kernel looks for large blocks all the time" HIGH_ORDER;
     Khugepaged "khugepaged" Warning
         "khugepaged takes CPU to make huge pages" KHUGEPAGED;
     HugeFaults "huge_faults" Warning
@@ -93,6 +97,10 @@ causes! {
         "Allocation churn: memory is taken from the kernel and given back all the time" CHURN;
     Forks "forks" Warning
         "New processes take the kernel's time" FORKS;
+    SlowClock "slow_clock" Warning
+        "Reading the time is slow: the kernel's clock is a device" SLOW_CLOCK;
+    Futex "futex" Warning
+        "Threads of a program wait for each other's locks (futex)" FUTEX;
     Switches "context_switches" Warning
         "Context switches take the kernel's time" SWITCHES;
     NetworkStack "network_stack" Warning
@@ -122,6 +130,8 @@ causes! {
         "Many small packets: interrupts, not bandwidth, are the limit" SMALL_PACKETS;
     InterruptsOneCpu "interrupts_one_cpu" Warning
         "One CPU takes nearly all interrupts" INTERRUPTS_ONE_CPU;
+    IrqStorm "irq_storm" Warning
+        "A device interrupts without end" IRQ_STORM;
     Backlog "backlog" Warning
         "Receiving is cut short: more packets arrive than one round may process" BACKLOG;
     Steal "steal" Warning
@@ -130,6 +140,8 @@ causes! {
         "A cgroup's CPU quota is used up: its programs stop until the next period" THROTTLED;
     CpuSaturated "cpu_saturated" Warning
         "More tasks want to run than there are CPUs" CPU_SATURATED;
+    Load "load" Note
+        "The load average is far above the CPUs; these sources do not say what runs or waits" LOAD;
     Blocked "blocked_tasks" Warning
         "Tasks hang in uninterruptible wait" BLOCKED;
     MemoryPressure "memory_pressure" Warning
@@ -181,6 +193,8 @@ causes! {
         "khugepaged makes a huge page where one of 512 pages is in use" MAX_PTES_NONE;
     ZoneReclaim "zone_reclaim" Warning
         "zone_reclaim_mode makes one NUMA node reclaim while others have memory" ZONE_RECLAIM;
+    MinFree "min_free" Warning
+        "vm.min_free_kbytes keeps much of the memory free: programs die beside it" MIN_FREE;
     Somaxconn "somaxconn" Warning
         "Accept queues hold 128 connections at most: net.core.somaxconn is a low default" LISTEN;
     SlowCommands "slow_commands" Warning

@@ -268,6 +268,12 @@ fn reads(chain: &[&Asked]) -> Option<bool> {
     })
 }
 
+/// Whether the interrupts in question are mostly the hardware's, as their share was quoted.
+fn hardware(chain: &[&Asked]) -> bool {
+    let evidence = chain.iter().filter_map(|asked| asked.answer.as_ref()).flat_map(|a| &a.evidence);
+    evidence.filter_map(|evidence| evidence.field).any(|field| field == Field::CpuIrq)
+}
+
 fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<Finding> {
     let AboutHost { name: host, critical, facts } = *about_host;
     let (cause, answer) = (cause(leaf)?, leaf.answer.as_ref()?);
@@ -305,7 +311,10 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
         also: Vec::new(),
         ruled_out: ruled_out.filter_map(|asked| step(asked)).collect(),
         missing,
-        remedies: fitting(about.remedies, Facts { reads: reads(&chain), slow_disk, ..facts }),
+        remedies: fitting(
+            about.remedies,
+            Facts { reads: reads(&chain), slow_disk, hardware: hardware(&chain), ..facts },
+        ),
         confidence,
         weight: answer.weight,
     })

@@ -150,10 +150,16 @@ impl Look<'_> {
         }
     }
 
-    /// CPU in hardware and soft interrupts.
+    /// CPU in hardware and soft interrupts; called after the soft ones where there are no others.
     #[must_use]
     pub fn interrupts(&self, subject: &Subject) -> Option<Line> {
-        self.sum(Field::CpuSoftirq, &[Field::CpuSoftirq, Field::CpuIrq], subject)
+        let parts = [Field::CpuSoftirq, Field::CpuIrq];
+        let hard = self.line(Field::CpuIrq, subject).and_then(|line| self.highest(&line));
+        let name = match hard {
+            Some(hard) if hard.value > 0.0 => Field::CpuInterrupts,
+            _ => Field::CpuSoftirq,
+        };
+        self.sum(name, &parts, subject)
     }
 
     /// CPU in programs.
@@ -188,6 +194,28 @@ impl Look<'_> {
     #[must_use]
     pub fn lowest(&self, line: &Line) -> Option<Seen> {
         line.best(|point| self.in_times(point), |a, b| a < b)
+    }
+
+    /// All values of a state of the machine, by source: one look at a bad moment counts, whatever
+    /// other looks show.
+    fn looks_at(&self, field: Field) -> impl Iterator<Item = Line> {
+        let machine = &Subject::Machine;
+        let all = self.host.series.get(&field).and_then(|all| all.get(machine));
+        all.into_iter().flatten().map(move |series| line_of(field, machine, series))
+    }
+
+    /// The lowest value of a state of the machine, of all sources.
+    #[must_use]
+    pub fn lowest_of(&self, field: Field) -> Option<Seen> {
+        let all = self.looks_at(field).filter_map(|line| self.lowest(&line));
+        all.reduce(|a, b| if b.value < a.value { b } else { a })
+    }
+
+    /// The highest value of a state of the machine, of all sources.
+    #[must_use]
+    pub fn highest_of(&self, field: Field) -> Option<Seen> {
+        let all = self.looks_at(field).filter_map(|line| self.highest(&line));
+        all.reduce(|a, b| if b.value > a.value { b } else { a })
     }
 
     /// The mean within the times in question.

@@ -32,6 +32,9 @@ missing! {
     LINKS "speed of the links" "ethtool eth0";
     FILESYSTEMS "how full file systems are" "df -h; df -i";
     SOFTIRQS "soft interrupts by CPU" "cat /proc/softirqs; sleep 10; cat /proc/softirqs";
+    INTERRUPT_LINES "interrupts a second of each device"
+        "cat /proc/interrupts; sleep 10; cat /proc/interrupts";
+    SYSCALLS "system calls of the busiest program" "timeout 10 strace -f -c -p PID";
     SOFTNET "drops in the receive backlog" "sar -n SOFT 1 60";
     TCP "TCP retransmissions" "sar -n TCP,ETCP 1 60";
     LISTEN "overflows of accept queues" "nstat -az TcpExtListenOverflows";

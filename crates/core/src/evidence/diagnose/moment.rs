@@ -68,6 +68,8 @@ pub(super) struct Beside {
     distance_s: i64,
     /// The source that it lies beside, in a word.
     label: &'static str,
+    /// Whether it is of the same tool.
+    same: bool,
     /// How far away each of its values was taken.
     values: Vec<(f64, i64)>,
 }
@@ -77,7 +79,8 @@ impl Beside {
     pub(super) fn said(&self, value: f64) -> String {
         let own = self.values.iter().filter(|(other, _)| *other == value).map(|(_, s)| *s);
         let nearest = own.min_by_key(|seconds| seconds.abs());
-        said(nearest.unwrap_or(self.distance_s), self.label)
+        let same = if self.same { "the CPU's use by " } else { "" };
+        said(nearest.unwrap_or(self.distance_s), same, self.label)
     }
 }
 
@@ -115,9 +118,11 @@ fn beside(recording: &Recording, host: &Host, found: &Found) -> Aside {
             Some((point.value, reference.times.to(at).unwrap_or(0)))
         };
         let values = own.filter_map(distance).collect();
-        let label = recording.source(reference.source).map_or("", |source| source.kind.label());
+        let kind = |id: SourceId| recording.source(id).map(|source| source.kind);
+        let same = kind(*source) == kind(reference.source);
+        let label = kind(reference.source).map_or("", |kind| kind.label());
         let (distance_s, key) = (reference.distance_s, (*source, *field));
-        aside.insert(key, Beside { distance_s, label, values });
+        aside.insert(key, Beside { distance_s, label, same, values });
     }
     aside
 }
@@ -192,12 +197,12 @@ fn ends(series: &Series) -> Option<(Stamp, Stamp)> {
 }
 
 /// How an evidence says that it was taken aside.
-fn said(distance_s: i64, label: &str) -> String {
+fn said(distance_s: i64, same: &str, label: &str) -> String {
     let (amount, way) =
         (distance_s.unsigned_abs(), if distance_s > 0 { "after" } else { "before" });
     match amount {
         0 => String::new(),
-        1..=119 => format!(" ({amount} s {way} {label})"),
-        _ => format!(" ({} min {way} {label})", (amount + 30) / 60),
+        1..=119 => format!(" ({amount} s {way} {same}{label})"),
+        _ => format!(" ({} min {way} {same}{label})", (amount + 30) / 60),
     }
 }

@@ -5,9 +5,11 @@
 #[macro_use]
 mod step;
 mod servers;
+mod told;
 
 pub(super) use servers::*;
 pub use step::{Reach, Remedy, When};
+pub(super) use told::*;
 
 /// What is known of the machine that decides which remedies are shown; `None`: they all are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +22,8 @@ pub(super) struct Facts {
     pub(super) slow_disk: bool,
     /// Whether there is a profile of its kernel.
     pub(super) profiled: bool,
+    /// Whether its interrupts are mostly the hardware's.
+    pub(super) hardware: bool,
 }
 
 impl Facts {
@@ -32,6 +36,8 @@ impl Facts {
             When::SlowDisk => self.slow_disk,
             When::SoundDisk => !self.slow_disk,
             When::Unprofiled => !self.profiled,
+            When::Hardware => self.hardware,
+            When::Software => !self.hardware,
         }
     }
 }
@@ -284,7 +290,7 @@ ladders! {
             below 1 ms at the same requests a second";
     }
     INTERRUPTS {
-        Look "see which", "cat /proc/softirqs; sleep 10; cat /proc/softirqs", "one vector grows \
+        [Software] Look "see which", "cat /proc/softirqs; sleep 10; cat /proc/softirqs", "one vector grows \
             most";
         Look "see which device", "cat /proc/interrupts; sleep 10; cat /proc/interrupts", "one \
             line grows most";
@@ -299,10 +305,15 @@ ladders! {
             DEV adaptive-rx on", "softirq time falls";
     }
     INTERRUPTS_ONE_CPU {
-        Look "see the queues (changing them resets many links: at a quiet time)", "grep DEV \
+        [Hardware] Look "see which device", "cat /proc/interrupts; sleep 10; cat /proc/interrupts",
+            "one line grows most";
+        [Software] Look "see the queues (changing them resets many links: at a quiet time)", "grep DEV \
             /proc/interrupts; ethtool -l DEV", "one queue, or all on \
             one CPU";
-        Machine "spread them: irqbalance, more queues, or receive packet steering in software",
+        [Hardware] Machine "move the busiest line to a CPU that has room, or let irqbalance do it",
+            "cat /proc/irq/LINE/smp_affinity_list; echo CPU > /proc/irq/LINE/smp_affinity_list",
+            "mpstat -P ALL 1 10: %irq is even";
+        [Software] Machine "spread them: irqbalance, more queues, or receive packet steering in software",
             "systemctl start irqbalance; ethtool -L DEV combined CPUS; echo HEXMASK > \
                 /sys/class/net/DEV/queues/rx-0/rps_cpus",
             "mpstat -P ALL 1 10: %soft is even";

@@ -94,6 +94,10 @@ thresholds! {
         "interrupt time of one CPU, against the mean of the others, from which on it has them to \
             itself",
         "spread over all CPUs it is near 1 on each; one that has nearly all is far above";
+    IrqStorm "irq_storm_per_s" 100000.0
+        "interrupts of one device's line in a second from which on it does not come to rest",
+        "cards that moderate their interrupts fire up to 20,000 times a second; at 3 us each a \
+            CPU loses a third";
     ReceiveAlone "receive_alone_percent" 90.0
         "share of one CPU in the NET_RX soft interrupts from which on it has them to itself",
         "of two CPUs that share the packets fairly each has 50";
@@ -123,6 +127,9 @@ thresholds! {
         "share of kernel time, explained by all countable events, above which what is left is no \
             cause",
         "costs of one event are known to a factor of two or three: half may be all of it";
+    FutexShare "futex_share_percent" 50.0
+        "share of futex in the system calls traced from which on threads wait for each other",
+        "half: threads that find their lock free make no such call";
     PagesPerFault "pages_per_fault" 30.0
         "base pages freed for each page fault from which on many of the faults must have been huge",
         "000_3f2c0b5e2a1ae943.txt: 190; a program that takes and gives back base pages has 1, and \
@@ -140,6 +147,11 @@ thresholds! {
         "kernel time of creating and ending a process",
         "measured: stress-ng --fork on 2 CPUs, 730 us of kernel time each, page faults included \
             (docs/measurements.md#kernel-time-of-events)";
+    CostProcess "process_cost_us" 730.0
+        "kernel time of a new task where its page faults are not counted: its start, its program's \
+            first pages, its end",
+        "measured: stress-ng --fork on 2 CPUs, page faults included; alone on an idle machine \
+            'true' takes 280 and 'sh' 350 us";
     ForkFaults "fork_faults_max" 300.0
         "page faults a new task up to which they are its own start and end",
         "measured: stress-ng --fork 62 each, 'sh' 127, 'awk' 157, a pipe of four programs 160 \
@@ -175,6 +187,10 @@ thresholds! {
     ReclaimScan "reclaim_scan_per_s" 1000.0
         "base pages scanned in a second from which on reclaim works",
         "4 MiB/s: below it a scan is background noise";
+    DirectScanHigh "direct_scan_high_per_s" 10000.0
+        "base pages scanned by programs in a second from which on they stall, whatever CPU it takes",
+        "ten times reclaim_scan_per_s, as a mean over a minute: 40 MiB/s that programs looked \
+            through to get memory";
     SwapHigh "swap_high_bytes_per_s" 1048576.0
         "swap traffic from which on the machine swaps",
         "256 base pages a second: more than the odd idle page";
@@ -185,6 +201,13 @@ thresholds! {
         "kernel objects that cannot be reclaimed, of memory, from which on they are a leak or a \
             load",
         "healthy machines hold 1 to 3";
+    SlabCacheHigh "slab_cache_high_percent" 50.0
+        "kernel objects that can be reclaimed, of memory, from which on they are worth a note",
+        "most of the memory: what programs read from files finds less room";
+    MinFreeHigh "min_free_high_percent" 5.0
+        "vm.min_free_kbytes, of memory, from which on it withholds memory",
+        "sysctl/vm.rst: setting it too high will OOM the machine instantly; the kernel's own \
+            choice is 0.1 to 2";
     HugetlbUnused "hugetlb_unused_high_percent" 10.0
         "HugeTLB pool neither used nor promised, of memory, from which on it is waste",
         "available is Free - Rsvd (docs/measurements.md#hugetlb-accounting); a pool is memory that \

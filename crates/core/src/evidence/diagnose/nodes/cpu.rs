@@ -46,7 +46,9 @@ fn shares(look: &Look<'_>) -> Vec<Evidence> {
     let part = |(mean, peak): &(Seen, Seen)| {
         let about = mean.field.about();
         let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
-        format!("{} {mean} (highest {peak})", about.name)
+        // Of a single sample both are the same.
+        let peak = if peak == mean { String::new() } else { format!(" (highest {peak})") };
+        format!("{} {mean}{peak}", about.name)
     };
     let parts: Vec<String> = seen.iter().map(part).collect();
     vec![look.say(first, &format!("averages: {}", parts.join("; ")))]
@@ -128,7 +130,7 @@ pub(super) fn kernel(look: &Look<'_>) -> Answer {
         let who = super::kernel::who(&then, Field::ProcSystem);
         return answer
             .and(who)
-            .and(super::profile::ways(look))
+            .and(super::profile::ways(look).or_else(|| super::profile::top(look)))
             .and(super::kernel::thp_uncounted(look));
     }
     if let Some(rise) = rise {
@@ -157,10 +159,14 @@ pub(super) fn iowait(look: &Look<'_>) -> Answer {
 pub(super) fn interrupts(look: &Look<'_>) -> Answer {
     let line = look.interrupts(&Subject::Machine);
     let answer = look.reaches(line, T::InterruptHigh, &[CPU]);
-    if answer.is_yes() {
-        return answer;
-    }
-    one_cpu(look, T::InterruptCpuHigh, |subject| look.interrupts(subject)).unwrap_or(answer)
+    let machine = answer.is_yes().then_some(answer.clone());
+    let single = || one_cpu(look, T::InterruptCpuHigh, |subject| look.interrupts(subject));
+    let Some(yes) = machine.or_else(single) else { return answer };
+    // Of the CPU, or the machine, that the answer is about.
+    let whose = yes.evidence.first().and_then(|evidence| evidence.subject.clone());
+    let all = look.lines(Field::CpuIrq, |subject| Some(subject.to_string()) == whose);
+    let hard = all.first().and_then(|line| super::named::hardware_part(look, &line.subject));
+    yes.and(hard).and(super::named::line(look))
 }
 
 /// Does the hypervisor take CPU away?

@@ -2,7 +2,9 @@
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
-use crate::evidence::diagnose::missing::{SYSCTL, THP_SETTINGS};
+use crate::evidence::diagnose::missing::{MEMINFO, SYSCTL, THP_SETTINGS};
+use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
 use crate::parse::thp_choice;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
@@ -49,6 +51,29 @@ pub(super) fn max_ptes_none(look: &Look<'_>) -> Answer {
         // 511 of 512: one page in use makes a huge one (HPAGE_PMD_NR - 1, the kernel's default).
         Some((value, evidence)) if value >= 511.0 => Answer::yes(0.1, vec![evidence]),
         Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+/// Does a setting keep much of the memory free?
+pub(super) fn min_free(look: &Look<'_>) -> Answer {
+    let kept = number(look, "/proc/sys/vm/min_free_kbytes");
+    let (Some((kib, evidence)), Some(total)) = (kept, look.memory_bytes()) else {
+        return Answer::unknown(&[SYSCTL, MEMINFO]);
+    };
+    let bytes = kib * 1024.0;
+    let percent = bytes / total * 100.0;
+    let text = format!(
+        "{}: {} of {} ({percent:.1} %) stay free, however short memory is",
+        evidence.text,
+        write::bytes(bytes),
+        write::bytes(total)
+    );
+    let evidence = vec![Evidence { text, ..evidence }];
+    let limit = look.limit(T::MinFreeHigh);
+    if percent >= limit {
+        Answer::yes((percent / 100.0).min(1.0), evidence)
+    } else {
+        Answer::no(evidence).if_close(look.is_close(percent, limit))
     }
 }
 

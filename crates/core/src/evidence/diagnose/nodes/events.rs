@@ -116,7 +116,9 @@ pub(super) fn huge_fault_events(look: &Look<'_>) -> Option<Events> {
 }
 
 pub(super) fn fork_events(look: &Look<'_>) -> Option<Events> {
-    of_machine(look, Field::Forks, "new tasks", T::CostFork)
+    // Where page faults are counted, a new task's are among them.
+    let cost = if fault_events(look).is_some() { T::CostFork } else { T::CostProcess };
+    of_machine(look, Field::Forks, "new tasks", cost)
 }
 
 pub(super) fn switch_events(look: &Look<'_>) -> Option<Events> {

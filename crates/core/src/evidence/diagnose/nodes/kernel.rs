@@ -124,6 +124,17 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
 
 /// Do new processes take the time?
 pub(super) fn forks(look: &Look<'_>) -> Answer {
+    let counted = counted_forks(look);
+    match super::named::lives(look).filter(|_| !counted.is_yes()) {
+        Some(profiled) => {
+            profiled.and(counted.evidence).and(who(look, Field::ProcSystem)).lacking(&[TASKS])
+        }
+        None => counted,
+    }
+}
+
+/// The same by their number.
+fn counted_forks(look: &Look<'_>) -> Answer {
     let alone = explains(look, fork_events(look), TASKS);
     let Some(theirs) = faults_of_forks(look).filter(|_| !alone.is_yes()) else { return alone };
     let all = [fork_events(look), fault_events(look)].into_iter().flatten();
@@ -149,7 +160,8 @@ pub(super) fn disk_requests(look: &Look<'_>) -> Answer {
 /// Do programs stop to make huge blocks of free memory?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
     if let Some(answer) = profile::named(look, &profile::COMPACTION) {
-        return answer;
+        let counts = [Field::CompactStall, Field::CompactFail].map(|field| look.mean_of(field));
+        return answer.and(counts.into_iter().flatten().map(|seen| look.quote(&seen)));
     }
     let stalls = look.line(Field::CompactStall, &Subject::Machine);
     let answer = look.reaches(stalls, T::CompactHigh, &[VMSTAT]);
@@ -177,6 +189,9 @@ pub(super) fn compaction(look: &Look<'_>) -> Answer {
 /// (docs/measurements.md#kernel-time-of-events).
 const COMPACT_FACTOR: f64 = 28.0;
 
+/// Fewer processes are the first lines of a list.
+const LISTED_FEW: usize = 20;
+
 /// Does a kernel thread of this name take the time?
 pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
@@ -193,7 +208,12 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
         if lists.iter().all(|line| look.highest(line).is_none()) {
             return Answer::unknown(&[PROCESSES]);
         }
-        return Answer::no(vec![Evidence::derived(format!("{name} is in no list of processes"))]);
+        let count = lists.len();
+        let text = match count {
+            0..LISTED_FEW => format!("{name} is not among the {count} processes that are listed"),
+            _ => format!("{name} is in no list of processes"),
+        };
+        return Answer::no(vec![Evidence::derived(text)]);
     };
     let limit = look.limit(T::DaemonCpu);
     if peak.value < limit {
@@ -330,13 +350,13 @@ fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
         ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
-    let (all, sum) = profile::functions(look);
-    if all.is_empty() {
+    if !profile::is_there(look) {
         return Answer::unknown(&[SYMBOLS]);
     }
-    profile::named(look, &NAMES).unwrap_or_else(|| {
-        Answer::no(profile::say_functions(look, &all, sum).into_iter().collect())
-    })
+    match profile::named(look, &NAMES) {
+        Some(locks) => locks.and(profile::ways_to(look, &NAMES)),
+        None => Answer::no(profile::top(look).into_iter().collect()),
+    }
 }
 
 /// Fewer calls in a second, of a program that `strace` stops at each one, are no load.
@@ -344,9 +364,9 @@ const TRACED_CALLS_MIN: f64 = 5000.0;
 /// As many in a trace of unknown length.
 const TRACED_MIN: f64 = 50_000.0;
 
-/// A program that was traced and calls the kernel all the time, where nothing that is counted
-/// explains the kernel's time.
-fn traced(look: &Look<'_>) -> Option<Answer> {
+/// System calls that were traced, the most frequent first, and the sum of all: of a program that
+/// calls the kernel all the time.
+pub(super) fn calls_traced(look: &Look<'_>) -> Option<(Vec<Seen>, f64)> {
     let all = |field| {
         let mut all: Vec<Seen> =
             look.lines(field, |_| true).iter().filter_map(|line| look.highest(line)).collect();
@@ -354,18 +374,31 @@ fn traced(look: &Look<'_>) -> Option<Answer> {
         all
     };
     let rates = all(Field::SyscallRate);
-    let (calls, limit, unit) = match rates.is_empty() {
-        false => (rates, TRACED_CALLS_MIN, " a second"),
-        true => (all(Field::SyscallCalls), TRACED_MIN, ""),
+    let (calls, limit) = match rates.is_empty() {
+        false => (rates, TRACED_CALLS_MIN),
+        true => (all(Field::SyscallCalls), TRACED_MIN),
     };
     let sum: f64 = calls.iter().map(|seen| seen.value).sum();
-    let first = calls.first().filter(|_| sum >= limit && counted_cause(look).is_none())?;
+    (sum >= limit).then_some((calls, sum))
+}
+
+/// Which calls were traced, in a sentence.
+pub(super) fn say_calls(look: &Look<'_>, calls: &[Seen], sum: f64) -> Evidence {
     let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
     let parts: Vec<String> = calls.iter().take(4).map(part).collect();
+    let rate = calls.first().is_some_and(|first| first.field == Field::SyscallRate);
+    let unit = if rate { " a second" } else { "" };
     let text =
         format!("{} system calls{unit} were traced: {}", write::number(sum), parts.join(", "));
+    calls.first().map_or_else(|| Evidence::derived(&text), |first| look.say(first, &text))
+}
+
+/// A program that was traced and calls the kernel all the time, where nothing that is counted
+/// explains the kernel's time.
+fn traced(look: &Look<'_>) -> Option<Answer> {
+    let (calls, sum) = calls_traced(look).filter(|_| counted_cause(look).is_none())?;
     let rest = "nothing else that these sources count explains the kernel's time";
-    let evidence = vec![look.say(first, &text), Evidence::derived(rest)];
+    let evidence = vec![say_calls(look, &calls, sum), Evidence::derived(rest)];
     Some(Answer::yes(0.5, evidence).and(who(look, Field::ProcSystem)))
 }
 
@@ -376,8 +409,8 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if let Some(named) = named.or_else(|| profile::huge_faults(look)) {
         return Answer::no(named.evidence);
     }
-    let (functions, sum) = profile::functions(look);
-    if let Some(traced) = traced(look).filter(|_| functions.is_empty()) {
+    let profiled = profile::is_there(look);
+    if let Some(traced) = traced(look).filter(|_| !locks(look).is_yes()) {
         return traced;
     }
     let counted = [fault_events(look), switch_events(look)];
@@ -386,7 +419,7 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     }
     let huge = huge_fault_events(look).or_else(|| derived_huge_faults(look));
     // What is known to be in force and was not counted cannot be eliminated.
-    if functions.is_empty() && huge.is_none() && super::defaults::thp_always(look).is_yes() {
+    if !profiled && huge.is_none() && super::defaults::thp_always(look).is_yes() {
         return Answer::unknown(&[SYMBOLS, VMSTAT]);
     }
     let more = [
@@ -431,10 +464,10 @@ pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     if fork_events(look).is_none() {
         answer = answer.lacking(&[TASKS]);
     }
-    if functions.is_empty() {
+    if !profiled {
         return answer.lacking(&[SYMBOLS]);
     }
-    answer.and(profile::say_functions(look, &functions, sum))
+    answer.and(profile::top(look))
 }
 
 /// System calls as a profile saw them, or what counted events leave for them.

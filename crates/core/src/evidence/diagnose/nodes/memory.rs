@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
-use crate::evidence::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, VMSTAT};
+use crate::evidence::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, PAGING, VMSTAT};
+use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
 use crate::evidence::recording::{Field, Subject, Unit};
@@ -118,15 +119,19 @@ fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
              memory was used up",
             write::number(seen.value)
         ),
-        None => "the machine's memory was used up, not a cgroup's limit".to_owned(),
+        None if super::defaults::min_free(look).is_yes() => {
+            "no kill names a cgroup's limit: the machine had no memory to give, and \
+             vm.min_free_kbytes keeps much of it free"
+                .to_owned()
+        }
+        None => "no kill names a cgroup's limit: the machine's memory was used up".to_owned(),
     };
     Evidence::derived(text)
 }
 
 /// Is hardly any memory available?
 pub(super) fn short(look: &Look<'_>) -> Answer {
-    let line = look.line(Field::MemAvailable, &Subject::Machine);
-    let lowest = line.and_then(|line| look.lowest(&line));
+    let lowest = look.lowest_of(Field::MemAvailable);
     let (Some(seen), Some(total)) = (lowest, look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
@@ -139,8 +144,73 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
     let evidence = vec![look.say(&seen, &text)];
     let little = seen.value <= look.limit(T::AvailableLowBytes);
     if little && percent <= look.limit(T::AvailableLow) {
-        Answer::yes(0.5, evidence)
+        Answer::yes(0.5, evidence).and(other_look(look, &seen)).and(kept_free(look, &seen, total))
     } else {
         Answer::no(evidence)
     }
+}
+
+/// A look at another time that showed far more.
+fn other_look(look: &Look<'_>, low: &Seen) -> Option<Evidence> {
+    let most = look.highest_of(Field::MemAvailable)?;
+    let other = most.source != low.source && most.value >= 2.0 * low.value;
+    let text = format!("at another look {} were available", write::bytes(most.value));
+    other.then(|| look.say(&most, &text))
+}
+
+/// Free memory of which nothing is available, at the same look: the kernel keeps it.
+fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
+    let free = look.state(Field::MemFree).filter(|free| free.source == low.source)?;
+    let kept = free.value / total * 100.0 >= look.limit(T::AvailableAmple);
+    let text = format!(
+        "{} are free all the same: the kernel keeps them for itself (vm.min_free_kbytes)",
+        write::bytes(free.value)
+    );
+    kept.then(|| look.say(&free, &text))
+}
+
+/// Do caches of kernel objects, which can be reclaimed, take most of the memory?
+pub(super) fn caches(look: &Look<'_>) -> Answer {
+    let Some(total) = look.memory_bytes() else { return Answer::unknown(&[MEMINFO]) };
+    let Some(seen) = look.state(Field::SlabReclaimable) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let percent = seen.value / total * 100.0;
+    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
+    let evidence = vec![look.say(&seen, &text)];
+    if percent < look.limit(T::SlabCacheHigh) {
+        return Answer::no(evidence).if_close(look.is_close(percent, look.limit(T::SlabCacheHigh)));
+    }
+    let largest = super::reclaim::largest_caches(look);
+    Answer::yes(percent / 100.0, evidence).and(largest).and(negative_entries(look))
+}
+
+/// Names that were looked up and do not exist, of all that are remembered.
+fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
+    let quote = look.setting("/proc/sys/fs/dentry-state")?;
+    let mut numbers = quote.text.split_whitespace().map(str::parse::<f64>);
+    let all = numbers.next()?.ok()?;
+    // Until Linux 4.20 its place was a 0.
+    let negative = numbers.nth(3)?.ok().filter(|count| *count > 0.0)?;
+    let text = format!(
+        "{} of {} entries of directories are negative: names that were looked up and do not exist",
+        write::number(negative),
+        write::number(all)
+    );
+    Some(look.cite(quote, &text))
+}
+
+/// Do programs reclaim memory themselves, whatever CPU that takes?
+pub(super) fn direct(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::ScanDirect, &Subject::Machine);
+    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
+        return Answer::unknown(&[PAGING]);
+    };
+    let limit = look.limit(T::DirectScanHigh);
+    let evidence = vec![look.quote(&mean)];
+    if mean.value < limit {
+        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
+    }
+    let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
+    Answer::yes(0.5, evidence).and(stalls.map(|seen| look.quote(&seen)))
 }

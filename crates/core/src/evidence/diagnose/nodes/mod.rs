@@ -8,6 +8,7 @@ mod io;
 mod kernel;
 mod link;
 mod memory;
+mod named;
 mod network;
 mod pick;
 mod postgres;
@@ -90,6 +91,11 @@ nodes! {
     "reclaim.swap" < Some("kernel.reclaim"), "Does it swap programs' memory out and in?",
         "Bytes swapped in and out, the highest mean over a minute.",
         [SwapHigh], Some(Cause::Swapping), reclaim::swapping;
+    "kernel.high_order" < Some("cpu.kernel"), "Does the kernel look for large blocks of memory \
+        though single pages are free?",
+        "CPU of kswapd beside ample free and available memory, where no compaction of programs is \
+            counted or profiled.",
+        [DaemonCpu AvailableLow AvailableAmple], Some(Cause::HighOrder), named::high_order;
     "kernel.compaction" < Some("cpu.kernel"), "Do programs stop to make huge blocks of free \
         memory?",
         "Direct compactions a second; or functions of compaction in a profile: their share of the \
@@ -114,8 +120,17 @@ nodes! {
         "Base pages freed a second against page faults.",
         [FreedShare], Some(Cause::Churn), kernel::churn;
     "kernel.forks" < Some("cpu.kernel"), "Do new processes take the time?",
-        "Tasks created a second times the cost of one, against all kernel time of the episodes.",
-        [CostFork ExplainedShare], Some(Cause::Forks), kernel::forks;
+        "Tasks created a second times the cost of one, against all kernel time of the episodes; \
+            or functions of the start and end of processes in a profile: their share of the \
+            kernel's samples.",
+        [CostFork CostProcess ExplainedShare], Some(Cause::Forks), kernel::forks;
+    "kernel.clock" < Some("cpu.kernel"), "Does reading the time take the kernel's time?",
+        "Functions that read a device's clock in a profile: their share of the kernel's samples.",
+        [ExplainedShare], Some(Cause::SlowClock), named::clock;
+    "kernel.futex" < Some("cpu.kernel"), "Do threads of a program wait for each other's locks?",
+        "Functions of futex in a profile: their share of the kernel's samples; or its share of the \
+            system calls that were traced.",
+        [ExplainedShare FutexShare], Some(Cause::Futex), named::futex;
     "kernel.switches" < Some("cpu.kernel"), "Do context switches take the time?",
         "Switches a second times the cost of one, against all kernel time of the episodes.",
         [CostSwitch ExplainedShare], Some(Cause::Switches), kernel::switches;
@@ -199,6 +214,9 @@ nodes! {
         "Interrupt time by CPU, against that of the others; or NET_RX counts by CPU.",
         [InterruptHigh InterruptAlone ReceiveAlone], Some(Cause::InterruptsOneCpu),
             network::one_cpu;
+    "interrupts.storm" < None, "Does a device interrupt without end?",
+        "Interrupts a second of one line, all CPUs together, between two looks.",
+        [IrqStorm], Some(Cause::IrqStorm), named::storm;
     "interrupts.squeezed" < Some("cpu.interrupts"), "Are receive rounds cut short?",
         "softnet's time_squeeze a second.",
         [SqueezeHigh], Some(Cause::Backlog), network::squeezed;
@@ -216,6 +234,10 @@ nodes! {
     "user.saturated" < None, "Do far more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
+
+    "load" < None, "Is the load average far above the CPUs, and nothing says why?",
+        "Load over a minute against CPUs, where neither the CPUs' use nor what waits is known.",
+        [QueuePerCpu], Some(Cause::Load), named::load;
 
     "wait" < None, "Do tasks wait without using the CPU?",
         "Yes when one of the questions below says yes.",
@@ -279,6 +301,12 @@ nodes! {
     "memory.slab" < None, "Do kernel objects take much of the memory?",
         "Unreclaimable slab against all memory.",
         [SlabHigh], Some(Cause::Slab), reclaim::slab;
+    "memory.caches" < None, "Do caches of kernel objects take most of the memory?",
+        "Reclaimable slab against all memory.",
+        [SlabCacheHigh], Some(Cause::SlabCache), memory::caches;
+    "memory.direct" < None, "Do programs reclaim memory themselves, whatever CPU that takes?",
+        "Base pages scanned by allocating tasks, the highest mean over a minute.",
+        [DirectScanHigh], Some(Cause::Reclaim), memory::direct;
     "memory.hugetlb" < None, "Does a HugeTLB pool lie idle?",
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
@@ -393,6 +421,9 @@ nodes! {
         memory?",
         "vm.zone_reclaim_mode is not 0.",
         [], Some(Cause::ZoneReclaim), defaults::zone_reclaim;
+    "defaults.min_free" < None, "Does a setting keep much of the memory free?",
+        "vm.min_free_kbytes against all memory.",
+        [MinFreeHigh], Some(Cause::MinFree), defaults::min_free;
     "defaults.somaxconn" < Some("network.listen"), "Is the limit of accept queues 128?",
         "net.core.somaxconn as before Linux 5.4.",
         [], Some(Cause::Somaxconn), defaults::somaxconn;

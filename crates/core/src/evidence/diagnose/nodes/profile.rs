@@ -1,11 +1,12 @@
 //! What a profile says: in which functions the kernel's samples lie, and how programs came there.
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
-use crate::evidence::diagnose::look::Look;
+use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
+use crate::evidence::diagnose::write;
 use crate::evidence::recording::readers::capture::stacks::SYSCALL_ENTRY;
-use crate::evidence::recording::{Field, Subject};
+use crate::evidence::recording::{Field, Subject, Unit};
 
 /// Functions that say by themselves what the kernel does.
 pub(super) const COMPACTION: [&str; 5] =
@@ -52,30 +53,69 @@ fn largest(look: &Look<'_>, field: Field, wanted: impl Fn(&Subject) -> bool) -> 
     all
 }
 
-/// Functions of the kernel in a profile, the largest first, with the sum of all.
-pub(super) fn functions(look: &Look<'_>) -> (Vec<Seen>, f64) {
+/// The kernel's functions in a profile.
+pub(super) struct Functions {
+    /// The largest first.
+    pub(super) all: Vec<Seen>,
+    /// The kernel's share of all samples, percent: as the profile says it, else what is known.
+    kernel: f64,
+    /// Whether the profile, or a tool that counts CPU time, says it.
+    said: bool,
+}
+
+impl Functions {
+    /// Whether the kernel is a real part of the profile, or of the CPU's time beside it.
+    fn matter(&self, look: &Look<'_>) -> bool {
+        let shown: f64 = self.all.iter().map(|seen| seen.value).sum();
+        let profiled = if self.said { self.kernel.max(shown) } else { shown };
+        let counted = look.kernel(&Subject::Machine).and_then(|line| look.highest(&line));
+        let counted = counted.map_or(0.0, |seen| seen.value);
+        profiled.max(counted) >= look.limit(T::KernelHigh)
+    }
+
+    /// A share of all samples as one of the kernel's, 0 to 1.
+    fn part(&self, percent: f64) -> f64 {
+        if self.kernel > 0.0 { percent / self.kernel } else { 0.0 }
+    }
+}
+
+/// Functions of the kernel in a profile. Of a report of which only the first lines were pasted the
+/// kernel's share follows from its head, or from CPU time, else it is at most what is not listed
+/// elsewhere: it is never the sum of the lines that happen to be there.
+pub(super) fn functions(look: &Look<'_>) -> Functions {
     let all = largest(look, Field::SymbolPercent, |_| true);
-    let sum = all.iter().map(|seen| seen.value).sum();
-    (all, sum)
+    let shown: f64 = all.iter().map(|seen| seen.value).sum();
+    let state = |field| look.state(field).map(|seen| seen.value);
+    if let Some(kernel) = state(Field::ProfileKernel) {
+        return Functions { all, kernel: kernel.max(shown), said: true };
+    }
+    let most = state(Field::ProfileKernelMost).unwrap_or(shown).max(shown);
+    let mean = |line: Option<Line>| line.and_then(|line| look.mean(&line));
+    let (kernel, busy) = (mean(look.kernel(&Subject::Machine)), mean(look.busy(&Subject::Machine)));
+    let counted = kernel.zip(busy).filter(|(_, busy)| busy.value > 0.0);
+    let counted = counted.map(|(kernel, busy)| most * (kernel.value / busy.value).min(1.0));
+    let said = counted.is_some();
+    Functions { all, kernel: counted.unwrap_or(most).max(shown), said }
 }
 
 /// Yes when functions of these names have enough of the kernel's samples in a profile: those in
 /// them, or, where chains of calls are known, in what they called.
 pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
-    let (all, sum) = functions(look);
+    let functions = functions(look);
     let ours = |seen: &&Seen| {
         let name = seen.subject.to_string();
         names.iter().any(|wanted| name.contains(wanted))
     };
-    let found: Vec<Seen> = all.iter().filter(ours).cloned().collect();
-    let own = found.iter().map(|seen| seen.value).sum::<f64>() / sum;
+    let found: Vec<Seen> = functions.all.iter().filter(ours).cloned().collect();
+    let own = functions.part(found.iter().map(|seen| seen.value).sum());
     // They call each other, so that their shares are not to be added up.
     let callers = largest(look, Field::WithinPercent, |_| true);
     let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
-    let below = callers.first().map_or(0.0, |seen| seen.value / sum);
+    let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };
-    (share * 100.0 >= look.limit(T::ExplainedShare))
-        .then(|| Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &shown, sum)))
+    (share * 100.0 >= look.limit(T::ExplainedShare) && functions.matter(look)).then(|| {
+        Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &functions, &shown))
+    })
 }
 
 /// Yes when page faults that hand out huge pages have enough of the kernel's samples: by functions
@@ -100,39 +140,75 @@ pub(super) fn is_there(look: &Look<'_>) -> bool {
     look.host.subjects(Field::SymbolPercent).next().is_some()
 }
 
-/// The largest functions of a profile in one sentence.
-pub(super) fn say_functions(look: &Look<'_>, found: &[Seen], sum: f64) -> Option<Evidence> {
-    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
+/// The largest functions of a profile in one sentence: their shares as the profile has them.
+pub(super) fn say_functions(
+    look: &Look<'_>,
+    functions: &Functions,
+    found: &[Seen],
+) -> Option<Evidence> {
     let parts: Vec<String> = found.iter().take(NAMED).map(part).collect();
     let below = found.first().is_some_and(|first| first.field == Field::WithinPercent);
     let below = if below { ", with what they call" } else { "" };
-    let text = format!("kernel functions in the profile: {}{below}", parts.join(", "));
+    let kernel = look.state(Field::ProfileKernel).filter(|_| functions.said);
+    let kernel = kernel.map_or_else(String::new, |kernel| {
+        format!(", of which {} are in the kernel", write::value(Unit::Percent, kernel.value))
+    });
+    let text = format!("of all samples of the profile{kernel}: {}{below}", parts.join(", "));
     found.first().map(|first| look.say(first, &text))
+}
+
+/// A share of all samples, and whose it is.
+fn part(seen: &Seen) -> String {
+    format!("{} {}", seen.subject, write::value(Unit::Percent, seen.value))
+}
+
+/// The largest functions, where there is a profile: to be told beside what else is known.
+pub(super) fn top(look: &Look<'_>) -> Option<Evidence> {
+    let functions = functions(look);
+    say_functions(look, &functions, &functions.all)
 }
 
 /// How programs came to where the kernel's time goes.
 pub(super) fn ways(look: &Look<'_>) -> Option<Evidence> {
-    let (_, sum) = functions(look);
-    let all = largest(look, Field::PathPercent, |_| true);
-    let of_kernel = |seen: &Seen| seen.value / sum * 100.0;
-    let worth = |seen: &&Seen| of_kernel(seen) >= look.limit(T::WayShare);
+    told_ways(look, |_| true)
+}
+
+/// How programs came to functions of these names.
+pub(super) fn ways_to(look: &Look<'_>, names: &[&str]) -> Option<Evidence> {
+    told_ways(look, |path| {
+        let last = path.rsplit(" > ").next().unwrap_or_default();
+        names.iter().any(|name| last.contains(name))
+    })
+}
+
+fn told_ways(look: &Look<'_>, wanted: impl Fn(&str) -> bool) -> Option<Evidence> {
+    let functions = functions(look);
+    let ours = |subject: &Subject| match subject {
+        Subject::Calls { path, .. } => wanted(path),
+        _ => false,
+    };
+    let all = largest(look, Field::PathPercent, ours);
+    let worth = |seen: &&Seen| functions.part(seen.value) * 100.0 >= look.limit(T::WayShare);
     let parts = all.iter().filter(worth).take(2);
-    let parts = parts.map(|seen| format!("{:.0} % {}", of_kernel(seen), seen.subject));
+    let parts =
+        parts.map(|seen| format!("{} {}", write::value(Unit::Percent, seen.value), seen.subject));
     let parts: Vec<String> = parts.collect();
     let first = all.first().filter(|_| !parts.is_empty())?;
-    Some(look.say(first, &format!("samples of the kernel: {}", parts.join("; "))))
+    Some(look.say(first, &format!("how programs came there, of all samples: {}", parts.join("; "))))
 }
 
 /// Which programs' system calls have the kernel's time, and how much of it they have, 0 to 1.
 pub(super) fn calls(look: &Look<'_>) -> Option<(f64, Evidence)> {
-    let (_, sum) = functions(look);
+    let functions = functions(look);
     let is_call = |path: &str| path.ends_with("()") || path == SYSCALL_ENTRY;
     let call = |subject: &Subject| matches!(subject, Subject::Calls { path, .. } if is_call(path));
     let all = largest(look, Field::EntryPercent, call);
-    let share = all.iter().map(|seen| seen.value).sum::<f64>() / sum;
-    let part = |seen: &Seen| format!("{} {:.0} %", seen.subject, seen.value / sum * 100.0);
-    let worth = |seen: &&Seen| seen.value / sum >= 0.01;
-    let parts: Vec<String> = all.iter().filter(worth).take(NAMED).map(part).collect();
+    let share = functions.part(all.iter().map(|seen| seen.value).sum());
+    let parts = all.iter().filter(|seen| functions.part(seen.value) >= 0.01);
+    let parts = parts
+        .take(NAMED)
+        .map(|seen| format!("{} {:.0} %", seen.subject, functions.part(seen.value) * 100.0));
+    let parts: Vec<String> = parts.collect();
     let text = format!(
         "system calls have {:.0} % of the kernel's samples: {}",
         share * 100.0,

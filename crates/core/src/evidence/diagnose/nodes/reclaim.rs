@@ -36,9 +36,8 @@ fn scans(look: &Look<'_>) -> Option<Line> {
 
 /// Whether much memory was available at its lowest within the times in question: then free memory
 /// is low because the page cache has it, and what kswapd scans is only the page cache's turnover.
-fn ample(look: &Look<'_>) -> bool {
-    let available = look.line(Field::MemAvailable, &Subject::Machine);
-    let lowest = available.and_then(|line| look.lowest(&line));
+pub(super) fn ample(look: &Look<'_>) -> bool {
+    let lowest = look.lowest_of(Field::MemAvailable);
     let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
     percent.is_some_and(|percent| percent >= look.limit(T::AvailableAmple))
 }
@@ -154,7 +153,12 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
     // The kernel's own thread for it is busy: that is reclaim, whatever else is known.
     let kswapd = super::kernel::daemon(look, "kswapd");
     if kswapd.is_yes() && scans(look).is_none() {
-        return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]);
+        if !ample(look) {
+            return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]);
+        }
+        // It makes room for the page cache, or looks for large blocks: memory does not run out.
+        let available = look.lowest_of(Field::MemAvailable).map(|seen| look.quote(&seen));
+        return Answer::no(kswapd.evidence).and(available).if_close(true).lacking(&[PAGING]);
     }
     let always = [Interval::ALWAYS];
     let times = if look.times.is_empty() { &always } else { look.times };
@@ -360,6 +364,11 @@ fn segment(
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
 pub(super) fn slab(look: &Look<'_>) -> Answer {
+    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh).and(largest_caches(look))
+}
+
+/// The largest caches of kernel objects, where a source lists them.
+pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
     let mut caches: Vec<Seen> = look
         .lines(Field::SlabCache, |_| true)
         .iter()
@@ -368,9 +377,7 @@ pub(super) fn slab(look: &Look<'_>) -> Answer {
     caches.sort_by(|a, b| b.value.total_cmp(&a.value));
     let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
     let parts: Vec<String> = caches.iter().take(3).map(part).collect();
-    let largest =
-        caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))));
-    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh).and(largest)
+    caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))))
 }
 
 /// Does a HugeTLB pool lie idle?

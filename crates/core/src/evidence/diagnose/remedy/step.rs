@@ -49,6 +49,10 @@ pub enum When {
     SoundDisk,
     /// Where no profile of the kernel was given.
     Unprofiled,
+    /// Where interrupts are mostly the hardware's.
+    Hardware,
+    /// Where they are not.
+    Software,
 }
 
 /// One step.
