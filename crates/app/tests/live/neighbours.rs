@@ -127,7 +127,9 @@ fn starve_nobody(_: &Turn) -> anyhow::Result<()> {
     let before = Settings::read()?;
     let soak = std::env::var_os("HUGEWISE_SOAK").is_some();
     if init::is_guest() && !soak {
-        return Err(skip("takes a minute and a half on an emulated processor: 'make soak' runs it"));
+        return Err(skip(
+            "takes a minute and a half on an emulated processor: 'make soak' runs it",
+        ));
     }
     // At its usual pace it must keep its budget; a short trial has no time for that pace.
     let (pace, mib) = if soak { ("", SOAK_MIB) } else { (FAST, MIB) };

@@ -5,14 +5,15 @@ use crate::manager::access::{AccessAsk, Step, Tracker};
 use crate::manager::config::Config;
 use crate::manager::limits::budgets::LOCK_BURST;
 use crate::manager::state::{State, Target};
+use std::collections::BTreeMap;
 
 /// DAMON is one for the whole machine: it looks at one program at a time.
 const fn is_damon(by: Tracker) -> bool {
     matches!(by, Tracker::Damon | Tracker::DamonFrames)
 }
 
-/// Halves of looks that are due at `now` and fit the tracking budget, all together; who has waited
-/// longest comes first. What has begun is ended in any case: it may hold DAMON for everybody.
+/// Halves of looks that are due at `now` and fit the tracking budget, all together; users take
+/// turns, and of one user whoever has waited longest comes first. What has begun is ended in any case: it may hold DAMON for everybody.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     let offers = state.machine.as_ref().map_or(&[][..], |machine| &machine.trackers);
     if offers.is_empty() {
@@ -41,7 +42,7 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
             None => {}
         }
     }
-    waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
+    let waiting = in_turn(state, waiting);
     for target in waiting {
         if left <= 0.0 {
             break;
@@ -53,4 +54,29 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
         asks.push(ask(target, by, Step::Begin, &mut left));
     }
     asks
+}
+
+/// Whose turn it is: of each user one, the user first that was served longest ago; then of each a
+/// second, and so on. Whoever runs more programs takes nobody's turn.
+fn in_turn<'a>(state: &State, mut waiting: Vec<&'a Target>) -> Vec<&'a Target> {
+    waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
+    let mut served = BTreeMap::<Option<u32>, Option<Ns>>::new();
+    for target in state.targets.values() {
+        let begun = target.looks.under_way.map(|(_, at)| at);
+        let latest = begun.max(target.looks.last().map(|(_, at)| at));
+        let of_user = served.entry(target.sample.uid).or_default();
+        *of_user = (*of_user).max(latest);
+    }
+    let mut of_user = BTreeMap::<Option<u32>, usize>::new();
+    let mut ranked: Vec<_> = waiting
+        .into_iter()
+        .map(|target| {
+            let uid = target.sample.uid;
+            let rank = of_user.entry(uid).or_default();
+            *rank += 1;
+            ((*rank, served.get(&uid).copied().flatten()), target)
+        })
+        .collect();
+    ranked.sort_by_key(|(turn, _)| *turn);
+    ranked.into_iter().map(|(_, target)| target).collect()
 }
