@@ -290,8 +290,8 @@ ladders! {
             below 1 ms at the same requests a second";
     }
     INTERRUPTS {
-        [Software] Look "see which", "cat /proc/softirqs; sleep 10; cat /proc/softirqs", "one vector grows \
-            most";
+        [Software] Look "see which", "cat /proc/softirqs; sleep 10; cat /proc/softirqs",
+            "one vector grows most";
         Look "see which device", "cat /proc/interrupts; sleep 10; cat /proc/interrupts", "one \
             line grows most";
     }
@@ -307,13 +307,13 @@ ladders! {
     INTERRUPTS_ONE_CPU {
         [Hardware] Look "see which device", "cat /proc/interrupts; sleep 10; cat /proc/interrupts",
             "one line grows most";
-        [Software] Look "see the queues (changing them resets many links: at a quiet time)", "grep DEV \
-            /proc/interrupts; ethtool -l DEV", "one queue, or all on \
-            one CPU";
+        [Software] Look "see the queues (changing them resets many links: at a quiet time)",
+            "grep DEV /proc/interrupts; ethtool -l DEV", "one queue, or all on one CPU";
         [Hardware] Machine "move the busiest line to a CPU that has room, or let irqbalance do it",
             "cat /proc/irq/LINE/smp_affinity_list; echo CPU > /proc/irq/LINE/smp_affinity_list",
             "mpstat -P ALL 1 10: %irq is even";
-        [Software] Machine "spread them: irqbalance, more queues, or receive packet steering in software",
+        [Software] Machine "spread them: irqbalance, more queues, or receive packet steering in \
+            software",
             "systemctl start irqbalance; ethtool -L DEV combined CPUS; echo HEXMASK > \
                 /sys/class/net/DEV/queues/rx-0/rps_cpus",
             "mpstat -P ALL 1 10: %soft is even";

@@ -188,7 +188,8 @@ thresholds! {
         "base pages scanned in a second from which on reclaim works",
         "4 MiB/s: below it a scan is background noise";
     DirectScanHigh "direct_scan_high_per_s" 10000.0
-        "base pages scanned by programs in a second from which on they stall, whatever CPU it takes",
+        "base pages scanned by programs in a second from which on they stall, whatever CPU it \
+            takes",
         "ten times reclaim_scan_per_s, as a mean over a minute: 40 MiB/s that programs looked \
             through to get memory";
     SwapHigh "swap_high_bytes_per_s" 1048576.0

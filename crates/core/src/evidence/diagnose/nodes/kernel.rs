@@ -125,7 +125,7 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
 /// Do new processes take the time?
 pub(super) fn forks(look: &Look<'_>) -> Answer {
     let counted = counted_forks(look);
-    match super::named::lives(look).filter(|_| !counted.is_yes()) {
+    match profile::lives(look).filter(|_| !counted.is_yes()) {
         Some(profiled) => {
             profiled.and(counted.evidence).and(who(look, Field::ProcSystem)).lacking(&[TASKS])
         }

@@ -19,27 +19,6 @@ use crate::evidence::recording::{Field, Subject};
 const CLOCKS: [&str; 3] = ["read_hpet", "acpi_pm_read", "pit_read"];
 /// Waiting for, and waking, threads at a lock of the program: `kernel/futex`.
 const FUTEX: [&str; 2] = ["futex", "rt_mutex"];
-/// Only the start of a process has these.
-const STARTS: [&str; 5] =
-    ["copy_page_range", "copy_pte_range", "dup_mmap", "dup_mm", "copy_process"];
-/// Its start, its program's first pages, and its end.
-const LIVES: [&str; 14] = [
-    "copy_page_range",
-    "copy_pte_range",
-    "dup_mmap",
-    "dup_mm",
-    "copy_process",
-    "load_elf",
-    "exec_binprm",
-    "filemap_map_pages",
-    "next_uptodate_page",
-    "wp_page_copy",
-    "unmap_page_range",
-    "zap_pte_range",
-    "exit_mmap",
-    "do_exit",
-];
-
 /// Does reading the time take the kernel's time?
 pub(super) fn clock(look: &Look<'_>) -> Answer {
     const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -73,22 +52,6 @@ pub(super) fn futex(look: &Look<'_>) -> Answer {
             None => Answer::unknown(&[SYMBOLS, SYSCALLS]),
         },
     }
-}
-
-/// Whether a profile shows the lives of short processes: functions that only a start has among
-/// them.
-pub(super) fn lives(look: &Look<'_>) -> Option<Answer> {
-    let functions = profile::functions(look);
-    let part = |names: &[&str]| -> f64 {
-        let ours = |seen: &&Seen| {
-            let name = seen.subject.to_string();
-            names.iter().any(|wanted| name.contains(wanted))
-        };
-        functions.all.iter().filter(ours).map(|seen| seen.value).sum()
-    };
-    // A quarter at least: pages are also unmapped and copied without any new process.
-    let starts = part(&STARTS) * 4.0 >= part(&LIVES);
-    profile::named(look, &LIVES).filter(|_| starts)
 }
 
 /// Does the kernel look for large blocks though memory is available?

@@ -42,6 +42,26 @@ const CLEARING: [&str; 6] = [
 ];
 pub(super) const RECLAIM: [&str; 4] =
     ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
+/// Only the start of a process has these.
+const STARTS: [&str; 5] =
+    ["copy_page_range", "copy_pte_range", "dup_mmap", "dup_mm", "copy_process"];
+/// Its start, its program's first pages, and its end.
+const LIVES: [&str; 14] = [
+    "copy_page_range",
+    "copy_pte_range",
+    "dup_mmap",
+    "dup_mm",
+    "copy_process",
+    "load_elf",
+    "exec_binprm",
+    "filemap_map_pages",
+    "next_uptodate_page",
+    "wp_page_copy",
+    "unmap_page_range",
+    "zap_pte_range",
+    "exit_mmap",
+    "do_exit",
+];
 /// How many functions or ways a sentence names.
 const NAMED: usize = 4;
 
@@ -133,6 +153,22 @@ pub(super) fn huge_faults(look: &Look<'_>) -> Option<Answer> {
 pub(super) fn clearing(look: &Look<'_>) -> Option<Answer> {
     let chains = !largest(look, Field::WithinPercent, |_| true).is_empty();
     named(look, &CLEARING).filter(|_| !chains)
+}
+
+/// Whether a profile shows the lives of short processes: functions that only a start has among
+/// them.
+pub(super) fn lives(look: &Look<'_>) -> Option<Answer> {
+    let functions = functions(look);
+    let part = |names: &[&str]| -> f64 {
+        let ours = |seen: &&Seen| {
+            let name = seen.subject.to_string();
+            names.iter().any(|wanted| name.contains(wanted))
+        };
+        functions.all.iter().filter(ours).map(|seen| seen.value).sum()
+    };
+    // A quarter at least: pages are also unmapped and copied without any new process.
+    let starts = part(&STARTS) * 4.0 >= part(&LIVES);
+    named(look, &LIVES).filter(|_| starts)
 }
 
 /// Whether there is a profile of the kernel at all.

@@ -51,7 +51,8 @@ ladders! {
         Look "see which cache", "slabtop -o -s c | head -20; cat /proc/sys/fs/dentry-state",
             "dentry: names of files; the fifth number is of names that do not exist";
         Program "find who looks up so many names: a search path, a cache of temporary files",
-            "perf trace -s -e openat,newfstatat,access -a -- sleep 10", "one program, mostly ENOENT";
+            "perf trace -s -e openat,newfstatat,access -a -- sleep 10",
+            "one program, mostly ENOENT";
         Machine "let the kernel give them up sooner, or now",
             "sysctl vm.vfs_cache_pressure=200; echo 2 > /proc/sys/vm/drop_caches",
             "SReclaimable in /proc/meminfo falls";

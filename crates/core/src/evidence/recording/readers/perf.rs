@@ -6,6 +6,7 @@ mod chain;
 use std::collections::BTreeMap;
 
 use self::chain::{Chain, program};
+use super::words::percent;
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
@@ -83,11 +84,6 @@ fn cpus(head: &str) -> Option<u64> {
 fn kernel(head: &str) -> Option<f64> {
     let (_, rest) = head.split_once("kernel:")?;
     percent(rest.split_whitespace().next()?)
-}
-
-fn percent(word: &str) -> Option<f64> {
-    let value: f64 = word.strip_suffix('%')?.replace(',', ".").parse().ok()?;
-    (0.0..=100.0).contains(&value).then_some(value)
 }
 
 impl Perf {

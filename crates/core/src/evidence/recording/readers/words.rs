@@ -33,6 +33,12 @@ pub(super) fn count(word: &str) -> Option<u64> {
     if digits { word.parse().ok() } else { None }
 }
 
+/// A share of 0 to 100, with its sign: `74.1%`.
+pub(super) fn percent(word: &str) -> Option<f64> {
+    let value: f64 = word.strip_suffix('%')?.replace(',', ".").parse().ok()?;
+    (0.0..=100.0).contains(&value).then_some(value)
+}
+
 /// A number and the unit that follows it without a blank: `16.01M` gives 16.01 and `M`.
 pub(super) fn number_and_unit(word: &str) -> Option<(f64, &str)> {
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',');

@@ -1,7 +1,7 @@
 //! The chain of calls below a row of `perf report -g`.
 
-use super::percent;
 use crate::evidence::recording::readers::capture::stacks::way;
+use crate::evidence::recording::readers::words::percent;
 
 /// How programs come into the kernel: what a chain has beyond is the program's own.
 const ENTRIES: [&str; 9] = [
