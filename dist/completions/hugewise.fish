@@ -48,7 +48,7 @@ complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "rules" -d 'Every 
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "capture" -d 'Record kernel data, to diagnose later or elsewhere'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "config" -d 'Show or check the configuration'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "journal" -d 'What a journal tells: who chose better, the policy in force or one in shadow'
-complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "workload" -d 'Internal: the memory that a probe or an experiment looks at'
+complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "workload" -d 'A small program to look at, for examples, probes and experiments; changes no setting'
 complete -c hugewise -n "__fish_hugewise_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand doctor" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -67,7 +67,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l simulate -d 'R
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand try" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s n -l top -d 'Number of processes to show' -r
-complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l pid -d 'Only these processes (repeat or separate by commas)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l pid -d 'Only these processes (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l explain -d 'Say in words why the memory of one process is huge, waiting, small or given back' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l state-dir -d 'Directory in which a manager keeps old values of settings' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l run-dir -d 'Directory of the manager\'s socket' -r -F
@@ -89,7 +89,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand map" -s h -l help -d '
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l mode -d 'What to do (default: the configuration\'s mode, which is \'ingens\' unless set)' -r -f -a "ingens\t'Faults hand out base pages, hugewise promotes in the background'
 guard\t'The machine keeps its THP setting (always); hugewise takes back what this wastes'
 observe\t'Decides and journals, and never acts'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l pid -d 'Only these processes (repeat or separate by commas)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l pid -d 'Only these processes (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l for -d 'Stop after this time, e.g. 90s or 10m' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l config -d 'Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand manage" -l set -d 'Set one configuration key, e.g. promote.utilization_percent=80' -r
@@ -167,7 +167,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and not __fis
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l sga -d 'A shared memory segment that a database will make, e.g. 10G (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l pid -d 'Only these processes, and all shared memory of theirs (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from plan" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
@@ -186,7 +186,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l sga -d 'A shared memory segment that a database will make, e.g. 10G (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l pid -d 'Only these processes, and all shared memory of theirs (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from apply" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
@@ -208,7 +208,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_se
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l sga -d 'A shared memory segment that a database will make, e.g. 10G (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l java -d 'A Java program with -XX:+UseLargePages, by its other flags, e.g. \'-Xmx4g -XX:+UseParallelGC\' (repeat for several)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l postgres -d 'A stopped PostgreSQL server (15 or later), by its data directory: its program is asked' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l pid -d 'Only these processes, and all shared memory of theirs (repeat or separate by commas)' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l pid -d 'Only these processes, and all shared memory of theirs (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l headroom -d 'Extra memory for later needs' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l processes -d 'Processes that will attach each segment: what their page tables cost' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand hugetlb; and __fish_seen_subcommand_from verify" -l page-size -d 'Size of the pages, e.g. 1G (default: the machine\'s, 2M on x86-64)' -r
@@ -423,7 +423,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_s
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "capture" -d 'Record kernel data, to diagnose later or elsewhere'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "config" -d 'Show or check the configuration'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "journal" -d 'What a journal tells: who chose better, the policy in force or one in shadow'
-complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "workload" -d 'Internal: the memory that a probe or an experiment looks at'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "workload" -d 'A small program to look at, for examples, probes and experiments; changes no setting'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and not __fish_seen_subcommand_from doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "plan" -d 'How many pages, for whom, and how much memory remains for everybody else; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from hugetlb" -f -a "apply" -d 'Give the pools their planned size; old values are kept for \'revert\''

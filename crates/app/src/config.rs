@@ -19,8 +19,8 @@ use source::{is_missing, unknown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use toml::de::{DeTable, DeValue};
-use toml::{Table, Value};
+use toml::de::{DeString, DeTable, DeValue};
+use toml::{Spanned, Table, Value};
 
 /// Where the configuration is unless `--config` names a file.
 const DIRECTORY: &str = "/etc/hugewise";
@@ -182,7 +182,7 @@ impl Merge {
             ([], Err(error)) => return self.fault(text.syntax(&[error])),
             (errors, _) => return self.fault(text.syntax(errors)),
         };
-        for (key, place) in places.get_ref() {
+        for (key, place) in in_order(places.get_ref()) {
             let name = key.get_ref().as_ref();
             let Some(value) = values.get(name) else { continue };
             let (start, place) = (key.span().start, place.get_ref());
@@ -210,7 +210,7 @@ impl Merge {
     ) {
         match (self.known(path), value, place) {
             (Some(Value::Table(_)), Value::Table(values), DeValue::Table(places)) => {
-                for (key, place) in places {
+                for (key, place) in in_order(places) {
                     let name = key.get_ref().as_ref();
                     let path = [path, &[name]].concat();
                     if let Some(value) = values.get(name) {
@@ -320,6 +320,15 @@ impl Merge {
 /// The name of the origin of a rule or a hint.
 pub(crate) fn part(kind: &str, number: usize) -> String {
     format!("{kind} {number}")
+}
+
+/// The keys of a table as its file has them.
+fn in_order<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> Vec<(&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
+    let mut keys: Vec<_> = table.iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    keys
 }
 
 /// The dotted names of all values in a table.

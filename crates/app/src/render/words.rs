@@ -1,7 +1,8 @@
 //! What libraries say, in the words of this program.
 
 /// Pieces of messages, and what they mean to a user.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
+    ("must be quoted, expected literal string", "must be quoted"),
     ("wanted string or table", "wanted a word in quotation marks"),
     ("invalid digit found in string", "it must be a whole number"),
     ("cannot parse integer from empty string", "it must be a whole number"),

@@ -120,10 +120,7 @@ pub enum Default {
 
 /// A value as an experiment file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "wanted true or false, a number that is not negative, a text, or a list of texts"
-)]
+#[serde(untagged, expecting = "wanted true or false, a number, a text, or a list of texts")]
 pub enum Value {
     /// Yes or no.
     Flag(bool),

@@ -28,7 +28,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Experiment, Vec<String>> {
     if !errors.is_empty() {
         return Err(places.syntax(&errors));
     }
-    let mut faults = Vec::new();
+    let (mut faults, mut cut) = (Vec::new(), Vec::new());
     while faults.len() < MOST {
         let error = match Experiment::deserialize(Deserializer::from(table.clone())) {
             Ok(experiment) if faults.is_empty() => return Ok(experiment),
@@ -43,6 +43,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Experiment, Vec<String>> {
         let table = table.get_mut();
         let mended = mend(table, &error, &span, "").or_else(|| fill(table, &error, ""));
         let key = mended.as_deref().unwrap_or_default();
+        let dot = if key.is_empty() { "" } else { "." };
+        let lacks = missing(&error).map(|name| format!("{key}{dot}{name}"));
+        if mended.is_some() && lacks.is_some_and(|key| cut.contains(&key)) {
+            // It was there, and wrong.
+            continue;
+        }
+        cut.extend(key.strip_prefix('\'').map(|key| key.trim_end_matches('\'').to_owned()));
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
         let said = places.error(span.start, format!("{key}{}", told(&error))).to_string();
         faults.push((span.start, said));
@@ -176,7 +183,7 @@ mod tests {
     fn all_faults_of_form_are_told_with_their_lines() {
         let said = faults(
             "name = 3\nmeasure_s = \"5\"\nbogus = 1\nmetrik = 2\n[workload]\nkind = \"btree\"\n\
-             mib = -3\n[[variant]]\nname = \"a\"\nhuge_pages = \"sometimes\"\n[[variant]]\n\
+             mib = { a = 1 }\n[[variant]]\nname = \"a\"\nhuge_pages = \"sometimes\"\n[[variant]]\n\
              settings = { enabled = true }\n[stop]\nrepetitions = \"many\"\n",
         );
         for start in [
@@ -184,7 +191,7 @@ mod tests {
             "x.toml:2:13: 'measure_s': found the text \"5\", wanted a whole number, 0 or more",
             "x.toml:3:1: unknown key 'bogus': it is one of name, question",
             "x.toml:4:1: unknown key 'metrik': did you mean 'metric'?",
-            "x.toml:7:7: 'workload.mib': wanted true or false, a number that is not negative",
+            "x.toml:7:7: 'workload.mib': wanted true or false, a number, a text",
             "x.toml:10:14: 'variant 1.huge_pages': unknown word 'sometimes': it is one of inherit",
             "x.toml:11:1: variant 2: the key 'name' is missing",
             "x.toml:12:24: 'variant 2.settings.enabled': found true, wanted a text",

@@ -153,7 +153,7 @@ mod tests {
         let nodes = named("kernel");
         assert!(nodes.len() > 1);
         let text = explain(&nodes, &Thresholds::default(), Paint::plain());
-        assert!(text.starts_with("kernel: "), "{text}");
+        assert!(text.starts_with("kernel.reclaim: "), "{text}");
         assert!(!text.contains("**") && !text.contains("###"), "{text}");
         let prose = |line: &&str| !line.trim_start().starts_with('$');
         for line in text.lines().filter(prose) {
