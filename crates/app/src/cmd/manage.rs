@@ -77,8 +77,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     daemon::listen_to_signals(send.clone())?;
 
     if !alone {
-        look::say_what_root_adds(&root, "manage", ROOT_ADDS);
-        left::say(&root, &args.state_dir);
+        say_what_is_missing(&root, args);
     }
     let mut journal = journal(args, &config, alone)?;
     journal.write(&start_record(&root, args, mode));
@@ -375,6 +374,12 @@ fn named_processes(root: &Root, pids: &[u32]) -> anyhow::Result<Option<BTreeSet<
         named.insert(ProcId { pid: *pid, start_ticks: stat.starttime });
     }
     Ok((!named.is_empty()).then_some(named))
+}
+
+/// What somebody who only looks should know: what root adds, and what was left changed.
+fn say_what_is_missing(root: &Root, args: &ManageArgs) {
+    look::say_what_root_adds(root, "manage", ROOT_ADDS);
+    left::say(root, &args.state_dir);
 }
 
 /// What `observe` and a dry run have of root.

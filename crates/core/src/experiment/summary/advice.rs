@@ -1,25 +1,12 @@
 //! A key of the configuration that an experiment measured for this machine.
 
 use super::answer::Summary;
+use super::figures::Advice;
 use super::words;
 use crate::experiment::compare::Estimate;
 use crate::experiment::metric::Better;
 use crate::experiment::spec::Advise;
 use crate::experiment::stats::Interval;
-use serde::Serialize;
-
-/// The value that follows from the runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Advice {
-    /// Key of the configuration, as `policy.walk_percent`.
-    pub key: String,
-    /// The time that the variant saves, percent of the baseline's.
-    pub value: f64,
-    /// Where the true value lies.
-    pub low: f64,
-    /// See `low`.
-    pub high: f64,
-}
 
 /// Time saved at a ratio of variant to baseline, percent; 0 where none is.
 fn saved_percent(ratio: f64, better: Better) -> f64 {

@@ -1,8 +1,7 @@
 //! The summary as values.
 
-use super::advice::Advice;
 use super::conditions::Setting;
-use super::figures::{Compared, Row, Runs};
+use super::figures::{Advice, Compared, Row, Runs};
 use super::over_time::OverTime;
 use super::warnings::Warning;
 use serde::Serialize;

@@ -5,6 +5,19 @@ use crate::experiment::metric::Better;
 use crate::experiment::stats;
 use serde::Serialize;
 
+/// A value of the configuration that follows from the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Key of the configuration, as `policy.walk_percent`.
+    pub key: String,
+    /// The time that the variant saves, percent of the baseline's.
+    pub value: f64,
+    /// Where the true value lies.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+}
+
 /// A variant that ran, or was to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Compared {

@@ -11,10 +11,9 @@ mod over_time;
 mod warnings;
 pub mod words;
 
-pub use advice::Advice;
 pub use answer::{SCHEMA, Summary};
 pub use conditions::Setting;
-pub use figures::{Against, Cell, Compared, Measurement, Row, Runs};
+pub use figures::{Advice, Against, Cell, Compared, Measurement, Row, Runs};
 pub use over_time::{Curve, Moment, OverTime};
 pub use warnings::{Concern, Warning};
 
