@@ -13,9 +13,14 @@ pub(super) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {
     Ok(json)
 }
 
+/// So many lines that nobody knew are more than the words of somebody who asks.
+const LINES_LEFT_OUT_MIN: usize = 8;
+
 /// Whether input was left out or cut off: then nothing found is no all-clear.
 fn partial(found: &Diagnosis) -> bool {
-    !found.problems.is_empty() || diagnosis::nothing_seen(found)
+    let left_out = diagnosis::lines_left_out(found) >= LINES_LEFT_OUT_MIN;
+    let silent = found.findings.is_empty();
+    !found.problems.is_empty() || diagnosis::nothing_seen(found) || (silent && left_out)
 }
 
 /// The exit code.

@@ -97,6 +97,9 @@ pub struct Answer {
     pub missing: Vec<Missing>,
     /// How much it matters, 0 to 1: for a yes the share of a CPU, a disk or memory concerned.
     pub weight: f64,
+    /// For a yes: nothing suffers from it now, as far as the sources tell. It is a note then.
+    #[serde(skip)]
+    pub mild: bool,
     /// For a no: too near to the limit, or from too little, to rule anything out.
     pub close: bool,
 }
@@ -104,7 +107,16 @@ pub struct Answer {
 impl Answer {
     fn new(verdict: Verdict, evidence: Vec<Evidence>) -> Self {
         let (intervals, blind, missing) = (Vec::new(), Vec::new(), Vec::new());
-        Self { verdict, evidence, intervals, blind, missing, weight: 0.0, close: false }
+        Self {
+            verdict,
+            evidence,
+            intervals,
+            blind,
+            missing,
+            weight: 0.0,
+            mild: false,
+            close: false,
+        }
     }
 
     /// It is so.
@@ -151,6 +163,13 @@ impl Answer {
     #[must_use]
     pub const fn if_close(mut self, close: bool) -> Self {
         self.close = close;
+        self
+    }
+
+    /// As it is, but no more than a note where `mild`.
+    #[must_use]
+    pub const fn mild(mut self, mild: bool) -> Self {
+        self.mild = mild;
         self
     }
 

@@ -124,6 +124,41 @@ causes! {
             network" NETWORK_STORAGE;
     DiskRandom "disk_random" Warning
         "A disk's requests a second are used up by small, random requests" DISK_RANDOM;
+    StorageFails "storage_fails" Warning
+        "A storage device fails: requests to it end in errors, or do not end" STORAGE_FAILS;
+    DiskFlush "disk_flush" Warning
+        "Programs wait until a disk has emptied its cache: each flush takes long" DISK_FLUSH;
+    DirtyLimit "dirty_limit" Warning
+        "Writers stop at the limit of dirty memory: the disk does not keep up" DIRTY_LIMIT;
+    FilesystemErrors "filesystem_errors" Warning
+        "A file system is damaged, or was made read-only" FILESYSTEM_ERRORS;
+    Lockups "lockups" Warning
+        "CPUs stand still for seconds: stuck in the kernel, or stopped by the hypervisor" LOCKUPS;
+    Heat "heat" Warning
+        "The CPUs are too hot, and slow themselves down" HEAT;
+    AuditBacklog "audit_backlog" Warning
+        "The kernel's audit is behind: programs wait until a record finds a place" AUDIT_BACKLOG;
+    NeighbourTable "neighbour_table" Warning
+        "The kernel's table of neighbours is full: packets to new ones are dropped" NEIGHBOURS;
+    CardHangs "network_card" Warning
+        "A network card hangs, or loses its link" CARD_HANGS;
+    TcpMemory "tcp_memory" Warning
+        "TCP has used up its memory, or its orphaned sockets: connections are cut" TCP_MEMORY;
+    HardwareErrors "hardware_errors" Warning
+        "The hardware reports errors that it could not correct" HARDWARE_ERRORS;
+    KernelBug "kernel_bug" Warning
+        "The kernel itself failed" KERNEL_BUG;
+    LogErrors "log_errors" Note
+        "The kernel's log also has lines that may matter" LOG_ERRORS;
+    Entropy "entropy" Warning
+        "Programs wait for random numbers: the kernel has no entropy" ENTROPY;
+    CgroupMemory "cgroup_memory" Warning
+        "A cgroup is at its memory limit: its programs wait for memory, whatever the machine has"
+            CGROUP_MEMORY;
+    PortsExhausted "ports_exhausted" Warning
+        "No port is free for another connection to a peer" PORTS_EXHAUSTED;
+    OpenFiles "open_files" Warning
+        "As many files are open as may be" OPEN_FILES;
     Interrupts "interrupts" Warning
         "Interrupts take the CPU; these sources do not say whose" INTERRUPTS;
     SmallPackets "small_packets" Warning

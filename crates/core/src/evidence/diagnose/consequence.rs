@@ -13,7 +13,7 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::Slab, SHORTAGE),
         (C::MinFree, SHORTAGE),
         (C::Bloat, &[C::MemoryShort, C::Swapping, C::OomKills, C::RedisFragmentation]),
-        (C::HighOrder, &[C::Compaction, C::Fragmentation, C::KernelTime]),
+        (C::HighOrder, &[C::Compaction, C::Fragmentation, C::Reclaim, C::KernelTime]),
         (C::Futex, &[C::Locks, C::Switches, C::SystemCalls, C::KernelTime]),
         (C::SlowClock, &[C::SystemCalls, C::KernelTime]),
         (C::IrqStorm, &[C::InterruptsOneCpu, C::Interrupts, C::OneCpu, C::KernelTime]),
@@ -43,6 +43,25 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::Compaction, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
         (C::HugeFaults, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
         (C::Khugepaged, &[C::MaxPtesNone]),
+        (C::Heat, &[C::CpuSaturated]),
+        (C::AuditBacklog, &[C::Blocked]),
+        (C::CgroupMemory, &[C::Reclaim, C::MemoryPressure, C::KernelTime]),
+        (C::Entropy, &[C::Blocked]),
+        (C::CardHangs, &[C::Drops, C::Retransmits]),
+        (C::StorageFails, FAILING),
+        (C::FilesystemErrors, &[C::Blocked]),
+        (
+            C::DirtyLimit,
+            &[
+                C::DiskBandwidth,
+                C::DiskSaturated,
+                C::DiskRandom,
+                C::IoPressure,
+                C::Iowait,
+                C::Blocked,
+            ],
+        ),
+        (C::DiskFlush, &[C::PgIo, C::RedisFsync, C::IoPressure, C::Iowait]),
         (C::DiskSaturated, WAITING),
         (C::DiskBandwidth, WAITING),
         (C::DiskRandom, WAITING),
@@ -74,6 +93,21 @@ const SHORTAGE: &[Cause] = &[
     Cause::MemoryPressure,
     Cause::OomKills,
     Cause::KernelTime,
+];
+
+/// What storage that fails shows as.
+const FAILING: &[Cause] = &[
+    Cause::FilesystemErrors,
+    Cause::DiskSaturated,
+    Cause::DiskLatency,
+    Cause::DiskRandom,
+    Cause::DiskBandwidth,
+    Cause::NetworkStorage,
+    Cause::IoPressure,
+    Cause::Iowait,
+    Cause::Blocked,
+    Cause::OneDisk,
+    Cause::PgIo,
 ];
 
 /// What a slow disk shows as.

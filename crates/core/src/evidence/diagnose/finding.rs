@@ -216,6 +216,7 @@ fn severity(cause: Cause, chain: &[&Asked], answer: &Answer, critical: f64) -> S
     let long_ago = first.is_some_and(|field| field.about().span == Span::SinceBoot);
     let base = cause.about().severity;
     let base = if long_ago { base.milder() } else { base };
+    let base = if answer.mild { base.min(Severity::Note) } else { base };
     let state = chain.get(1).filter(|asked| asked.parent == Some("cpu"));
     let taken = state.and_then(|asked| asked.answer.as_ref()).map_or(0.0, |answer| answer.weight);
     let blind = chain.iter().any(|asked| asked.is(Verdict::Unknown));

@@ -41,6 +41,19 @@ missing! {
     CONNTRACK "how full the table of connections is"
         "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max";
     SOCKETS "socket queues" "ss -tnap";
+    KERNEL_LOG "what the kernel's log says" "dmesg -T | tail -200";
+    AUDIT_STATUS "how many records of audit wait" "auditctl -s";
+    CLOCK "the clock that the kernel reads"
+        "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    DIRTY "dirty memory and its limit"
+        "grep -E 'Dirty|Writeback' /proc/meminfo; sysctl vm.dirty_ratio vm.dirty_bytes";
+    ENTROPY "entropy for random numbers" "cat /proc/sys/kernel/random/entropy_avail";
+    CGROUP_MEMORY "how often cgroups are at their memory limit" "grep -r . /sys/fs/cgroup \
+        --include=memory.events; sleep 10; grep -r . /sys/fs/cgroup --include=memory.events";
+    PORTS "ports in use by peer" "ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | \
+        sort -n | tail; sysctl net.ipv4.ip_local_port_range";
+    OPEN_FILES "open files and their limit"
+        "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc -l";
     WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";
     PROCESSES "CPU of each process" "pidstat -u -w 1 60";
     SEGMENTS "shared memory segments and who attaches" "ipcs -m; ipcs -mp";

@@ -38,7 +38,7 @@ pub use threshold::{Entry, Threshold, Thresholds};
 pub use tree::Asked;
 pub use write::value as written;
 
-use self::remedy::Facts;
+use self::remedy::{Facts, version as remedy_version};
 use crate::evidence::recording::{Field, Problem, Recording, Source, Unrecognised};
 
 /// Version of the JSON form of a [`Diagnosis`].

@@ -4,9 +4,11 @@
 
 #[macro_use]
 mod step;
+mod machine;
 mod servers;
 mod told;
 
+pub(super) use machine::*;
 pub(super) use servers::*;
 pub use step::{Reach, Remedy, When};
 pub(super) use told::*;

@@ -259,8 +259,14 @@ thresholds! {
         "ten times a rotating disk's own time: nine requests in front; a backup that reads ahead \
             stays below";
     DiskSlow "disk_slow_requests_per_s" 60.0
-        "small requests a second up to which long waits are the storage's, not the load's",
+        "requests a second up to which long waits are the storage's, not the load's",
         "half of what a rotating disk serves: one in a turn of 8.3 ms";
+    DiskSlowBytes "disk_slow_bytes_per_s" 10485760.0
+        "bytes a second up to which long waits are the storage's, not the load's",
+        "a tenth of what a rotating disk reads in a row";
+    FlushBusy "flush_busy_percent" 50.0
+        "time in flushes of a disk's cache from which on they are what programs wait for",
+        "half: nothing else takes as long";
     SequentialBlocks "sequential_blocks" 16.0
         "blocks of 4 KiB in a request from which on it is sequential",
         "002_e950a442f470f4d6.txt: 62 is sequential; 1 is random; 64 KiB is what read-ahead \
@@ -307,6 +313,43 @@ thresholds! {
     RetransmitShare "retransmit_high_percent" 1.0
         "segments sent again, of all, that slow TCP down",
         "throughput falls with the square root of the loss (Mathis' formula)";
+    BlockedSame "blocked_same_tasks" 5.0
+        "tasks in uninterruptible wait in one function, other than for one request to a disk, that \
+            count however many CPUs there are",
+        "judgement: what is held for a moment keeps one or two";
+    DirtyTasks "dirty_tasks_high" 3.0
+        "tasks stopped at the limit of dirty memory that count",
+        "judgement: one large copy keeps itself and the thread that writes back";
+    DirtyNear "dirty_near_percent" 90.0
+        "dirty memory, of the limit, from which on writers stop",
+        "balance_dirty_pages slows writers down from midway between the background limit and this \
+            one, and stops them at it (mm/page-writeback.c)";
+    EntropyLow "entropy_low_bits" 100.0
+        "available entropy, before Linux 5.6, below which programs wait for random numbers",
+        "/dev/random waits below read_wakeup_threshold, 64 (random(4)); a pool that nobody drains \
+            stays above 1,000";
+    LogOld "log_old_hours" 24.0
+        "age of a line of a log from which on what it says is over",
+        "judgement: a day; who asks in the morning means last night";
+    HeatEvents "heat_events_high" 100.0
+        "times that a CPU became too hot, or lines about it, that count",
+        "judgement: a fan that starts late gives some; the kernel writes one line in 5 minutes \
+            (CHECK_INTERVAL in therm_throt.c)";
+    ClockLow "clock_low_percent" 60.0
+        "clock of the CPUs, of what they are rated for, below which heat or a limit slows them",
+        "judgement: with all cores in use turbo is off, and the rated clock is what is promised";
+    LinkFlaps "link_flaps_high" 3.0
+        "times that a card lost its link that are no restart",
+        "judgement: a restart of the card or of its switch is one or two";
+    CgroupHits "cgroup_hits_high_per_s" 10.0
+        "times in a second that a cgroup is at its memory limit from which on its programs wait",
+        "as compact_stalls_high_per_s: each is a reclaim of some ms in a program's own time";
+    CgroupHitsEver "cgroup_hits_ever_high" 1000000.0
+        "times since its start that a cgroup was at its memory limit that are told",
+        "judgement: a cache that grows to its limit hits it some thousand times, without harm";
+    PortsNear "ports_near_percent" 90.0
+        "closed connections to one peer, of all ports, from which on the next finds none",
+        "connect looks at half of them first, and then at all (inet_hash_connect)";
     BlockedTasks "blocked_tasks_per_cpu" 1.0
         "tasks in uninterruptible wait, a CPU, that count as waiting",
         "one each is what a busy disk shows in passing";

@@ -93,6 +93,10 @@ pub struct Builder {
     expected: Expected,
     /// The container that it was run in.
     container: Option<String>,
+    /// The file that a heading names, since then.
+    heading: String,
+    /// The cgroup's folder in which commands are typed.
+    folder: Option<String>,
     /// Of the current input, too.
     looks: Looks,
     /// Machines whose listings follow, each below its name.
@@ -127,7 +131,8 @@ impl Builder {
         (self.problems, self.cuts, self.closed) = (0, 0, false);
         self.before_prompt = None;
         self.command.clear();
-        (self.expected, self.container) = (Expected::default(), None);
+        self.heading.clear();
+        (self.expected, self.container, self.folder) = (Expected::default(), None, None);
         self.looks = Looks::default();
         self.awaited.clear();
     }

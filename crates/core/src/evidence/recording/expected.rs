@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::cgroup_file::{Shape, shape};
+
 /// Most things that one command line prints.
 const ITEMS_MAX: usize = 64;
 
@@ -18,6 +20,11 @@ const SETTINGS: [&str; 4] =
 
 /// Folder of the files about pressure.
 pub(super) const PRESSURE: &str = "/proc/pressure/";
+
+/// Whether a file is about pressure, of the machine or of a cgroup.
+pub(super) fn is_pressure(path: &str) -> bool {
+    path.starts_with(PRESSURE) || shape(path) == Some(Shape::Pressure)
+}
 
 /// Whether a file is a setting, by its path.
 pub(super) fn is_setting(path: &str) -> bool {
@@ -44,6 +51,10 @@ pub enum Met {
     Cpus(u64),
     /// The time of day, in seconds.
     Clock(f64),
+    /// The kernel's release.
+    Kernel,
+    /// The open files of this process.
+    OpenFiles(u32, u64),
     /// Nothing that matters here.
     Other,
 }
@@ -55,6 +66,10 @@ enum Item {
     File(String, bool),
     Cpus,
     Clock,
+    /// `uname -r`.
+    Kernel,
+    /// How many files this process has open.
+    OpenFiles(u32),
     /// One line of any kind.
     Line,
     /// One bare number.
@@ -83,8 +98,8 @@ impl Expected {
     /// An empty line ends what is only clear right below the command.
     pub(super) fn blank(&mut self) {
         let bare = |item: &Item| match item {
-            Item::File(path, _) => !path.starts_with(PRESSURE),
-            Item::Line | Item::Number => true,
+            Item::File(path, _) => !is_pressure(path),
+            Item::Line | Item::Number | Item::Kernel | Item::OpenFiles(_) => true,
             _ => false,
         };
         self.left.retain(|item| !bare(item));
@@ -127,7 +142,7 @@ impl Item {
     /// right where this item is expected.
     fn met(&mut self, line: &str, sure: bool) -> Option<(Met, bool)> {
         match self {
-            Self::File(path, begun) if path.starts_with(PRESSURE) => {
+            Self::File(path, begun) if is_pressure(path) => {
                 let (some, full) = (line.starts_with("some "), line.starts_with("full "));
                 let again = some && *begun;
                 *begun = true;
@@ -139,7 +154,9 @@ impl Item {
             }
             Self::File(path, _) => {
                 let choice = line.contains('[') && line.contains(']');
-                let fits = is_value(line) && (sure || choice);
+                let limit =
+                    shape(path).is_some() && line.strip_prefix("max ").is_some_and(is_value);
+                let fits = (is_value(line) || limit) && (sure || choice);
                 fits.then(|| (Met::File(path.clone()), true))
             }
             Self::Cpus => {
@@ -147,6 +164,14 @@ impl Item {
                 Some((Met::Cpus(count), true))
             }
             Self::Clock => clock_s(line).map(|seconds| (Met::Clock(seconds), true)),
+            Self::Kernel => {
+                let release = line.starts_with(|c: char| c.is_ascii_digit()) && line.contains('.');
+                (sure && release && !line.contains(' ')).then_some((Met::Kernel, true))
+            }
+            Self::OpenFiles(pid) => {
+                let files = line.parse::<u64>().ok()?;
+                Some((Met::OpenFiles(*pid, files), true))
+            }
             Self::Number => line.parse::<u64>().ok().map(|_| (Met::Other, true)),
             Self::Line => sure.then_some((Met::Other, true)),
             Self::Listing => None,
@@ -251,14 +276,23 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
         "nproc" => vec![Item::Cpus],
         "getconf" if all().any(|word| word.starts_with("_NPROCESSORS_")) => vec![Item::Cpus],
         _ if counts && of_cpus => vec![Item::Cpus],
-        _ if counts => vec![Item::Number],
+        _ if counts => vec![
+            all().find_map(|word| pid_of_files(word)).map_or_else(|| Item::Number, Item::OpenFiles),
+        ],
         "date" => vec![Item::Clock],
+        "uname" if has(&first, "-r") && first.len() == 2 => vec![Item::Kernel],
         "uname" | "hostname" | "whoami" | "id" | "echo" | "getconf" => vec![Item::Line],
         "lsb_release" if !has(&first, "-a") => vec![Item::Line],
         "sleep" | "cd" | "export" | "set" | "true" | "for" | "done" | "fi" | "clear" => Vec::new(),
         "cat" | "head" | "tail" | "grep" | "egrep" => files(name, &first),
         _ => vec![Item::Listing],
     }
+}
+
+/// The process whose open files a folder lists: `/proc/812/fd`.
+fn pid_of_files(word: &String) -> Option<u32> {
+    let (pid, rest) = word.strip_prefix("/proc/")?.split_once('/')?;
+    pid.parse().ok().filter(|_| rest.trim_end_matches('/') == "fd")
 }
 
 /// Whether it is `grep -c`, or `pgrep -c`.
@@ -272,7 +306,8 @@ fn counted(words: &[String]) -> bool {
 
 /// The files that a command shows.
 fn files(name: &str, words: &[String]) -> Vec<Item> {
-    let named = words.iter().skip(1).filter(|word| word.starts_with('/'));
+    let file = |word: &&String| word.starts_with('/') || shape(word).is_some();
+    let named = words.iter().skip(1).filter(file);
     let paths: Vec<String> = named.flat_map(|word| expanded(word)).collect();
     // `grep` and `head` say which file it is, of several.
     let says = name != "cat" && paths.len() > 1;
@@ -281,7 +316,8 @@ fn files(name: &str, words: &[String]) -> Vec<Item> {
     }
     let one = |path: String| match path {
         path if path.contains('*') => Item::Listing,
-        path if is_setting(&path) || path.starts_with(PRESSURE) => Item::File(path, false),
+        path if is_setting(&path) || is_pressure(&path) => Item::File(path, false),
+        path if shape(&path) == Some(Shape::Value) => Item::File(path, false),
         path if path.starts_with("/etc/") && !path.ends_with("os-release") => Item::Line,
         _ => Item::Listing,
     };
@@ -346,6 +382,20 @@ mod tests {
         assert_eq!(all(&braces, &[&gone, other]), [Some(Met::Other), file("defrag")]);
         let behind = format!("free -m; cat {thp}/enabled");
         assert_eq!(all(&behind, &["Mem: 5 6", "total", one]), [None, None, file("enabled")]);
+    }
+
+    #[test]
+    fn files_of_cgroups_and_of_processes() {
+        let file = |name: &str| Some(Met::File(name.to_owned()));
+        let v1 = "cat memory.limit_in_bytes memory.failcnt; sleep 10; cat memory.failcnt";
+        let limit = "memory.limit_in_bytes";
+        let failed = file("memory.failcnt");
+        assert_eq!(all(v1, &["4294967296", "9", "12"]), [file(limit), failed.clone(), failed]);
+        assert_eq!(all("cat cpu.max memory.max", &["max 100000", "max"])[0], file("cpu.max"));
+        let pressure = "some avg10=71.22 avg60=68.10 avg300=61.44 total=8812044120";
+        assert_eq!(all("cat memory.pressure", &[pressure]), [file("memory.pressure")]);
+        assert_eq!(all("ls /proc/2210/fd | wc -l", &["1024"]), [Some(Met::OpenFiles(2210, 1024))]);
+        assert_eq!(all("uname -r", &["3.10.0-1127.el7.x86_64"]), [Some(Met::Kernel)]);
     }
 
     #[test]

@@ -101,6 +101,9 @@ impl Field {
             Self::SoftnetPacketCount => Self::SoftnetPackets,
             Self::SoftnetDroppedCount => Self::SoftnetDropped,
             Self::SoftnetSqueezedCount => Self::SoftnetSqueezed,
+            Self::CgroupMaxHitCount => Self::CgroupMaxHits,
+            Self::CgroupHighHitCount => Self::CgroupHighHits,
+            Self::CgroupRefaultCount => Self::CgroupRefaults,
             _ => return None,
         })
     }
@@ -120,6 +123,8 @@ fields! {
     CpuSteal "cpu.steal_percent" Percent Average "CPU taken by the hypervisor";
     CpuGuest "cpu.guest_percent" Percent Average "CPU running guests";
     CpuIdle "cpu.idle_percent" Percent Average "CPU idle";
+    CpuClock "cpu.clock_mhz" Count Instant "MHz at which the CPUs run";
+    CpuRated "cpu.rated_mhz" Count Instant "MHz that the CPUs are rated for";
     CpuCount "cpu.count" Count Instant "CPUs";
 
     // Tasks.
@@ -265,6 +270,8 @@ fields! {
     DiskAwait "disk.await_ms" Milliseconds Average "time of a request, waiting included";
     DiskReadAwait "disk.read_await_ms" Milliseconds Average "time of a read, waiting included";
     DiskWriteAwait "disk.write_await_ms" Milliseconds Average "time of a write, waiting included";
+    DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
+    DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
 
@@ -293,6 +300,9 @@ fields! {
     SynFloods "tcp.syn_floods" Count SinceBoot
         "times that more wanted to connect than a port takes";
     ConntrackDrops "conntrack.drops" Count Event "packets dropped by a full connection table";
+    TcpTimeWait "tcp.time_wait" Count Instant "closed connections in TIME-WAIT";
+    PeerTimeWait "tcp.time_wait_to_peer" Count Instant "closed connections to a peer in TIME-WAIT";
+    PortErrors "tcp.port_errors" Count Event "connections that got no address of their own";
     FsUsed "fs.used_percent" Percent Instant "space in use";
     FsInodes "fs.inodes_percent" Percent Instant "inodes in use";
     FlowSent "flow.sent_bytes_per_s" BytesPerSecond Average "sent to a peer";
@@ -317,6 +327,19 @@ fields! {
     ProcKilled "process.killed" Count Event "it was killed for memory";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";
 
+    TaskWaits "tasks.wait_in" Count Instant "tasks that wait in this function of the kernel";
+    ServerSilent "server.silent" Count Event "a file server does not answer (1), or again (0)";
+    OpenFiles "process.open_files" Count Instant "its open files";
+    OpenFilesMax "process.open_files_limit" Count Instant "most files that it may have open";
+    OpenFileErrors "process.open_file_errors" Count Event "files that it could not open: too many";
+
+    // The kernel's log; what about is the subject. Dates in seconds since 1970.
+    LogLines "log.lines" Count Event "lines in the kernel's log";
+    LogAmount "log.amount" Count Event "highest number in such lines";
+    LogUptime "log.since_boot_ms" Milliseconds Instant "time of the last such line since the start";
+    LogClock "log.clock" Count Instant "date and time of the last such line";
+    Uptime "machine.uptime_ms" Milliseconds Instant "time since the machine's start";
+    WallClock "machine.clock" Count Instant "date and time";
     ProcHung "process.hung" Count Event "it hung in uninterruptible wait for minutes";
     ProcHuge "process.huge_bytes" Bytes Instant "its anonymous memory in huge pages";
 
@@ -344,6 +367,23 @@ fields! {
     CgroupThrottledCount "cgroup.throttled" Count SinceBoot "periods throttled since its start";
     CgroupScanDirect "cgroup.direct_scan_per_s" PerSecond Average "base pages scanned at the \
         cgroup's limit";
+    CgroupMemory "cgroup.memory_bytes" Bytes Instant "memory in use";
+    CgroupMemoryMax "cgroup.memory_max_bytes" Bytes Instant "limit of its memory";
+    CgroupMemoryHigh "cgroup.memory_high_bytes" Bytes Instant
+        "memory from which on it is slowed down";
+    CgroupMaxHitCount "cgroup.max_hits" Count SinceBoot
+        "times since its start that it was at its memory limit";
+    CgroupMaxHits "cgroup.max_hits_per_s" PerSecond Average "times that it is at its memory limit";
+    CgroupHighHitCount "cgroup.high_hits" Count SinceBoot
+        "times since its start that it was slowed down above memory.high";
+    CgroupHighHits "cgroup.high_hits_per_s" PerSecond Average
+        "times that it is slowed down above memory.high";
+    CgroupPsiMemory "cgroup.psi_memory_some_percent" Percent Instant
+        "time in which one of its tasks waited for memory";
+    CgroupRefaultCount "cgroup.refaults" Count SinceBoot
+        "base pages since its start that were read again soon after they were dropped";
+    CgroupRefaults "cgroup.refaults_per_s" PerSecond Average
+        "base pages read again soon after they were dropped";
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
     GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";

@@ -7,6 +7,7 @@
 //! the [`readers`].
 
 mod build;
+pub mod cgroup_file;
 mod expected;
 mod field;
 mod finish;
@@ -110,6 +111,8 @@ pub enum SocketState {
     Listen,
     /// The peer has closed, the program has not.
     CloseWait,
+    /// Closed by this side; its port stays taken for a minute.
+    TimeWait,
     /// Any other state.
     Other,
 }

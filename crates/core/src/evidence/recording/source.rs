@@ -82,6 +82,9 @@ kinds! {
     Settings "kernel settings";
     TcpCounters "/proc/net/snmp and netstat";
     KernelLog "kernel log";
+    ProgramLog "logs of programs";
+    Limits "/proc/PID/limits";
+    Auditctl "auditctl -s";
     Ps "ps";
     Uptime "uptime";
     Mounts "mounts";

@@ -105,6 +105,8 @@ impl fmt::Display for Subject {
             Self::Flow { local, remote } => write!(f, "{local} to {remote}"),
             Self::Filesystem(path) => write!(f, "file system {path}"),
             Self::Segment(name) => write!(f, "segment {name}"),
+            // One whose name nobody said.
+            Self::Cgroup(path) if path == "a cgroup" => f.write_str(path),
             Self::Cgroup(path) => write!(f, "cgroup {path}"),
             Self::Calls { program, path } => write!(f, "{program}: {path}"),
             Self::Service(name) => f.write_str(name),

@@ -35,6 +35,11 @@ pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
     !all.any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
 }
 
+/// How many lines nobody knew: what stands in them was not considered.
+pub(crate) fn lines_left_out(found: &Diagnosis) -> usize {
+    found.unrecognised.iter().map(|left| left.last_line + 1 - left.first_line).sum()
+}
+
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
@@ -270,7 +275,12 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         0 => String::new(),
         many => format!("; {many} could not be answered from these sources"),
     };
-    let text = format!("{answered}{unseen}. --tree shows all of them.");
+    let left_out = match lines_left_out(found) {
+        0 => String::new(),
+        1 => "One line was not recognised and left out. ".to_owned(),
+        many => format!("{many} lines were not recognised and left out. "),
+    };
+    let text = format!("{left_out}{answered}{unseen}. --tree shows all of them.");
     let _ = writeln!(out);
     let head = if nothing_seen(found) {
         paint.warn("Nothing to go by. ")

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const BLOCK_BYTES: f64 = 4096.0;
 
 /// What is looked up in the rows of a disk.
-const COLUMNS: [Field; 11] = [
+const COLUMNS: [Field; 13] = [
     Field::DiskBusy,
     Field::DiskTransfers,
     Field::DiskQueue,
@@ -29,6 +29,8 @@ const COLUMNS: [Field; 11] = [
     Field::DiskReadBytes,
     Field::DiskWriteBytes,
     Field::DiskRequestBytes,
+    Field::DiskFlushes,
+    Field::DiskFlushAwait,
 ];
 
 /// How busy a disk was, with the other columns of the same rows.
@@ -89,7 +91,7 @@ fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
     let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
     let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
     let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
-    if is_slow(look, &get) {
+    if is_slow(look, &get) || is_stuck(look, &get) {
         return false;
     }
     // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
@@ -100,14 +102,30 @@ fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
     all_along || (queues && slow && busy_at_least(T::DiskInUse))
 }
 
-/// Whether small requests wait long although there are so few that any disk serves them at once.
+/// Whether requests stand in the queue and none ends: no request of any kind in the whole sample.
+fn is_stuck(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
+    const KINDS: [Field; 4] =
+        [Field::DiskReads, Field::DiskWrites, Field::DiskTransfers, Field::DiskFlushes];
+    let mut kinds = KINDS.into_iter().filter_map(get).peekable();
+    let none = kinds.peek().is_some() && kinds.all(|rate| rate <= 0.0);
+    let queues = get(Field::DiskQueue).is_some_and(|queue| queue >= 1.0);
+    let busy = get(Field::DiskBusy).is_some_and(|busy| busy >= look.limit(T::DiskBusy));
+    none && queues && busy
+}
+
+/// Whether requests wait long although there are so few, with so little in them, that any disk
+/// serves them at once.
 fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
     let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
     let wait = waits.into_iter().filter_map(get).reduce(f64::max);
     let halves = [Field::DiskReads, Field::DiskWrites].into_iter().filter_map(get);
     let rate = get(Field::DiskTransfers).unwrap_or_else(|| halves.sum());
     let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
-    let small = blocks(get).is_some_and(|blocks| blocks <= look.limit(T::RandomBlocks));
+    // Members of an array have requests as large as its chunks, and few of them.
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].into_iter().filter_map(get);
+    let bytes: f64 = bytes.sum();
+    let bytes = if bytes > 0.0 { bytes } else { rate * blocks(get).unwrap_or(0.0) * BLOCK_BYTES };
+    let small = blocks(get).is_some() && bytes <= look.limit(T::DiskSlowBytes);
     // One that has nothing to do for most of the time would serve as many again.
     let idle = get(Field::DiskBusy).is_some_and(|busy| busy * 2.0 < look.limit(T::DiskBusy));
     let few = look.limit(T::DiskSlow) * if idle { 2.0 } else { 1.0 };
@@ -248,10 +266,71 @@ pub(super) fn slow(look: &Look<'_>) -> Answer {
         let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
         return Answer::no(evidence).if_close(long);
     }
-    let text = "so few small requests are served by any disk at once: the storage, or the way to \
-                it, is slow";
+    let text = "so few requests, with so few bytes, are served by any disk at once: the storage, \
+                or the way to it, is slow";
     let logged = complaints(look, &worst.disk.line.subject);
     Answer::yes(0.6, evidence).and([Evidence::derived(text)]).and(logged)
+}
+
+/// Does a disk no longer answer?
+pub(super) fn stuck(look: &Look<'_>) -> Answer {
+    let mut any = false;
+    for disk in disks(look) {
+        any = true;
+        let last = disk.line.points.len().saturating_sub(1);
+        if !is_stuck(look, &|field| disk.get(field, last)) {
+            continue;
+        }
+        let queue = disk.get(Field::DiskQueue, last).unwrap_or(0.0);
+        let at = Interval { from: None, to: disk.line.points.get(last).and_then(|p| p.at) };
+        let seen = Seen { field: Field::DiskQueue, ..disk.line.seen(queue, at) };
+        let text = format!(
+            "{}: {} requests in its queue, and none of them ends: no read and no write a second",
+            disk.line.subject,
+            write::number(queue)
+        );
+        let logged = complaints(look, &disk.line.subject);
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and(logged);
+    }
+    if any { Answer::no(Vec::new()) } else { Answer::unknown(&[DISKS]) }
+}
+
+/// Do programs wait until a disk has emptied its cache?
+pub(super) fn flush(look: &Look<'_>) -> Answer {
+    let mut most: Option<(f64, Evidence)> = None;
+    for disk in disks(look) {
+        for (index, point) in disk.line.points.iter().enumerate() {
+            let get = |field| disk.get(field, index);
+            let rates = (get(Field::DiskFlushes), get(Field::DiskFlushAwait));
+            let (Some(flushes), Some(wait)) = rates else { continue };
+            let share = (flushes * wait / 10.0).min(100.0);
+            // Where writes are as slow, or hardly any disk request ends, flushes are not why.
+            let writes = get(Field::DiskWriteAwait).unwrap_or(0.0);
+            if !look.in_times(point) || writes * 2.0 > wait || is_slow(look, &get) {
+                continue;
+            }
+            if most.as_ref().is_some_and(|(highest, _)| *highest >= share) {
+                continue;
+            }
+            let at = Interval { from: None, to: point.at };
+            let seen = Seen { field: Field::DiskFlushAwait, ..disk.line.seen(wait, at) };
+            let text = format!(
+                "{}: {} flushes a second took {} each, {share:.0} % of the time; a write took {}",
+                disk.line.subject,
+                write::number(flushes),
+                write::milliseconds(wait),
+                write::milliseconds(writes)
+            );
+            most = Some((share, look.say(&seen, &text)));
+        }
+    }
+    let Some((share, evidence)) = most else { return Answer::unknown(&[DISKS]) };
+    if share < look.limit(T::FlushBusy) {
+        return Answer::no(vec![evidence]);
+    }
+    let text = "a program that waits for its data to be safe (fsync) waits for a flush: more \
+                clients do not make it faster";
+    Answer::yes(share / 100.0, vec![evidence, Evidence::derived(text)])
 }
 
 /// What the kernel's log says of a disk.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use super::age::{ago, is_old};
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, PAGING, VMSTAT};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::recording::readers::kernel_log::{KILLS, LOG};
 use crate::evidence::recording::{Field, Subject, Unit};
 
 /// Is there no free block of a huge page's size though memory is free?
@@ -88,7 +90,10 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
         let text =
             format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
         let whose = whose_limit(look, kills as f64);
-        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]);
+        let kills = Subject::part(LOG, KILLS);
+        let text = format!("{text}{}", ago(look, &kills));
+        let old = is_old(look, &kills) == Some(true);
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
     }
     let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
     let count = || look.state(Field::OomKillCount);

@@ -1,12 +1,15 @@
 //! The tree: one table of questions, each with the test that answers it.
 
+mod age;
 mod balance;
 mod cpu;
 mod defaults;
 mod events;
 mod io;
 mod kernel;
+mod limits;
 mod link;
+mod log;
 mod memory;
 mod named;
 mod network;
@@ -16,6 +19,7 @@ mod profile;
 mod reclaim;
 mod redis;
 mod servers;
+mod tasks;
 mod traffic;
 mod wait;
 mod web;
@@ -194,9 +198,15 @@ nodes! {
             out.",
         [FsFull], Some(Cause::FilesystemFull), io::full;
     "disk.slow" < None, "Does a disk answer slowly at a rate that any disk reaches?",
-        "A disk in use, small requests that wait long, and so few of them that the load is not \
-            why.",
-        [DiskInUse DiskAwaitLong DiskSlow RandomBlocks], Some(Cause::DiskLatency), io::slow;
+        "A disk in use, requests that wait long, and so few of them, with so few bytes, that the \
+            load is not why.",
+        [DiskInUse DiskAwaitLong DiskSlow DiskSlowBytes], Some(Cause::DiskLatency), io::slow;
+    "disk.stuck" < None, "Does a disk no longer answer?",
+        "Requests stand in its queue all the time, and none ends.",
+        [DiskBusy], Some(Cause::StorageFails), io::stuck;
+    "disk.flush" < None, "Do programs wait until a disk has emptied its cache?",
+        "Flushes a second times the time of one, where writes themselves are fast.",
+        [FlushBusy], Some(Cause::DiskFlush), io::flush;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
@@ -238,17 +248,32 @@ nodes! {
     "load" < None, "Is the load average far above the CPUs, and nothing says why?",
         "Load over a minute against CPUs, where neither the CPUs' use nor what waits is known.",
         [QueuePerCpu], Some(Cause::Load), named::load;
+    "cpu.heat" < None, "Does heat slow the CPUs down?",
+        "The kernel's log about throttled clocks, and counts of it; the clock of CPUs against what \
+            they are rated for. A few old events are a note.",
+        [HeatEvents ClockLow LogOld], Some(Cause::Heat), log::heat;
+    "cpu.clock" < None, "Does the kernel read the time from a slow clock?",
+        "The clocksource, as its file or the kernel's log names it last; functions that read a \
+            slow one in a profile. A note unless they, or the kernel, take much of the CPU.",
+        [WayShare KernelHigh], Some(Cause::SlowClock), log::clock;
 
     "wait" < None, "Do tasks wait without using the CPU?",
         "Yes when one of the questions below says yes.",
         [], None, wait::any;
     "wait.blocked" < Some("wait"), "Do tasks hang in uninterruptible wait?",
-        "Tasks in state D, counted or listed, against CPUs.",
-        [BlockedTasks], Some(Cause::Blocked), wait::blocked;
+        "Tasks in state D, counted or listed, against CPUs; or several in one function of the \
+            kernel. The kernel's log about tasks that hang.",
+        [BlockedTasks BlockedSame LogOld], Some(Cause::Blocked), wait::blocked;
+    "wait.dirty" < Some("wait"), "Do writers wait until dirty memory is written?",
+        "Tasks in balance_dirty_pages; dirty memory and what is being written against its limit.",
+        [DirtyTasks DirtyNear], Some(Cause::DirtyLimit), tasks::dirty;
+    "wait.random" < Some("wait"), "Do programs wait for random numbers?",
+        "Tasks that read /dev/random; the entropy that is left, before Linux 5.6.",
+        [EntropyLow], Some(Cause::Entropy), tasks::random;
     "wait.remote" < Some("wait"), "Do tasks wait for a file server?",
         "Tasks in uninterruptible wait inside NFS, CIFS or Ceph; the kernel's log about a server \
             that does not answer.",
-        [], Some(Cause::NetworkStorage), wait::remote;
+        [], Some(Cause::NetworkStorage), tasks::remote;
     "wait.memory" < Some("wait"), "Do tasks wait for memory?",
         "PSI memory, some, as a mean.",
         [PsiHigh], Some(Cause::MemoryPressure), wait::memory_pressure;
@@ -291,6 +316,15 @@ nodes! {
             come from two tools. Half duplex adds both directions.",
         [LinkBusy], Some(Cause::LinkFull), link::link;
 
+    "network.ports" < None, "Are the ports for connections to one peer used up?",
+        "Closed connections that hold a port, by peer, against ip_local_port_range; logs of \
+            programs that got no address.",
+        [PortsNear LogOld], Some(Cause::PortsExhausted), limits::ports_used_up;
+
+    "memory.cgroup" < None, "Is a cgroup at its memory limit?",
+        "Times a second that it is at its limit, or slowed down above memory.high; pressure of \
+            its own. A count since its start alone is a note.",
+        [CgroupHits CgroupHitsEver PsiHigh], Some(Cause::CgroupMemory), limits::cgroup_memory;
     "memory.swinging" < None, "Does free memory fall to nothing and come back?",
         "From one sample to the next: down to a low share of all memory, then a rise; not beside \
             ample available memory.",
@@ -317,8 +351,8 @@ nodes! {
         "Available memory at its lowest, in bytes and against all but the HugeTLB pool.",
         [AvailableLow AvailableLowBytes], Some(Cause::MemoryShort), memory::short;
     "memory.killed" < None, "Does the kernel kill programs for memory?",
-        "OOM kills.",
-        [], Some(Cause::OomKills), memory::killed;
+        "OOM kills. Those of long ago are a note.",
+        [LogOld], Some(Cause::OomKills), memory::killed;
     "memory.fragmentation" < None, "Is free memory in pieces smaller than a huge page?",
         "Unusable free space index at the huge-page order.",
         [FmfiHigh], Some(Cause::Fragmentation), memory::fragmentation;
@@ -338,6 +372,51 @@ nodes! {
     "balance.hosts" < None, "Is this machine exhausted beside idle ones?",
         "CPU in use by machine, means; needs recordings of several machines.",
         [BusyHigh HostIdle], Some(Cause::OneHost), balance::hosts;
+
+    "files.open" < None, "Are as many files open as may be?",
+        "Open files of a process and of the machine against their limits; logs of programs that \
+            could not open one.",
+        [TableFull LogOld], Some(Cause::OpenFiles), limits::open_files;
+
+    "log" < None, "Does the kernel's log name trouble?",
+        "Yes when one of the questions below it says yes.",
+        [], None, log::any;
+    "log.storage" < Some("log"), "Do requests to storage end in errors, or not at all?",
+        "Errors of disks, devices that are gone and paths that are lost. Of long ago, or a single \
+            line of unknown age, it is a note: as with all the following.",
+        [LogOld], Some(Cause::StorageFails), log::storage;
+    "log.lockups" < Some("log"), "Did CPUs stand still?",
+        "Lines about soft and hard lockups and stalls of RCU.",
+        [LogOld], Some(Cause::Lockups), log::lockups;
+    "log.audit" < Some("log"), "Do programs wait for a place for a record of audit?",
+        "Lines about its backlog; auditctl's count of waiting records against its limit; tasks in \
+            audit_log_start.",
+        [LogOld], Some(Cause::AuditBacklog), log::audit;
+    "log.file_systems" < Some("log"), "Is a file system damaged, or was it made read-only?",
+        "Lines of ext4, XFS and btrfs about errors.",
+        [LogOld], Some(Cause::FilesystemErrors), log::file_systems;
+    "log.blocks" < Some("log"), "Do allocations of several pages fail?",
+        "Lines about page allocation failures of order 1 and higher.",
+        [LogOld], Some(Cause::HighOrder), log::blocks;
+    "log.neighbours" < Some("log"), "Is the table of neighbours full?",
+        "Lines about its overflow.",
+        [LogOld], Some(Cause::NeighbourTable), log::neighbours;
+    "log.cards" < Some("log"), "Does a network card hang, or lose its link again and again?",
+        "Lines about transmit queues that time out and hangs of the hardware; links that go down.",
+        [LogOld LinkFlaps], Some(Cause::CardHangs), log::cards;
+    "log.tcp_memory" < Some("log"), "Has TCP used up its memory?",
+        "Lines about tcp_mem and orphaned sockets.",
+        [LogOld], Some(Cause::TcpMemory), log::tcp_memory;
+    "log.hardware" < Some("log"), "Does the hardware report errors that it could not correct?",
+        "Lines of EDAC, machine checks and PCI Express.",
+        [LogOld], Some(Cause::HardwareErrors), log::hardware;
+    "log.bugs" < Some("log"), "Did the kernel itself fail?",
+        "Lines about bugs, general protection faults and a panic.",
+        [LogOld], Some(Cause::KernelBug), log::bugs;
+    "log.other" < Some("log"), "Does the kernel's log have other lines that may matter?",
+        "Corrected errors, failed allocations of single pages, links that went down, crashed \
+            programs, late requests to storage.",
+        [], Some(Cause::LogErrors), log::other;
 
     "redis" < None, "Does Redis or Valkey say that it suffers?",
         "Yes when one of the questions below says yes.",

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::tasks;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::interval::Interval;
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE, WAITS};
+use crate::evidence::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
@@ -13,8 +14,15 @@ use crate::evidence::recording::{Field, Subject};
 
 /// Do tasks wait while CPUs are idle?
 pub(super) fn any(look: &Look<'_>) -> Answer {
-    let tests =
-        [blocked(look), remote(look), memory_pressure(look), io_pressure(look), pauses(look)];
+    let tests = [
+        blocked(look),
+        tasks::dirty(look),
+        tasks::random(look),
+        tasks::remote(look),
+        memory_pressure(look),
+        io_pressure(look),
+        pauses(look),
+    ];
     let evidence: Vec<Evidence> = tests.iter().flat_map(|a| a.evidence.first().cloned()).collect();
     if let Some(weight) = tests.iter().filter(|a| a.is_yes()).map(|a| a.weight).reduce(f64::max) {
         Answer::yes(weight, evidence)
@@ -25,13 +33,17 @@ pub(super) fn any(look: &Look<'_>) -> Answer {
     }
 }
 
+/// Most functions in which tasks wait that are told.
+const FUNCTIONS_MAX: usize = 3;
+
 /// CPUs of a machine of which no source says how many it has.
 const CPUS_UNKNOWN: f64 = 4.0;
 
 /// Do tasks hang in uninterruptible wait?
 pub(super) fn blocked(look: &Look<'_>) -> Answer {
+    let functions = || tasks::waiting(look).into_iter().take(FUNCTIONS_MAX).map(|w| w.say(look));
     if let Some(hung) = hung(look) {
-        return Answer::yes(0.4, vec![hung]);
+        return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(look));
     }
     let line = look.line(Field::Blocked, &Subject::Machine);
     let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
@@ -41,8 +53,11 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     let text = format!("{} tasks in uninterruptible wait (mean)", write::number(seen.value));
     let evidence = vec![look.say(&seen, &text)];
     let limit = look.limit(T::BlockedTasks) * cpus;
+    if let Some(same) = tasks::crowded(look) {
+        return Answer::yes(0.4, vec![same.say(look)]).and(evidence);
+    }
     if seen.value < limit || seen.value < 1.0 {
-        return Answer::no(evidence).if_close(seen.value >= 1.0);
+        return Answer::no(evidence).and(functions()).if_close(seen.value >= 1.0);
     }
     let names: Vec<String> = look
         .lines(Field::ProcBlocked, |_| true)
@@ -53,7 +68,7 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     let named = names.first().map(|name| {
         Evidence::derived(format!("{} of them listed by name, such as {name}", names.len()))
     });
-    let answer = Answer::yes(0.4, evidence);
+    let answer = Answer::yes(0.4, evidence).and(functions());
     if named.is_none() { answer.lacking(&[PROCESSES]) } else { answer.and(named) }
 }
 
@@ -64,26 +79,12 @@ fn hung(look: &Look<'_>) -> Option<Evidence> {
     let names: BTreeSet<&str> = all.iter().filter_map(|l| l.subject.process_name()).collect();
     let names: Vec<&str> = names.into_iter().take(4).collect();
     let text = format!(
-        "the kernel's log says that tasks hang for minutes: {} of them, such as {}",
+        "the kernel's log says that tasks hang for minutes: {} of them, such as {}{}",
         all.len(),
-        names.join(", ")
+        names.join(", "),
+        tasks::hung_when(look)
     );
     Some(look.say(&first, &text))
-}
-
-/// Do they wait for a file server?
-pub(super) fn remote(look: &Look<'_>) -> Answer {
-    let known = look.lines(Field::ProcRemoteWait, |_| true);
-    let values = known.iter().filter_map(|line| look.highest(line));
-    let (waiting, others): (Vec<Seen>, Vec<Seen>) = values.partition(|seen| seen.value > 0.0);
-    if let Some(first) = waiting.first() {
-        let name = first.subject.process_name().unwrap_or("?");
-        let text = format!("{} tasks wait for a file server, such as {name}", waiting.len());
-        return Answer::yes(0.5, vec![look.say(first, &text)]);
-    }
-    let Some(other) = others.first() else { return Answer::unknown(&[WAITS]) };
-    let text = format!("{} blocked tasks wait for something else", others.len());
-    Answer::no(vec![look.say(other, &text)])
 }
 
 /// Blocked tasks of a process list, where no tool counted them.

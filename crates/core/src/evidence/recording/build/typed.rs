@@ -43,7 +43,32 @@ impl Builder {
         self.command.extend(command.chars().take(COMMAND_CHARS_MAX));
         self.looks.command(&self.command);
         self.container = None;
+        self.heading.clear();
         self.expects(command);
+    }
+
+    /// A heading names the file that follows.
+    pub fn heading(&mut self, path: &str) {
+        self.heading.clear();
+        self.heading.extend(path.chars().take(COMMAND_CHARS_MAX));
+        self.expects(&format!("cat {path}"));
+    }
+
+    /// What was typed last, and the file that a heading below it names.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        format!("{} {}", self.command, self.heading)
+    }
+
+    /// What is typed from here on is typed in this folder of a cgroup; `None`: somewhere else.
+    pub fn in_folder(&mut self, folder: Option<&str>) {
+        self.folder = folder.map(|folder| folder.chars().take(COMMAND_CHARS_MAX).collect());
+    }
+
+    /// The cgroup's folder in which commands are typed.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
     }
 
     /// What this command prints may follow.

@@ -1,6 +1,16 @@
 //! The kernel's log: `dmesg`, `dmesg -T`, `journalctl -k`, syslog. Few of its messages say why a
 //! machine is slow; the others are passed over.
 
+mod known;
+mod when;
+
+use std::collections::BTreeMap;
+
+pub use known::Trouble;
+pub use when::dated;
+pub(super) use when::{date_and_time, up_ms};
+
+use self::when::{When, when};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
@@ -8,7 +18,8 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
 fn message(line: &str) -> Option<&str> {
     let line = line.trim();
-    if let Some((_, rest)) = line.split_once(" kernel: ") {
+    let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
+    if let Some(rest) = named.or_else(|| line.strip_prefix("kernel: ")) {
         return Some(message(rest).unwrap_or(rest));
     }
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
@@ -21,9 +32,20 @@ fn message(line: &str) -> Option<&str> {
     (since_boot || wall).then(|| rest.trim_start())
 }
 
+/// Commands that show the kernel's log, perhaps without its times.
+const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/log/syslog", "kern"];
+
+/// A message without anything before it, below a command that shows the log.
+fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
+    let command = out.latest_command();
+    let shown = SHOWN_BY.iter().any(|name| command.contains(name));
+    let line = line.trim();
+    (shown && known::trouble(line).is_some()).then_some(line)
+}
+
 /// Begins at a line with the kernel's time, or with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    message(lines.ahead(0))?;
+    message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out))?;
     out.begin(SourceKind::KernelLog, lines.number());
     Some(Box::<KernelLog>::default())
 }
@@ -34,6 +56,60 @@ struct KernelLog {
     at_limit: u64,
     floods: u64,
     untracked: u64,
+    /// By kind of trouble.
+    told: BTreeMap<Trouble, Told>,
+    /// The kind of the latest message.
+    latest: Option<Trouble>,
+    /// The latest times of those about which it has counts of its own.
+    killed: When,
+    hung: When,
+}
+
+/// What was said about one kind of trouble.
+#[derive(Default)]
+struct Told {
+    lines: u64,
+    quote: String,
+    most: Option<f64>,
+    when: When,
+}
+
+impl When {
+    /// The later of two, of each clock.
+    fn later(&mut self, other: Self) {
+        let longer = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        self.since_boot_s = longer(self.since_boot_s, other.since_boot_s);
+        // Dates without a year are below zero, the latest the least; they do not meet others.
+        self.clock = other.clock.or(self.clock);
+    }
+
+    fn put(self, name: &str, out: &mut Builder) {
+        let subject = Subject::part(LOG, name);
+        if let Some(seconds) = self.since_boot_s {
+            out.put(Field::LogUptime, &subject, None, seconds * 1e3);
+        }
+        if let Some(clock) = self.clock {
+            out.put(Field::LogClock, &subject, None, clock as f64);
+        }
+    }
+}
+
+/// The kernel's log, as what its values are about.
+pub const LOG: &str = "kernel log";
+/// The part of it about programs killed for memory, and about tasks that hang.
+pub const KILLS: &str = "kills";
+/// See [`KILLS`].
+pub const HANGS: &str = "hangs";
+/// The clock that the log says the kernel went to last, as a setting.
+pub const CLOCKSOURCE: &str = "clocksource of the kernel log";
+
+/// The setting with the latest line about a kind of trouble.
+#[must_use]
+pub fn quoted(kind: Trouble) -> String {
+    format!("{LOG}: {}", kind.name())
 }
 
 /// What the kernel's log said of a disk last, as a setting of this name and the disk's.
@@ -81,11 +157,47 @@ fn in_brackets(text: &str) -> Option<&str> {
     text.split_once('(')?.1.split_once(')').map(|(name, _)| name)
 }
 
+/// The name of a file server that does not answer, or answers again (`false`).
+fn server(text: &str) -> Option<(&str, bool)> {
+    if let Some(rest) = text.strip_prefix("nfs: server ") {
+        let (name, rest) = rest.split_once(' ')?;
+        return Some((name, rest.contains("not responding")))
+            .filter(|(_, silent)| *silent || rest.starts_with("OK"));
+    }
+    let silent = text.starts_with("CIFS") && text.contains("has not responded");
+    let before = text.split_once(" has not responded").map(|(before, _)| before);
+    let name = before.and_then(|before| before.rsplit(' ').next());
+    let name = name.map(|name| name.trim_start_matches('\\'));
+    silent.then(|| (name.filter(|name| *name != "Server").unwrap_or("a CIFS server"), true))
+}
+
 impl KernelLog {
-    fn said(&mut self, text: &str, out: &mut Builder) {
+    /// Notes trouble that has no fields of its own.
+    fn note(&mut self, text: &str, at: When, out: &mut Builder) {
+        if let Some((_, name)) = text.split_once("witched to clocksource ") {
+            out.setting(CLOCKSOURCE, name.split_whitespace().next().unwrap_or_default());
+        }
+        if let (Some(more), Some(kind)) = (known::suppressed(text), self.latest) {
+            let told = self.told.entry(kind).or_default();
+            told.lines = told.lines.saturating_add(more);
+        } else if let Some(kind) = known::trouble(text) {
+            self.latest = Some(kind);
+            let told = self.told.entry(kind).or_default();
+            told.lines += 1;
+            told.quote = text.chars().take(QUOTE_CHARS_MAX).collect();
+            told.most = known::amount(kind, text)
+                .map(|amount| told.most.map_or(amount, |most| most.max(amount)))
+                .or(told.most);
+            told.when.later(at);
+        }
+    }
+
+    fn said(&mut self, text: &str, at: When, out: &mut Builder) {
         if let Some((_, victim)) = text.split_once("illed process ") {
-            // `Out of memory: Killed process`, `Memory cgroup out of memory: Kill process`.
-            if text.contains("emory") {
+            // `Out of memory: Killed process`, `Memory cgroup out of memory: Kill process`;
+            // before Linux 4.19 only a line before it has these words.
+            if text.contains("emory") || text.contains("total-vm:") {
+                self.killed.later(at);
                 self.kills += 1;
                 self.at_limit += u64::from(text.starts_with("Memory cgroup"));
                 let name = in_brackets(victim).unwrap_or("?");
@@ -94,14 +206,14 @@ impl KernelLog {
         } else if let Some(task) = text.strip_prefix("INFO: task ")
             && let Some((task, _)) = task.split_once(" blocked for more than ")
         {
+            self.hung.later(at);
             let (name, pid) = task.rsplit_once(':').unwrap_or((task, ""));
             let subject = Subject::process(pid.parse().ok(), name);
             out.put(Field::ProcBlocked, &subject, None, 1.0);
             out.put(Field::ProcHung, &subject, None, 1.0);
-        } else if (text.starts_with("nfs: server") && text.contains("not responding"))
-            || (text.starts_with("CIFS") && text.contains("has not responded"))
-        {
-            out.put(Field::ProcRemoteWait, &Subject::process(None, "file server"), None, 1.0);
+        } else if let Some((name, silent)) = server(text) {
+            let value = if silent { 1.0 } else { 0.0 };
+            out.put(Field::ServerSilent, &Subject::Service(name.to_owned()), None, value);
         } else if text.contains("Possible SYN flooding on port") {
             self.floods += 1;
         } else if text.contains("conntrack") && text.contains("table full") {
@@ -123,8 +235,10 @@ impl Reader for KernelLog {
         if line.trim().is_empty() {
             return Taken::Yes;
         }
-        let Some(text) = message(line) else { return Taken::No };
-        self.said(text, out);
+        let Some(text) = message(line).or_else(|| bare(line, out)) else { return Taken::No };
+        let at = when(line);
+        self.said(text, at, out);
+        self.note(text, at, out);
         Taken::Yes
     }
 
@@ -137,6 +251,17 @@ impl Reader for KernelLog {
         ];
         for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             out.put(field, &Subject::Machine, None, count as f64);
+        }
+        self.killed.put(KILLS, out);
+        self.hung.put(HANGS, out);
+        for (kind, told) in &self.told {
+            let subject = Subject::part(LOG, kind.name());
+            out.put(Field::LogLines, &subject, None, told.lines as f64);
+            if let Some(most) = told.most {
+                out.put(Field::LogAmount, &subject, None, most);
+            }
+            told.when.put(kind.name(), out);
+            out.setting(&quoted(*kind), &told.quote);
         }
     }
 }
@@ -162,8 +287,8 @@ mod tests {
         assert_eq!(machine(&recording, Field::OomKillCount), [2.0]);
         let hung = Subject::process(Some(312), "jbd2/sda1-8");
         assert_eq!(values(&recording, Field::ProcBlocked, &hung), [1.0]);
-        let server = Subject::process(None, "file server");
-        assert_eq!(values(&recording, Field::ProcRemoteWait, &server), [1.0]);
+        let server = Subject::Service("192.0.2.7".to_owned());
+        assert_eq!(values(&recording, Field::ServerSilent, &server), [1.0]);
     }
 
     #[test]
@@ -189,6 +314,36 @@ mod tests {
             let said = values(&recording, Field::DiskComplaints, &Subject::Disk(disk.into()));
             assert_eq!(said.len(), lines, "{disk}");
         }
+    }
+
+    #[test]
+    fn trouble_is_counted_and_quoted_with_its_time() {
+        let recording = read(
+            "Nov 12 02:14:10 vm kernel: watchdog: BUG: soft lockup - CPU#3 stuck for 41s! [a:1]\n\
+             Nov 12 02:14:10 vm kernel: CPU: 3 PID: 8120 Comm: kworker/3:2 Not tainted\n\
+             Nov 12 03:02:44 vm kernel: watchdog: BUG: soft lockup - CPU#0 stuck for 38s! [b:2]\n\
+             jump-2 kernel: [12050.0] audit: backlog limit exceeded\n\
+             jump-2 kernel: [12050.1] audit_log_start: 4120 callbacks suppressed\n\
+             [ 812.0] clocksource: Switched to clocksource hpet\n",
+        );
+        all_understood(&recording);
+        let part = |kind: Trouble| Subject::part(LOG, kind.name());
+        assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Lockup)), [2.0]);
+        assert_eq!(values(&recording, Field::LogAmount, &part(Trouble::Lockup)), [41.0]);
+        assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Audit)), [4121.0]);
+        assert_eq!(values(&recording, Field::LogUptime, &part(Trouble::Audit)), [12_050_000.0]);
+        let settings = &recording.hosts[0].settings;
+        assert!(settings[&quoted(Trouble::Lockup)].text.contains("CPU#0"));
+        assert_eq!(settings[CLOCKSOURCE].text, "hpet");
+    }
+
+    #[test]
+    fn a_log_without_times_is_known_by_its_command() {
+        let line = "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2\n";
+        let shown = read(&format!("root@db1:~# dmesg -t | tail -1\n{line}"));
+        let part = Subject::part(LOG, Trouble::FileSystem.name());
+        assert_eq!(values(&shown, Field::LogLines, &part), [1.0]);
+        assert!(read(line).hosts.is_empty());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
 
+use super::kernel_log::up_ms;
 use super::prompt::prompt;
 use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
 use super::{Lines, Reader, Taken};
@@ -50,8 +51,12 @@ struct Facts {
     lines: usize,
 }
 
-/// The load averages. They have no date, and the time of day alone orders nothing.
+/// How long the machine runs, and its load averages. They have no date, and the time of day alone
+/// orders nothing.
 fn uptime(line: &str, out: &mut Builder) {
+    if let Some(up) = up_ms(line) {
+        out.put(Field::Uptime, &Subject::Machine, None, up);
+    }
     if let Some((_, all)) = line.split_once("load average") {
         loads(all, out);
     }
@@ -92,6 +97,23 @@ fn is_cpu_count((name, value): (&str, &str)) -> bool {
     NAMES.contains(&name) && count(value).is_some_and(|cpus| cpus > 0)
 }
 
+/// The clock as it is now, and as the processor's name has it: `... @ 2.90GHz`.
+fn clock((name, value): (&str, &str), out: &mut Builder) {
+    let rated = || value.split_once("@ ")?.1.strip_suffix("GHz").and_then(number);
+    match name {
+        "CPU MHz" => {
+            if let Some(mhz) = number(value) {
+                out.put(Field::CpuClock, &Subject::Machine, None, mhz);
+            }
+        }
+        _ => {
+            if let Some(ghz) = rated() {
+                out.put(Field::CpuRated, &Subject::Machine, None, ghz * 1e3);
+            }
+        }
+    }
+}
+
 /// A row of `lscpu`; `false` when it is none.
 fn lscpu(line: &str, out: &mut Builder) -> bool {
     let Some(row) = lscpu_row(line) else { return false };
@@ -100,6 +122,7 @@ fn lscpu(line: &str, out: &mut Builder) -> bool {
     {
         out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
     }
+    clock(row, out);
     true
 }
 

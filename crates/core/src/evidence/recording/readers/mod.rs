@@ -8,12 +8,15 @@ mod atop_json;
 mod atop_screen;
 mod atop_text;
 mod atopsar;
+pub mod audit;
 mod buddyinfo;
 pub mod capture;
+mod cgroup_memory;
 #[cfg(test)]
 mod check;
 mod dstat;
 pub mod ethtool;
+pub mod failures;
 mod free;
 mod gc;
 mod grepped;
@@ -35,6 +38,7 @@ mod redis;
 mod served;
 mod shell;
 mod smaps;
+mod socket_counts;
 mod sockets;
 mod softnet;
 pub mod storage;
@@ -74,6 +78,8 @@ const FORMATS: &[Begins] = &[
     shell::begins,
     smaps::begins,
     grepped::begins,
+    failures::begins,
+    audit::begins,
     perf::begins,
     kernel_log::begins,
     sysstat::timed::begins,
@@ -90,6 +96,7 @@ const FORMATS: &[Begins] = &[
     iotop::begins,
     iftop::begins,
     tcp_counts::begins,
+    socket_counts::begins,
     sockets::begins,
     free::begins,
     meminfo::begins,

@@ -18,7 +18,13 @@ struct Columns {
     resident: Option<usize>,
     /// The command and its arguments: all that is left.
     command: usize,
+    /// Whether a count stands before each row: `uniq -c`.
+    counted: bool,
 }
+
+/// Functions in which tasks wait for random numbers, in whatever state: `drivers/char/random.c`.
+const RANDOM_WAITS: [&str; 4] =
+    ["random_read", "_random_read", "wait_for_random_bytes", "getrandom"];
 
 /// Reads a header: a process id, a state or a size, and last the command.
 fn columns(line: &str) -> Option<Columns> {
@@ -32,7 +38,8 @@ fn columns(line: &str) -> Option<Columns> {
     // What these say is for people, and passed over.
     let other = place(&["PSR", "%CPU", "%MEM", "PPID", "NLWP"]).is_some();
     let known = state.is_some() || resident.is_some() || other;
-    (known && !top).then_some(Columns { pid, state, wait, resident, command })
+    let counted = false;
+    (known && !top).then_some(Columns { pid, state, wait, resident, command, counted })
 }
 
 /// The columns that `ps -eo pid,stat,wchan:32,comm` asks for: a filter behind it may have taken the
@@ -62,8 +69,9 @@ fn asked(command: &str) -> Option<Columns> {
 /// Begins at a header, or below a command that says what the columns are.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let of_command = || {
-        let columns = asked(out.latest_command())?;
-        let row = words(lines.ahead(0));
+        let counted = out.latest_command().contains("uniq -c");
+        let columns = Columns { counted, ..asked(out.latest_command())? };
+        let row = columns.row(lines.ahead(0));
         let pid = row.get(columns.pid)?.parse::<u32>().is_ok();
         let state = columns.state.and_then(|at| row.get(at)).is_some_and(|word| is_state(word));
         (pid && state).then_some(columns)
@@ -77,6 +85,28 @@ struct Ps {
     columns: Columns,
 }
 
+impl Columns {
+    /// The cells of a row, without the count of equal ones.
+    fn row<'a>(&self, line: &'a str) -> Vec<&'a str> {
+        let mut row = words(line);
+        if self.counted && !row.is_empty() {
+            row.remove(0);
+        }
+        row
+    }
+}
+
+/// A task that waits in a function of the kernel, by the program's name: the kernel's own ones are
+/// no one's.
+fn waits(function: &str, name: &str, blocked: bool, out: &mut Builder) {
+    let named = function.len() > 2 && function.bytes().any(|byte| byte.is_ascii_lowercase());
+    let random = RANDOM_WAITS.iter().any(|wait| function.contains(wait));
+    if named && (blocked || random) {
+        let subject = Subject::Calls { program: name.to_owned(), path: function.to_owned() };
+        out.put(Field::TaskWaits, &subject, None, 1.0);
+    }
+}
+
 /// Whether a word is a process's state, such as `Ssl+`.
 fn is_state(word: &str) -> bool {
     let first = word.starts_with(|c: char| "RSDTtZXIWKP".contains(c));
@@ -85,7 +115,7 @@ fn is_state(word: &str) -> bool {
 
 impl Ps {
     fn row(&self, line: &str, out: &mut Builder) -> Taken {
-        let words = words(line);
+        let words = self.columns.row(line);
         let cell = |at: usize| words.get(at).copied().unwrap_or("");
         let Ok(pid) = cell(self.columns.pid).parse() else { return Taken::No };
         if cell(self.columns.command).is_empty() {
@@ -97,10 +127,14 @@ impl Ps {
             out.problem("a row of 'ps' whose state is none; it is left out");
             return Taken::Yes;
         }
-        let subject = Subject::process(Some(pid), command_name(cell(self.columns.command)));
+        let name = command_name(cell(self.columns.command));
+        let subject = Subject::process(Some(pid), name);
         if let Some(state) = state {
             let blocked = if state.starts_with('D') { 1.0 } else { 0.0 };
             out.put(Field::ProcBlocked, &subject, None, blocked);
+            if let Some(function) = self.columns.wait.map(cell) {
+                waits(function, name, blocked > 0.0, out);
+            }
             if let Some(waits) = self.columns.wait.map(cell).filter(|_| blocked > 0.0) {
                 let remote = REMOTE_WAITS.iter().any(|start| waits.starts_with(start));
                 let value = if remote { 1.0 } else { 0.0 };
@@ -131,6 +165,25 @@ impl Reader for Ps {
 mod tests {
     use super::super::check::{all_understood, read, values};
     use super::*;
+
+    #[test]
+    fn tasks_by_the_function_in_which_they_wait() {
+        let recording = read(
+            "[root@tc ~]# ps -eLo pid,tid,stat,wchan:30,comm | grep java | sort | uniq -c\n      \
+             1   2210    2211 Sl   random_read                    java\n      \
+             1   2210    2230 Sl   futex_wait_queue_me            java\n\
+             [root@tc ~]# ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'\n    \
+             8 D    balance_dirty_pages   touch\n    9 D    balance_dirty_pages   touch\n",
+        );
+        all_understood(&recording);
+        let waits = |program: &str, path: &str| {
+            let (program, path) = (program.to_owned(), path.to_owned());
+            values(&recording, Field::TaskWaits, &Subject::Calls { program, path }).len()
+        };
+        assert_eq!(waits("java", "random_read"), 1);
+        assert_eq!(waits("java", "futex_wait_queue_me"), 0);
+        assert_eq!(waits("touch", "balance_dirty_pages"), 2);
+    }
 
     #[test]
     fn states_and_what_is_waited_for() {

@@ -1,9 +1,12 @@
 //! What stands around listings: shell prompts, commands and headings that name a file, and the
 //! files they show when those are settings or pressure.
 
+use super::cgroup_memory;
+use super::kernel_log::date_and_time;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
 use super::words::{number, plain, words};
 use super::{Lines, Reader, Taken};
+use crate::evidence::recording::cgroup_file::{CGROUPS, folder_in, shape};
 use crate::evidence::recording::expected::{PRESSURE, is_setting, is_value};
 use crate::evidence::recording::{Builder, Field, Met, SourceKind, Subject};
 
@@ -24,8 +27,8 @@ fn heading(line: &str) -> Option<&str> {
         return None;
     }
     let path = inside.trim_end_matches(['=', '<', '-', '#', ':']).trim_end();
-    let absolute = path.starts_with("/proc/") || path.starts_with("/sys/");
-    (absolute && !path.contains(char::is_whitespace)).then_some(path)
+    let known = path.starts_with("/proc/") || path.starts_with("/sys/") || shape(path).is_some();
+    (known && !path.contains(char::is_whitespace)).then_some(path)
 }
 
 /// `path:value` as `grep -r .` has it.
@@ -83,6 +86,9 @@ impl Shell {
             return out.inside(container);
         }
         out.await_hosts(looped(command));
+        if let Some(path) = command.strip_prefix("cd ") {
+            out.in_folder(folder_in(path));
+        }
         out.command(command);
     }
 
@@ -129,12 +135,31 @@ impl Shell {
             Some(Met::File(path)) if path.starts_with(PRESSURE) => {
                 return self.pressure(&path, line, out);
             }
+            Some(Met::File(path)) if shape(&path).is_some() => {
+                out.resume(SourceKind::Cgroups, self.number);
+                cgroup_memory::file(&path, value, out);
+            }
             Some(Met::File(path)) => self.setting(&path, value, out),
+            Some(Met::Kernel) => {
+                out.resume(SourceKind::Settings, self.number);
+                out.setting("kernel", value);
+            }
+            Some(Met::OpenFiles(pid, files)) => {
+                out.resume(SourceKind::Cgroups, self.number);
+                let process = Subject::process(Some(pid), "process");
+                out.put(Field::OpenFiles, &process, None, files as f64);
+            }
             Some(Met::Cpus(cpus)) => {
                 out.resume(SourceKind::Settings, self.number);
                 out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
             }
-            Some(Met::Clock(_) | Met::Other) => {}
+            Some(Met::Clock(_)) => {
+                if let Some(now) = date_and_time(value) {
+                    out.resume(SourceKind::Settings, self.number);
+                    out.put(Field::WallClock, &Subject::Machine, None, now.0 as f64);
+                }
+            }
+            Some(Met::Other) => {}
         }
         true
     }
@@ -150,6 +175,10 @@ impl Reader for Shell {
         if let Some(prompt) = prompt(line) {
             if let Some(host) = prompt.host {
                 out.host_of_prompt(host);
+            }
+            let end = line.find(['#', '$']).unwrap_or(line.len());
+            if let Some(before) = line.get(..end).filter(|before| before.contains(CGROUPS)) {
+                out.in_folder(folder_in(before));
             }
             Self::command(prompt.command, out);
             return Taken::Yes;
@@ -168,7 +197,7 @@ impl Reader for Shell {
             return Taken::Yes;
         }
         if let Some(path) = heading(line) {
-            out.expects(&format!("cat {path}"));
+            out.heading(path);
             return Taken::Yes;
         }
         if let Some(command) = shows_files(line) {

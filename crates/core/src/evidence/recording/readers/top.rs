@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::kernel_log::up_ms;
 use super::top_words::english;
 use super::words::{
     binary_factor, command_name, count, elided, number, number_and_unit, plain, time_of_day, words,
@@ -146,6 +147,9 @@ impl Top {
             self.day += 1;
         }
         self.at = time.map(|time| time.days_later(self.day));
+        if let Some(up) = up_ms(line) {
+            out.put(Field::Uptime, &Subject::Machine, None, up);
+        }
         let loads = words.iter().skip_while(|word| **word != "average:").skip(1);
         let fields = [Field::Load1, Field::Load5, Field::Load15];
         for (field, word) in fields.into_iter().zip(loads) {

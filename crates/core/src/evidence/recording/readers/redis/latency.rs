@@ -13,7 +13,8 @@ const ADVICE: [&str; 6] =
 /// Names of events: `fork`, `aof-fsync-always`, `expire-cycle`.
 fn is_event(name: &str) -> bool {
     let usual = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !name.is_empty() && name.len() <= 40 && name.bytes().all(usual)
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    begins && name.len() <= 40 && name.bytes().all(usual)
 }
 
 /// `1) 1) "command"`: an entry of the list.
@@ -49,7 +50,8 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
     let list =
         listed(line).is_some() && item(lines.ahead(1)).is_some_and(|(_, i)| integer(i) > None);
     let doctor = told(line).is_some() || ADVICE[..2].iter().any(|start| line.starts_with(start));
-    let is_bare = bare(lines);
+    // What another command prints line by line looks much like it.
+    let is_bare = bare(lines) && !out.meets(line);
     if !list && !doctor && !is_bare {
         return None;
     }

@@ -365,6 +365,8 @@ const DISKS: Table = Table {
         c("await", "await", DiskAwait, ONE),
         c("r_await", "", DiskReadAwait, ONE),
         c("w_await", "", DiskWriteAwait, ONE),
+        c("f/s", "", DiskFlushes, ONE),
+        c("f_await", "", DiskFlushAwait, ONE),
         c("%util", "util-percent", DiskBusy, ONE),
     ],
     sums: &[],
