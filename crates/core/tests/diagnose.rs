@@ -13,6 +13,8 @@ macro_rules! text_of {
 mod coverage;
 #[path = "diagnose/joins.rs"]
 mod joins;
+#[path = "diagnose/logged.rs"]
+mod logged;
 #[path = "diagnose/made.rs"]
 mod made;
 #[path = "diagnose/put.rs"]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{Text, joins, made, of_texts, put, real, seeds, servers, told};
+use super::{Text, joins, logged, made, of_texts, put, real, seeds, servers, told};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -29,6 +29,7 @@ fn all() -> Vec<Diagnosis> {
         made::texts().chain(servers::texts()).chain(seeds).chain([slow]).chain(df).map(of_texts);
     real::texts()
         .chain(told::texts())
+        .chain(logged::texts())
         .map(|text| of_texts(&[text]))
         .chain(texts)
         .chain(put)

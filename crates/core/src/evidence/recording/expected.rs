@@ -277,7 +277,9 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
         "getconf" if all().any(|word| word.starts_with("_NPROCESSORS_")) => vec![Item::Cpus],
         _ if counts && of_cpus => vec![Item::Cpus],
         _ if counts => vec![
-            all().find_map(|word| pid_of_files(word)).map_or_else(|| Item::Number, Item::OpenFiles),
+            all()
+                .find_map(|word| pid_of_files(word.as_str()))
+                .map_or_else(|| Item::Number, Item::OpenFiles),
         ],
         "date" => vec![Item::Clock],
         "uname" if has(&first, "-r") && first.len() == 2 => vec![Item::Kernel],
@@ -290,7 +292,7 @@ fn items(pipe: &[Vec<String>]) -> Vec<Item> {
 }
 
 /// The process whose open files a folder lists: `/proc/812/fd`.
-fn pid_of_files(word: &String) -> Option<u32> {
+fn pid_of_files(word: &str) -> Option<u32> {
     let (pid, rest) = word.strip_prefix("/proc/")?.split_once('/')?;
     pid.parse().ok().filter(|_| rest.trim_end_matches('/') == "fd")
 }

@@ -274,11 +274,11 @@ pub(super) fn slow(look: &Look<'_>) -> Answer {
 
 /// Does a disk no longer answer?
 pub(super) fn stuck(look: &Look<'_>) -> Answer {
-    let mut any = false;
+    let mut other = None;
     for disk in disks(look) {
-        any = true;
         let last = disk.line.points.len().saturating_sub(1);
         if !is_stuck(look, &|field| disk.get(field, last)) {
+            other = other.or_else(|| look.highest(&disk.line));
             continue;
         }
         let queue = disk.get(Field::DiskQueue, last).unwrap_or(0.0);
@@ -292,7 +292,7 @@ pub(super) fn stuck(look: &Look<'_>) -> Answer {
         let logged = complaints(look, &disk.line.subject);
         return Answer::yes(0.8, vec![look.say(&seen, &text)]).and(logged);
     }
-    if any { Answer::no(Vec::new()) } else { Answer::unknown(&[DISKS]) }
+    other.map_or_else(|| Answer::unknown(&[DISKS]), |seen| Answer::no(vec![look.quote(&seen)]))
 }
 
 /// Do programs wait until a disk has emptied its cache?

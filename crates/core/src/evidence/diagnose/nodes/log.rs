@@ -247,7 +247,8 @@ const READS: [&str; 3] = ["read_hpet", "acpi_pm_read", "pit_read"];
 pub(super) fn clock(look: &Look<'_>) -> Answer {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let quote = look.setting(CURRENT).or_else(|| look.setting(CLOCKSOURCE));
-    let reads = |subject: &Subject| matches!(subject, Subject::Symbol(name) if READS.contains(&name.as_str()));
+    let named = |name: &str| READS.contains(&name);
+    let reads = |subject: &Subject| matches!(subject, Subject::Symbol(name) if named(name));
     let lines = look.lines(Field::SymbolPercent, reads);
     let read = lines.iter().filter_map(|line| look.highest(line));
     let read = read.reduce(|a, b| if b.value > a.value { b } else { a });

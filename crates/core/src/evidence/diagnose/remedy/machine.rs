@@ -5,9 +5,10 @@ use super::step::{Reach, Remedy, When};
 ladders! {
     STORAGE_FAILS {
         Look "see which device, and what is left of the way to it",
-            "dmesg -T | grep -iE 'I/O error|offline|failing path|abort|reset' | tail -50; multipath \
-                -ll; lsblk", "one device, or all paths of one";
-        Look "see what the device says of itself", "smartctl -a /dev/DEV  # nvme smart-log /dev/DEV",
+            "dmesg -T | grep -iE 'I/O error|offline|failing path|abort|reset' | tail -50; \
+                multipath -ll; lsblk", "one device, or all paths of one";
+        Look "see what the device says of itself",
+            "smartctl -a /dev/DEV  # nvme smart-log /dev/DEV",
             "reallocated or pending sectors, media errors, or no answer at all";
         Service "stop what writes there before the file system does it, and copy what can be read",
             "ddrescue /dev/DEV IMAGE MAP", "the copy is complete";
@@ -53,8 +54,9 @@ ladders! {
         Machine "a newer kernel or driver, where it is one function", "uname -r", "no new lines";
     }
     HEAT {
-        Look "see how hot, and how fast", "sensors; turbostat --quiet --interval 5 --num_iterations \
-            2; ipmitool sdr type fan", "MHz below what is rated; a fan that stands still";
+        Look "see how hot, and how fast", "sensors; turbostat --quiet --interval 5 \
+            --num_iterations 2; ipmitool sdr type fan",
+            "MHz below what is rated; a fan that stands still";
         Look "count on", "grep -r . /sys/devices/system/cpu/cpu*/thermal_throttle/ | grep -v :0",
             "the counts grow";
         Hardware "fans, dust, air flow, thermal paste; in a rack the machine beside it",
@@ -68,8 +70,8 @@ ladders! {
             "it sleeps in a read, not in a write";
         Machine "drop the rule that records everything ('-S all')", "auditctl -d RULE",
             "auditctl -s: backlog falls to 0";
-        Machine "do not let programs wait, and take more at once", "auditctl --backlog_wait_time 0; \
-            auditctl -b 65536", "auditctl -s: lost no longer grows";
+        Machine "do not let programs wait, and take more at once", "auditctl --backlog_wait_time \
+            0; auditctl -b 65536", "auditctl -s: lost no longer grows";
     }
     NEIGHBOURS {
         Look "see how many, and on which network", "ip -s neigh | wc -l; ip neigh | awk '{print \
@@ -88,16 +90,16 @@ ladders! {
         Hardware "cable, port of the switch, then the card", "ethtool DEV", "the link stays up";
     }
     TCP_MEMORY {
-        Look "see how much, and whose", "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem; ss -tmn | \
-            head", "mem near the third value of tcp_mem (in pages); one program's queues";
+        Look "see how much, and whose", "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem; ss \
+            -tmn | head", "mem near the third value of tcp_mem (in pages); one program's queues";
         Program "read faster, or keep fewer connections with full queues", "ss -tn | awk '$2+$3 > \
             100000'", "mem in sockstat falls";
         Machine "allow more, where memory is free", "sysctl net.ipv4.tcp_mem='MIN MID MAX'",
             "dmesg: no more 'out of memory'";
     }
     HARDWARE_ERRORS {
-        Look "see which part", "dmesg -T | grep -iE 'edac|hardware error|aer' | tail -30; ras-mc-ctl \
-            --errors; ipmitool sel list | tail", "one module, slot or bus";
+        Look "see which part", "dmesg -T | grep -iE 'edac|hardware error|aer' | tail -30; \
+            ras-mc-ctl --errors; ipmitool sel list | tail", "one module, slot or bus";
         Hardware "replace it; until then move the work away", "ras-mc-ctl --error-count",
             "no new errors";
     }
@@ -142,8 +144,9 @@ ladders! {
         Machine "more ports", "sysctl net.ipv4.ip_local_port_range='10240 65535'", "the same";
     }
     OPEN_FILES {
-        Look "see how many, of what", "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc -l; \
-            ls -l /proc/PID/fd | awk '{print $NF}' | cut -d: -f1 | sort | uniq -c | sort -n | tail",
+        Look "see how many, of what", "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc \
+            -l; ls -l /proc/PID/fd | awk '{print $NF}' | cut -d: -f1 | sort | uniq -c | sort -n \
+                | tail",
             "as many as the limit; sockets: connections; one file again and again: a leak";
         Program "close what is not needed, or let the program allow itself more", "nginx -T | grep \
             worker_rlimit_nofile", "no new lines in its log";

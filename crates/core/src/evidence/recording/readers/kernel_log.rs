@@ -77,11 +77,10 @@ struct Told {
 impl When {
     /// The later of two, of each clock.
     fn later(&mut self, other: Self) {
-        let longer = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        self.since_boot_s = match (self.since_boot_s, other.since_boot_s) {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
-        self.since_boot_s = longer(self.since_boot_s, other.since_boot_s);
         // Dates without a year are below zero, the latest the least; they do not meet others.
         self.clock = other.clock.or(self.clock);
     }
