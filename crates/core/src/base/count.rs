@@ -4,7 +4,11 @@ use std::fmt::Display;
 
 /// `1 region`, `2 regions`: a count with its noun, and whatever else depends on it.
 #[must_use]
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(
+    count: N,
+    one: &str,
+    many: &str,
+) -> String {
     let noun = if count == N::from(1) { one } else { many };
     format!("{count} {noun}")
 }
