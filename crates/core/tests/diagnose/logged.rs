@@ -1,5 +1,5 @@
-//! What logs say, and limits that programs run into: memory of a cgroup, ports, open files, entropy,
-//! dirty memory.
+//! What logs say, and limits that programs run into: memory of a cgroup, ports, open files,
+//! entropy, dirty memory.
 
 use super::{Text, assert_says, chain, found, notes, of_texts, suffers, verdict};
 use hugewise_core::evidence::diagnose::{Diagnosis, Verdict};

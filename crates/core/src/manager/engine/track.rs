@@ -13,7 +13,8 @@ const fn is_damon(by: Tracker) -> bool {
 }
 
 /// Halves of looks that are due at `now` and fit the tracking budget, all together; users take
-/// turns, and of one user whoever has waited longest comes first. What has begun is ended in any case: it may hold DAMON for everybody.
+/// turns, and of one user whoever has waited longest comes first. What has begun is ended in any
+/// case: it may hold DAMON for everybody.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     let offers = state.machine.as_ref().map_or(&[][..], |machine| &machine.trackers);
     if offers.is_empty() {
