@@ -210,7 +210,9 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     }
     let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
                 went to another machine";
-    let answer = Answer::yes(0.5, evidence).and([Evidence::derived(text)]);
+    let waits = Some(super::tasks::remote(look)).filter(Answer::is_yes);
+    let waits = waits.into_iter().flat_map(|answer| answer.evidence);
+    let answer = Answer::yes(0.5, evidence).and([Evidence::derived(text)]).and(waits);
     match look.setting(REMOTE_MOUNTS) {
         // Local disks of another kind, such as those that a program serves.
         Some(mounts) if mounts.text == NONE_REMOTE => {
@@ -303,10 +305,11 @@ pub(super) fn flush(look: &Look<'_>) -> Answer {
             let get = |field| disk.get(field, index);
             let rates = (get(Field::DiskFlushes), get(Field::DiskFlushAwait));
             let (Some(flushes), Some(wait)) = rates else { continue };
-            let share = (flushes * wait / 10.0).min(100.0);
-            // Where writes are as slow, or hardly any disk request ends, flushes are not why.
             let writes = get(Field::DiskWriteAwait).unwrap_or(0.0);
-            if !look.in_times(point) || writes * 2.0 > wait || is_slow(look, &get) {
+            // Where writes are as slow, or hardly any request ends, flushes are not why.
+            let why = writes * 2.0 <= wait && !is_slow(look, &get);
+            let share = if why { (flushes * wait / 10.0).min(100.0) } else { 0.0 };
+            if !look.in_times(point) {
                 continue;
             }
             if most.as_ref().is_some_and(|(highest, _)| *highest >= share) {
@@ -315,7 +318,7 @@ pub(super) fn flush(look: &Look<'_>) -> Answer {
             let at = Interval { from: None, to: point.at };
             let seen = Seen { field: Field::DiskFlushAwait, ..disk.line.seen(wait, at) };
             let text = format!(
-                "{}: {} flushes a second took {} each, {share:.0} % of the time; a write took {}",
+                "{}: {} flushes a second took {} each, a write {}",
                 disk.line.subject,
                 write::number(flushes),
                 write::milliseconds(wait),
@@ -367,6 +370,9 @@ fn full_queue(look: &Look<'_>) -> Option<Answer> {
     let waits = look.line(Field::CpuIowait, &Subject::Machine)?;
     let waits = look.highest(&waits).filter(|most| most.value >= look.limit(T::IowaitHigh))?;
     let worst = worst(look).filter(|worst| !is_slow(look, &|field| worst.get(field)))?;
+    if is_stuck(look, &|field| worst.get(field)) {
+        return None;
+    }
     let busy = worst.point()?.value;
     let queue = worst.get(Field::DiskQueue)?;
     let full = busy >= look.limit(T::DiskBusy) && queue >= look.limit(T::DiskQueue);
