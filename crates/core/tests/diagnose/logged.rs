@@ -98,7 +98,9 @@ fn trouble_in_the_log_is_a_cause_and_quoted() {
     assert_says(&text, &["3 lines", "CPU#0 stuck for 38s", "for up to 41 s"]);
     let diagnosis = of(PATHS);
     assert_eq!(suffers(&diagnosis)[0], "storage_fails");
-    assert!(!suffers(&diagnosis).contains(&"disk_saturated"));
+    for wrong in ["disk_saturated", "disk_latency"] {
+        assert!(!suffers(&diagnosis).contains(&wrong), "{wrong}");
+    }
     assert_says(&chain(found(&diagnosis, "storage_fails")), &["Failing path", "none of them ends"]);
     assert_says(&chain(found(&of(HEAT), "heat")), &["throttled", "1,200 of the 2,900 MHz"]);
     let text = chain(found(&of(AUDIT), "audit_backlog"));
@@ -152,6 +154,7 @@ fn limits_that_programs_run_into() {
         let text = chain(found(&of(text), "cgroup_memory"));
         assert_says(&text, &[cgroup, "of its limit of"]);
     }
+    assert_says(&chain(found(&of(V2), "cgroup_memory")), &["at its memory limit 2,709/s"]);
     assert!(suffers(&of(CACHE)).is_empty());
     let text = chain(found(&of(PORTS), "ports_exhausted"));
     assert_says(&text, &["28,211 closed connections to 10.0.4.9:6379", "of 28,232 ports"]);

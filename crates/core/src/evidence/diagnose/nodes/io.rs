@@ -248,7 +248,9 @@ pub(super) fn latency(look: &Look<'_>) -> Answer {
     let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
     let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
     let evidence = shape(look, &worst);
-    if worst.saturated || point.value < look.limit(T::DiskInUse) || full_queue(look).is_some() {
+    let stuck = is_stuck(look, &|field| worst.get(field));
+    let idle = point.value < look.limit(T::DiskInUse);
+    if stuck || idle || worst.saturated || full_queue(look).is_some() {
         return Answer::no(evidence);
     }
     let size = request_blocks(look).map(|(_, evidence)| evidence);

@@ -191,7 +191,12 @@ fn machine_files(look: &Look<'_>) -> Option<(Evidence, bool)> {
     let numbers: Vec<f64> =
         quote.text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [open, free, most] = numbers.as_slice() else { return None };
-    let open = open - free;
+    // Without a limit it is what the kernel can count.
+    let (open, limited) = (open - free, *most < 1e15);
+    if !limited {
+        let text = format!("the machine: {} files open, without a limit", write::number(open));
+        return Some((look.cite(quote, &text), false));
+    }
     let text =
         format!("the machine: {} of {} files open", write::number(open), write::number(*most));
     Some((look.cite(quote, &text), open >= most * look.limit(T::TableFull) / 100.0))

@@ -104,7 +104,9 @@ fn is_name(text: &str) -> bool {
 
 /// A directory as a prompt has it.
 fn is_folder(text: &str) -> bool {
-    text.starts_with(['~', '/']) && !text.contains(char::is_whitespace)
+    // A long one is shortened by the shell, or by who pastes it: `.../pod8f1e.slice`.
+    let begins = text.starts_with(['~', '/']) || text.starts_with(".../");
+    begins && !text.contains(char::is_whitespace)
 }
 
 /// A command without what stands before its name.
