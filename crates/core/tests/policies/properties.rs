@@ -229,7 +229,7 @@ fn the_journal_says_which_policy_chose_better() {
 fn a_tracker_that_is_refused_gives_way_to_the_next_by_name() {
     let wanted = [Tracker::Samples, Tracker::Damon, Tracker::Referenced];
     let refused = [
-        (Tracker::Samples, SkipReason::TrackingTooDear),
+        (Tracker::Samples, SkipReason::NoMechanism),
         (Tracker::Damon, SkipReason::TrackerBusy),
         (Tracker::Referenced, SkipReason::NoPermission),
     ];
