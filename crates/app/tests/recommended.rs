@@ -11,12 +11,14 @@ use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
 /// Commands whose output is for people, with the reason.
-const FOR_PEOPLE: [(&str, &str); 14] = [
+const FOR_PEOPLE: [(&str, &str); 16] = [
     ("hugewise", "it is this program"),
     ("perf lock", "it says which lock, and no question of the tree asks that"),
     ("sar -A 1 60  #", "it is about other machines"),
     ("du ", "it says which folder, and no question of the tree asks that"),
     ("lsof", "it says which file, and no question of the tree asks that"),
+    ("ip -s neigh", "it says on which network, and no question of the tree asks that"),
+    ("cat /proc/net/sockstat", "it says whose memory it is, and no question asks that"),
     ("smartctl", "it is what the disk says of itself, and no question of the tree asks that"),
     ("ping", "it is about another machine"),
     ("redis-cli --bigkeys", "it says which keys, and no question of the tree asks that"),

@@ -106,7 +106,7 @@ fn a_trail_that_others_can_write_is_not_followed() {
     let trail = fixture.dir.join("state").join(OWNER.trail);
     fs::set_permissions(&trail, fs::Permissions::from_mode(0o666)).expect("chmod");
     let opened = KeptFiles::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
-    assert!(matches!(opened, Err(TrailError::Store { .. })));
+    assert!(matches!(opened, Err(TrailError::Load { .. })));
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_trail_that_others_can_write_or_that_names_other_files_is_not_followed() {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("chmod");
     let opened = Trail::open(fixture.root.clone(), &fixture.dir.join("state"), OWNER);
-    assert!(matches!(opened, Err(TrailError::Store { .. })));
+    assert!(matches!(opened, Err(TrailError::Load { .. })));
 }
 
 #[test]

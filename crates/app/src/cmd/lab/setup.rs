@@ -202,7 +202,7 @@ fn text(prepared: &Prepared, managers: &[Change], time: &Time) -> String {
     }
     changes.iter().for_each(|change| out += &change.line());
     if !managers.is_empty() {
-        out += "\nChanged by the managers of variants while they run, as the machine is now:\n";
+        out += "\nChanged by managers of variants, as the machine is now:\n";
     }
     managers.iter().for_each(|change| out += &change.line());
     out += &remarks(prepared);

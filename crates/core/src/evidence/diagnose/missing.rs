@@ -50,7 +50,7 @@ missing! {
     ENTROPY "entropy for random numbers" "cat /proc/sys/kernel/random/entropy_avail";
     CGROUP_MEMORY "how often cgroups are at their memory limit" "grep -r . /sys/fs/cgroup \
         --include=memory.events; sleep 10; grep -r . /sys/fs/cgroup --include=memory.events";
-    PORTS "ports in use by peer" "ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | \
+    PORTS "ports in use by peer" "ss -Htan state time-wait | awk '{print $4}' | sort | uniq -c | \
         sort -n | tail; sysctl net.ipv4.ip_local_port_range";
     OPEN_FILES "open files and their limit"
         "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc -l";

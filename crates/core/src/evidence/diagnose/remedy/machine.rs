@@ -48,7 +48,7 @@ ladders! {
             "the same function each time: a driver or lock; another one each time: the host stops \
                 the machine";
         Look "in a virtual machine: compare with snapshots, backups and moves, and see what the \
-            host takes", "sar -u ALL 1 60; systemd-detect-virt", "the same minutes; %steal is high";
+            host takes", "sar -u ALL 1 60", "the same minutes; %steal is high";
         Service "no snapshots with memory, fewer of them, at a quiet time; no more virtual CPUs \
             than the host has", "dmesg -T | grep -c 'soft lockup'", "no new lines";
         Machine "a newer kernel or driver, where it is one function", "uname -r", "no new lines";
@@ -133,7 +133,7 @@ ladders! {
             "systemctl set-property --runtime SERVICE MemoryMax=SIZE", "memory.pressure near 0";
     }
     PORTS_EXHAUSTED {
-        Look "see to whom", "ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | sort -n \
+        Look "see to whom", "ss -Htan state time-wait | awk '{print $4}' | sort | uniq -c | sort -n \
             | tail -5; sysctl net.ipv4.ip_local_port_range", "one address and port has nearly all";
         Program "keep connections and use them again: a pool, keep-alive, persistent connections",
             "ss -s", "timewait falls";

@@ -59,7 +59,7 @@ ladders! {
     }
     LOAD {
         Look "see whether tasks run or wait, and which",
-            "vmstat 1 10; ps -eo state,pid,wchan:32,comm | grep -E '^[RD]' | sort | head -50",
+            "vmstat 1 10; ps -eo state,pid,wchan:32,comm | awk 'NR == 1 || /^[RD]/' | head -50",
             "many R: the CPUs are short; many D: a disk, a file server or a lock";
         Look "record it while it lasts", "hugewise capture --for 60s -o CAPTURE; hugewise \
             diagnose CAPTURE", "this finding is replaced by a closer one";
