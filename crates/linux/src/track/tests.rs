@@ -214,8 +214,8 @@ fn idle_marks_that_are_gone_are_accesses() {
     let ended = fixture.half(pid, Tracker::IdlePages, Step::End);
     let found = of_arena(&ended, &arena);
     assert!(found.len() == 4 && found[0].0 > 300, "{found:?}");
-    // A word may hold frames of two regions.
-    assert!(found[1..].iter().any(|(least, most)| *least == 0 && *most < 200), "{found:?}");
+    // A word may hold frames of two regions: the more, the more broken free memory is.
+    assert!(found[1..].iter().any(|(least, most)| *least < 100 && *most < 200), "{found:?}");
 }
 
 #[test]
