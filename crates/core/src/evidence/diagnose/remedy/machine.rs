@@ -134,7 +134,8 @@ ladders! {
     }
     PORTS_EXHAUSTED {
         Look "see to whom", "ss -Htan state time-wait | awk '{print $4}' | sort | uniq -c | sort \
-            -n | tail -5; sysctl net.ipv4.ip_local_port_range", "one address and port has nearly all";
+            -n | tail -5; sysctl net.ipv4.ip_local_port_range",
+            "one address and port has nearly all";
         Program "keep connections and use them again: a pool, keep-alive, persistent connections",
             "ss -s", "timewait falls";
         Service "more addresses of the peer, or of this machine", "ss -tan | awk '{print $5}' | \
