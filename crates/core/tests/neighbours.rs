@@ -124,3 +124,47 @@ fn no_neighbour_starves_a_tracked_victim() {
         assert_served(&format!("{tracker:?}, all at once"), &all, &alone);
     }
 }
+
+/// Looks at the victim, and at programs of another user that end as soon as they were looked at,
+/// `many` at a time.
+fn looks_beside(many: u32) -> (u32, u32) {
+    let mut sim = Sim::among(&[], 1, LENGTH);
+    sim.trackers = vec![Tracker::Damon];
+    let victim = sim.processes[&VICTIM].clone();
+    let start = |sim: &mut Sim, pid: u32| {
+        let mut process = victim.clone();
+        (process.sample.id.pid, process.sample.uid) = (pid, Some(4242));
+        sim.processes.insert(pid, process);
+    };
+    let first = 5_000;
+    (first..first + many).for_each(|pid| start(&mut sim, pid));
+    let (mut next, mut config) = (first + many, config());
+    config.track.interval_ms = 5_000;
+    let mut manager = Manager::new(config, Mode::Ingens, Selection::default(), sim.now());
+    let (mut looks, mut last, mut ended) = (0, None, 0);
+    while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done {
+        for target in manager.state().targets().values() {
+            let (pid, looked) = (target.sample.id.pid, target.looks.last());
+            if pid == VICTIM && looked != last {
+                (looks, last) = (looks + 1, looked);
+            }
+            let hostile = (first..next).contains(&pid) && looked.is_some();
+            if hostile && sim.processes.remove(&pid).is_some() {
+                start(&mut sim, next);
+                (next, ended) = (next + 1, ended + 1);
+            }
+        }
+    }
+    (looks, ended)
+}
+
+/// Programs of another user end after their look, and others take their place: the victim has its
+/// turns all the same.
+#[test]
+fn whoever_ends_after_a_look_takes_no_turn() {
+    let (alone, _) = looks_beside(0);
+    let (beside, ended) = looks_beside(20);
+    println!("{alone} looks alone, {beside} beside {ended} others");
+    assert!(alone > 3 && ended > 10, "{alone} alone, {ended} of others");
+    assert!(beside + 1 >= alone, "{beside} of {alone} looks, beside {ended} others");
+}

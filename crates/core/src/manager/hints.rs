@@ -54,6 +54,16 @@ fn is_end(to: &Bytes) -> bool {
 }
 
 impl Hint {
+    /// Its conditions: all that are given must hold.
+    pub(super) fn conditions(&self) -> Conditions<'_> {
+        Conditions {
+            exe: self.exe.as_deref(),
+            cgroup: self.cgroup.as_deref(),
+            unit: self.unit.as_deref(),
+            user: self.user.as_deref(),
+        }
+    }
+
     /// What is wrong with it.
     pub(super) fn faults(&self) -> impl Iterator<Item = String> {
         let ranges = [
@@ -70,12 +80,7 @@ impl Hint {
             let (from, to) = (self.from_bytes, self.to_bytes);
             faults.push(format!("it ends at {to}, but begins at {from}: to_bytes must be larger"));
         }
-        let conditions = Conditions {
-            exe: self.exe.as_deref(),
-            cgroup: self.cgroup.as_deref(),
-            unit: self.unit.as_deref(),
-            user: self.user.as_deref(),
-        };
+        let conditions = self.conditions();
         if conditions.are_absent() {
             faults.push("it names no program: give at least one of exe, cgroup, unit, user".into());
         }

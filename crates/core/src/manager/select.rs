@@ -1,7 +1,8 @@
 //! Which processes are managed, whatever the policy.
 
 use crate::base::units::ProcId;
-use crate::manager::config::{Config, Rule, RuleAction};
+use crate::manager::bounds::Conditions;
+use crate::manager::config::{Config, RuleAction};
 use crate::manager::hints::Hint;
 use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::ProcessSample;
@@ -42,7 +43,7 @@ pub fn select(
         Some(_) => true,
         None => false,
     };
-    let rule = config.rules.iter().find(|rule| matches(rule, process));
+    let rule = config.rules.iter().find(|rule| rule.conditions().hold(process));
     match rule.map(|rule| rule.action) {
         Some(RuleAction::Exclude) => return Err(SkipReason::ExcludedByRule),
         None if !named && config.select.default == RuleAction::Exclude => {
@@ -84,14 +85,6 @@ pub fn select_all(
     processes.into_iter().map(one).collect()
 }
 
-/// Conditions that a rule or a hint gives.
-struct Conditions<'a> {
-    exe: Option<&'a str>,
-    cgroup: Option<&'a str>,
-    unit: Option<&'a str>,
-    user: Option<&'a str>,
-}
-
 impl Conditions<'_> {
     fn hold(&self, process: &ProcessSample) -> bool {
         let user_matches = |wanted: &str| match wanted.strip_prefix('#') {
@@ -105,26 +98,10 @@ impl Conditions<'_> {
     }
 }
 
-fn matches(rule: &Rule, process: &ProcessSample) -> bool {
-    let Rule { exe, cgroup, unit, user, .. } = rule;
-    let (exe, cgroup, unit, user) =
-        (exe.as_deref(), cgroup.as_deref(), unit.as_deref(), user.as_deref());
-    Conditions { exe, cgroup, unit, user }.hold(process)
-}
-
 /// The hints that are meant for a process, in their order.
 #[must_use]
 pub fn hints<'a>(config: &'a Config, process: &ProcessSample) -> Vec<&'a Hint> {
-    let meant = |hint: &&Hint| {
-        let (exe, cgroup, unit, user) = (
-            hint.exe.as_deref(),
-            hint.cgroup.as_deref(),
-            hint.unit.as_deref(),
-            hint.user.as_deref(),
-        );
-        Conditions { exe, cgroup, unit, user }.hold(process)
-    };
-    config.hints.iter().filter(meant).collect()
+    config.hints.iter().filter(|hint| hint.conditions().hold(process)).collect()
 }
 
 /// Equal, or equal up to a final `*` in `wanted`. Unknown never matches.
@@ -146,6 +123,7 @@ fn below(wanted: &str, found: Option<&str>) -> bool {
 mod tests {
     use super::*;
     use crate::base::units::Bytes;
+    use crate::manager::config::Rule;
 
     fn rule(action: RuleAction) -> Rule {
         Rule { action, exe: None, cgroup: None, unit: None, user: None, share: 2.0 }

@@ -3,7 +3,7 @@
 use super::answer::Summary;
 use super::figures::Advice;
 use super::words;
-use crate::experiment::compare::Estimate;
+use crate::experiment::compare::{Estimate, Judgement};
 use crate::experiment::metric::Better;
 use crate::experiment::spec::Advise;
 use crate::experiment::stats::Interval;
@@ -14,13 +14,17 @@ fn saved_percent(ratio: f64, better: Better) -> f64 {
     (100.0 * (1.0 - time)).clamp(0.0, 100.0)
 }
 
-/// `None` where nothing was asked for, or too few runs give no interval.
+/// `None` where nothing was asked for, or the experiment does not show that any time is saved.
 pub(super) fn of(summary: &Summary, asked: Option<&Advise>) -> Option<Advice> {
     let Advise { key, metric, variant } = asked?;
     let row = summary.rows.iter().find(|row| row.key == *metric)?;
     let index = summary.variants.iter().position(|one| one.name == *variant)?;
-    let ratio = row.cells.get(index)?.against.as_ref()?.ratio?;
-    let Estimate { value, interval: Some(Interval { low, high }) } = ratio else { return None };
+    let against = row.cells.get(index)?.against.as_ref()?;
+    let Estimate { value, interval } = against.ratio?;
+    let (Interval { low, high }, Judgement::Better) = (interval?, against.judgement.as_ref()?)
+    else {
+        return None;
+    };
     let of = |ratio| saved_percent(ratio, row.better);
     let (low, high) = (of(low).min(of(high)), of(low).max(of(high)));
     Some(Advice { key: key.clone(), value: of(value), low, high })

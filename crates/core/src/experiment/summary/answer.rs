@@ -30,8 +30,8 @@ pub struct Summary {
     pub found: Vec<String>,
     /// What the experiment could have seen, a sentence for every deciding metric.
     pub sensitivity: Vec<String>,
-    /// A key of the configuration that it found a value for; `None`: none was asked for, or there
-    /// are too few runs.
+    /// A key of the configuration that it found a value for; `None`: none was asked for, or no
+    /// saving was shown.
     pub advice: Option<Advice>,
     /// What makes the figures doubtful or is missing; the loud ones first.
     pub warnings: Vec<Warning>,

@@ -423,6 +423,8 @@ fn what_was_asked_for_is_advised() {
     assert!(said.starts_with("For this machine: walk_percent = 25 in [policy] ("), "{said}");
     let few = Summary::of(&checked, &plan(), &records(0.75)[..4]);
     assert_eq!(few.advice, None, "two runs of each give no interval");
+    let slower = Summary::of(&checked, &plan(), &records(1.25));
+    assert_eq!(slower.advice, None, "nothing is saved");
     for (variant, metric) in
         [("never", "deleted.rss_mib"), ("other", "deleted.rss_mib"), ("always", "x")]
     {

@@ -140,7 +140,8 @@ impl Rule {
         range.into_iter().chain(none).chain(conditions.faults())
     }
 
-    fn conditions(&self) -> Conditions<'_> {
+    /// Its conditions: all that are given must hold.
+    pub(in crate::manager) fn conditions(&self) -> Conditions<'_> {
         Conditions {
             exe: self.exe.as_deref(),
             cgroup: self.cgroup.as_deref(),

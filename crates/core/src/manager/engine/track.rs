@@ -61,23 +61,14 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
 /// second, and so on. Whoever runs more programs takes nobody's turn.
 fn in_turn<'a>(state: &State, mut waiting: Vec<&'a Target>) -> Vec<&'a Target> {
     waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
-    let mut served = BTreeMap::<Option<u32>, Option<Ns>>::new();
-    for target in state.targets.values() {
-        let begun = target.looks.under_way.map(|(_, at)| at);
-        let latest = begun.max(target.looks.last().map(|(_, at)| at));
-        let of_user = served.entry(target.sample.uid).or_default();
-        *of_user = (*of_user).max(latest);
-    }
     let mut of_user = BTreeMap::<Option<u32>, usize>::new();
-    let mut ranked: Vec<_> = waiting
-        .into_iter()
-        .map(|target| {
-            let uid = target.sample.uid;
-            let rank = of_user.entry(uid).or_default();
-            *rank += 1;
-            ((*rank, served.get(&uid).copied().flatten()), target)
-        })
-        .collect();
-    ranked.sort_by_key(|(turn, _)| *turn);
-    ranked.into_iter().map(|(_, target)| target).collect()
+    let turn = |target: &&Target| {
+        let rank = of_user.entry(target.sample.uid).or_default();
+        *rank += 1;
+        (*rank, state.looked_at(target.sample.uid))
+    };
+    let turns: Vec<_> = waiting.iter().map(turn).collect();
+    let mut waiting: Vec<_> = turns.into_iter().zip(waiting).collect();
+    waiting.sort_by_key(|(turn, _)| *turn);
+    waiting.into_iter().map(|(_, target)| target).collect()
 }

@@ -109,7 +109,13 @@ pub struct State {
     /// Processes in which nothing could be promoted because it is shared, while they live: they
     /// come last where there are more programs than places.
     shared: BTreeSet<ProcId>,
+    /// When programs of each user were looked at last, whether or not it came to anything and the
+    /// program still lives: who ends and starts programs gets no more turns.
+    looked_at: BTreeMap<Option<u32>, Ns>,
 }
+
+/// A user whose programs have not been looked at for so long has the first turn anyway.
+const TURN_FORGOTTEN: Ns = Ns::s(600);
 
 impl State {
     /// An empty state at `now`.
@@ -141,6 +147,7 @@ impl State {
             cgroups_asked: (BTreeSet::new(), Ns(0)),
             earlier: BTreeMap::new(),
             shared: BTreeSet::new(),
+            looked_at: BTreeMap::new(),
         }
     }
 
@@ -340,12 +347,21 @@ impl State {
     pub fn accessed(&mut self, config: &Config, report: &AccessReport, now: Ns) {
         self.budgets.take_tracking(report.cost, now);
         self.accounted += report.cost;
+        if let Some(target) = self.targets.get(&report.target) {
+            self.looked_at.insert(target.sample.uid, now);
+            self.looked_at.retain(|_, at| now.since(*at) < TURN_FORGOTTEN);
+        }
         let geometry = self.geometry;
         if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
             self.forget(report.target, now);
         } else if let Some(target) = self.targets.get_mut(&report.target) {
             target.accessed(report, Ns::ms(config.track.interval_ms), geometry, now);
         }
+    }
+
+    /// When programs of a user were looked at last; `None`: not lately.
+    pub(super) fn looked_at(&self, uid: Option<u32>) -> Option<Ns> {
+        self.looked_at.get(&uid).copied()
     }
 
     /// Finds out anew what hints say of those programs that were just seen as a whole.
