@@ -20,6 +20,7 @@ const TESTS: &[(&str, Test)] = &[
     ("json_has_a_schema_and_every_question", json_has_a_schema_and_every_question),
     ("standard_input_is_read", standard_input_is_read),
     ("bad_input_says_what_it_is_and_what_was_wanted", bad_input_says_what_it_is),
+    ("silence_about_unread_lines_is_no_all_clear", silence_is_no_all_clear),
     ("a_torn_recording_is_used_and_said", a_torn_recording_is_used_and_said),
     ("thresholds_are_set_by_name", thresholds_are_set_by_name),
     ("questions_are_explained", questions_are_explained),
@@ -182,6 +183,20 @@ fn bad_input_says_what_it_is() -> Result<Completion, Failed> {
     let done = ends_with(&[&file.name(), "--report", &file.name()], 2)?;
     assert!(text(&done.stderr).contains("one of the files to read"), "{}", text(&done.stderr));
     assert!(std::fs::read_to_string(file.name())?.starts_with("MemTotal"));
+    Ok(Completion::Completed)
+}
+
+/// A healthy listing below words and tables: few lines that nobody knows are talk, many may have
+/// held the cause.
+fn silence_is_no_all_clear() -> Result<Completion, Failed> {
+    let healthy = "10:00:01 CPU %user %nice %system %iowait %steal %idle\n\
+                   10:10:01 all 1.00 0.00 1.00 0.00 0.00 98.00\n";
+    for (lines, code, said) in [(7, 0, "7 lines"), (8, 5, "8 lines"), (30, 5, "30 lines")] {
+        let unread = "zqx 17 widgets per gizmo, rising\n".repeat(lines);
+        let file = Scratch::new("unread", format!("{healthy}\n{unread}").as_bytes())?;
+        let done = text(&ends_with(&[&file.name()], code)?.stdout);
+        assert!(done.contains(&format!("{said} were not recognised and left out")), "{done}");
+    }
     Ok(Completion::Completed)
 }
 
