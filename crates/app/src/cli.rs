@@ -9,7 +9,7 @@ mod pids;
 mod places;
 mod thp;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) use hugetlb::{
@@ -35,6 +35,31 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What the help of a command ends with that has no codes of its own.
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 usage, 5 partial, 6 refused by a safety \
+rule.";
+
+/// The command line, read.
+///
+/// # Errors
+/// What is wrong with it, or the help that it asks for.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let mut command = with_exit_codes(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A command, and all below it, whose help says how it ends. Its manual has a section for that.
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = match help.contains("Exit codes") {
+        true => command,
+        false if help.is_empty() => command.after_help(EXIT_CODES),
+        false => command.after_help(format!("{EXIT_CODES}\n\n{help}")),
+    };
+    command.mut_subcommands(with_exit_codes)
 }
 
 /// Flags of every command.
@@ -280,12 +305,13 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Understands sar (text of any locale, binary files through an installed \
 sadf), sadf -j, -d and -p, atop, atopsar, dstat, top, vmstat, mpstat, iostat, pidstat, iotop, \
-iftop, netstat, ss, nstat, free, ps, ipcs, slabtop, lscpu, uptime, dmesg, perf report, perf trace \
--s, strace -c, /proc/meminfo, vmstat, interrupts, softirqs, softnet_stat, buddyinfo, THP \
-settings, files of cgroups, mount, df, ethtool, Java GC logs, INFO, SLOWLOG and LATENCY of Redis, \
-views of PostgreSQL by psql, status pages of nginx and php-fpm, and directories of 'hugewise \
-capture': also several in one file, pasted with prompts. Files of several machines are \
-compared.\n\n\
+nfsiostat, iftop, netstat, ss, nstat, free, ps, ipcs, slabtop, lscpu, numactl -H, numastat, \
+turbostat, cpupower, uptime, dmesg, perf report, perf trace -s, strace -c, /proc/meminfo, vmstat, \
+interrupts, softirqs, softnet_stat, buddyinfo, zoneinfo, cpuinfo, mdstat, THP settings, files of \
+cgroups, mount, df, ethtool, multipath -ll, MegaCli and ssacli, Java GC logs, jstat, INFO, SLOWLOG \
+and LATENCY of Redis, views of PostgreSQL by psql, status pages of nginx and php-fpm, and \
+directories of 'hugewise capture': also several in one file, pasted with prompts. Files of \
+several machines are compared.\n\n\
 Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
 findings, 5 nothing found and a part of the input was left out, or no question could be \
 answered, 1 unreadable input.\n\n\

@@ -19,7 +19,6 @@ mod render;
 mod say;
 mod service;
 
-use clap::Parser;
 use output::Output;
 use std::process::ExitCode;
 
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
     if let Some(columns) = output::columns() {
         render::text::set_columns(columns);
     }
-    let done = match cli::Cli::try_parse() {
+    let done = match cli::parse() {
         Ok(cli) => cmd::run(cli).and_then(Output::write),
         Err(error) => output::usage(&error),
     };

@@ -17,6 +17,8 @@ mod joins;
 mod logged;
 #[path = "diagnose/made.rs"]
 mod made;
+#[path = "diagnose/parts.rs"]
+mod parts;
 #[path = "diagnose/put.rs"]
 mod put;
 #[path = "diagnose/real.rs"]

@@ -167,7 +167,7 @@ fn too_dear(_: &Turn) -> anyhow::Result<()> {
     let ask = looking.ask(Tracker::Referenced, Step::Begin);
     for bounds in [(Ns::s(5), Ns::us(200)), (Ns::us(300), Ns::s(1)), (Ns(0), Ns(0))] {
         let report = looking.half(AccessAsk { budget: bounds.0, lock: bounds.1, ..ask })?;
-        let refused = report.refused == Some(SkipReason::TrackingTooDear);
+        let refused = report.refused == Some(SkipReason::TrackingTooExpensive);
         ensure!(refused && report.lock == Ns(0), "{bounds:?}: {report:?}");
         let most = if init::is_guest() { Ns::s(1) } else { Ns::ms(20) };
         ensure!(report.cost < most, "to find that out was dear: {report:?}");

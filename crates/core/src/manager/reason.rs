@@ -93,7 +93,7 @@ named! {
         "";
     // Looks at how memory is used.
     TrackerBusy = "tracker_busy": "DAMON is in use, and is never taken over", "";
-    TrackingTooDear = "tracking_too_dear":
+    TrackingTooExpensive = "tracking_too_expensive":
         "a look would take more CPU time, or hold the program's lock longer, than it may",
         "raise track.cpu_percent, or use another tracker (track.by)";
     // Actions that wait.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{Text, joins, logged, made, of_texts, put, real, seeds, servers, told};
+use super::{Text, joins, logged, made, of_texts, parts, put, real, seeds, servers, told};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -30,6 +30,7 @@ fn all() -> Vec<Diagnosis> {
     real::texts()
         .chain(told::texts())
         .chain(logged::texts())
+        .chain(parts::texts())
         .map(|text| of_texts(&[text]))
         .chain(texts)
         .chain(put)

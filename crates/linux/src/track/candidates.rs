@@ -46,7 +46,7 @@ impl Candidates {
                 look.fits(bound)?;
             }
             if found.ranges.len() > MOST {
-                return Err(SkipReason::TrackingTooDear);
+                return Err(SkipReason::TrackingTooExpensive);
             }
         }
         Ok(found)

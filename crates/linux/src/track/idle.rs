@@ -69,7 +69,7 @@ pub(super) fn begin(look: &mut Look<'_>) -> Result<Begun, SkipReason> {
     })?;
     look.fits(budget)?;
     let left = Ns(budget.0.saturating_sub(look.cost.cpu().0));
-    let each = pages_a_region(&regions, left).ok_or(SkipReason::TrackingTooDear)?;
+    let each = pages_a_region(&regions, left).ok_or(SkipReason::TrackingTooExpensive)?;
     let mut marked = Vec::new();
     for region in regions {
         let frames = look.pages.own_frames(&look.target.pagemap, region.at);

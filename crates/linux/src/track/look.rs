@@ -44,7 +44,7 @@ impl Cost {
 impl Look<'_> {
     /// CPU time so far is within `bound`.
     pub(super) fn fits(&self, bound: Ns) -> Result<(), SkipReason> {
-        if self.cost.cpu() <= bound { Ok(()) } else { Err(SkipReason::TrackingTooDear) }
+        if self.cost.cpu() <= bound { Ok(()) } else { Err(SkipReason::TrackingTooExpensive) }
     }
 
     /// Makes sure that the program is the one that was meant, just before acting.

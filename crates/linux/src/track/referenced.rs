@@ -100,7 +100,7 @@ pub(super) fn begin(look: &mut Look<'_>) -> Result<Begun, SkipReason> {
     let size = measure(look)?;
     let (clearing, counting) = (size.clearing(look.geometry), size.counting(look.geometry));
     if clearing > look.ask.lock || look.cost.cpu() + clearing + counting > look.ask.budget {
-        return Err(SkipReason::TrackingTooDear);
+        return Err(SkipReason::TrackingTooExpensive);
     }
     look.verify()?;
     let began = Instant::now();
@@ -132,7 +132,7 @@ fn measure(look: &mut Look<'_>) -> Result<Size, SkipReason> {
         dear = least(small) > lock || look.fits(budget).is_err();
         !dear
     })?;
-    if dear { Err(SkipReason::TrackingTooDear) } else { Ok(Size { huge, ..size }) }
+    if dear { Err(SkipReason::TrackingTooExpensive) } else { Ok(Size { huge, ..size }) }
 }
 
 /// Says what was accessed since, mapping by mapping.

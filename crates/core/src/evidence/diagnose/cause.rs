@@ -81,6 +81,8 @@ causes! {
         "Caches of the kernel, mostly of file names, hold most of the memory" SLAB_CACHE;
     HugetlbUnused "hugetlb_unused" Warning
         "A HugeTLB pool lies idle: memory that nobody else can use" HUGETLB_UNUSED;
+    NameCache "name_cache" Warning
+        "Look-ups of file names take the kernel's time: its cache of them is huge" SLAB_CACHE;
     Swapping "swapping" Warning
         "The machine swaps: programs wait for their own memory" SWAPPING;
     Compaction "compaction" Warning
@@ -97,6 +99,9 @@ causes! {
         "Allocation churn: memory is taken from the kernel and given back all the time" CHURN;
     Forks "forks" Warning
         "New processes take the kernel's time" FORKS;
+    Shootdowns "tlb_shootdowns" Warning
+        "A program with many threads changes its mappings all the time: each change interrupts \
+            the other CPUs (TLB shootdowns)" SHOOTDOWNS;
     SlowClock "slow_clock" Warning
         "Reading the time is slow: the kernel's clock is a device" SLOW_CLOCK;
     Futex "futex" Warning
@@ -128,6 +133,12 @@ causes! {
         "A storage device fails: requests to it end in errors, or do not end" STORAGE_FAILS;
     DiskFlush "disk_flush" Warning
         "Programs wait until a disk has emptied its cache: each flush takes long" DISK_FLUSH;
+    DiskCapped "disk_capped" Warning
+        "A limit holds a disk at one rate: that of a cloud volume, a cgroup or a host" DISK_CAPPED;
+    WriteCacheOff "write_cache_off" Warning
+        "The write cache of a disk controller is off: its battery failed" WRITE_CACHE_OFF;
+    CacheDropped "cache_dropped" Warning
+        "Somebody drops the page cache: everything is read from disks again" CACHE_DROPPED;
     DirtyLimit "dirty_limit" Warning
         "Writers stop at the limit of dirty memory: the disk does not keep up" DIRTY_LIMIT;
     FilesystemErrors "filesystem_errors" Warning
@@ -159,6 +170,23 @@ causes! {
         "No port is free for another connection to a peer" PORTS_EXHAUSTED;
     OpenFiles "open_files" Warning
         "As many files are open as may be" OPEN_FILES;
+    CommitLimit "commit_limit" Warning
+        "The kernel promises no more memory: vm.overcommit_memory is 2 and the limit is reached"
+            COMMIT_LIMIT;
+    TaskLimit "task_limit" Warning
+        "No more tasks can be started: a limit is reached" TASK_LIMIT;
+    MapLimit "map_limit" Warning
+        "A program has as many mappings as it may" MAP_LIMIT;
+    NodeShort "numa_node_short" Warning
+        "One NUMA node has no free memory while another one has" NODE_SHORT;
+    SharedMemory "shared_memory" Warning
+        "Shared memory, or files in tmpfs, hold most of the memory" SHARED_MEMORY;
+    ArrayWork "array" Warning
+        "An array of disks lacks a disk, or is rebuilt or checked" ARRAY;
+    SlowCpus "slow_cpus" Warning
+        "The CPUs run far below their rated clock: power saving, or a limit" SLOW_CPUS;
+    SamePages "same_pages" Warning
+        "Merging equal pages (ksmd) takes CPU" SAME_PAGES;
     Interrupts "interrupts" Warning
         "Interrupts take the CPU; these sources do not say whose" INTERRUPTS;
     SmallPackets "small_packets" Warning
@@ -185,6 +213,9 @@ causes! {
         "Tasks wait for I/O" DISK_CLOSER;
     GcPauses "gc_pauses" Warning
         "Java stops for long: garbage collection, or waiting for a safepoint" GC;
+    HeapFull "java_heap_full" Warning
+        "Java's heap is full: one long garbage collection follows another and frees little"
+            HEAP_FULL;
     GcKernel "gc_kernel" Warning
         "Java's pauses are kernel time: its heap's memory is handed out, compacted or swapped"
             GC_KERNEL;

@@ -12,12 +12,23 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::HugetlbUnused, SHORTAGE),
         (C::Slab, SHORTAGE),
         (C::MinFree, SHORTAGE),
+        (C::SharedMemory, SHORTAGE),
+        (C::ZoneReclaim, NODE),
+        (C::NodeShort, NODE_SHORT),
+        (C::DiskCapped, HELD_BACK),
+        (C::WriteCacheOff, HELD_BACK),
+        (C::NameCache, &[C::SlabCache, C::SystemCalls, C::KernelTime]),
+        (C::ArrayWork, HELD_BACK),
+        (C::HeapFull, &[C::GcPauses, C::GcKernel, C::OneCpu, C::SafepointReach]),
+        (C::SlowCpus, &[C::CpuSaturated]),
+        (C::SamePages, &[C::KernelTime, C::OneCpu]),
         (C::Bloat, &[C::MemoryShort, C::Swapping, C::OomKills, C::RedisFragmentation]),
         (C::HighOrder, &[C::Compaction, C::Fragmentation, C::Reclaim, C::KernelTime]),
         (C::Futex, &[C::Locks, C::Switches, C::SystemCalls, C::KernelTime]),
+        (C::Shootdowns, &[C::Churn, C::Faults, C::Locks, C::SystemCalls, C::KernelTime]),
+        (C::CacheDropped, HELD_BACK),
         (C::SlowClock, &[C::SystemCalls, C::KernelTime]),
         (C::IrqStorm, &[C::InterruptsOneCpu, C::Interrupts, C::OneCpu, C::KernelTime]),
-        (C::ZoneReclaim, &[C::Reclaim, C::Swapping, C::MemoryPressure]),
         (
             C::Swapping,
             &[
@@ -37,15 +48,15 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
                 C::PgIo,
             ],
         ),
-        (C::Reclaim, &[C::MemoryShort, C::MemoryPressure, C::KernelTime]),
+        (C::Reclaim, &[C::MemoryShort, C::MemoryPressure, C::Locks, C::KernelTime]),
         (C::MemoryShort, &[C::MemoryPressure]),
         // A setting that lets it happen is told with it: the remedies change that, too.
-        (C::Compaction, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
+        (C::Compaction, &[C::GcKernel, C::Locks, C::KernelTime, C::DefragAlways, C::ThpAlways]),
         (C::HugeFaults, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
         (C::Khugepaged, &[C::MaxPtesNone]),
         (C::Heat, &[C::CpuSaturated]),
         (C::AuditBacklog, &[C::Blocked]),
-        (C::CgroupMemory, &[C::Reclaim, C::MemoryPressure, C::KernelTime]),
+        (C::CgroupMemory, &[C::Reclaim, C::MemoryPressure, C::KernelTime, C::Blocked]),
         (C::Entropy, &[C::Blocked]),
         (C::CardHangs, &[C::Drops, C::Retransmits]),
         (C::StorageFails, FAILING),
@@ -61,7 +72,10 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
                 C::Blocked,
             ],
         ),
-        (C::DiskFlush, &[C::PgIo, C::RedisFsync, C::IoPressure, C::Iowait]),
+        (
+            C::DiskFlush,
+            &[C::DiskLatency, C::PgIo, C::RedisFsync, C::IoPressure, C::Iowait, C::OneDisk],
+        ),
         (C::DiskSaturated, WAITING),
         (C::DiskBandwidth, WAITING),
         (C::DiskRandom, WAITING),
@@ -93,6 +107,32 @@ const SHORTAGE: &[Cause] = &[
     Cause::MemoryPressure,
     Cause::OomKills,
     Cause::KernelTime,
+];
+
+/// What a NUMA node without free memory shows as.
+const NODE: &[Cause] = &[
+    Cause::NodeShort,
+    Cause::Reclaim,
+    Cause::Swapping,
+    Cause::MemoryPressure,
+    Cause::HighOrder,
+    Cause::KernelTime,
+];
+
+const NODE_SHORT: &[Cause] = NODE.split_at(1).1;
+
+/// What storage shows as that is held back: by work on an array, a limit, a cache that is off.
+const HELD_BACK: &[Cause] = &[
+    Cause::DiskSaturated,
+    Cause::DiskLatency,
+    Cause::DiskRandom,
+    Cause::DiskBandwidth,
+    Cause::DiskFlush,
+    Cause::IoPressure,
+    Cause::Iowait,
+    Cause::Blocked,
+    Cause::OneDisk,
+    Cause::PgIo,
 ];
 
 /// What storage that fails shows as.

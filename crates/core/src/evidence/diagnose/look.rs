@@ -65,6 +65,9 @@ impl Line {
 /// Nothing was taken aside.
 static NONE: Aside = Aside::new();
 
+/// Two tools show the same rate where they differ by no more than this share of it.
+const SAME_SHARE: f64 = 0.05;
+
 impl<'a> Look<'a> {
     /// All times of one machine, by itself.
     #[must_use]
@@ -107,7 +110,15 @@ impl Look<'_> {
             let values = series.points.iter().filter(|point| self.in_times(point));
             values.map(|point| sign * point.value).fold(f64::NEG_INFINITY, f64::max)
         };
-        all.iter().rev().max_by(|a, b| worst(a).total_cmp(&worst(b)))
+        let top = all.iter().rev().max_by(|a, b| worst(a).total_cmp(&worst(b)))?;
+        // Of two that show the same, the one with times tells what else was so then.
+        let timed = |series: &&Series| series.points.iter().all(|point| point.at.is_some());
+        if timed(&top) {
+            return Some(top);
+        }
+        let most = worst(&top);
+        let same = |series: &&Series| (most - worst(series)).abs() <= SAME_SHARE * most.abs();
+        Some(all.iter().rev().filter(same).find(timed).unwrap_or(top))
     }
 
     /// The lines of a field about all subjects that `keep` keeps.

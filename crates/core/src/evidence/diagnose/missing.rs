@@ -54,6 +54,16 @@ missing! {
         sort -n | tail; sysctl net.ipv4.ip_local_port_range";
     OPEN_FILES "open files and their limit"
         "grep 'open files' /proc/PID/limits; ls /proc/PID/fd | wc -l";
+    COMMIT "memory promised to programs, and whether that is limited"
+        "grep Commit /proc/meminfo; sysctl vm.overcommit_memory";
+    TASK_LIMITS "tasks, and how many there may be"
+        "cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max";
+    MAPS "mappings of a program" "wc -l /proc/PID/maps; sysctl vm.max_map_count";
+    NODES "memory by NUMA node" "numactl -H";
+    CONTROLLER "the write cache of a disk controller"
+        "dmesg -T | grep -iE 'battery|bbu|write.?cache|megaraid|smartpqi'";
+    ARRAYS "arrays of disks" "cat /proc/mdstat";
+    CLOCKS "the clock of the CPUs" "grep -E 'model name|MHz' /proc/cpuinfo";
     WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";
     PROCESSES "CPU of each process" "pidstat -u -w 1 60";
     SEGMENTS "shared memory segments and who attaches" "ipcs -m; ipcs -mp";

@@ -5,10 +5,12 @@
 #[macro_use]
 mod step;
 mod machine;
+mod parts;
 mod servers;
 mod told;
 
 pub(super) use machine::*;
+pub(super) use parts::*;
 pub(super) use servers::*;
 pub use step::{Reach, Remedy, When};
 pub(super) use told::*;

@@ -291,6 +291,37 @@ thresholds! {
     TableFull "table_full_percent" 95.0
         "entries of the kernel's table of connections, of its limit, from which on it is full",
         "nf_conntrack drops what finds no place; it looks for closing connections to give up first";
+    FlushLong "flush_long_ms" 4.0
+        "time of a call that waits for data to be safe from which on it waits for a disk's medium",
+        "half a turn of a disk of 7,200 a minute; a cache that survives power loss answers in \
+            below 1 ms";
+    ShootdownsHigh "shootdowns_high_per_s" 3000.0
+        "TLB shootdowns a second, the mean of the CPUs, that take much of the kernel's time",
+        "1 to 3 us on the CPU that is interrupted, and as long on the one that waits for it: 1 % \
+            of all CPUs";
+    LevelSpread "level_spread_percent" 3.0
+        "from the lowest to the highest rate of a disk at which it is held at one",
+        "a gp2 volume of 300 requests a second without credits gave 300.0 in each sample; disks \
+            at their own limit vary by a tenth";
+    NamesCalls "names_calls_percent" 40.0
+        "traced calls that look up names, of all, from which on their cache matters",
+        "judgement: nearly every other call";
+    RemoteAwait "remote_await_high_ms" 50.0
+        "time of a request to a file server from which on programs feel it",
+        "judgement: ten times that of a request over a network in order";
+    NodeLow "node_free_low_percent" 2.0
+        "free memory of a NUMA node, of its size, at or below which it has none",
+        "the kernel's high watermarks and reserves are 1 to 2";
+    NodeAmple "node_free_ample_percent" 15.0
+        "free memory of another node from which on the load is not even",
+        "judgement: as much as a large program can still take there";
+    ShmemHigh "shared_memory_high_percent" 50.0
+        "shared memory, of all, from which on it is what holds the memory",
+        "half: no other use can be larger; a database's buffers are mostly a quarter to 40";
+    HeapFull "heap_full_percent" 90.0
+        "use of Java's heap after a full collection from which on it is full",
+        "judgement: -XX:GCHeapFreeLimit ends a program at 98 (GCOverheadLimit), long before it \
+            crawls";
     SqueezeHigh "squeezes_high_per_s" 10.0
         "receive rounds cut short in a second that count",
         "now and then it is normal under load";

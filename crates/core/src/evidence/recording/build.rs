@@ -6,7 +6,7 @@ mod typed;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expected::Expected;
-use super::finish::{drop_absent_available, join_in_time, sort_by_time};
+use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_by_time};
 use super::looks::Looks;
 use super::{
     Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
@@ -463,6 +463,7 @@ impl Builder {
                 of_field.entry(open.subject).or_default().push(open.series);
             }
         }
+        date_the_undated(&mut self.out);
         let sources = &self.out.sources;
         for host in &mut self.out.hosts {
             for all in host.series.values_mut().flat_map(BTreeMap::values_mut) {

@@ -156,7 +156,9 @@ impl Item {
                 let choice = line.contains('[') && line.contains(']');
                 let limit =
                     shape(path).is_some() && line.strip_prefix("max ").is_some_and(is_value);
-                let fits = (is_value(line) || limit) && (sure || choice);
+                // Several numbers are no line of a listing that has names.
+                let several = line.split_whitespace().count() >= NUMBERS_MIN;
+                let fits = (is_value(line) || limit) && (sure || choice || several);
                 fits.then(|| (Met::File(path.clone()), true))
             }
             Self::Cpus => {
@@ -178,6 +180,9 @@ impl Item {
         }
     }
 }
+
+/// So many numbers and nothing else are a file of the kernel: `dentry-state`, `file-nr`.
+const NUMBERS_MIN: usize = 3;
 
 /// The time of day in the output of `date`: `Do 11. Apr 23:41:02 CEST 2024`, `03:02:11`,
 /// `2024-04-11T23:41:02+02:00`, `Thu 11 Apr 2024 11:41:02 PM CEST`.

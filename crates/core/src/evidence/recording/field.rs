@@ -104,6 +104,8 @@ impl Field {
             Self::CgroupMaxHitCount => Self::CgroupMaxHits,
             Self::CgroupHighHitCount => Self::CgroupHighHits,
             Self::CgroupRefaultCount => Self::CgroupRefaults,
+            Self::NodeMissCount => Self::NodeMisses,
+            Self::NetMissedCount => Self::NetRxFifo,
             _ => return None,
         })
     }
@@ -222,9 +224,11 @@ fields! {
     Buffers "mem.buffers_bytes" Bytes Instant "buffers";
     Cached "mem.cached_bytes" Bytes Instant "page cache";
     Committed "mem.committed_bytes" Bytes Instant "committed memory";
+    CommitLimit "mem.commit_limit_bytes" Bytes Instant "memory that may be committed";
     Active "mem.active_bytes" Bytes Instant "active memory";
     Inactive "mem.inactive_bytes" Bytes Instant "inactive memory";
     Dirty "mem.dirty_bytes" Bytes Instant "dirty page cache";
+    DirtyLimit "mem.dirty_limit_bytes" Bytes Instant "dirty page cache at which writers stop";
     Writeback "mem.writeback_bytes" Bytes Instant "page cache being written";
     Anon "mem.anon_bytes" Bytes Instant "anonymous memory";
     AnonHuge "mem.anon_huge_bytes" Bytes Instant "anonymous memory in huge pages";
@@ -245,6 +249,15 @@ fields! {
         out";
     HugetlbSurplus "hugetlb.surplus_bytes" Bytes Instant "HugeTLB pages above the pool's size";
     HugetlbPage "hugetlb.page_bytes" Bytes Instant "size of a HugeTLB page";
+
+    // By NUMA node.
+    NodeSize "node.size_bytes" Bytes Instant "memory of the node";
+    NodeFree "node.free_bytes" Bytes Instant "free memory of the node";
+    NodeHitCount "node.hits" Count SinceBoot "base pages given by the node that was asked";
+    NodeMissCount "node.misses" Count SinceBoot
+        "base pages given by the node because another one had none";
+    NodeMisses "node.misses_per_s" PerSecond Average
+        "base pages given by the node because another one has none";
 
     // Pressure stall information, the 10 s averages.
     PsiCpuSome "psi.cpu_some_percent" Percent Instant "time in which a task waited for CPU";
@@ -273,6 +286,13 @@ fields! {
     DiskFlushes "disk.flushes_per_s" PerSecond Average "flushes of a disk's write cache";
     DiskFlushAwait "disk.flush_await_ms" Milliseconds Average "time of a flush, waiting included";
     DiskComplaints "disk.complaints" Count Event "errors in the kernel's log";
+    PathLost "disk.path_lost" Count Instant "the path to storage is lost (1) or not (0)";
+    ArrayLacks "array.lacks" Count Instant "disks that the array lacks";
+    ArrayRebuilt "array.rebuilt_percent" Percent Instant "how far it is rebuilt or checked";
+    RemoteReadAwait "remote.read_await_ms" Milliseconds Average
+        "time of a read from the file server, waiting included";
+    RemoteWriteAwait "remote.write_await_ms" Milliseconds Average
+        "time of a write to the file server, waiting included";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
 
     // Network: /proc/net/dev, softnet_stat, snmp, netstat.
@@ -285,6 +305,8 @@ fields! {
     NetErrors "net.errors_per_s" PerSecond Average "damaged packets";
     NetRxDrops "net.rx_drops_per_s" PerSecond Average "received packets dropped";
     NetRxFifo "net.rx_fifo_per_s" PerSecond Average "received packets lost to a full ring";
+    NetMissedCount "net.rx_missed" Count SinceBoot
+        "received packets lost to a full ring since boot";
     NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
     SoftnetPackets "softnet.packets_per_s" PerSecond Average "packets in the receive backlog";
     SoftnetDropped "softnet.dropped_per_s" PerSecond Average "packets dropped from a full backlog";
@@ -333,6 +355,11 @@ fields! {
     OpenFilesMax "process.open_files_limit" Count Instant "most files that it may have open";
     OpenFileErrors "process.open_file_errors" Count Event "files that it could not open: too many";
 
+    TaskErrors "tasks.start_errors" Count Event "tasks that could not be started: a limit";
+    MemoryErrors "memory.errors" Count Event "requests for memory that the kernel refused";
+    MapErrors "maps.errors" Count Event "mappings that a program did not get: a limit";
+    Maps "process.maps" Count Instant "its mappings";
+
     // The kernel's log; what about is the subject. Dates in seconds since 1970.
     LogLines "log.lines" Count Event "lines in the kernel's log";
     LogAmount "log.amount" Count Event "highest number in such lines";
@@ -353,6 +380,8 @@ fields! {
     EntryPercent "profile.entry_percent" Percent Average "samples after this way into the kernel";
     PathPercent "profile.path_percent" Percent Average "samples in this chain of calls";
     SyscallCalls "syscall.calls" Count Event "system calls traced";
+    SyscallTime "syscall.time_ms" Milliseconds Event "time of one such call, the mean";
+    SyscallShare "syscall.time_percent" Percent Event "share of the time in traced calls";
     SyscallRate "syscall.per_s" PerSecond Average "system calls traced";
 
     // Shared segments, cgroups, Java virtual machines.
@@ -387,6 +416,10 @@ fields! {
     GcPause "gc.pause_ms" Milliseconds Event "pause for garbage collection";
     GcUser "gc.user_ms" Milliseconds Event "CPU outside the kernel in such a pause";
     GcSystem "gc.system_ms" Milliseconds Event "CPU in the kernel in such a pause";
+    GcHeapAfter "gc.heap_after_bytes" Bytes Event "Java's heap in use after a full collection";
+    GcHeapSize "gc.heap_bytes" Bytes Event "size of Java's heap at a full collection";
+    GcOld "gc.old_percent" Percent Instant "use of the old part of Java's heap";
+    GcBusy "gc.busy_percent" Percent Average "time in garbage collection";
     Safepoint "gc.safepoint_ms" Milliseconds Event
         "pause at a safepoint, the work done there included";
     SafepointReach "gc.safepoint_reach_ms" Milliseconds Event "time until all threads stopped at \
@@ -421,6 +454,8 @@ fields! {
     FsyncDelays "data.fsync_delays_per_s" PerSecond Average "writes of the log held up by fsync";
     Sessions "sessions.active" Count Instant "sessions that execute a statement";
     SessionsWaiting "sessions.waiting" Count Instant "sessions in this wait within a statement";
+    SessionsBlocked "sessions.blocked" Count Instant
+        "sessions that wait for this one's locks, also through others";
     SessionsIdleInTransaction "sessions.idle_in_transaction" Count Instant
         "sessions idle within a transaction";
     IdleInTransaction "sessions.idle_in_transaction_ms" Milliseconds Instant

@@ -1,6 +1,6 @@
 //! The end of collecting: what belongs together is joined, what says nothing is left out.
 
-use super::{Field, Problem, Recording, Series, Source};
+use super::{Clock, Field, Problem, Recording, Series, Source, Stamp};
 
 /// Recordings of older versions, converted by `sadf -c`, have a column for available memory and
 /// 0 in all of it: that is unknown, not nothing.
@@ -23,6 +23,37 @@ pub(super) fn drop_absent_available(out: &mut Recording) {
         let text = "kbavail is 0 throughout, as 'sadf -c' makes it of older recordings: \
                     available memory is taken to be unknown";
         out.problems.push(Problem { input, line: None, text: text.to_owned() });
+    }
+}
+
+/// Gives listings without a date the day of the others of their machine, where those have one day
+/// only and meet them in time: `sar -w | grep -v Linux` beside a whole `sar -u`.
+pub(super) fn date_the_undated(out: &mut Recording) {
+    let sources = &out.sources;
+    let of_day = |series: &Series| {
+        let source = sources.get(series.source.0 as usize);
+        source.is_some_and(|source| source.clock == Clock::Local)
+    };
+    for host in &mut out.hosts {
+        let all = || host.series.values().flat_map(|by| by.values().flatten());
+        let stamps = || all().filter(|series| of_day(series)).flat_map(|series| &series.points);
+        let (dated, undated): (Vec<Stamp>, Vec<Stamp>) =
+            stamps().filter_map(|point| point.at).partition(|at| at.has_date());
+        let ends =
+            |stamps: &[Stamp]| stamps.iter().min().copied().zip(stamps.iter().max().copied());
+        let (Some((first, last)), Some((from, to))) = (ends(&dated), ends(&undated)) else {
+            continue;
+        };
+        let meets = from.second_of_day() <= last.second_of_day()
+            && to.second_of_day() >= first.second_of_day();
+        if first.day() != last.day() || to.day() > 0 || !meets {
+            continue;
+        }
+        let all = host.series.values_mut().flat_map(|by| by.values_mut().flatten());
+        for point in all.filter(|series| of_day(series)).flat_map(|series| &mut series.points) {
+            let dated = |at: Stamp| if at.has_date() { at } else { at.days_later(first.day()) };
+            point.at = point.at.map(dated);
+        }
     }
 }
 

@@ -9,6 +9,8 @@ const TICKET_BYTES_MAX: usize = 4 << 20;
 const INDENT: usize = 4;
 /// Fewer lines are no listing: some tables have a header that is set in.
 const LINES_MIN: usize = 3;
+/// Fewer lines with a bar before them are no habit.
+const BARRED_MIN: usize = 2;
 /// Deepest quote of a quote.
 const DEPTH_MAX: usize = 8;
 /// Most times that a text was set in and quoted in turn.
@@ -23,6 +25,7 @@ pub(super) fn unquoted(bytes: &[u8]) -> Cow<'_, [u8]> {
     // A quote can be set in, and what was set in can be quoted.
     for _ in 0..PASSES_MAX {
         lines.iter_mut().for_each(|line| *line = unmarked(line));
+        unbarred(&mut lines);
         let all = regions(&lines);
         if all.is_empty() {
             break;
@@ -33,6 +36,24 @@ pub(super) fn unquoted(bytes: &[u8]) -> Cow<'_, [u8]> {
     match length == bytes.len() + 1 {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(lines.join(&b'\n')),
+    }
+}
+
+/// Takes the bars from stretches of lines that all begin with one, as some mark what they paste.
+/// A table has bars between its columns, too: at the ends of its lines.
+fn unbarred(lines: &mut [&[u8]]) {
+    let mut at = 0;
+    while at < lines.len() {
+        let barred = |line: &&&[u8]| line.starts_with(b"| ") || **line == b"|";
+        let length = lines[at..].iter().take_while(barred).count();
+        let stretch = lines.get_mut(at..at + length).unwrap_or_default();
+        let ends = stretch.iter().filter(|line| line.trim_ascii_end().ends_with(b"|")).count();
+        if length >= BARRED_MIN && ends * 2 < length {
+            for line in stretch {
+                *line = line.strip_prefix(b"| ").unwrap_or_default();
+            }
+        }
+        at += length.max(1);
     }
 }
 
@@ -117,6 +138,16 @@ mod tests {
             "On Monday Jo wrote:\n> > $ free -m\n> >        total\n> > Mem:   7\n>\n> yes\n>5\n";
         let wanted = "On Monday Jo wrote:\n$ free -m\n       total\nMem:   7\n\nyes\n>5\n";
         assert_eq!(plain(text), wanted);
+    }
+
+    #[test]
+    fn bars_before_lines_go_and_those_of_tables_stay() {
+        assert_eq!(
+            plain("so:\n\n| $ free\n|   total\n| Mem: 7\n\nwell\n"),
+            "so:\n\n$ free\n  total\nMem: 7\n\nwell\n"
+        );
+        let table = "| a | b |\n| 1 | 2 |\n| 3 | 4 |\n";
+        assert_eq!(plain(table), table);
     }
 
     #[test]

@@ -91,6 +91,16 @@ kinds! {
     Df "df";
     Ethtool "ethtool";
     Lscpu "lscpu";
+    Cpuinfo "/proc/cpuinfo and cpupower";
+    Turbostat "turbostat";
+    Numa "numactl -H and numastat";
+    Mdstat "/proc/mdstat";
+    Multipath "multipath -ll";
+    Nfsiostat "nfsiostat";
+    Jstat "jstat";
+    Controller "a disk controller's tool";
+    Zoneinfo "/proc/zoneinfo";
+    TaskStacks "/proc/PID/stack";
     Slabtop "slabtop";
     Ipcs "ipcs";
     Cgroups "files of cgroups and processes";

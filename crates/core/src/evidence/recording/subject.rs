@@ -43,6 +43,8 @@ pub enum Subject {
     Segment(String),
     /// A cgroup, by path.
     Cgroup(String),
+    /// Another part of the machine, by its own name: `dentry`, `NUMA node 0`, `array md2`.
+    Named(String),
     /// A function of the kernel or of a program.
     Symbol(String),
     /// How a program came into the kernel, and what it did there.
@@ -97,7 +99,9 @@ impl fmt::Display for Subject {
         match self {
             Self::Machine => f.write_str("machine"),
             Self::Cpu(number) => write!(f, "CPU {number}"),
-            Self::Disk(name) | Self::Interface(name) | Self::Symbol(name) => f.write_str(name),
+            Self::Disk(name) | Self::Interface(name) | Self::Symbol(name) | Self::Named(name) => {
+                f.write_str(name)
+            }
             Self::Vector { name, cpu: Some(cpu) } => write!(f, "{name} on CPU {cpu}"),
             Self::Vector { name, cpu: None } => f.write_str(name),
             Self::Process { pid: Some(pid), name } => write!(f, "{name} ({pid})"),

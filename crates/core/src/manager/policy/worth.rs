@@ -66,8 +66,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices as the machine's memory stands. Memory gets dearer by what is left of it above the
-    /// low watermark; a call gets dearer as free blocks get rare, for then memory is compacted.
+    /// Prices as the machine's memory stands. Memory costs more the less of it is left above the
+    /// low watermark; a call costs more as free blocks get rare, for then memory is compacted.
     #[must_use]
     pub fn of(config: &Config, machine: Option<&MachineSample>, geometry: Geometry) -> Self {
         let available = machine.and_then(|m| {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_gets_dearer_as_it_gets_short() {
+    fn memory_costs_more_as_it_gets_short() {
         let cost = |available| prices(available, 0.0).cost_ns_per_s(Ns(0), 256);
         assert_eq!(cost(16_000), 5_000, "one MiB for nothing, with plenty of it");
         assert!(cost(4_000) > 2 * cost(8_192) && cost(800) > 50 * cost(8_192));

@@ -75,7 +75,7 @@ impl Sim {
         }
         let cost = least + cost(ask.by, &process.regions);
         if ask.step == Step::Begin && cost > ask.budget {
-            return AccessReport::refused(ask, SkipReason::TrackingTooDear, least);
+            return AccessReport::refused(ask, SkipReason::TrackingTooExpensive, least);
         }
         let seen = match (ask.step, ask.by) {
             (Step::Begin, _) => Vec::new(),

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A tracker that somebody else uses, or that was refused, is tried again after this time ...
 const AGAIN: Ns = Ns::s(60);
-/// ... and one that is too dear for a program after this one.
-const TOO_DEAR: Ns = Ns::s(600);
+/// ... and one that is too expensive for a program after this one.
+const TOO_EXPENSIVE: Ns = Ns::s(600);
 
 /// CPU time that half a look is expected to take before one was made: a small program's accessed
 /// bits, or a request to DAMON (`docs/measurements.md#smaps`).
@@ -31,8 +31,8 @@ pub struct Looks {
     pub(in crate::manager) last: Option<(Tracker, Ns)>,
     /// Trackers that do not work for this program, why, and until when that is believed.
     unfit: BTreeMap<Tracker, (SkipReason, Ns)>,
-    /// Regions that were small when a tracker was too dear for it.
-    dear_at: u64,
+    /// Regions that were small when a tracker was too expensive for it.
+    expensive_at: u64,
     /// CPU time that the last half of a look took.
     cost: Option<Ns>,
 }
@@ -102,21 +102,21 @@ impl Looks {
 
     /// A look came to nothing while so many regions were `small`: another tracker is tried at once.
     pub(super) fn failed(&mut self, by: Tracker, reason: SkipReason, small: u64, now: Ns) {
-        let dear = reason == SkipReason::TrackingTooDear;
-        let wait = if dear { TOO_DEAR } else { AGAIN };
-        if dear {
-            self.dear_at = small;
+        let expensive = reason == SkipReason::TrackingTooExpensive;
+        let wait = if expensive { TOO_EXPENSIVE } else { AGAIN };
+        if expensive {
+            self.expensive_at = small;
         }
         self.unfit.insert(by, (reason, now + wait));
         (self.under_way, self.next) = (None, now);
     }
 
-    /// So many regions are small now. A look costs by base pages, so what was too dear is tried
+    /// So many regions are small now. A look costs by base pages: what was too expensive is tried
     /// again as soon as half of them are gone.
     pub(super) fn are_small(&mut self, small: u64) {
-        if self.dear_at > 0 && small.saturating_mul(2) <= self.dear_at {
-            self.unfit.retain(|_, (reason, _)| *reason != SkipReason::TrackingTooDear);
-            self.dear_at = 0;
+        if self.expensive_at > 0 && small.saturating_mul(2) <= self.expensive_at {
+            self.unfit.retain(|_, (reason, _)| *reason != SkipReason::TrackingTooExpensive);
+            self.expensive_at = 0;
         }
     }
 }
@@ -126,16 +126,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_too_dear_is_tried_again_once_half_is_huge() {
+    fn what_was_too_expensive_is_tried_again_once_half_is_huge() {
         let works = |tracker| Offer { tracker, refused: None };
         let (by, offers) = (Tracker::Referenced, [works(Tracker::Referenced)]);
         let mut looks = Looks::new(Ns(0));
-        looks.failed(by, SkipReason::TrackingTooDear, 100, Ns(0));
+        looks.failed(by, SkipReason::TrackingTooExpensive, 100, Ns(0));
         looks.are_small(51);
         assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), None);
         looks.are_small(50);
         assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), Some(by));
-        looks.failed(by, SkipReason::TrackingTooDear, 0, Ns(0));
+        looks.failed(by, SkipReason::TrackingTooExpensive, 0, Ns(0));
         looks.are_small(0);
         assert_eq!(looks.choose(&[by], &offers, Ns::s(1)), None, "nothing changed");
         let mut looks = Looks::new(Ns(0));

@@ -242,7 +242,7 @@ impl State {
     }
 
     /// Charges own CPU time that no single outcome or scan accounted for: it has a budget of its
-    /// own, for whoever makes listing or planning dear must not silence promotions or splits.
+    /// own, for whoever makes listing or planning expensive must not silence promotions or splits.
     pub fn own_cpu(&mut self, own_cpu: Option<Ns>, warm_cpu: Option<Ns>, now: Ns) {
         self.warm_cpu = warm_cpu;
         let Some(total) = own_cpu else { return };

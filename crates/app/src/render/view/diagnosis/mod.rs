@@ -59,17 +59,24 @@ pub(crate) fn render(
     paint: Paint,
 ) -> String {
     let mut out = String::new();
-    push_sources(&mut out, recording);
-    push_notes(&mut out, found, paint);
+    let short = detail == Detail::Short && !found.findings.is_empty();
     if found.findings.is_empty() {
         push_all_clear(&mut out, found, paint);
-    } else if detail == Detail::Short {
-        out.push('\n');
+    } else if short {
         short::push(&mut out, found, paint);
-    } else {
-        for finding in &found.findings {
-            push_finding(&mut out, finding, found.hosts.len() > 1, paint);
+    }
+    for (index, finding) in found.findings.iter().enumerate().filter(|_| !short) {
+        if index > 0 {
+            out.push('\n');
         }
+        push_finding(&mut out, finding, found.hosts.len() > 1, paint);
+    }
+    // The answer first; what it rests on, below it.
+    out.push('\n');
+    push_sources(&mut out, recording);
+    push_notes(&mut out, found, paint);
+    if short {
+        short::push_more(&mut out, paint);
     }
     let all = detail == Detail::All;
     let told = all || detail == Detail::Full;
@@ -157,12 +164,8 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
 fn push_finding(out: &mut String, finding: &Finding, name_host: bool, paint: Paint) {
     let host = finding.host.as_deref().filter(|_| name_host).map(printable);
     let host = host.map_or_else(String::new, |host| format!("{host}: "));
-    let _ = writeln!(out);
-    let _ = write!(
-        out,
-        "{}",
-        wrap(&format!("{} ", head(finding, paint)), &format!("{host}{}", finding.title))
-    );
+    let title = format!("{host}{}", finding.title);
+    out.push_str(&wrap(&format!("{} ", head(finding, paint)), &title));
     if let Some(times) = when(finding) {
         out.push_str(&wrap("  when       ", &times));
     }
@@ -281,7 +284,6 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
         many => format!("{many} lines were not recognised and left out. "),
     };
     let text = format!("{left_out}{answered}{unseen}. --tree shows all of them.");
-    let _ = writeln!(out);
     let head = if nothing_seen(found) {
         paint.warn("Nothing to go by. ")
     } else {

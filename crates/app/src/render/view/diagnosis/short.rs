@@ -32,6 +32,10 @@ pub(super) fn push(out: &mut String, found: &Diagnosis, paint: Paint) {
             push_steps(out, finding, paint);
         }
     }
+}
+
+/// How to see more than the answer.
+pub(super) fn push_more(out: &mut String, paint: Paint) {
     let more = "--full adds the questions that led there, what was ruled out, what was not \
                 observed, and every remedy";
     let _ = write!(out, "\n{}", paint.dim(&wrap("", more)));

@@ -76,7 +76,7 @@ fn of_one_cpu(look: &Look<'_>, seen: &Seen) -> Answer {
 
 /// A thread of the kernel that works on memory and takes a CPU, which the mean of many CPUs hides.
 fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
-    const NAMES: [&str; 3] = ["khugepaged", "kcompactd", "kswapd"];
+    const NAMES: [&str; 4] = ["khugepaged", "kcompactd", "kswapd", "ksmd"];
     let ours = |subject: &Subject| {
         let name = subject.process_name().unwrap_or_default();
         NAMES.iter().any(|start| name.starts_with(start))

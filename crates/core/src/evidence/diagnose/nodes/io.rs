@@ -34,8 +34,8 @@ const COLUMNS: [Field; 13] = [
 ];
 
 /// How busy a disk was, with the other columns of the same rows.
-struct Disk<'a> {
-    line: Line,
+pub(super) struct Disk<'a> {
+    pub(super) line: Line,
     columns: BTreeMap<Field, &'a Series>,
 }
 
@@ -52,12 +52,13 @@ impl<'a> Disk<'a> {
     }
 
     /// The value of `field` in the row of a sample.
-    fn get(&self, field: Field, index: usize) -> Option<f64> {
+    pub(super) fn get(&self, field: Field, index: usize) -> Option<f64> {
         self.columns.get(&field)?.beside(index, self.line.points.get(index)?.at)
     }
 }
 
-fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
+/// The disks that are hardware, each with its columns.
+pub(super) fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
     let of_disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
     super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(look, line))
 }
@@ -97,10 +98,15 @@ fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
     // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
     // Large requests all the time use up a bandwidth, even one after the other.
     let large = !short && blocks(&get).is_some_and(|n| n >= look.limit(T::SequentialBlocks));
+    // One request at a time is one program that reads or writes: nobody waits behind it.
+    let large = large && queue.is_none_or(|queue| queue > ONE_REQUEST);
     let all_along = busy && (queues || slow || large || (queue.is_none() && waits.is_none()));
     // A long queue and a long wait at a lower use: saturated for a part of the sample.
     all_along || (queues && slow && busy_at_least(T::DiskInUse))
 }
+
+/// A queue of a single request, as it is measured.
+const ONE_REQUEST: f64 = 1.2;
 
 /// Whether requests stand in the queue and none ends: no request of any kind in the whole sample.
 fn is_stuck(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
@@ -329,13 +335,17 @@ pub(super) fn flush(look: &Look<'_>) -> Answer {
             most = Some((share, look.say(&seen, &text)));
         }
     }
-    let Some((share, evidence)) = most else { return Answer::unknown(&[DISKS]) };
-    if share < look.limit(T::FlushBusy) {
-        return Answer::no(vec![evidence]);
-    }
     let text = "a program that waits for its data to be safe (fsync) waits for a flush: more \
                 clients do not make it faster";
-    Answer::yes(share / 100.0, vec![evidence, Evidence::derived(text)])
+    let traced = super::traced::flushes(look);
+    match (most, traced) {
+        (Some((share, evidence)), traced) if share >= look.limit(T::FlushBusy) => {
+            Answer::yes(share / 100.0, vec![evidence]).and(traced).and([Evidence::derived(text)])
+        }
+        (_, Some(traced)) => Answer::yes(0.6, vec![traced, Evidence::derived(text)]),
+        (Some((_, evidence)), None) => Answer::no(vec![evidence]),
+        (None, None) => Answer::unknown(&[DISKS]),
+    }
 }
 
 /// What the kernel's log says of a disk.

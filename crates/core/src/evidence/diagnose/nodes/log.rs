@@ -3,6 +3,7 @@
 
 use super::age::{ago, is_old};
 use super::{io, tasks};
+use crate::base::count::counted;
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{AUDIT_STATUS, CLOCK, KERNEL_LOG};
@@ -81,12 +82,42 @@ pub(super) fn lockups(look: &Look<'_>) -> Answer {
 /// Do requests to storage end in errors, or not at all?
 pub(super) fn storage(look: &Look<'_>) -> Answer {
     let answer = about(look, &[Trouble::PathLost, Trouble::DiskError], 0.9);
+    let answer = with_paths(look, answer);
     let stuck = io::stuck(look);
     if !answer.is_yes() || !stuck.is_yes() {
         return answer;
     }
     // What hangs now makes what the log says one of now, too.
     answer.and(stuck.evidence).mild(false)
+}
+
+/// Paths that are lost as `multipath` lists them now, beside what the log says.
+fn with_paths(look: &Look<'_>, answer: Answer) -> Answer {
+    let paths = look.lines(Field::PathLost, |_| true);
+    let lost = paths.iter().filter_map(|line| look.latest(line.field, &line.subject));
+    let lost: Vec<Seen> = lost.filter(|seen| seen.value > 0.0).collect();
+    let Some(first) = lost.first() else { return answer };
+    let text = format!(
+        "{} of {} to storage lost, such as {}",
+        lost.len(),
+        counted(paths.len(), "path", "paths"),
+        first.subject
+    );
+    let listed = look.say(first, &text);
+    match answer.is_yes() {
+        true => answer.and([listed]).mild(false),
+        false => Answer::yes(0.8, vec![listed]),
+    }
+}
+
+/// Does the log say that the battery of a write cache failed?
+pub(super) fn write_cache(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::WriteCache], 0.7)
+}
+
+/// Does somebody drop the page cache, again and again?
+pub(super) fn dropped(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::CacheDropped], 0.5)
 }
 
 /// Is a file system damaged, or was it made read-only?
@@ -140,7 +171,11 @@ pub(super) fn blocks(look: &Look<'_>) -> Answer {
         let free = free.map_or_else(String::new, |free| format!(", though {free} are free"));
         Evidence::derived(format!("order {order:.0} is a block of {size} in one piece{free}"))
     });
-    answer.and(size)
+    // What fails in pieces that are still there fails again.
+    let still = super::memory::fragmentation(look);
+    let lasts = answer.is_yes() && still.is_yes();
+    let mild = answer.mild && !lasts;
+    answer.and(size).and(still.evidence.into_iter().filter(|_| lasts)).mild(mild)
 }
 
 /// Other known lines: quoted, and no alarm.
@@ -165,6 +200,7 @@ pub(super) fn any(look: &Look<'_>) -> Answer {
         audit(look),
         file_systems(look),
         blocks(look),
+        dropped(look),
         neighbours(look),
         cards(look),
         tcp_memory(look),
@@ -224,7 +260,7 @@ pub(super) fn heat(look: &Look<'_>) -> Answer {
 }
 
 /// That CPUs in use run at less than they are rated for.
-fn clock_rate(look: &Look<'_>) -> Option<Evidence> {
+pub(super) fn clock_rate(look: &Look<'_>) -> Option<Evidence> {
     let (now, rated) = (look.state(Field::CpuClock)?, look.state(Field::CpuRated)?);
     // An idle CPU is slow to save power.
     let busy = look.mean_busy().is_some_and(|busy| busy.value >= look.limit(T::UserHigh));

@@ -177,7 +177,7 @@ fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
 /// Do caches of kernel objects, which can be reclaimed, take most of the memory?
 pub(super) fn caches(look: &Look<'_>) -> Answer {
     let Some(total) = look.memory_bytes() else { return Answer::unknown(&[MEMINFO]) };
-    let Some(seen) = look.state(Field::SlabReclaimable) else {
+    let Some(seen) = look.state(Field::SlabReclaimable).or_else(|| name_caches(look)) else {
         return Answer::unknown(&[MEMINFO]);
     };
     let percent = seen.value / total * 100.0;
@@ -188,6 +188,17 @@ pub(super) fn caches(look: &Look<'_>) -> Answer {
     }
     let largest = super::reclaim::largest_caches(look);
     Answer::yes(percent / 100.0, evidence).and(largest).and(negative_entries(look))
+}
+
+/// The largest cache of names and files, where nobody says how much of all can be reclaimed.
+fn name_caches(look: &Look<'_>) -> Option<Seen> {
+    let ours = |subject: &Subject| {
+        let name = subject.to_string();
+        name == "dentry" || name.contains("inode")
+    };
+    let lines = look.lines(Field::SlabCache, ours);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    all.reduce(|a, b| if b.value > a.value { b } else { a })
 }
 
 /// Names that were looked up and do not exist, of all that are remembered.

@@ -5,6 +5,8 @@ mod balance;
 mod cpu;
 mod defaults;
 mod events;
+mod heap;
+mod held;
 mod io;
 mod kernel;
 mod limits;
@@ -13,13 +15,16 @@ mod log;
 mod memory;
 mod named;
 mod network;
+mod parts;
 mod pick;
 mod postgres;
 mod profile;
 mod reclaim;
 mod redis;
+mod refused;
 mod servers;
 mod tasks;
+mod traced;
 mod traffic;
 mod wait;
 mod web;
@@ -112,6 +117,9 @@ nodes! {
     "kernel.kcompactd" < Some("cpu.kernel"), "Does kcompactd take the time?",
         "CPU of the kernel threads.",
         [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Compaction), kernel::kcompactd;
+    "kernel.ksmd" < Some("cpu.kernel"), "Does merging equal pages take the time?",
+        "CPU of ksmd.",
+        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::SamePages), parts::same_pages;
     "kernel.huge_faults" < Some("cpu.kernel"), "Do page faults that hand out huge pages take the \
         time?",
         "Huge-page faults a second times the cost of one, against all kernel time of the episodes; \
@@ -128,6 +136,10 @@ nodes! {
             or functions of the start and end of processes in a profile: their share of the \
             kernel's samples.",
         [CostFork CostProcess ExplainedShare], Some(Cause::Forks), kernel::forks;
+    "kernel.shootdowns" < Some("cpu.kernel"), "Do changes of mappings interrupt the other CPUs?",
+        "Functions that flush other CPUs' TLBs in a profile: their share of the kernel's samples; \
+            or TLB shootdowns a second on each CPU, in /proc/interrupts.",
+        [ExplainedShare ShootdownsHigh], Some(Cause::Shootdowns), named::shootdowns;
     "kernel.clock" < Some("cpu.kernel"), "Does reading the time take the kernel's time?",
         "Functions that read a device's clock in a profile: their share of the kernel's samples.",
         [ExplainedShare], Some(Cause::SlowClock), named::clock;
@@ -149,6 +161,10 @@ nodes! {
         "THP is 'always', nothing counts its page faults, and nothing that was counted explains \
             the time; or so many pages are freed for each page fault that the faults must be huge.",
         [CostHugeFault ExplainedShare PagesPerFault], Some(Cause::HugeFaults), kernel::huge_pages;
+    "kernel.names" < Some("cpu.kernel"), "Do look-ups of file names take the time?",
+        "A cache of directory entries that has much of the memory, and functions that search it in \
+            a profile, or calls that do among those traced.",
+        [SlabCacheHigh NamesCalls ExplainedShare], Some(Cause::NameCache), named::names;
     "kernel.locks" < Some("cpu.kernel"), "Do tasks spin for the kernel's locks?",
         "Lock functions' share of the kernel's samples in a profile, idle left out.",
         [ExplainedShare], Some(Cause::Locks), kernel::locks;
@@ -193,6 +209,14 @@ nodes! {
         [DiskBusy DiskInUse DiskQueue DiskAwait DiskAwaitShort DiskAwaitLong SequentialBlocks],
             Some(Cause::DiskSaturated), io::clogged;
 
+    "disk.capped" < None, "Does something hold a disk at one rate?",
+        "Requests, or bytes, a second of its samples with long waits: level, and either hardly \
+            apart at all, or half of what it did at another time without a wait.",
+        [DiskBusy DiskAwait LevelSpread], Some(Cause::DiskCapped), held::capped;
+    "disk.write_cache" < None, "Is the write cache of a disk controller off?",
+        "The kernel's log about its battery; the policy that the controller's tool says.",
+        [LogOld], Some(Cause::WriteCacheOff), held::write_cache;
+
     "disk.full" < None, "Is a file system full?",
         "Space in use as programs see it, or inodes. Images, which are full by nature, are left \
             out.",
@@ -204,9 +228,13 @@ nodes! {
     "disk.stuck" < None, "Does a disk no longer answer?",
         "Requests stand in its queue all the time, and none ends.",
         [DiskBusy], Some(Cause::StorageFails), io::stuck;
+    "disk.array" < None, "Does an array of disks lack one, or is it rebuilt or checked?",
+        "/proc/mdstat.",
+        [], Some(Cause::ArrayWork), parts::array;
     "disk.flush" < None, "Do programs wait until a disk has emptied its cache?",
-        "Flushes a second times the time of one, where writes themselves are fast.",
-        [FlushBusy], Some(Cause::DiskFlush), io::flush;
+        "Flushes a second times the time of one, where writes themselves are fast; fsync and its \
+            kin in a trace of a program's calls.",
+        [FlushBusy FlushLong], Some(Cause::DiskFlush), io::flush;
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
@@ -252,6 +280,9 @@ nodes! {
         "The kernel's log about throttled clocks, and counts of it; the clock of CPUs against what \
             they are rated for. A few old events are a note.",
         [HeatEvents ClockLow LogOld], Some(Cause::Heat), log::heat;
+    "cpu.slow" < None, "Do CPUs in use run far below their rated clock?",
+        "Their clock against what they are rated for, where heat is not the reason.",
+        [ClockLow UserHigh], Some(Cause::SlowCpus), parts::slow_cpus;
     "cpu.clock" < None, "Does the kernel read the time from a slow clock?",
         "The clocksource, as its file or the kernel's log names it last; functions that read a \
             slow one in a profile. A note unless they, or the kernel, take much of the CPU.",
@@ -272,8 +303,8 @@ nodes! {
         [EntropyLow], Some(Cause::Entropy), tasks::random;
     "wait.remote" < Some("wait"), "Do tasks wait for a file server?",
         "Tasks in uninterruptible wait inside NFS, CIFS or Ceph; the kernel's log about a server \
-            that does not answer.",
-        [], Some(Cause::NetworkStorage), tasks::remote;
+            that does not answer; the time of its requests.",
+        [RemoteAwait], Some(Cause::NetworkStorage), tasks::remote;
     "wait.memory" < Some("wait"), "Do tasks wait for memory?",
         "PSI memory, some, as a mean.",
         [PsiHigh], Some(Cause::MemoryPressure), wait::memory_pressure;
@@ -284,6 +315,10 @@ nodes! {
         "Pauses for garbage collection and at safepoints: the longest, or the share of the time in \
             them.",
         [GcPause GcShare], Some(Cause::GcPauses), wait::pauses;
+    "pauses.heap" < Some("wait.pauses"), "Is its heap full?",
+        "What is in use after full collections, against the heap; the old part in each look of \
+            jstat.",
+        [HeapFull], Some(Cause::HeapFull), heap::full;
     "pauses.kernel" < Some("wait.pauses"), "Does the kernel use more CPU in such a pause than the \
         collector?",
         "sys against user time of the worst pause, if it is at least half of gc_pause_high_ms.",
@@ -325,6 +360,19 @@ nodes! {
         "Times a second that it is at its limit, or slowed down above memory.high; pressure of \
             its own. A count since its start alone is a note.",
         [CgroupHits CgroupHitsEver PsiHigh], Some(Cause::CgroupMemory), limits::cgroup_memory;
+    "memory.commit" < None, "Is as much memory promised as may be?",
+        "Committed_AS against CommitLimit, where vm.overcommit_memory makes it a limit.",
+        [TableFull LogOld], Some(Cause::CommitLimit), refused::commit;
+    "memory.maps" < None, "Has a program as many mappings as it may?",
+        "Its mappings against vm.max_map_count; logs of programs that got no more.",
+        [TableFull LogOld], Some(Cause::MapLimit), refused::maps;
+    "memory.node" < None, "Has a NUMA node no free memory while another one has?",
+        "Free memory by node, against its size. A note unless somebody reclaims or swaps for it.",
+        [NodeLow NodeAmple], Some(Cause::NodeShort), parts::node;
+    "memory.shared" < None, "Does shared memory hold most of the memory while little is left?",
+        "Shmem, files in tmpfs among it, against all memory, where memory is short, swapped \
+            or killed for.",
+        [ShmemHigh], Some(Cause::SharedMemory), parts::shared;
     "memory.swinging" < None, "Does free memory fall to nothing and come back?",
         "From one sample to the next: down to a low share of all memory, then a rise; not beside \
             ample available memory.",
@@ -378,6 +426,10 @@ nodes! {
             could not open one.",
         [TableFull LogOld], Some(Cause::OpenFiles), limits::open_files;
 
+    "tasks.limit" < None, "Can no more tasks be started?",
+        "Tasks against kernel.pid_max and threads-max; logs of programs that could not start one.",
+        [TableFull LogOld], Some(Cause::TaskLimit), refused::tasks;
+
     "log" < None, "Does the kernel's log name trouble?",
         "Yes when one of the questions below it says yes.",
         [], None, log::any;
@@ -398,6 +450,9 @@ nodes! {
     "log.blocks" < Some("log"), "Do allocations of several pages fail?",
         "Lines about page allocation failures of order 1 and higher.",
         [LogOld], Some(Cause::HighOrder), log::blocks;
+    "log.dropped" < Some("log"), "Does somebody drop the page cache, again and again?",
+        "Lines about drop_caches.",
+        [LogOld], Some(Cause::CacheDropped), log::dropped;
     "log.neighbours" < Some("log"), "Is the table of neighbours full?",
         "Lines about its overflow.",
         [LogOld], Some(Cause::NeighbourTable), log::neighbours;

@@ -32,6 +32,73 @@ pub(super) fn clock(look: &Look<'_>) -> Answer {
     answer.and(source.map(|quote| look.cite(quote, &format!("{PATH}: {}", quote.text))))
 }
 
+/// Telling other CPUs to forget a mapping, and waiting for them: `kernel/smp.c`,
+/// `arch/x86/mm/tlb.c`.
+const SHOOTDOWN: [&str; 5] =
+    ["flush_tlb", "smp_call_function", "csd_lock_wait", "on_each_cpu_cond", "flush_tlb_mm_range"];
+
+/// Do changes of mappings interrupt the other CPUs?
+pub(super) fn shootdowns(look: &Look<'_>) -> Answer {
+    let tlb = |subject: &Subject| matches!(subject, Subject::Vector { name, .. } if name == "TLB");
+    let lines = look.lines(Field::IrqRate, tlb);
+    let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
+    let sum: f64 = means.iter().map(|seen| seen.value).sum();
+    let each = sum / look.cpus().unwrap_or(means.len() as f64).max(1.0);
+    let said = means.first().map(|first| {
+        let text = format!(
+            "{} TLB shootdowns a second, {} on each CPU",
+            write::number(sum),
+            write::number(each)
+        );
+        look.say(first, &text)
+    });
+    let many = said.is_some() && each >= look.limit(T::ShootdownsHigh);
+    match (profile::named(look, &SHOOTDOWN), said) {
+        (Some(answer), said) => answer.and(said),
+        (None, Some(said)) if many => Answer::yes(0.5, vec![said]),
+        (None, Some(said)) => Answer::no(vec![said]),
+        (None, None) if profile::is_there(look) => {
+            Answer::no(profile::top(look).into_iter().collect())
+        }
+        (None, None) => Answer::unknown(&[SYMBOLS, INTERRUPT_LINES]),
+    }
+}
+
+/// Searching the cache of directory entries: `fs/dcache.c`, `fs/namei.c`.
+const NAMES: [&str; 8] = [
+    "d_lookup",
+    "d_alloc",
+    "d_walk",
+    "dentry",
+    "link_path_walk",
+    "list_lru_walk",
+    "lookup_fast",
+    "walk_component",
+];
+/// Calls that look up a name.
+const NAME_CALLS: [&str; 8] =
+    ["stat", "lstat", "newfstatat", "statx", "open", "openat", "access", "readlink"];
+
+/// Do look-ups of file names take the kernel's time, in a cache of them that is huge?
+pub(super) fn names(look: &Look<'_>) -> Answer {
+    let caches = super::memory::caches(look);
+    if !caches.is_yes() {
+        return if caches.missing.is_empty() { caches } else { Answer::unknown(&[MEMORY]) };
+    }
+    let traced = super::kernel::calls_traced(look);
+    let of_names = traced.as_ref().filter(|(calls, sum)| {
+        let own = calls.iter().filter(|c| NAME_CALLS.contains(&c.subject.to_string().as_str()));
+        own.map(|seen| seen.value).sum::<f64>() / sum * 100.0 >= look.limit(T::NamesCalls)
+    });
+    let said = of_names.map(|(calls, sum)| super::kernel::say_calls(look, calls, *sum));
+    match (profile::named(look, &NAMES), said) {
+        (Some(answer), said) => answer.and(caches.evidence).and(said),
+        (None, Some(said)) => Answer::yes(0.6, caches.evidence).and([said]),
+        (None, None) if profile::is_there(look) || traced.is_some() => Answer::no(caches.evidence),
+        (None, None) => Answer::unknown(&[SYMBOLS, SYSCALLS]),
+    }
+}
+
 /// Do threads of a program wait for each other's locks?
 pub(super) fn futex(look: &Look<'_>) -> Answer {
     let traced = super::kernel::calls_traced(look);

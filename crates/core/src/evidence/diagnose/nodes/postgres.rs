@@ -53,7 +53,15 @@ fn waiting(look: &Look<'_>, kind: &str, share: T) -> Answer {
 
 /// Do sessions wait for each other's locks?
 pub(super) fn locks(look: &Look<'_>) -> Answer {
-    waiting(look, "Lock:", T::LockShare)
+    let answer = waiting(look, "Lock:", T::LockShare);
+    let heads = look.lines(Field::SessionsBlocked, |_| true);
+    let heads = heads.iter().filter_map(|line| look.latest(line.field, &line.subject));
+    let head = heads.reduce(|a, b| if b.value > a.value { b } else { a }).map(|head| {
+        let waits = if head.value < 1.5 { "session waits" } else { "sessions wait" };
+        let name = name(&head.subject);
+        look.say(&head, &format!("{} {waits} for {name}", write::number(head.value)))
+    });
+    if answer.is_yes() { answer.and(head) } else { answer }
 }
 
 /// Do sessions wait for the server's own, short locks?

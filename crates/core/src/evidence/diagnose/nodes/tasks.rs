@@ -111,6 +111,9 @@ pub(super) fn hung_when(look: &Look<'_>) -> String {
 fn dirty_limit(look: &Look<'_>) -> Option<(f64, String)> {
     let number =
         |name: &str| look.setting(&format!("/proc/sys/vm/{name}"))?.text.parse::<f64>().ok();
+    if let Some(limit) = look.state(Field::DirtyLimit) {
+        return Some((limit.value, "nr_dirty_threshold".to_owned()));
+    }
     if let Some(bytes) = number("dirty_bytes").filter(|bytes| *bytes > 0.0) {
         return Some((bytes, "vm.dirty_bytes".to_owned()));
     }
@@ -197,6 +200,9 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
         let evidence = silent.into_iter().map(|(evidence, _)| evidence).collect();
         return Answer::yes(0.5, evidence).mild(over);
     }
+    if let Some(slow) = slow_server(look) {
+        return slow;
+    }
     let Some(other) = others.first() else { return Answer::unknown(&[WAITS]) };
     let inside: Vec<String> = waiting(look).into_iter().take(3).map(|w| w.function).collect();
     let text = match inside.is_empty() {
@@ -204,6 +210,19 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
         false => format!("{} blocked tasks wait in {}", others.len(), inside.join(", ")),
     };
     Answer::no(vec![look.say(other, &text)])
+}
+
+/// Requests to a file server that take long.
+fn slow_server(look: &Look<'_>) -> Option<Answer> {
+    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
+    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
+    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
+    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let (limit, evidence) = (look.limit(T::RemoteAwait), vec![look.quote(&most)]);
+    Some(match most.value >= limit {
+        true => Answer::yes(0.5, evidence),
+        false => Answer::no(evidence).if_close(look.is_close(most.value, limit)),
+    })
 }
 
 /// File servers that the kernel's log says do not answer, and whether the last word is that they

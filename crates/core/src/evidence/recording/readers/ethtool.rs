@@ -1,6 +1,6 @@
-//! `ethtool INTERFACE`: speed and duplex of a link.
+//! `ethtool INTERFACE`: speed and duplex of a link; `ethtool -S`: packets that its card lost.
 
-use super::words::number_and_unit;
+use super::words::{count, number_and_unit};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
@@ -36,8 +36,60 @@ fn of_command<'a>(command: &'a str, line: &str) -> Option<&'a str> {
     (tool == "ethtool" || tool.ends_with("/ethtool")).then_some(name)
 }
 
+/// Counts of packets that found no place in the ring, as the drivers of most cards call them
+/// (`Documentation/networking/statistics.rst` of Linux 6.18 and the drivers' own names).
+const MISSED: [&str; 7] = [
+    "rx_missed_errors",
+    "rx_missed",
+    "rx_fifo_errors",
+    "rx_no_buffer_count",
+    "rx_out_of_buffer",
+    "rx_discards_phy",
+    "port.rx_dropped",
+];
+
+/// The interface whose counts a command asks for: `ethtool -S eth0`.
+fn counted_by(command: &str) -> Option<&str> {
+    let (_, rest) = command.split_once("ethtool ")?;
+    let mut words = rest.split(['|', ';', '&']).next()?.split_whitespace();
+    let option = words.next()?;
+    matches!(option, "-S" | "--statistics").then(|| words.next())?
+}
+
+/// `     rx_missed_errors: 88421`.
+fn counter(line: &str) -> Option<(&str, u64)> {
+    let (name, value) = line.trim().split_once(':')?;
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]() ".contains(&byte);
+    let name = name.trim();
+    (!name.is_empty() && name.bytes().all(usual)).then_some(())?;
+    Some((name, count(value.trim())?))
+}
+
+struct Statistics {
+    interface: Subject,
+}
+
+impl Reader for Statistics {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim() == "NIC statistics:" {
+            return Taken::Yes;
+        }
+        let Some((name, value)) = counter(line) else { return Taken::No };
+        if MISSED.contains(&name) {
+            out.put(Field::NetMissedCount, &self.interface, None, value as f64);
+        }
+        Taken::Yes
+    }
+}
+
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (line, command) = (lines.ahead(0), out.latest_command().to_owned());
+    if let Some(name) = counted_by(&command)
+        && (line.trim() == "NIC statistics:" || counter(line).is_some())
+    {
+        out.resume(SourceKind::Ethtool, lines.number());
+        return Some(Box::new(Statistics { interface: Subject::Interface(name.to_owned()) }));
+    }
     let name = interface(line).or_else(|| of_command(&command, line))?;
     out.begin(SourceKind::Ethtool, lines.number());
     Some(Box::new(Ethtool { interface: name.to_owned(), speed_bytes: None, down: false }))
@@ -90,6 +142,23 @@ mod tests {
         let host = recording.hosts.first().expect("a machine");
         assert_eq!(host.settings[&duplex_setting("eth0")].text, "Half");
         values(&recording, Field::NetSpeed, &Subject::Interface("eth0".to_owned()))
+    }
+
+    #[test]
+    fn packets_that_a_card_lost() {
+        let look = |missed: u32| {
+            format!(
+                "NIC statistics:\n     rx_packets: 9\n     \
+                                          rx_missed_errors: {missed}\n"
+            )
+        };
+        let stat = "ethtool -S eth0";
+        let text = format!("# {stat}; sleep 10; {stat}\n{}{}", look(100), look(5100));
+        let recording = read(&text);
+        all_understood(&recording);
+        let eth0 = Subject::Interface("eth0".to_owned());
+        assert_eq!(values(&recording, Field::NetMissedCount, &eth0), [100.0, 5100.0]);
+        assert_eq!(values(&recording, Field::NetRxFifo, &eth0), [500.0]);
     }
 
     #[test]

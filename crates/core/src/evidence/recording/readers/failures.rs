@@ -1,4 +1,5 @@
-//! Limits of a process, and what programs log where they reach one: no more files, no more ports.
+//! Limits of a process, and what programs log where they reach one: no more files, ports, tasks,
+//! mappings or memory.
 
 use super::kernel_log::date_and_time;
 use super::words::{count, time_of_day, words};
@@ -24,34 +25,60 @@ fn is_limit(line: &str) -> bool {
             && (unit || line.split_whitespace().next_back().and_then(count).is_some())
 }
 
+/// `1204 /proc/812/maps`, as `wc -l` has it: how many mappings a process has.
+fn mappings(line: &str) -> Option<(u32, u64)> {
+    let (lines, path) = line.trim().split_once(' ')?;
+    let pid = path.strip_prefix("/proc/")?.strip_suffix("/maps")?.parse().ok()?;
+    Some((pid, count(lines)?))
+}
+
 /// The process whose limits a command shows.
 fn pid_of(command: &str) -> Option<u32> {
     let (_, rest) = command.split_once("/proc/")?;
     rest.split_once("/limits")?.0.parse().ok()
 }
 
-/// What a program could not do, by the text that `strerror` gives: EMFILE and ENFILE, and
-/// EADDRNOTAVAIL of `connect`.
+/// Texts about failures: those of `strerror` for EMFILE and ENFILE, EADDRNOTAVAIL of `connect`,
+/// EAGAIN of `fork` and ENOMEM, and what Java, Elasticsearch and shells say of the same.
+const FAILED: [(&str, Field); 15] = [
+    ("oo many open files", Field::OpenFileErrors),
+    ("annot assign requested address", Field::PortErrors),
+    ("EADDRNOTAVAIL", Field::PortErrors),
+    ("ork: Resource temporarily unavailable", Field::TaskErrors),
+    ("ork: retry: Resource temporarily unavailable", Field::TaskErrors),
+    ("fork() failed (11: Resource temporarily unavailable", Field::TaskErrors),
+    ("unable to create new native thread", Field::TaskErrors),
+    ("unable to create native thread", Field::TaskErrors),
+    ("ork rejected by pids controller", Field::TaskErrors),
+    ("pthread_create failed (EAGAIN)", Field::TaskErrors),
+    ("OutOfMemoryError: Map failed", Field::MapErrors),
+    ("vm.max_map_count [", Field::MapErrors),
+    ("annot allocate memory", Field::MemoryErrors),
+    ("ENOMEM", Field::MemoryErrors),
+    ("Not enough space' (errno=12)", Field::MemoryErrors),
+];
+
+/// What a program could not do.
 fn failure(line: &str) -> Option<Field> {
-    // A log has the time; somebody who asks has not.
+    let field = FAILED.iter().find(|(text, _)| line.contains(text)).map(|(_, field)| *field)?;
+    // A log has the time, and a shell or Java its name before it; somebody who asks has neither.
     let timed = line.split([' ', 'T', '[', ']', '+', '.', ',']).any(|w| time_of_day(w).is_some());
-    if !timed {
-        return None;
-    }
-    if line.contains("oo many open files") {
-        return Some(Field::OpenFileErrors);
-    }
-    let address = ["annot assign requested address", "EADDRNOTAVAIL"];
-    let found = address.iter().any(|text| line.contains(text));
+    let start = line.trim_start();
+    let shell =
+        ["-bash: ", "bash: ", "sh: ", "-sh: ", "zsh: "].iter().any(|s| start.starts_with(s));
+    let java = ["java.lang.OutOfMemoryError:", "Caused by: java.", "Exception in thread \""];
+    let java = java.iter().any(|text| start.starts_with(text));
+    let said = timed || shell || java;
     // To listen at an address that the machine does not have fails in the same way.
-    (found && !line.contains("bind")).then_some(Field::PortErrors)
+    let bound = field == Field::PortErrors && line.contains("bind");
+    (said && !bound).then_some(field)
 }
 
 /// Begins at a row of the limits, or at a line about a failure.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let titled = is_limit(line) && line.trim().starts_with("Limit ");
-    let kind = match open_files(line).is_some() || titled {
+    let kind = match open_files(line).is_some() || titled || mappings(line).is_some() {
         true => SourceKind::Limits,
         false if failure(line).is_some() => SourceKind::ProgramLog,
         false => return None,
@@ -70,6 +97,11 @@ impl Reader for Failures {
             return Taken::Yes;
         }
         if self.limits {
+            if let Some((pid, maps)) = mappings(line) {
+                let process = Subject::process(Some(pid), "process");
+                out.put(Field::Maps, &process, None, maps as f64);
+                return Taken::Yes;
+            }
             if let Some(limit) = open_files(line) {
                 let process = Subject::process(pid_of(out.latest_command()), "process");
                 out.put(Field::OpenFilesMax, &process, None, limit as f64);
@@ -121,6 +153,19 @@ mod tests {
             |field: Field| values(&recording, field, &Subject::part(FAILURES, field.about().key));
         assert_eq!(of(Field::OpenFileErrors), [1.0]);
         assert_eq!(of(Field::PortErrors), [1.0]);
+        let recording = read(
+            "-bash: fork: retry: Resource temporarily unavailable\n\
+             java.lang.OutOfMemoryError: unable to create new native thread\n\
+             2024-06-14T03:11:20,118 ERROR bootstrap: max virtual memory areas vm.max_map_count \
+             [65530] is too low\nJun 14 03:11:21 db1 postgres[811]: could not fork: Cannot \
+             allocate memory\n",
+        );
+        all_understood(&recording);
+        let of =
+            |field: Field| values(&recording, field, &Subject::part(FAILURES, field.about().key));
+        assert_eq!(of(Field::TaskErrors), [1.0, 1.0]);
+        assert_eq!(of(Field::MapErrors), [1.0]);
+        assert_eq!(of(Field::MemoryErrors), [1.0]);
         for text in [
             "is it \"Too many open files\"? nobody knows\n",
             "Jun 14 03:11:20 x nginx: bind() to 10.0.0.5:80 failed (99: Cannot assign requested \

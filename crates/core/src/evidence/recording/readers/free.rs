@@ -8,6 +8,11 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 /// in 64 MiB.
 const TOTAL_KIB_MIN: u64 = 65_536;
 
+/// Numbers that are no KiB are MiB from this many on: fewer may be GiB of a large machine.
+const TOTAL_MIB_MIN: u64 = 4096;
+/// More (4 TiB) may be thousands of bytes (`--kilo`).
+const TOTAL_MIB_MAX: u64 = 4 << 20;
+
 /// From this many on (a TiB in KiB) numbers may be plain bytes.
 const TOTAL_KIB_DOUBTFUL: u64 = 1 << 30;
 
@@ -56,6 +61,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     }
     let above = (1..=2).filter_map(|by| lines.above(by));
     let unit_bytes = above.filter(|line| !line.trim().is_empty()).find_map(option);
+    // What other commands of the same line print stands in between.
+    let unit_bytes = unit_bytes.or_else(|| option(out.latest_command()));
     out.begin(SourceKind::Free, lines.number());
     let columns = if foreign { COLUMNS.map(str::to_owned).to_vec() } else { Vec::new() };
     Some(Box::new(Free { columns, rows: Vec::new(), unit_bytes, foreign }))
@@ -117,7 +124,12 @@ impl Free {
         if total >= TOTAL_KIB_DOUBTFUL && all(4096) {
             return Some(1);
         }
-        (total >= TOTAL_KIB_MIN && all(4)).then_some(1 << 10)
+        if all(4) {
+            return (total >= TOTAL_KIB_MIN).then_some(1 << 10);
+        }
+        // Other numbers are no KiB. A thousand of what they are is a thousand MiB: hardly any
+        // machine has less, and none has a thousand GiB but no more.
+        (TOTAL_MIB_MIN..=TOTAL_MIB_MAX).contains(&total).then_some(1 << 20)
     }
 
     /// A line in another language: six numbers are memory, three are swap. `None`: none of these.
@@ -285,11 +297,15 @@ mod tests {
         let text = "              total        used        free      shared  buff/cache   \
         available\n\
             Mem:         128733       90211       30000        1101        8522       37400\n";
-        let recording = read(text);
-        assert_eq!(recording.problems.len(), 1);
-        assert_eq!(machine(&recording, Field::MemTotal).len(), 0);
+        // The kernel counts in pages of 4 KiB: these are none, and so many of anything are MiB.
+        assert_eq!(machine(&read(text), Field::MemTotal), [128_733.0 * 1_048_576.0]);
+        let few = read(&text.replace("128733", "961"));
+        assert_eq!(few.problems.len(), 1);
+        assert_eq!(machine(&few, Field::MemTotal).len(), 0);
         let told = read(&format!("[root@db1 ~]# free -m\n{text}"));
         assert_eq!(machine(&told, Field::MemTotal), [128_733.0 * 1_048_576.0]);
+        let one_line = read(&format!("[root@db1 ~]# uname -r; nproc; free -m\n6.1.0\n8\n{text}"));
+        assert_eq!(machine(&one_line, Field::MemTotal), [128_733.0 * 1_048_576.0]);
         assert_eq!(option("$ free -h -s 2"), Some(1 << 10));
         assert_eq!(option("$ free -tg"), Some(1 << 30));
         assert_eq!(option("free memory was low"), Some(1 << 10));

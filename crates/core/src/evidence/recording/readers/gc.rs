@@ -1,7 +1,7 @@
 //! Logs of Java's garbage collection and safepoints: JDK 8 (`-XX:+PrintGCDetails`,
 //! `-XX:+PrintGCApplicationStoppedTime`) and unified logging since JDK 9 (`-Xlog:gc*,safepoint`).
 
-use super::words::{count, date, joined, number, time_of_day};
+use super::words::{binary_factor, count, date, joined, number, number_and_unit, time_of_day};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
 
@@ -100,8 +100,48 @@ impl Reader for GcLog {
         }
         let at = time.filter(|(_, clock)| Some(*clock) == self.clock).map(|(stamp, _)| stamp);
         self.put(at, &event, out);
+        if let (Event::Pause(_) | Event::PauseAndCpu(..), Some((after, size))) =
+            (&event, full_heap(line))
+        {
+            let java = Subject::process(None, "java");
+            out.put(Field::GcHeapAfter, &java, at, after);
+            out.put(Field::GcHeapSize, &java, at, size);
+        }
         Taken::Yes
     }
+}
+
+/// `6141M->6109M(6144M)`: bytes in use after a collection, and the size.
+fn heap(word: &str) -> Option<(f64, f64)> {
+    let (_, rest) = word.split_once("->")?;
+    let (after, size) = rest.split_once('(')?;
+    let bytes = |text: &str| {
+        let (value, unit) = number_and_unit(text)?;
+        Some(value * binary_factor(unit.trim_end_matches('B'))?)
+    };
+    Some((bytes(after)?, bytes(size.split(')').next()?)?))
+}
+
+/// Of a collection of the whole heap, the part of it that is fullest afterwards, but for the
+/// classes': a full old part stops a program although the young one is empty.
+fn full_heap(line: &str) -> Option<(f64, f64)> {
+    /// A part below that size is none that matters.
+    const BYTES_MIN: f64 = 16_777_216.0;
+    if !line.contains("Full GC") && !line.contains("Pause Full") {
+        return None;
+    }
+    let classes = ["[Metaspace", "[PSPermGen", "[CMS Perm", "[Perm"];
+    let parts = classes.iter().filter_map(|name| line.find(name).map(|at| (at, name.len())));
+    // The words behind their names.
+    let skipped: Vec<&str> = parts
+        .filter_map(|(at, length)| {
+            line.get(at + length..)?.split_whitespace().find(|w| w.contains("->"))
+        })
+        .collect();
+    let words = line.split([' ', '[', ']', ',']).filter(|word| word.contains("->"));
+    let all = words.filter(|word| !skipped.iter().any(|other| other.starts_with(word)));
+    let all = all.filter_map(heap).filter(|(_, size)| *size >= BYTES_MIN);
+    all.reduce(|a, b| if b.0 / b.1 > a.0 / a.1 { b } else { a })
 }
 
 /// Time and event of a line; `None` when it is no line of such a log.
@@ -320,6 +360,30 @@ mod tests {
         let subject = Subject::process(None, "java");
         let point = recording.hosts[0].series(Field::GcPause, &subject).expect("it").points[0];
         assert_eq!(point.at.expect("a time").to_string(), "2020-12-26 00:12:28");
+    }
+
+    #[test]
+    fn what_full_collections_leave() {
+        let mib = 1_048_576.0;
+        for (line, wanted) in [
+            (
+                "[9.1s][info][gc] GC(7) Pause Full (G1 Compaction Pause) 6141M->6109M(6144M) 4.5ms",
+                Some((6109.0 * mib, 6144.0 * mib)),
+            ),
+            (
+                "12.3: [Full GC (Ergonomics) [PSYoungGen: 102400K->0K(204800K)] [ParOldGen: \
+                 1048000K->1047552K(1048576K)] 1150400K->1047552K(1253376K), [Metaspace: \
+                 35000K->35000K(35100K)], 1.5 secs]",
+                Some((1023.0 * mib, 1024.0 * mib)),
+            ),
+            ("[9.1s][info][gc] GC(8) Pause Young (Normal) 6141M->6109M(6144M) 4.5ms", None),
+            ("[9.1s][info][gc] GC(9) Pause Full (System.gc()) 3M->1M(8M) 1.5ms", None),
+        ] {
+            assert_eq!(full_heap(line), wanted, "{line}");
+        }
+        let log = "[9.1s][info][gc] GC(7) Pause Full (X) 6141M->6109M(6144M) 4.5ms\n";
+        let after = java(&read(log), Field::GcHeapAfter);
+        near(&after, &[6109.0 * mib]);
     }
 
     #[test]

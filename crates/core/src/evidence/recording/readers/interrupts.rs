@@ -27,17 +27,32 @@ fn cpus(line: &str) -> Option<Vec<u32>> {
     cpus.filter(|cpus| !cpus.is_empty())
 }
 
-/// Begins at the head with a row below.
+/// The name of a row, and the counts behind it.
+fn counts(line: &str) -> Option<(&str, usize)> {
+    let (name, rest) = line.trim().split_once(':')?;
+    let counts = rest.split_whitespace().map_while(count).count();
+    (counts > 0 && !name.contains(char::is_whitespace)).then_some((name, counts))
+}
+
+/// The CPUs of a row whose head `grep` left out: the files have a column for each, in order.
+fn of_grep(line: &str, command: &str) -> Option<Vec<u32>> {
+    let files = ["/proc/interrupts", "/proc/softirqs"];
+    let named = files.iter().any(|file| command.contains(file));
+    let (_, counts) = counts(line).filter(|_| named)?;
+    Some((0..u32::try_from(counts).ok()?).collect())
+}
+
+/// Begins at the head with a row below, or at a row that `grep` shows of one of the files.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    cpus(lines.ahead(0))?;
-    let below = words(lines.ahead(1));
-    let name = below.first()?.strip_suffix(':')?;
-    count(below.get(1)?)?;
+    let headed = cpus(lines.ahead(0)).is_some();
+    let row = if headed { lines.ahead(1) } else { lines.ahead(0) };
+    let (name, _) = counts(row)?;
+    let own = if headed { Vec::new() } else { of_grep(row, out.latest_command())? };
     let soft = SOFTIRQS.contains(&name);
     let kind = if soft { SourceKind::Softirqs } else { SourceKind::Interrupts };
     // Consecutive readings are one series.
     out.resume(kind, lines.number());
-    Some(Box::new(Interrupts { soft, cpus: Vec::new() }))
+    Some(Box::new(Interrupts { soft, cpus: own }))
 }
 
 /// The setting that says which controller and device a line of interrupts is of.
@@ -92,12 +107,8 @@ impl Reader for Interrupts {
             return Taken::Yes;
         }
         let words = words(line);
-        let name = words.first().and_then(|word| word.strip_suffix(':'));
-        let Some(name) = name.filter(|name| !name.is_empty()) else { return Taken::No };
+        let Some((name, _)) = counts(line) else { return Taken::No };
         let values = words.get(1..).unwrap_or_default();
-        if values.first().and_then(|word| count(word)).is_none() {
-            return Taken::No;
-        }
         if self.soft != SOFTIRQS.contains(&name) {
             return Taken::No;
         }

@@ -70,6 +70,14 @@ fn is_loadavg(words: &[&str], tasks: &str) -> bool {
     tasks && words.iter().take(3).all(decimal) && words.last().is_some_and(|w| count(w).is_some())
 }
 
+/// How many tasks there are.
+fn tasks(line: &str, out: &mut Builder) {
+    let all = words(line).get(3).and_then(|word| count(word.split_once('/')?.1));
+    if let Some(all) = all {
+        out.put(Field::Tasks, &Subject::Machine, None, all as f64);
+    }
+}
+
 /// The averages over 1, 5 and 15 minutes.
 fn loads(text: &str, out: &mut Builder) {
     let loads = text.split_whitespace().filter_map(|word| number(word.trim_end_matches(',')));
@@ -145,7 +153,7 @@ fn slabtop(line: &str, out: &mut Builder) -> bool {
         ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,
         [objects, .., cache, name] if words.len() == 8 && count(objects).is_some() => {
             let Some(bytes) = size(cache) else { return false };
-            out.put(Field::SlabCache, &Subject::Segment((*name).to_owned()), None, bytes);
+            out.put(Field::SlabCache, &Subject::Named((*name).to_owned()), None, bytes);
             true
         }
         _ => false,
@@ -165,6 +173,7 @@ impl Reader for Facts {
             }
             Kind::Loadavg if self.lines == 1 => {
                 loads(line, out);
+                tasks(line, out);
                 true
             }
             // The list of users of `w` is no one's.
@@ -228,7 +237,7 @@ mod tests {
         );
         all_understood(&recording);
         assert_eq!(machine(&recording, Field::Slab), [1_048_576.0]);
-        let dentry = Subject::Segment("dentry".to_owned());
+        let dentry = Subject::Named("dentry".to_owned());
         assert_eq!(values(&recording, Field::SlabCache, &dentry), [65_832.0 * 1024.0]);
     }
 }

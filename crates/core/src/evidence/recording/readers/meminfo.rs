@@ -10,13 +10,14 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 const LINES_AHEAD: usize = 4;
 
 /// Sizes.
-pub(super) const KEYS: [(&str, Field); 21] = [
+pub(super) const KEYS: [(&str, Field); 22] = [
     ("MemTotal", Field::MemTotal),
     ("MemFree", Field::MemFree),
     ("MemAvailable", Field::MemAvailable),
     ("Buffers", Field::Buffers),
     ("Cached", Field::Cached),
     ("Committed_AS", Field::Committed),
+    ("CommitLimit", Field::CommitLimit),
     ("Active", Field::Active),
     ("Inactive", Field::Inactive),
     ("Dirty", Field::Dirty),
@@ -43,7 +44,7 @@ pub(super) const POOL_KEYS: [(&str, Field); 4] = [
 ];
 
 /// The file's other keys. `smaps` and `status` resemble it: theirs must not pass for this file.
-const OTHER_KEYS: [&str; 40] = [
+const OTHER_KEYS: [&str; 39] = [
     "SwapCached",
     "Active(anon)",
     "Inactive(anon)",
@@ -65,7 +66,6 @@ const OTHER_KEYS: [&str; 40] = [
     "NFS_Unstable",
     "Bounce",
     "WritebackTmp",
-    "CommitLimit",
     "VmallocTotal",
     "VmallocUsed",
     "VmallocChunk",

@@ -14,6 +14,8 @@ pub mod capture;
 mod cgroup_memory;
 #[cfg(test)]
 mod check;
+pub mod clocks;
+pub mod controller;
 mod dstat;
 pub mod ethtool;
 pub mod failures;
@@ -25,9 +27,14 @@ pub mod interrupts;
 mod iotop;
 mod ipcs;
 mod json;
+mod jstat;
 pub mod kernel_log;
 mod machine_facts;
+pub mod mdstat;
 mod meminfo;
+mod multipath;
+mod nfsiostat;
+mod numa;
 mod perf;
 mod php_fpm;
 mod prompt;
@@ -45,12 +52,14 @@ pub mod storage;
 mod stub_status;
 mod syscalls;
 mod sysstat;
+mod task_stacks;
 mod tcp_counts;
 mod top;
 mod top_words;
 mod vmstat;
 mod vmstat_counts;
 mod words;
+mod zoneinfo;
 
 pub(super) use prompt::is_tool;
 pub use reader::{LINES_AROUND, Lines, Reader, Taken};
@@ -92,6 +101,15 @@ const FORMATS: &[Begins] = &[
     ethtool::begins,
     ps::begins,
     machine_facts::begins,
+    clocks::begins,
+    numa::begins,
+    mdstat::begins,
+    multipath::begins,
+    nfsiostat::begins,
+    jstat::begins,
+    controller::begins,
+    zoneinfo::begins,
+    task_stacks::begins,
     ipcs::begins,
     iotop::begins,
     iftop::begins,

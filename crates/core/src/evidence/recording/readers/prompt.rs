@@ -2,11 +2,15 @@
 
 /// Tools whose command lines are passed over when only a prompt's last character, or the name of a
 /// machine, stands before them.
-const TOOLS: [&str; 78] = [
+const TOOLS: [&str; 100] = [
     "atop",
+    "auditctl",
     "awk",
+    "aws",
     "cat",
     "cd",
+    "cpupower",
+    "crictl",
     "curl",
     "date",
     "df",
@@ -25,12 +29,17 @@ const TOOLS: [&str; 78] = [
     "grep",
     "head",
     "hostname",
+    "hpssacli",
     "iftop",
     "iostat",
     "iotop",
     "ip",
     "ipcs",
+    "ipmitool",
+    "jcmd",
     "journalctl",
+    "jps",
+    "jstack",
     "jstat",
     "kubectl",
     "ls",
@@ -38,20 +47,27 @@ const TOOLS: [&str; 78] = [
     "lsblk",
     "lscpu",
     "lsof",
+    "mdadm",
+    "MegaCli",
+    "MegaCli64",
     "mount",
     "mpstat",
     "multipath",
+    "mysql",
     "netstat",
     "nfsiostat",
     "nproc",
     "nstat",
     "numactl",
     "numastat",
+    "nvme",
     "oc",
-    "perf",
-    "pidstat",
     "pdsh",
+    "perccli",
+    "perccli64",
+    "perf",
     "pgrep",
+    "pidstat",
     "ping",
     "podman",
     "ps",
@@ -59,11 +75,15 @@ const TOOLS: [&str; 78] = [
     "redis-cli",
     "sadf",
     "sar",
+    "sensors",
     "slabtop",
-    "smartctl",
     "sleep",
+    "smartctl",
     "ss",
+    "ssacli",
     "ssh",
+    "storcli",
+    "storcli64",
     "strace",
     "sysctl",
     "systemctl",
@@ -72,13 +92,15 @@ const TOOLS: [&str; 78] = [
     "time",
     "timeout",
     "top",
+    "turbostat",
     "uname",
     "uptime",
     "valkey-cli",
     "vmstat",
-    "watch",
-    "while",
     "w",
+    "watch",
+    "wc",
+    "while",
     "zcat",
     "zgrep",
 ];
@@ -201,6 +223,16 @@ fn short(line: &str) -> Option<Prompt<'_>> {
     known.then(|| Prompt { host, command: bare(command) })
 }
 
+/// `app=> select 1`, `app=# \x`, and `app->` where a statement goes on: the prompts of `psql`.
+fn of_psql(line: &str) -> Option<Prompt<'_>> {
+    let cut = line.find(['>', '#'])?;
+    let (before, rest) = line.split_at(cut);
+    let name = before.strip_suffix(['=', '-', '(', '*', '\''])?;
+    let command = rest.get(1..)?;
+    let apart = command.is_empty() || command.starts_with(' ');
+    (is_host(name) && apart).then(|| Prompt { host: None, command: command.trim() })
+}
+
 /// The prompt that a line begins with. An environment's name may stand before it: `(base)`.
 pub(super) fn prompt(line: &str) -> Option<Prompt<'_>> {
     let line = line.trim();
@@ -208,7 +240,7 @@ pub(super) fn prompt(line: &str) -> Option<Prompt<'_>> {
     let line = behind.filter(|(name, _)| is_name(name)).map_or(line, |(_, rest)| rest);
     let named = in_brackets(line).or_else(|| with_host(line));
     named.map_or_else(
-        || short(line),
+        || short(line).or_else(|| of_psql(line)),
         |(host, command)| Some(Prompt { host: Some(host), command: bare(command) }),
     )
 }
@@ -366,6 +398,8 @@ mod tests {
             ("trd-08 ~]$ dmesg -T", Some("trd-08"), "dmesg -T"),
             ("~ $ cat /proc/meminfo", None, "cat /proc/meminfo"),
             ("/tmp # top -bn1", None, "top -bn1"),
+            ("app=> select 1;", None, "select 1;"),
+            ("app-# from t", None, "from t"),
         ] {
             assert_eq!(said(line), Some((host, command)), "{line}");
         }

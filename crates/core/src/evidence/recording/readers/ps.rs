@@ -66,17 +66,58 @@ fn asked(command: &str) -> Option<Columns> {
     columns(&header.join(" "))
 }
 
+/// `188 D rpc_wait_bit_killable nfsd`: states and what follows, counted by `uniq -c`.
+fn counted(line: &str) -> Option<(u32, &str, Option<&str>)> {
+    let words = words(line);
+    let [tasks, state, rest @ ..] = words.as_slice() else { return None };
+    let tasks = tasks.parse().ok().filter(|tasks| (1..=TASKS_MAX).contains(tasks))?;
+    (is_state(state) && rest.len() <= 2).then(|| (tasks, *state, rest.first().copied()))
+}
+
+/// More tasks in one state there are hardly on any machine.
+const TASKS_MAX: u32 = 100_000;
+
+/// Tasks that were counted by state, without their numbers.
+#[derive(Default)]
+struct Counted {
+    blocked: u32,
+}
+
+impl Reader for Counted {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let Some((tasks, state, function)) = counted(line) else { return Taken::No };
+        if state.starts_with('D') {
+            self.blocked = self.blocked.saturating_add(tasks);
+            let function = function.unwrap_or("");
+            for _ in 0..tasks.min(COUNTED_MAX) {
+                waits(function, "tasks", true, out);
+            }
+            if REMOTE_WAITS.iter().any(|start| function.starts_with(start)) {
+                out.put(Field::ProcRemoteWait, &Subject::process(None, "tasks"), None, 1.0);
+            }
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.put(Field::Blocked, &Subject::Machine, None, f64::from(self.blocked));
+    }
+}
+
+/// Tasks of one row that are kept.
+const COUNTED_MAX: u32 = 1000;
+
 /// Begins at a header, or below a command that says what the columns are.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let of_command = || {
-        let counted = out.latest_command().contains("uniq -c");
-        let columns = Columns { counted, ..asked(out.latest_command())? };
-        let row = columns.row(lines.ahead(0));
-        let pid = row.get(columns.pid)?.parse::<u32>().is_ok();
-        let state = columns.state.and_then(|at| row.get(at)).is_some_and(|word| is_state(word));
-        (pid && state).then_some(columns)
-    };
-    let columns = columns(lines.ahead(0)).or_else(of_command)?;
+    let (line, command) = (lines.ahead(0), out.latest_command());
+    let many = command.contains("uniq -c");
+    let listed = asked(command).map(|columns| Columns { counted: many, ..columns });
+    let listed = listed.filter(|columns| columns.is_row(line));
+    if many && command.contains("ps ") && listed.is_none() && counted(line).is_some() {
+        out.begin(SourceKind::Ps, lines.number());
+        return Some(Box::new(Counted::default()));
+    }
+    let columns = columns(line).or(listed)?;
     out.begin(SourceKind::Ps, lines.number());
     Some(Box::new(Ps { columns }))
 }
@@ -86,6 +127,14 @@ struct Ps {
 }
 
 impl Columns {
+    /// Whether a line is a row of these columns.
+    fn is_row(&self, line: &str) -> bool {
+        let row = self.row(line);
+        let pid = row.get(self.pid).is_some_and(|pid| pid.parse::<u32>().is_ok());
+        let state = self.state.and_then(|at| row.get(at)).is_some_and(|word| is_state(word));
+        pid && state
+    }
+
     /// The cells of a row, without the count of equal ones.
     fn row<'a>(&self, line: &'a str) -> Vec<&'a str> {
         let mut row = words(line);
@@ -163,8 +212,23 @@ impl Reader for Ps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::{all_understood, read, values};
+    use super::super::check::{all_understood, machine, read, values};
     use super::*;
+
+    #[test]
+    fn states_that_were_counted() {
+        let recording = read(
+            "$ ps -eo state,wchan:30 | sort | uniq -c | sort -rn | head\n    402 S -\n    \
+             188 D rpc_wait_bit_killable\n      3 R -\n      2 D io_schedule\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Blocked), [190.0]);
+        let wait = Subject::Calls {
+            program: "tasks".to_owned(),
+            path: "rpc_wait_bit_killable".to_owned(),
+        };
+        assert_eq!(values(&recording, Field::TaskWaits, &wait).len(), 188);
+    }
 
     #[test]
     fn tasks_by_the_function_in_which_they_wait() {

@@ -6,6 +6,9 @@ use crate::evidence::recording::{Builder, Field, Subject};
 /// The port of Redis where nobody says another one (redis.conf).
 const REDIS_PORT: &str = "6379";
 
+/// The name of PostgreSQL as a server: one paste is about one.
+pub(super) const POSTGRES: &str = "postgres";
+
 /// Longest name of a server or of a part of it.
 const NAME_CHARS_MAX: usize = 60;
 

@@ -60,6 +60,12 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     knows.then(|| Box::new(reader) as Box<dyn Reader>)
 }
 
+/// A loop over machines that somebody quotes within a sentence.
+fn quoted_loop(line: &str) -> Option<&str> {
+    let at = line.match_indices("for ").map(|(at, _)| at);
+    at.filter_map(|at| line.get(at..)).find(|rest| looped(rest).len() > 1)
+}
+
 struct Shell {
     /// Number of the latest line.
     number: usize,
@@ -73,6 +79,7 @@ impl Shell {
             || path_and_value(line).is_some()
             || sysctl(line).is_some()
             || unknown_prompt(line).is_some()
+            || quoted_loop(line).is_some()
     }
 
     /// What was typed: its files may follow, and the next listing is its own.
@@ -208,6 +215,10 @@ impl Reader for Shell {
             out.command(command);
             return Taken::Yes;
         }
+        if let Some(command) = quoted_loop(line) {
+            Self::command(command, out);
+            return Taken::Yes;
+        }
         if let Some((path, value)) = sysctl(line) {
             self.setting(&path, value, out);
             return Taken::Yes;
@@ -295,6 +306,24 @@ mod tests {
             let names: Vec<_> = read(&text).hosts.into_iter().filter_map(|h| h.name).collect();
             assert_eq!(names, ["web-1", "web-2"], "{text}");
         }
+    }
+
+    #[test]
+    fn a_loop_over_machines_may_stand_in_a_sentence() {
+        let free = |used: u32| {
+            format!(
+                "  total  used  free  shared  buff/cache  available\n\
+                 Mem:  32110  {used}  101  122  204  88\nSwap:  0  0  0\n"
+            )
+        };
+        let text = format!(
+            "Output of  for h in a1 a2; do echo == $h; ssh $h \"free -m\"; done  :\n\n== a1\n{}\
+             == a2\n{}",
+            free(5),
+            free(6)
+        );
+        let names: Vec<_> = read(&text).hosts.into_iter().filter_map(|host| host.name).collect();
+        assert_eq!(names, ["a1", "a2"]);
     }
 
     #[test]

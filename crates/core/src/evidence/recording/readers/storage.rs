@@ -1,7 +1,7 @@
 //! `mount` and `/proc/mounts`, `df`: which file systems there are, where they are, how full.
 
 use super::sysstat::is_elision;
-use super::words::{number, words};
+use super::words::{binary_factor, number, number_and_unit, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
@@ -130,9 +130,27 @@ fn headings(line: &str) -> Option<Field> {
     named.then_some(if inodes { Field::FsInodes } else { Field::FsUsed })
 }
 
-/// Begins at the headings.
+/// A row without its headings: `tmpfs 48G 47G 1.6G 97% /dev/shm`.
+fn is_row(line: &str) -> bool {
+    let size = |word: &&str| {
+        number_and_unit(word).is_some_and(|(_, unit)| {
+            unit.is_empty() || binary_factor(unit.trim_end_matches(['i', 'B'])).is_some()
+        })
+    };
+    match words(line).as_slice() {
+        [source, sizes @ .., percent, path] if sizes.len() == 3 => {
+            let device = source.starts_with("/dev/") || source.contains("tmpfs");
+            let percent = percent.strip_suffix('%').is_some_and(|p| number(p).is_some());
+            device && percent && path.starts_with('/') && sizes.iter().all(size)
+        }
+        _ => false,
+    }
+}
+
+/// Begins at the headings, or at a row without them.
 pub(super) fn begins_df(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let field = headings(lines.ahead(0))?;
+    let row = || is_row(lines.ahead(0)).then_some(Field::FsUsed);
+    let field = headings(lines.ahead(0)).or_else(row)?;
     out.begin(SourceKind::Df, lines.number());
     Some(Box::new(Df { field, source: None }))
 }
@@ -225,6 +243,16 @@ udev                               7.8G     0  7.8G   0% /dev
         assert_eq!(used("/var/lib/my data"), [100.0]);
         assert_eq!(used("/dev"), [0.0]);
         assert_eq!(used("/snap/core20/2318"), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_row_without_headings() {
+        let recording =
+            read("$ df -h /dev/shm | tail -1\ntmpfs            48G   47G  1.6G  97% /dev/shm\n");
+        all_understood(&recording);
+        let shm = Subject::Filesystem("/dev/shm".into());
+        assert_eq!(values(&recording, Field::FsUsed, &shm), [97.0]);
+        assert!(read("up 48G 47G 1.6G 97% /dev/shm\n").hosts.is_empty());
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 /// Columns of a table, by the word in their heading.
 struct Columns {
     calls: usize,
+    /// Of `strace`: the share of the time, and microseconds of a call.
+    times: Option<(usize, usize)>,
     /// Where the name stands: behind all numbers in `strace`'s, before them in `perf`'s.
     name_last: bool,
 }
@@ -33,11 +35,13 @@ fn heading(line: &str) -> Option<Columns> {
     match *words.first()? {
         // "% time" are two words of one column.
         "%" if words.get(1) == Some(&"time") && words.last() == Some(&"syscall") => {
-            Some(Columns { calls: place("calls")?.checked_sub(1)?, name_last: true })
+            let times = place("usecs/call").and_then(|at| Some((0, at.checked_sub(1)?)));
+            let calls = place("calls")?.checked_sub(1)?;
+            Some(Columns { calls, times, name_last: true })
         }
         "syscall" => {
             place("errors").or_else(|| place("total"))?;
-            Some(Columns { calls: place("calls")?, name_last: false })
+            Some(Columns { calls: place("calls")?, times: None, name_last: false })
         }
         _ => None,
     }
@@ -61,7 +65,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let columns = heading(lines.ahead(before))?;
     out.begin(SourceKind::Syscalls, lines.number());
     let seconds = traced_s(out.latest_command());
-    Some(Box::new(Syscalls { columns, seconds, calls: BTreeMap::new() }))
+    let (calls, times) = (BTreeMap::new(), BTreeMap::new());
+    Some(Box::new(Syscalls { columns, seconds, calls, times }))
 }
 
 struct Syscalls {
@@ -69,6 +74,8 @@ struct Syscalls {
     seconds: Option<f64>,
     /// Of all threads together: `perf` has a table for each.
     calls: BTreeMap<String, u64>,
+    /// By call: its share of the time, percent, and the milliseconds of one.
+    times: BTreeMap<String, (f64, f64)>,
 }
 
 impl Syscalls {
@@ -88,6 +95,12 @@ impl Syscalls {
         let numbers = words.iter().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         if !named || !name.bytes().all(plain) || numbers.count() + 1 < words.len() {
             return None;
+        }
+        let cell = |at: usize| words.get(at).and_then(|word| number(word));
+        if let Some((share, each)) = self.columns.times
+            && let (Some(share), Some(each)) = (cell(share), cell(each))
+        {
+            self.times.insert((*name).to_owned(), (share, each / 1e3));
         }
         let sum = self.calls.entry((*name).to_owned()).or_default();
         *sum = sum.saturating_add(calls);
@@ -111,6 +124,10 @@ impl Reader for Syscalls {
         for (name, calls) in &self.calls {
             let subject = Subject::Symbol(name.clone());
             out.put(Field::SyscallCalls, &subject, None, *calls as f64);
+            if let Some((share, each)) = self.times.get(name) {
+                out.put(Field::SyscallShare, &subject, None, share.min(100.0));
+                out.put(Field::SyscallTime, &subject, None, *each);
+            }
             if let Some(seconds) = self.seconds {
                 out.put(Field::SyscallRate, &subject, None, *calls as f64 / seconds);
             }
@@ -137,6 +154,7 @@ mod tests {
         let of = |field, name: &str| values(&recording, field, &Subject::Symbol(name.to_owned()));
         assert_eq!(of(Field::SyscallCalls, "write"), [251_174.0]);
         assert_eq!(of(Field::SyscallRate, "read"), [62_793.5]);
+        assert_eq!(of(Field::SyscallShare, "write"), [49.69]);
         assert_eq!(of(Field::SyscallCalls, "total").len(), 0);
         // Ended by Ctrl-C, and by a version whose sums leave a column out.
         let ended = strace

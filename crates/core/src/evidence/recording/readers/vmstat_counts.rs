@@ -46,6 +46,12 @@ const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"]
 const SWAPPED: [(&str, Field); 2] =
     [("pswpin", Field::SwapInCount), ("pswpout", Field::SwapOutCount)];
 const PAGE_BYTES: f64 = 4096.0;
+/// Pages of now.
+const AMOUNTS: [(&str, Field); 3] = [
+    ("nr_dirty", Field::Dirty),
+    ("nr_writeback", Field::Writeback),
+    ("nr_dirty_threshold", Field::DirtyLimit),
+];
 
 /// The field of a count by zone.
 fn by_zone(name: &str) -> Option<Field> {
@@ -110,6 +116,8 @@ impl Reader for ProcVmstat {
             let sum = self.zones.entry(field).or_default();
             *sum = sum.saturating_add(value);
         } else if let Some((_, field)) = SWAPPED.iter().find(|(key, _)| *key == name) {
+            out.put(*field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
+        } else if let Some((_, field)) = AMOUNTS.iter().find(|(key, _)| *key == name) {
             out.put(*field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
         } else if let Some((_, field)) = KEYS.iter().find(|(key, _)| *key == name) {
             out.put(*field, &Subject::Machine, None, value as f64);

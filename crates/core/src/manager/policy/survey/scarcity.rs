@@ -25,7 +25,7 @@ pub(super) struct Scarcity {
     prices: Prices,
     /// Free blocks are fewer than candidates.
     blocks: bool,
-    /// Then a region must gain so much, in ns a second; by user, for nobody makes blocks dearer for
+    /// Then a region must gain so much, in ns a second; by user: nobody makes blocks scarcer for
     /// others.
     least_gain: BTreeMap<Option<u32>, u64>,
     /// Programs of which too little is known as yet.

@@ -13,6 +13,8 @@ pub enum Trouble {
     Audit,
     /// A device, or a path to it, is gone: SCSI, multipath, iSCSI, NVMe.
     PathLost,
+    /// A controller's write cache is off, for want of a battery: megaraid, smartpqi.
+    WriteCache,
     /// Requests to a disk ended in errors.
     DiskError,
     /// A file system found damage, or was made read-only.
@@ -41,18 +43,21 @@ pub enum Trouble {
     Crash,
     /// A request to storage was late, aborted or tried again.
     LateRequest,
+    /// Somebody drops the page cache: `fs/drop_caches.c`.
+    CacheDropped,
     /// A cgroup has as many tasks as it may have.
     Tasks,
 }
 
 impl Trouble {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Lockup,
         Self::Throttled,
         Self::Clock,
         Self::Audit,
         Self::PathLost,
+        Self::WriteCache,
         Self::DiskError,
         Self::FileSystem,
         Self::NoBlock,
@@ -67,6 +72,7 @@ impl Trouble {
         Self::FileMax,
         Self::Crash,
         Self::LateRequest,
+        Self::CacheDropped,
         Self::Tasks,
     ];
 
@@ -79,6 +85,7 @@ impl Trouble {
             Self::Clock => "clock",
             Self::Audit => "audit",
             Self::PathLost => "lost devices",
+            Self::WriteCache => "write caches",
             Self::DiskError => "disk errors",
             Self::FileSystem => "file system errors",
             Self::NoBlock => "failed allocations of blocks",
@@ -93,6 +100,7 @@ impl Trouble {
             Self::FileMax => "open files",
             Self::Crash => "crashed programs",
             Self::LateRequest => "late requests to storage",
+            Self::CacheDropped => "dropped caches",
             Self::Tasks => "task limits",
         }
     }
@@ -126,6 +134,11 @@ const MESSAGES: &[(Trouble, &[&str])] = {
         (T::PathLost, &["session recovery timed out"]),
         (T::PathLost, &["nvme", "removing after probe failure"]),
         (T::PathLost, &["nvme", "controller is down"]),
+        (T::WriteCache, &["battery has failed"]),
+        (T::WriteCache, &["bbu disabled"]),
+        (T::WriteCache, &["changing wb virtual disks to wt"]),
+        (T::WriteCache, &["battery", "cannot support data retention"]),
+        (T::WriteCache, &["cache", "disabled", "battery"]),
         (T::NoBlock, &["possible memory allocation deadlock"]),
         (T::FileSystem, &["ext4-fs error"]),
         (T::FileSystem, &["ext3-fs error"]),
@@ -181,6 +194,7 @@ const MESSAGES: &[(Trouble, &[&str])] = {
         (T::Crash, &["segfault at"]),
         (T::Crash, &["trap divide error"]),
         (T::Tasks, &["fork rejected by pids controller"]),
+        (T::CacheDropped, &["): drop_caches: "]),
         (T::LateRequest, &["nvme", "timeout"]),
         (T::LateRequest, &["abort command issued"]),
         (T::LateRequest, &["attempting task abort"]),
@@ -256,6 +270,10 @@ mod tests {
             ("sd 8:0:3:12: rejecting I/O to offline device", T::PathLost),
             ("device-mapper: multipath: 253:12: Failing path 65:80.", T::PathLost),
             ("blk_update_request: I/O error, dev sda, sector 812044", T::DiskError),
+            (
+                "megaraid_sas 0000:18:00.0: BBU disabled; changing WB virtual disks to WT",
+                T::WriteCache,
+            ),
             ("ata1.00: failed command: READ FPDMA QUEUED", T::DiskError),
             ("EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2", T::FileSystem),
             ("XFS (sdb1): metadata I/O error in \"xfs_buf\" at daddr 0x1", T::FileSystem),
@@ -267,6 +285,7 @@ mod tests {
             ("EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1", T::Corrected),
             ("EDAC MC0: 1 UE memory read error on CPU_SrcID#0", T::Uncorrected),
             ("VFS: file-max limit 100000 reached", T::FileMax),
+            ("memclean.sh (31120): drop_caches: 3", T::CacheDropped),
             ("php-fpm[812]: segfault at 0 ip 00007f", T::Crash),
         ] {
             assert_eq!(trouble(text), Some(kind), "{text}");

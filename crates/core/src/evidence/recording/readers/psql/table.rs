@@ -32,6 +32,11 @@ pub(super) enum Form {
 /// A row: values by column; empty ones are left out, which are NULL or nothing.
 pub(super) type Row = BTreeMap<String, String>;
 
+/// The value of the first of these columns that has one.
+pub(super) fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| row.get(*name)).map(String::as_str)
+}
+
 /// A table that is being read.
 #[derive(Debug)]
 pub(super) struct Table {

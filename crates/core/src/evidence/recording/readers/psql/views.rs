@@ -1,22 +1,14 @@
 //! What the rows of `pg_stat_activity`, `pg_stat_database`, `pg_stat_statements`,
 //! `pg_stat_bgwriter` and `pg_stat_checkpointer` say. Statements are kept without their literals.
 
-use std::collections::BTreeMap;
-
-use super::super::served::{put_count, short};
-use super::super::words::{count, date, joined, number, time_of_day};
-use super::table::{Row, Table};
-use crate::evidence::recording::{Builder, Field, Stamp, Subject};
-
-/// The name of the server. One paste is about one.
-const SERVER: &str = "postgres";
+use super::super::served::{POSTGRES, put_count, short};
+use super::super::words::number;
+use super::activity::Sessions;
+use super::table::{Row, text};
+use crate::evidence::recording::{Builder, Field, Subject};
 
 /// Most statements that are kept: `pg_stat_statements.max` is 5,000.
 const STATEMENTS_MAX: usize = 10_000;
-
-/// Waits that are no trouble: for the client, for work, on purpose (table "Wait Event Types" of
-/// PostgreSQL 17's manual, monitoring-stats).
-const IDLE: [&str; 4] = ["Activity", "Client", "Extension", "Timeout"];
 
 /// A view, by its columns.
 #[derive(Debug)]
@@ -27,28 +19,17 @@ pub(super) enum View {
     Checkpoints,
 }
 
-/// What was counted of the sessions.
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    active: f64,
-    idle_in_transaction: f64,
-    waiting: BTreeMap<String, f64>,
-    /// The latest time of any row, which is near the time of the listing.
-    latest: Option<Stamp>,
-    /// Since when sessions are idle in a transaction, the earliest.
-    since: Option<Stamp>,
-    longest_ms: Option<f64>,
-}
-
 impl View {
-    pub(super) fn of(table: &Table) -> Option<Self> {
-        let has = |name: &str| table.columns.iter().any(|column| column == name);
+    /// The view with these columns.
+    pub(super) fn of(columns: &[String]) -> Option<Self> {
+        let has = |name: &str| columns.iter().any(|column| column == name);
         let timed = has("total_exec_time") || has("total_time");
         let waits = has("wait_event_type") || has("wait_event");
+        let session = has("query") || has("pid") || has("count");
         if has("query") && has("calls") && timed {
             Some(Self::Statements(0))
-        } else if has("state") && (waits || has("query") || has("pid")) {
-            Some(Self::Activity(Sessions::default()))
+        } else if (has("state") && (waits || session)) || (waits && session) {
+            Some(Self::Activity(Sessions::of(has("state"), waits)))
         } else if has("blks_hit") && has("blks_read") {
             Some(Self::Database(0.0, 0.0))
         } else if has("checkpoints_timed") || has("num_requested") {
@@ -75,9 +56,9 @@ impl View {
     }
 
     pub(super) fn end(&mut self, out: &mut Builder) {
-        let server = Subject::Service(SERVER.to_owned());
+        let server = Subject::Service(POSTGRES.to_owned());
         match self {
-            Self::Activity(sessions) => sessions.put(&server, out),
+            Self::Activity(sessions) => sessions.put(out),
             Self::Database(hits, misses) => {
                 out.put(Field::CacheHitCount, &server, None, *hits);
                 out.put(Field::CacheMissCount, &server, None, *misses);
@@ -85,10 +66,6 @@ impl View {
             Self::Statements(_) | Self::Checkpoints => {}
         }
     }
-}
-
-fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
-    names.iter().find_map(|name| row.get(*name)).map(String::as_str)
 }
 
 fn value(row: &Row, names: &[&str]) -> Option<f64> {
@@ -128,89 +105,18 @@ fn statement(row: &Row, out: &mut Builder) {
     else {
         return out.problem("a statement without calls, time or text: left out");
     };
-    let part = Subject::part(SERVER, &plain(query));
+    let part = Subject::part(POSTGRES, &plain(query));
     out.put(Field::CommandCalls, &part, None, calls);
     put_count(out, (Field::CommandTime, None), &part, (total_ms, None));
 }
 
 fn checkpoints(row: &Row, out: &mut Builder) {
-    let server = Subject::Service(SERVER.to_owned());
+    let server = Subject::Service(POSTGRES.to_owned());
     let timed = value(row, &["checkpoints_timed", "num_timed"]);
     let requested = value(row, &["checkpoints_req", "num_requested"]);
     if let (Some(timed), Some(requested)) = (timed, requested) {
         out.put(Field::CheckpointsTimed, &server, None, timed);
         out.put(Field::CheckpointsRequested, &server, None, requested);
-    }
-}
-
-/// A time as PostgreSQL prints it: `2025-11-04 15:20:31.123456+01`. Zones are alike in one listing.
-fn stamp(text: &str) -> Option<Stamp> {
-    let (day, time) = text.split_once([' ', 'T'])?;
-    Some(joined(date(day)?, time_of_day(time.get(..8)?)?))
-}
-
-/// An interval in milliseconds: `00:12:33.12`, `1 day 02:03:04`.
-fn interval_ms(text: &str) -> Option<f64> {
-    let mut words = text.split_whitespace().peekable();
-    let mut ms = 0.0;
-    while let Some(word) = words.next() {
-        if let Some((hours, rest)) = word.split_once(':') {
-            let (minutes, seconds) = rest.split_once(':')?;
-            let parts = [number(hours)?, number(minutes)?, number(seconds)?];
-            return Some(ms + (parts[0] * 3600.0 + parts[1] * 60.0 + parts[2]) * 1000.0);
-        }
-        let days = number(word)?;
-        words.next_if(|unit| unit.starts_with("day"))?;
-        ms += days * 86_400_000.0;
-    }
-    (ms > 0.0).then_some(ms)
-}
-
-impl Sessions {
-    fn row(&mut self, row: &Row) {
-        let many = text(row, &["count"]).and_then(count).unwrap_or(1);
-        #[expect(clippy::cast_precision_loss, reason = "a number of sessions")]
-        let many = many as f64;
-        let client = text(row, &["backend_type"])
-            .is_none_or(|kind| ["client backend", "parallel worker"].contains(&kind));
-        let state = text(row, &["state"]).unwrap_or_default();
-        for name in ["query_start", "state_change", "xact_start", "now"] {
-            self.latest = self.latest.max(text(row, &[name]).and_then(stamp));
-        }
-        if state.starts_with("idle in transaction") {
-            self.idle_in_transaction += many;
-            let since = text(row, &["state_change", "xact_start"]).and_then(stamp);
-            self.since = [self.since, since].into_iter().flatten().min();
-            let ages = ["age", "duration", "xact_age", "idle_for", "idle", "since", "runtime"];
-            let age = text(row, &ages).and_then(interval_ms);
-            self.longest_ms = [self.longest_ms, age].into_iter().flatten().reduce(f64::max);
-        }
-        if state != "active" || !client {
-            return;
-        }
-        self.active += many;
-        let kind = text(row, &["wait_event_type"]).unwrap_or_default();
-        if kind.is_empty() || IDLE.contains(&kind) {
-            return;
-        }
-        let event = text(row, &["wait_event"]).unwrap_or("?");
-        *self.waiting.entry(format!("{}:{}", short(kind), short(event))).or_default() += many;
-    }
-
-    fn put(&mut self, server: &Subject, out: &mut Builder) {
-        out.put(Field::Sessions, server, None, self.active);
-        out.put(Field::SessionsIdleInTransaction, server, None, self.idle_in_transaction);
-        for (wait, many) in std::mem::take(&mut self.waiting) {
-            out.put(Field::SessionsWaiting, &Subject::part(SERVER, &wait), None, many);
-        }
-        let measured = self.latest.zip(self.since).map(|(latest, since)| {
-            #[expect(clippy::cast_precision_loss, reason = "seconds of a session")]
-            let seconds = latest.0.saturating_sub(since.0) as f64;
-            seconds * 1000.0
-        });
-        if let Some(longest) = self.longest_ms.or(measured) {
-            out.put(Field::IdleInTransaction, server, None, longest);
-        }
     }
 }
 
@@ -297,10 +203,7 @@ db1$ psql -c 'select pid, state, wait_event_type, ... from pg_stat_activity'
     }
 
     #[test]
-    fn intervals_and_other_tables() {
-        assert_eq!(interval_ms("00:12:33.5"), Some(753_500.0));
-        assert_eq!(interval_ms("1 day 00:00:01"), Some(86_401_000.0));
-        assert_eq!(interval_ms("3 weeks"), None);
+    fn other_tables() {
         for text in ["a,b,c\n1,2,3\n", " name | size \n----+---\n x | 5\n(1 row)\n", "| a | b |\n"]
         {
             assert!(read(text).hosts.is_empty(), "{text}");

@@ -23,7 +23,9 @@ fn row(line: &str, split: char) -> Option<(&str, &str, Vec<&str>)> {
     let mut cells = line.trim_end().split(split);
     let (host, interval, time) = (cells.next()?, cells.next()?, cells.next()?);
     interval.parse::<i64>().ok()?;
-    (!host.is_empty()).then(|| (host, time, cells.collect()))
+    // Tables of other files are numbers only: `/proc/sys/fs/dentry-state`.
+    let named = host.contains(|c: char| c.is_ascii_alphabetic());
+    named.then(|| (host, time, cells.collect()))
 }
 
 /// `2026-11-23 18:25:05 UTC`, without the zone where it is local, or seconds since 1970.

@@ -4,6 +4,7 @@ use super::opening::{Opening, SAMPLE_LINES, has_comma, opening};
 use super::table::{self, Header, Layout, Wrong};
 use super::words::{is_elision, number, words};
 use super::{banner, time};
+use crate::evidence::recording::readers::prompt::prompt;
 use crate::evidence::recording::readers::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Stamp, Subject};
 
@@ -253,6 +254,10 @@ impl Reader for Iostat {
         if let Some(at) = moment(text, self.comma) {
             self.at = Some(at);
             return Taken::Yes;
+        }
+        // `db1$ iostat`: as many words as a cut row.
+        if prompt(line).is_some() {
+            return Taken::No;
         }
         self.row(text, out)
     }

@@ -441,3 +441,28 @@ fn averages_count_where_there_is_nothing_else() {
     let both = read(&text.replacen("Average:", &format!("{row}Average:"), 1));
     assert_eq!(machine(&both, Field::CpuUser), [7.0]);
 }
+
+#[test]
+fn a_block_may_have_averages_only() {
+    let cpu = "CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle";
+    let rows = [
+        ("all", "1.00    0.00    2.00    0.00    0.00   12.50    0.00    0.00    0.00   84.50"),
+        ("  0", "0.00    0.00    0.20    0.00    0.00   99.80    0.00    0.00    0.00    0.00"),
+    ];
+    for average in ["Average:", "Durchschn.:", "Moyenne :"] {
+        let mut text = format!("$ mpstat -P ALL 5 1 | tail -3\n{average}     {cpu}\n");
+        rows.iter().for_each(|(name, row)| text += &format!("{average}     {name}    {row}\n"));
+        let recording = read(&text);
+        clean(&recording);
+        assert_eq!(recording.sources[0].kind, SourceKind::Mpstat);
+        assert_eq!(values(&recording, Field::CpuSoftirq, &Subject::Cpu(0)), [99.8]);
+        assert_eq!(times(&recording, Field::CpuSoftirq), [""], "nobody knows of when they are");
+    }
+    let unknown = "Average: CPU %user %nice %system %iowait %steal %idle\n\
+                   Average: all 1.00 0.00 2.00 0.00 0.00 97.00\n\n\
+                   Average: novelty one two three four five\n\
+                   Average: 7 9.00 9.00 9.00 9.00 9.00 9.00\n";
+    let recording = read(unknown);
+    assert_eq!(machine(&recording, Field::CpuUser), [1.0]);
+    assert!(values(&recording, Field::CpuUser, &Subject::Cpu(7)).is_empty());
+}

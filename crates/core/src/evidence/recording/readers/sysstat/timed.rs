@@ -27,8 +27,8 @@ struct Met {
     /// `None` for a table that is passed over.
     layout: Option<Box<Layout>>,
     width: usize,
-    /// The last time, in seconds of its day, and that day.
-    last: i64,
+    /// The last time, in seconds of its day, and that day. None: only averages were met.
+    last: Option<i64>,
     day: i64,
     /// Whether it has rows of its own; else the averages are all there is.
     rows: bool,
@@ -39,10 +39,10 @@ impl Met {
     /// The time of day `at` with its day: a step back by more than half a day is midnight.
     fn at(&mut self, midnight: Option<Stamp>, at: Stamp) -> Stamp {
         let second = at.second_of_day();
-        if second + HALF_DAY_S < self.last {
+        if self.last.is_some_and(|last| second + HALF_DAY_S < last) {
             self.day += 1;
         }
-        self.last = second;
+        self.last = Some(second);
         Stamp(midnight.map_or(0, |midnight| midnight.0) + second).days_later(self.day)
     }
 }
@@ -75,7 +75,7 @@ pub(in crate::evidence::recording::readers) fn begins(
             }
         }
         // A recording of which nothing is left but its first line is `sar`'s as much as another's.
-        None => return None,
+        None => tool(&words(header_of_averages(line)?))?,
     };
     if let Some(banner) = &banner {
         out.host(banner.host());
@@ -130,6 +130,16 @@ fn epoch(line: &str) -> Option<(Stamp, &str)> {
     stamp.has_date().then_some((stamp, rest))
 }
 
+/// The header of a block of averages, without the word for them: `Average:  CPU  %usr`. Whoever
+/// pastes the end of a listing has such blocks only.
+fn header_of_averages(line: &str) -> Option<&str> {
+    let (word, rest) = line.split_once([':', '：'])?;
+    let brief = (1..=2).contains(&word.split_whitespace().count());
+    // Not `avg-cpu:` of iostat.
+    let text = word.chars().all(|c| c.is_alphabetic() || c == '.' || c.is_whitespace());
+    (brief && text && table::header(&words(rest)).is_some()).then_some(rest)
+}
+
 /// A cell with a number, or what may be the beginning of one or of a row.
 fn is_figure(word: &str) -> bool {
     word == "all" || !matches!(cell(word), Cell::Bad)
@@ -141,13 +151,13 @@ fn is_restart(rest: &str) -> bool {
 
 impl Timed {
     /// A header: the table is met, or met again.
-    fn header(&mut self, at: Stamp, text: &str, out: &mut Builder) -> Option<Taken> {
+    fn header(&mut self, at: Option<Stamp>, text: &str, out: &mut Builder) -> Option<Taken> {
         let text = text.trim();
         let known = self.tables.iter().position(|met| met.header == text);
         if let Some(known) = known {
             self.current = Some(known);
             self.unknown = false;
-            if let Some(met) = self.tables.get_mut(known) {
+            if let Some((met, at)) = self.tables.get_mut(known).zip(at) {
                 met.at(self.midnight, at);
             }
             return Some(Taken::Yes);
@@ -167,7 +177,7 @@ impl Timed {
         if self.tables.len() >= TABLES_MAX {
             self.tables.clear();
         }
-        let (header, last) = (text.to_owned(), at.second_of_day());
+        let (header, last) = (text.to_owned(), at.map(Stamp::second_of_day));
         let (rows, averages) = (false, Vec::new());
         self.tables.push(Met { header, layout, width, last, day: 0, rows, averages });
         self.current = Some(self.tables.len() - 1);
@@ -197,6 +207,11 @@ impl Timed {
             return;
         };
         let (_, row) = line.split_once([':', '：']).unwrap_or_default();
+        if !words(row).iter().any(|word| is_figure(word)) {
+            // The header of a table that nobody knows: what follows is none of the one before.
+            self.current = None;
+            return;
+        }
         if !met.rows && met.averages.len() < AVERAGES_MAX && words(row).len() >= met.width {
             met.averages.push(row.to_owned());
         }
@@ -268,8 +283,7 @@ impl Timed {
         let like = |met: &Met| {
             rest.len() >= met.width && met.width >= 2 && numbers + 2 >= rest.len().min(met.width)
         };
-        let row = self.tables.iter().any(like);
-        row || (numbers == 0 && table::header(rest).is_some())
+        self.tables.iter().any(like)
     }
 }
 
@@ -296,7 +310,7 @@ impl Reader for Timed {
         let digit = |c: char| c.is_ascii_digit() || c == '-';
         // The last word of a header is never a number; that of most rows is one.
         let ends = rest.trim_end().ends_with(digit) && first.starts_with(|c| digit(c) || c == 'a');
-        if !ends && let Some(taken) = self.header(at, rest, out) {
+        if !ends && let Some(taken) = self.header(Some(at), rest, out) {
             return taken;
         }
         self.row(at, rest, out)
@@ -304,11 +318,12 @@ impl Reader for Timed {
 
     fn end(&mut self, out: &mut Builder) {
         for met in self.tables.iter_mut().filter(|met| !met.rows) {
-            let at = Stamp(self.midnight.map_or(0, |midnight| midnight.0) + met.last);
+            let midnight = self.midnight.map_or(0, |midnight| midnight.0);
+            let at = met.last.map(|last| Stamp(midnight + last).days_later(met.day));
             let Some(layout) = &mut met.layout else { continue };
             for row in std::mem::take(&mut met.averages) {
                 // A row that is none says so where there are others; here it is left out.
-                let _ = layout.put(&words(&row), Some(at.days_later(met.day)), out);
+                let _ = layout.put(&words(&row), at, out);
             }
         }
     }
@@ -319,6 +334,9 @@ impl Timed {
         let text = line.trim();
         if text.is_empty() || is_elision(text) {
             return Taken::Yes;
+        }
+        if let Some(header) = header_of_averages(text) {
+            return self.header(None, header, out).unwrap_or(Taken::No);
         }
         if self.is_average(text) {
             self.keep_average(text);

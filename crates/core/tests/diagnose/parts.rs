@@ -1,0 +1,188 @@
+//! Limits that refuse, parts of the machine that have less than the whole, disks that are held
+//! back, a full Java heap.
+
+use super::{Text, assert_says, chain, found, notes, of_texts, suffers};
+
+macro_rules! ticket {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../corpus/", $name, ".txt")))
+    };
+}
+
+const HEAP: Text = ticket!("gc-fullgc-java8");
+const CAPPED: Text = ticket!("blind4-gp2-cap");
+const CACHE_OFF: Text = ticket!("blind4-bbu");
+const CHECK: Text = ticket!("blind4-md-check");
+const SHM: Text = ticket!("blind4-tmpfs");
+const TLB: Text = ticket!("blind4-tlb");
+const NAMES: Text = ticket!("blind4-dentries-probe");
+const DROPPED: Text = ticket!("blind4-drop-caches");
+
+/// Memory is free, and no more of it may be promised.
+const COMMIT: Text = (
+    "commit.txt",
+    "\
+db-1:~# free -m
+              total        used        free      shared  buff/cache   available
+Mem:          64232       21011       38120          11        5101       42520
+Swap:          2047           0        2047
+db-1:~# grep Commit /proc/meminfo; sysctl vm.overcommit_memory
+CommitLimit:    34984332 kB
+Committed_AS:   34981204 kB
+vm.overcommit_memory = 2
+2026-03-11 02:14:20 db-1 postgres[812]: LOG: could not fork worker process: Cannot allocate memory
+",
+);
+
+/// The same where nothing limits it.
+const PROMISED: Text = (
+    "promised.txt",
+    "\
+db-1:~# grep Commit /proc/meminfo; sysctl vm.overcommit_memory
+CommitLimit:    34984332 kB
+Committed_AS:   64981204 kB
+vm.overcommit_memory = 0
+",
+);
+
+/// No more tasks, and no more mappings.
+const REFUSED: Text = (
+    "refused.txt",
+    "\
+app@app-1:~$ ls
+-bash: fork: retry: Resource temporarily unavailable
+-bash: fork: Resource temporarily unavailable
+root@app-1:~# cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max vm.max_map_count
+4.10 3.98 3.70 3/32702 30112
+kernel.pid_max = 32768
+kernel.threads-max = 512044
+vm.max_map_count = 65530
+2026-03-11T02:14:20 ERROR java.io.IOException: Map failed: OutOfMemoryError: Map failed
+",
+);
+
+/// Room for both.
+const ROOM: Text = (
+    "room.txt",
+    "\
+root@app-1:~# cat /proc/loadavg; sysctl kernel.pid_max kernel.threads-max
+0.10 0.08 0.07 1/702 30112
+kernel.pid_max = 32768
+kernel.threads-max = 512044
+root@app-1:~# wc -l /proc/812/maps; sysctl vm.max_map_count
+1204 /proc/812/maps
+vm.max_map_count = 65530
+",
+);
+
+/// One node is full; and then both are alike.
+const NODE: Text = (
+    "node.txt",
+    "\
+available: 2 nodes (0-1)
+node 0 cpus: 0 2 4 6
+node 0 size: 128817 MB
+node 0 free: 301 MB
+node 1 cpus: 1 3 5 7
+node 1 size: 129019 MB
+node 1 free: 61204 MB
+node distances:
+node   0   1
+  0:  10  21
+  1:  21  10
+",
+);
+const EVEN: Text = (
+    "even.txt",
+    "node 0 size: 1000 MB\nnode 0 free: 300 MB\nnode 1 size: 1000 MB\nnode 1 free: 310 MB\n",
+);
+
+/// CPUs in use at 1.2 of 3 GHz, by their governor.
+const SLOW: Text = (
+    "slow.txt",
+    "\
+# turbostat --quiet --num_iterations 1 --interval 5
+Core\tCPU\tAvg_MHz\tBusy%\tBzy_MHz\tTSC_MHz
+-\t-\t1180\t98.30\t1200\t3000
+# cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+powersave
+",
+);
+
+/// The thread that merges equal pages.
+const KSM: Text = (
+    "ksm.txt",
+    "\
+top - 02:14:20 up 9 days,  1 user,  load average: 2.10, 2.01, 1.99
+Tasks: 212 total,   2 running, 210 sleeping,   0 stopped,   0 zombie
+%Cpu(s):  5.1 us, 49.2 sy,  0.0 ni, 45.5 id,  0.0 wa,  0.0 hi,  0.2 si,  0.0 st
+MiB Mem :  64232.0 total,  38120.0 free,  21011.0 used,   5101.0 buff/cache
+MiB Swap:   2047.0 total,   2047.0 free,      0.0 used.  42520.0 avail Mem
+
+    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
+     71 root      25   5       0      0      0 R  97.4   0.0 812:44.10 ksmd
+    812 root      20   0  812044   6120   4100 S   2.0   0.0   1:20.11 libvirtd
+",
+);
+
+/// An old part of the heap with room.
+const ROOMY_HEAP: Text = (
+    "roomy.txt",
+    "\
+$ jstat -gcutil 2211 1s 2
+  S0     S1     E      O      M     CCS    YGC     YGCT    FGC    FGCT     GCT
+  0.00  40.00  10.00  31.98  95.11  91.00   4120  120.100     1   3.500  123.600
+  0.00  40.00  19.00  31.99  95.11  91.00   4120  120.100     1   3.500  123.600
+",
+);
+
+/// For the coverage.
+pub(crate) fn texts() -> impl Iterator<Item = Text> {
+    let corpus = [HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED];
+    let own = [COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP];
+    corpus.into_iter().chain(own)
+}
+
+#[test]
+fn what_the_kernel_refuses_is_named() {
+    let diagnosis = of_texts(&[COMMIT]);
+    let text = chain(found(&diagnosis, "commit_limit"));
+    assert_says(&text, &["33.4 GiB are promised", "vm.overcommit_memory is 2", "a line of a"]);
+    assert!(of_texts(&[PROMISED]).findings.is_empty());
+    let refused = of_texts(&[REFUSED]);
+    let text = chain(found(&refused, "task_limit"));
+    assert_says(&text, &["2 lines of a program", "32,702 tasks of 32,768", "pid_max"]);
+    assert!(suffers(&refused).contains(&"map_limit"));
+    assert!(of_texts(&[ROOM]).findings.is_empty());
+}
+
+#[test]
+fn parts_that_have_less_than_the_whole() {
+    // A node fills with page cache in time: by itself that is no harm.
+    let node = of_texts(&[NODE]);
+    assert_eq!(notes(&node), ["numa_node_short"]);
+    assert_says(&chain(found(&node, "numa_node_short")), &["0.23 % of it", "47.4 % of it"]);
+    assert!(of_texts(&[EVEN]).findings.is_empty());
+    let text = chain(found(&of_texts(&[SLOW]), "slow_cpus"));
+    assert_says(&text, &["1,200 of the 3,000 MHz", "powersave"]);
+    assert_eq!(suffers(&of_texts(&[KSM])), ["same_pages"]);
+    let text = chain(found(&of_texts(&[CHECK]), "array"));
+    assert_says(&text, &["array md2: check is at"]);
+}
+
+#[test]
+fn disks_that_are_held_back() {
+    let text = chain(found(&of_texts(&[CAPPED]), "disk_capped"));
+    assert_says(&text, &["300 requests a second in each of 3 samples", "a limit holds it there"]);
+    let text = chain(found(&of_texts(&[CACHE_OFF]), "write_cache_off"));
+    assert_says(&text, &["BBU disabled", "WriteThrough"]);
+}
+
+#[test]
+fn a_heap_is_full_after_its_collections() {
+    let text = chain(found(&of_texts(&[HEAP]), "java_heap_full"));
+    assert_says(&text, &["4.0 GiB of 4.0 GiB"]);
+    assert!(
+        of_texts(&[ROOMY_HEAP]).findings.iter().all(|f| f.cause.about().key != "java_heap_full")
+    );
+}
