@@ -18,6 +18,10 @@ const TLB: Text = ticket!("blind4-tlb");
 const NAMES: Text = ticket!("blind4-dentries-probe");
 const DROPPED: Text = ticket!("blind4-drop-caches");
 
+const FILTER: Text = ticket!("blind5-iptables");
+const FULL: Text = ticket!("blind5-pgbouncer");
+const BUSY: Text = ticket!("ok-blind5-10");
+
 /// Memory is free, and no more of it may be promised.
 const COMMIT: Text = (
     "commit.txt",
@@ -138,7 +142,7 @@ $ jstat -gcutil 2211 1s 2
 
 /// For the coverage.
 pub(crate) fn texts() -> impl Iterator<Item = Text> {
-    let corpus = [HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED];
+    let corpus = [HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED, FILTER, FULL, BUSY];
     let own = [COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP];
     corpus.into_iter().chain(own)
 }

@@ -110,6 +110,8 @@ causes! {
         "Context switches take the kernel's time" SWITCHES;
     NetworkStack "network_stack" Warning
         "The network stack takes the kernel's time" NETWORK_STACK;
+    PacketFilter "packet_filter" Warning
+        "Each packet is compared with a long list of firewall rules" PACKET_FILTER;
     DiskRequests "disk_requests" Warning
         "Many small disk requests take the kernel's time" DISK_RANDOM;
     Locks "kernel_locks" Warning

@@ -25,6 +25,10 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::Bloat, &[C::MemoryShort, C::Swapping, C::OomKills, C::RedisFragmentation]),
         (C::HighOrder, &[C::Compaction, C::Fragmentation, C::Reclaim, C::KernelTime]),
         (C::Futex, &[C::Locks, C::Switches, C::SystemCalls, C::KernelTime]),
+        (
+            C::PacketFilter,
+            &[C::NetworkStack, C::Interrupts, C::Backlog, C::Drops, C::SmallPackets, C::KernelTime],
+        ),
         (C::Shootdowns, &[C::Churn, C::Faults, C::Locks, C::SystemCalls, C::KernelTime]),
         (C::CacheDropped, HELD_BACK),
         (C::SlowClock, &[C::SystemCalls, C::KernelTime]),

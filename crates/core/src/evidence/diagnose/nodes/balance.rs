@@ -2,7 +2,7 @@
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{CPU, DISKS, HOSTS};
+use crate::evidence::diagnose::missing::{CPU, DISKS, HOSTS, PROCESSES};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
@@ -89,6 +89,41 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         None => Evidence::assumed("whether other CPUs are idle is not in these sources"),
     };
     Some(Answer::yes(0.3, vec![look.quote(&seen), rest]).and(ground))
+}
+
+/// Servers that do their work in one thread, each as it is shipped.
+const ONE_THREAD: [&str; 8] = [
+    "pgbouncer",
+    "redis-server",
+    "valkey-server",
+    "twemproxy",
+    "nutcracker",
+    "squid",
+    "varnishncsa",
+    "haproxy",
+];
+
+/// Is the one thread of a server full that has no other?
+pub(super) fn servers(look: &Look<'_>) -> Answer {
+    let ours = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default().trim_start_matches(['|', '_']);
+        ONE_THREAD.iter().any(|server| name.starts_with(server))
+    };
+    let lines = [Field::ThreadCpu, Field::ProcCpu].map(|field| look.lines(field, ours));
+    let means = lines.iter().flatten().filter_map(|line| look.mean(line));
+    // Of a server with several threads, all of a CPU is no limit.
+    let means = means.filter(|seen| seen.value <= ONE_CPU_MAX);
+    let Some(most) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[PROCESSES]);
+    };
+    let full = most.value >= look.limit(T::ThreadFull);
+    let text = "it works in one thread: more CPUs do not help it";
+    let evidence = vec![look.quote(&most)];
+    if full {
+        Answer::yes(0.4, evidence).and([Evidence::derived(text)])
+    } else {
+        Answer::no(evidence)
+    }
 }
 
 /// Is one disk saturated beside idle ones?

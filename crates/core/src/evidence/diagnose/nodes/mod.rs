@@ -150,6 +150,9 @@ nodes! {
     "kernel.switches" < Some("cpu.kernel"), "Do context switches take the time?",
         "Switches a second times the cost of one, against all kernel time of the episodes.",
         [CostSwitch ExplainedShare], Some(Cause::Switches), kernel::switches;
+    "kernel.packet_filter" < Some("cpu.kernel"), "Are packets compared with a long list of rules?",
+        "Functions of the packet filter in a profile: their share of the kernel's samples.",
+        [ExplainedShare], Some(Cause::PacketFilter), named::packet_filter;
     "kernel.network" < Some("cpu.kernel"), "Does the network stack take the time?",
         "Packets a second, both ways and loopback too, times the cost of one, against all kernel \
             time.",
@@ -414,6 +417,9 @@ nodes! {
     "balance.cpus" < None, "Is one CPU exhausted beside idle ones?",
         "CPU in use by CPU, means; or a thread that uses all of one CPU, wherever it runs.",
         [BusyHigh IdleLow ThreadFull], Some(Cause::OneCpu), balance::cpus;
+    "server.full" < None, "Is the one thread of a server full that has no other?",
+        "CPU of a process, or of its thread, of a server that works in one thread.",
+        [ThreadFull], Some(Cause::ServerFull), balance::servers;
     "balance.disks" < None, "Is one disk saturated beside idle ones?",
         "Busy time by disk, means; only where a disk is saturated, not just busy.",
         [DiskBusy IdleLow], Some(Cause::OneDisk), balance::disks;
@@ -570,27 +576,4 @@ pub fn find(id: &str) -> Option<&'static Node> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_a_tree() {
-        for (index, node) in ALL.iter().enumerate() {
-            assert!(ALL[..index].iter().all(|other| other.id != node.id), "{} twice", node.id);
-            let parent_before = node
-                .parent
-                .is_none_or(|parent| ALL[..index].iter().any(|other| other.id == parent));
-            assert!(parent_before, "{}: its parent comes later or not at all", node.id);
-            assert!(node.question.ends_with('?'), "{}", node.id);
-        }
-    }
-
-    #[test]
-    fn every_threshold_is_of_a_question() {
-        let listed = |limit: &&T| ALL.iter().any(|node| node.limits.contains(limit));
-        let alone: Vec<&T> = T::ALL.iter().filter(|limit| !listed(limit)).collect();
-        // These decide how bad a finding is, what is ruled out and what begins a look, not
-        // whether it is one.
-        assert_eq!(alone, [&T::CloseShare, &T::KernelCritical, &T::WatchJump]);
-    }
-}
+mod tests;

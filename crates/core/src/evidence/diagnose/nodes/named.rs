@@ -64,6 +64,20 @@ pub(super) fn shootdowns(look: &Look<'_>) -> Answer {
     }
 }
 
+/// Tables of the packet filter, each walked rule by rule: `net/ipv4/netfilter/ip_tables.c`,
+/// `net/netfilter/nf_tables_core.c`, `net/bridge/netfilter/ebtables.c`.
+const FILTER: [&str; 5] =
+    ["ipt_do_table", "ip6t_do_table", "arpt_do_table", "nft_do_chain", "ebt_do_table"];
+
+/// Are packets compared with a long list of rules?
+pub(super) fn packet_filter(look: &Look<'_>) -> Answer {
+    match profile::named(look, &FILTER) {
+        Some(answer) => answer,
+        None if profile::is_there(look) => Answer::no(profile::top(look).into_iter().collect()),
+        None => Answer::unknown(&[SYMBOLS]),
+    }
+}
+
 /// Searching the cache of directory entries: `fs/dcache.c`, `fs/namei.c`.
 const NAMES: [&str; 8] = [
     "d_lookup",

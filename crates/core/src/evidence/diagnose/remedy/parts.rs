@@ -72,6 +72,15 @@ ladders! {
             CPU that runs one of its threads", "taskset -c 0-7 PROGRAM",
             "fewer shootdowns for the same work";
     }
+    PACKET_FILTER {
+        Look "count the rules", "iptables-save | wc -l; nft list ruleset | wc -l",
+            "thousands, mostly one for each address";
+        Program "one rule with a set in place of a rule for each address: a look-up that does not \
+            grow", "ipset create banned hash:ip; iptables -I INPUT -m set --match-set banned src \
+            -j DROP", "ipt_do_table no longer leads perf top";
+        Program "accept what is established first", "iptables -I INPUT 1 -m conntrack --ctstate \
+            ESTABLISHED,RELATED -j ACCEPT", "most packets end at the first rule";
+    }
     CACHE_DROPPED {
         Look "see who does it, and when", "dmesg -T | grep drop_caches; grep -rl drop_caches \
             /etc/cron* /var/spool/cron /usr/local", "a script, at regular times";

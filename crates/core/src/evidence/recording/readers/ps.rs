@@ -66,34 +66,63 @@ fn asked(command: &str) -> Option<Columns> {
     columns(&header.join(" "))
 }
 
-/// `188 D rpc_wait_bit_killable nfsd`: states and what follows, counted by `uniq -c`.
-fn counted(line: &str) -> Option<(u32, &str, Option<&str>)> {
+/// Tasks that `uniq -c` counted: how many, their state, program and function, as far as shown.
+#[derive(Debug, PartialEq)]
+struct Many<'a> {
+    tasks: u32,
+    state: &'a str,
+    program: Option<&'a str>,
+    function: Option<&'a str>,
+}
+
+/// The columns of `ps -eo state,comm,wchan:30`, by name.
+fn format(command: &str) -> Option<Vec<&str>> {
+    let (_, rest) = command.split_once("ps ")?;
+    let list = rest.split_whitespace().find(|word| word.contains(','))?;
+    let names = list.trim_matches(['\'', '"']).split(',');
+    Some(names.map(|name| name.split([':', '=']).next().unwrap_or(name)).collect())
+}
+
+/// `188 D rpc_wait_bit_killable`, `131 D php-fpm rpc_wait_bit_killable`.
+fn counted<'a>(line: &'a str, command: &str) -> Option<Many<'a>> {
     let words = words(line);
-    let [tasks, state, rest @ ..] = words.as_slice() else { return None };
+    let (tasks, cells) = words.split_first()?;
     let tasks = tasks.parse().ok().filter(|tasks| (1..=TASKS_MAX).contains(tasks))?;
-    (is_state(state) && rest.len() <= 2).then(|| (tasks, *state, rest.first().copied()))
+    let names = format(command).filter(|names| names.len() == cells.len());
+    let cell = |wanted: &[&str]| {
+        let at = names.as_ref()?.iter().position(|name| wanted.contains(name))?;
+        cells.get(at).copied()
+    };
+    let state = cell(&["s", "stat", "state"]).or_else(|| cells.first().copied())?;
+    let shown = cells.len() <= 3 && is_state(state);
+    // Without a format it is the function that has the underscores.
+    let other = || cells.iter().skip(1).find(|word| word.contains('_')).copied();
+    let function = cell(&["wchan"]).or_else(other);
+    let program = cell(&["comm", "ucmd", "cmd", "args", "command"]);
+    shown.then_some(Many { tasks, state, program, function })
 }
 
 /// More tasks in one state there are hardly on any machine.
 const TASKS_MAX: u32 = 100_000;
 
 /// Tasks that were counted by state, without their numbers.
-#[derive(Default)]
 struct Counted {
+    command: String,
     blocked: u32,
 }
 
 impl Reader for Counted {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        let Some((tasks, state, function)) = counted(line) else { return Taken::No };
-        if state.starts_with('D') {
-            self.blocked = self.blocked.saturating_add(tasks);
-            let function = function.unwrap_or("");
-            for _ in 0..tasks.min(COUNTED_MAX) {
-                waits(function, "tasks", true, out);
+        let Some(many) = counted(line, &self.command) else { return Taken::No };
+        if many.state.starts_with('D') {
+            self.blocked = self.blocked.saturating_add(many.tasks);
+            let function = many.function.unwrap_or("");
+            let program = many.program.unwrap_or("tasks");
+            for _ in 0..many.tasks.min(COUNTED_MAX) {
+                waits(function, program, true, out);
             }
             if REMOTE_WAITS.iter().any(|start| function.starts_with(start)) {
-                out.put(Field::ProcRemoteWait, &Subject::process(None, "tasks"), None, 1.0);
+                out.put(Field::ProcRemoteWait, &Subject::process(None, program), None, 1.0);
             }
         }
         Taken::Yes
@@ -113,9 +142,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let many = command.contains("uniq -c");
     let listed = asked(command).map(|columns| Columns { counted: many, ..columns });
     let listed = listed.filter(|columns| columns.is_row(line));
-    if many && command.contains("ps ") && listed.is_none() && counted(line).is_some() {
+    if many && command.contains("ps ") && listed.is_none() && counted(line, command).is_some() {
+        let command = command.to_owned();
         out.begin(SourceKind::Ps, lines.number());
-        return Some(Box::new(Counted::default()));
+        return Some(Box::new(Counted { command, blocked: 0 }));
     }
     let columns = columns(line).or(listed)?;
     out.begin(SourceKind::Ps, lines.number());
@@ -228,6 +258,10 @@ mod tests {
             path: "rpc_wait_bit_killable".to_owned(),
         };
         assert_eq!(values(&recording, Field::TaskWaits, &wait).len(), 188);
+        let command = "ps -eo state,comm,wchan:30 | sort | uniq -c";
+        let many = counted("    131 D php-fpm  rpc_wait_bit_killable", command).expect("a row");
+        assert_eq!((many.tasks, many.program), (131, Some("php-fpm")));
+        assert_eq!(many.function, Some("rpc_wait_bit_killable"));
     }
 
     #[test]
