@@ -86,6 +86,14 @@ impl Group {
         count?.trim().parse().ok()
     }
 
+    /// Its anonymous memory in huge pages.
+    pub fn huge(&self) -> Option<Bytes> {
+        let name = if self.usage == CURRENT { "anon_thp " } else { "total_rss_huge " };
+        let text = std::fs::read_to_string(self.directory.join("memory.stat")).ok()?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().parse().ok().map(Bytes)
+    }
+
     /// Memory charged to it.
     pub fn usage(&self) -> Option<Bytes> {
         let text = std::fs::read_to_string(self.directory.join(self.usage)).ok()?;

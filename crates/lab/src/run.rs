@@ -385,6 +385,11 @@ impl<'a> Run<'a> {
         Some(self.group.as_ref()?.usage()?.0 as f64 / MIB)
     }
 
+    /// Memory of the workload's cgroup in huge pages, MiB: one small file, as above.
+    pub fn huge(&self) -> Option<f64> {
+        Some(self.group.as_ref()?.huge()?.0 as f64 / MIB)
+    }
+
     /// Watches memory for so long, and notes it over time. Never shorter because it seems to stand
     /// still: all variants are to be measured equally long after what was done to them, and a
     /// manager on a busy machine begins late (Redis stood at 481 MiB for 15 s before it had).

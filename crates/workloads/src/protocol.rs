@@ -118,6 +118,9 @@ pub struct Report {
     /// Durations, nanoseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, Histogram>,
+    /// Rates while it measured: seconds since the begin, and operations a second until then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Vec<(f64, f64)>>,
     /// What a reader of the numbers has to know, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -252,6 +255,7 @@ mod tests {
         let report = Report {
             values: BTreeMap::from([("ops_per_s".into(), 12.5)]),
             histograms: BTreeMap::from([("latency".into(), latency)]),
+            series: BTreeMap::default(),
             notes: vec!["KSM is off.".into()],
             parts: BTreeMap::from([("dense".into(), 4096..8192)]),
         };

@@ -21,6 +21,10 @@ const DROPPED: Text = ticket!("blind4-drop-caches");
 const FILTER: Text = ticket!("blind5-iptables");
 const FULL: Text = ticket!("blind5-pgbouncer");
 const BUSY: Text = ticket!("ok-blind5-10");
+const LOW: Text = ticket!("blind6-lowmem");
+const FIFO: Text = ticket!("blind6-fifo-thread");
+const SLOTS: Text = ticket!("blind6-nfs-slots");
+const DAMAGED: Text = ticket!("blind6-crc");
 
 /// Memory is free, and no more of it may be promised.
 const COMMIT: Text = (
@@ -140,10 +144,38 @@ $ jstat -gcutil 2211 1s 2
 ",
 );
 
+/// Low memory with room, a real-time thread that sleeps, a file server without a queue.
+const CALM: Text = (
+    "calm.txt",
+    "\
+db-1:~# grep -E 'Low|High' /proc/meminfo; grep MemTotal /proc/meminfo
+HighTotal:      15859712 kB
+HighFree:        8804944 kB
+LowTotal:         738212 kB
+LowFree:          407460 kB
+MemTotal:       16597924 kB
+db-1:~# ps -eLo pid,cls,rtprio,stat,pcpu,comm | grep -E 'PID| FF '
+    PID CLS RTPRIO STAT %CPU COMMAND
+     42  FF     99 S     0.0 migration/5
+db-1:~# nfsiostat 10 2
+
+nas01:/vol/home mounted on /home:
+
+           ops/s       rpc bklog
+          12.400           0.000
+
+read:     ops/s      kB/s     kB/op    retrans  avg RTT (ms)  avg exe (ms)
+         10.100   101.600    16.000   0 (0.0%)         0.800         0.900
+",
+);
+
 /// For the coverage.
 pub(crate) fn texts() -> impl Iterator<Item = Text> {
-    let corpus = [HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED, FILTER, FULL, BUSY];
-    let own = [COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP];
+    let corpus = [
+        HEAP, CAPPED, CACHE_OFF, CHECK, SHM, TLB, NAMES, DROPPED, FILTER, FULL, BUSY, LOW, FIFO,
+        SLOTS, DAMAGED,
+    ];
+    let own = [CALM, COMMIT, PROMISED, REFUSED, ROOM, NODE, EVEN, SLOW, KSM, ROOMY_HEAP];
     corpus.into_iter().chain(own)
 }
 
@@ -189,4 +221,17 @@ fn a_heap_is_full_after_its_collections() {
     assert!(
         of_texts(&[ROOMY_HEAP]).findings.iter().all(|f| f.cause.about().key != "java_heap_full")
     );
+}
+
+#[test]
+fn what_stands_in_the_way_of_others() {
+    let text = chain(found(&of_texts(&[LOW]), "low_memory"));
+    assert_says(&text, &["7.3 MiB of 720.9 MiB of low memory are free"]);
+    let text = chain(found(&of_texts(&[FIFO]), "real_time_thread"));
+    assert_says(&text, &["feedh-rx0", "sched_rt_runtime_us is -1"]);
+    let text = chain(found(&of_texts(&[SLOTS]), "nfs_queue"));
+    assert_says(&text, &["42 ms a request", "tcp_max_slot_table_entries: 2"]);
+    let text = chain(found(&of_texts(&[DAMAGED]), "link_errors"));
+    assert_says(&text, &["ens2f1np1", "214"]);
+    assert!(of_texts(&[CALM]).findings.is_empty());
 }

@@ -1,12 +1,13 @@
 //! Drives the workloads that are part of hugewise.
 
-use super::common;
+use super::{common, reach};
 use crate::program::cpu_s;
 use crate::run::{Run, key};
 use crate::talk::Talk;
 use hugewise_core::experiment::kind::More;
 use hugewise_core::experiment::kinds::AFTER;
 use hugewise_workloads::protocol::{Event, Report, Request};
+use std::time::Instant;
 
 /// Runs one: filled, managed where the variant says so, measured, every word compared.
 pub(super) fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
@@ -35,7 +36,12 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()
     let pid = talk.program.pid();
     let before = cpu_s(pid);
     talk.measure(run.measure())?;
-    let measured = talk.measured(&mut |said| progress(run, said))?;
+    let (began, mut huge) = (Instant::now(), Vec::new());
+    let measured = talk.measured(&mut |said| {
+        huge.extend(run.huge().map(|mib| (began.elapsed().as_secs_f64(), mib)));
+        progress(run, said)
+    })?;
+    reach::note(run, phase, &measured, huge);
     note(run, phase, measured);
     run.cpu_since(phase, pid, before);
     run.memory(phase, pid);

@@ -13,6 +13,7 @@ mod load;
 mod memcached;
 mod postgres;
 mod promote;
+mod reach;
 mod recover;
 mod redis;
 mod rest;

@@ -4,7 +4,7 @@
 //! every node below it, up to a level of one node.
 
 use super::kit::{
-    Clock, MIB, Measured, Progress, Setup, Verdict, Workload, mix, nanoseconds, place, stamp,
+    Clock, MIB, Measured, Pace, Progress, Setup, Verdict, Workload, mix, nanoseconds, place, stamp,
 };
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::Size;
@@ -98,7 +98,7 @@ impl Workload for Btree {
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
         let (clock, mut latency) = (Clock::start(time), Histogram::default());
-        let (mut lookups, mut wrong) = (0, 0);
+        let (mut lookups, mut wrong, mut pace) = (0, 0, Pace::start());
         while clock.runs_with(progress) {
             let begin = Instant::now();
             for _ in 0..BATCH {
@@ -107,9 +107,10 @@ impl Workload for Btree {
             }
             latency.record(nanoseconds(begin.elapsed()) / BATCH);
             lookups += BATCH;
+            pace.add(BATCH);
         }
         let measured = Measured::default().with("ops_per_s", clock.rate(lookups));
-        Ok(measured.with_latency(latency).with_wrong(wrong))
+        Ok(measured.with_pace("ops_per_s", pace).with_latency(latency).with_wrong(wrong))
     }
 
     fn verify(&mut self, progress: &mut Progress) -> anyhow::Result<Verdict> {

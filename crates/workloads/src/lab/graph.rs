@@ -7,7 +7,7 @@ mod bfs;
 mod csr;
 mod rank;
 
-use super::kit::{Clock, Measured, Progress, Setup, Verdict, Workload};
+use super::kit::{Clock, Measured, Pace, Progress, Setup, Verdict, Workload};
 use bfs::Search;
 use csr::Graph;
 use hugewise_core::base::rng::Rng;
@@ -71,18 +71,22 @@ impl Workload for GraphWork {
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
         let (clock, mut edges, mut spent, mut wrong) = (Clock::start(time), 0, 0.0, 0);
+        let mut pace = Pace::start();
         loop {
             let begin = Instant::now();
-            edges += self.turn();
+            let walked = self.turn();
             // The check takes as long as the search, and is not what is measured.
-            spent += begin.elapsed().as_secs_f64();
+            let took = begin.elapsed().as_secs_f64();
+            pace.turn(walked, took);
+            (edges, spent) = (edges + walked, spent + took);
             wrong += self.check().wrong;
             if !clock.runs_with(progress) {
                 break;
             }
         }
         let rate = edges as f64 / f64::max(spent, 1e-9);
-        Ok(Measured::default().with("edges_per_s", rate).with_wrong(wrong))
+        let measured = Measured::default().with("edges_per_s", rate).with_wrong(wrong);
+        Ok(measured.with_pace("edges_per_s", pace))
     }
 
     fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {

@@ -3,7 +3,9 @@
 //! An update is an exclusive or, so that the same updates once more undo all of them: then every
 //! word must hold what it held first.
 
-use super::kit::{Clock, HUGE, MIB, Measured, Progress, Setup, Verdict, Workload, place, stamp};
+use super::kit::{
+    Clock, HUGE, MIB, Measured, Pace, Progress, Setup, Verdict, Workload, place, stamp,
+};
 use anyhow::Context;
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::{self, HotPart};
@@ -66,16 +68,18 @@ impl Workload for Gups {
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
         let (clock, table, hot) = (Clock::start(time), self.table.words_mut(), self.hot);
-        let (mut updates, mut wrong) = (0, 0);
+        let (mut updates, mut wrong, mut pace) = (0, 0, Pace::start());
         while clock.runs_with(progress) {
             for _ in 0..BATCH {
                 wrong += u64::from(!update(table, hot, self.rng.next()));
             }
             updates += BATCH;
+            pace.add(BATCH);
         }
         let rate = clock.rate(updates);
         self.updates += updates;
-        Ok(Measured::default().with("ops_per_s", rate).with_wrong(wrong))
+        let measured = Measured::default().with("ops_per_s", rate).with_wrong(wrong);
+        Ok(measured.with_pace("ops_per_s", pace))
     }
 
     fn verify(&mut self, progress: &mut Progress) -> anyhow::Result<Verdict> {

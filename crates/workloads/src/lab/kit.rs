@@ -133,6 +133,12 @@ impl Measured {
         self
     }
 
+    /// With the rates that a pace kept.
+    pub(super) fn with_pace(mut self, name: &str, pace: Pace) -> Self {
+        self.report.series.insert(name.to_owned(), pace.points);
+        self
+    }
+
     /// With so much wrong data.
     pub(super) fn with_wrong(mut self, wrong: u64) -> Self {
         self.wrong += wrong;
@@ -244,6 +250,43 @@ impl Clock {
     /// So many things a second since the start.
     pub(super) fn rate(&self, count: u64) -> f64 {
         count as f64 / self.seconds().max(1e-9)
+    }
+}
+
+/// Operations a second, step by step.
+#[derive(Debug)]
+pub(super) struct Pace {
+    begin: Instant,
+    last: Instant,
+    count: u64,
+    points: Vec<(f64, f64)>,
+}
+
+impl Pace {
+    /// Long enough for a stable rate, and a small part of what a manager takes.
+    const STEP: Duration = Duration::from_millis(250);
+
+    /// Starts now.
+    pub(super) fn start() -> Self {
+        let now = Instant::now();
+        Self { begin: now, last: now, count: 0, points: Vec::new() }
+    }
+
+    /// So many were done in a turn that took so long.
+    pub(super) fn turn(&mut self, count: u64, spent_s: f64) {
+        let rate = count as f64 / spent_s.max(1e-9);
+        self.points.push((self.begin.elapsed().as_secs_f64(), rate));
+    }
+
+    /// So many more were done.
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
+        let step = self.last.elapsed();
+        if step >= Self::STEP {
+            let rate = self.count as f64 / step.as_secs_f64();
+            self.points.push((self.begin.elapsed().as_secs_f64(), rate));
+            (self.last, self.count) = (Instant::now(), 0);
+        }
     }
 }
 

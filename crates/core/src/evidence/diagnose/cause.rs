@@ -179,6 +179,16 @@ causes! {
         "No more tasks can be started: a limit is reached" TASK_LIMIT;
     MapLimit "map_limit" Warning
         "A program has as many mappings as it may" MAP_LIMIT;
+    LowMemory "low_memory" Warning
+        "A 32-bit kernel has used up the memory that it reaches by itself, whatever is free above"
+            LOW_MEMORY;
+    RealTime "real_time_thread" Warning
+        "A real-time thread keeps a CPU from everybody else, the kernel's own work among them"
+            REAL_TIME;
+    NfsQueue "nfs_queue" Warning
+        "Requests to a file server queue on this machine before they are sent" NFS_QUEUE;
+    LinkErrors "link_errors" Warning
+        "Packets arrive damaged: a cable, plug, transceiver or port is bad" LINK_ERRORS;
     NodeShort "numa_node_short" Warning
         "One NUMA node has no free memory while another one has" NODE_SHORT;
     SharedMemory "shared_memory" Warning

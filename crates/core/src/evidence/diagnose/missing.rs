@@ -62,6 +62,10 @@ missing! {
     NODES "memory by NUMA node" "numactl -H";
     CONTROLLER "the write cache of a disk controller"
         "dmesg -T | grep -iE 'battery|bbu|write.?cache|megaraid|smartpqi'";
+    NFS "how long requests to file servers take" "nfsiostat 10 2";
+    LOW_MEMORY "memory that a 32-bit kernel reaches by itself" "grep -E 'Low|High' /proc/meminfo";
+    REAL_TIME "threads of real-time classes"
+        "ps -eLo pid,cls,rtprio,stat,pcpu,comm | grep -E 'PID| FF | RR '";
     ARRAYS "arrays of disks" "cat /proc/mdstat";
     CLOCKS "the clock of the CPUs" "grep -E 'model name|MHz' /proc/cpuinfo";
     WAITS "what tasks wait for" "ps -eo pid,stat,wchan:32,comm | grep -E 'STAT| D'";

@@ -306,6 +306,9 @@ thresholds! {
     NamesCalls "names_calls_percent" 40.0
         "traced calls that look up names, of all, from which on their cache matters",
         "judgement: nearly every other call";
+    RemoteQueue "remote_queue_factor" 5.0
+        "times its round trip that a request takes, from which on it queues on this machine",
+        "without a queue both are nearly the same (nfsiostat(8): avg exe includes the queue)";
     RemoteAwait "remote_await_high_ms" 50.0
         "time of a request to a file server from which on programs feel it",
         "judgement: ten times that of a request over a network in order";

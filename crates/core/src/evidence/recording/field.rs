@@ -106,6 +106,7 @@ impl Field {
             Self::CgroupRefaultCount => Self::CgroupRefaults,
             Self::NodeMissCount => Self::NodeMisses,
             Self::NetMissedCount => Self::NetRxFifo,
+            Self::NetErrorCount => Self::NetErrors,
             _ => return None,
         })
     }
@@ -219,6 +220,8 @@ fields! {
     // Memory: /proc/meminfo.
     MemTotal "mem.total_bytes" Bytes Instant "memory";
     MemFree "mem.free_bytes" Bytes Instant "free memory";
+    LowTotal "mem.low_total_bytes" Bytes Instant "memory that a 32-bit kernel reaches by itself";
+    LowFree "mem.low_free_bytes" Bytes Instant "free memory of that";
     MemAvailable "mem.available_bytes" Bytes Instant "available memory";
     MemUsed "mem.used_bytes" Bytes Instant "used memory, as the source counts it";
     Buffers "mem.buffers_bytes" Bytes Instant "buffers";
@@ -291,6 +294,8 @@ fields! {
     ArrayRebuilt "array.rebuilt_percent" Percent Instant "how far it is rebuilt or checked";
     RemoteReadAwait "remote.read_await_ms" Milliseconds Average
         "time of a read from the file server, waiting included";
+    RemoteRoundTrip "remote.round_trip_ms" Milliseconds Average
+        "time of a request to the file server on the way and in the server";
     RemoteWriteAwait "remote.write_await_ms" Milliseconds Average
         "time of a write to the file server, waiting included";
     DiskBusy "disk.busy_percent" Percent Average "time in which the disk had work";
@@ -305,6 +310,7 @@ fields! {
     NetErrors "net.errors_per_s" PerSecond Average "damaged packets";
     NetRxDrops "net.rx_drops_per_s" PerSecond Average "received packets dropped";
     NetRxFifo "net.rx_fifo_per_s" PerSecond Average "received packets lost to a full ring";
+    NetErrorCount "net.errors" Count SinceBoot "damaged packets since boot";
     NetMissedCount "net.rx_missed" Count SinceBoot
         "received packets lost to a full ring since boot";
     NetTxDrops "net.tx_drops_per_s" PerSecond Average "packets dropped before sending";
@@ -335,6 +341,8 @@ fields! {
     ProcCpu "process.cpu_percent" Percent Average "CPU of the process, of one CPU";
     ProcUser "process.user_percent" Percent Average "its CPU outside the kernel";
     ProcSystem "process.system_percent" Percent Average "its CPU in the kernel";
+    RealTimeCpu "thread.real_time_percent" Percent SinceBoot
+        "CPU of a thread of a real-time class since its start";
     ProcRss "process.rss_bytes" Bytes Instant "its resident memory";
     ProcRead "process.read_bytes_per_s" BytesPerSecond Average "its reads";
     ProcWrite "process.write_bytes_per_s" BytesPerSecond Average "its writes";

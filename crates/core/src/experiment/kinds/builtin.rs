@@ -206,7 +206,15 @@ pub(super) const GUPS: Kind = Kind {
     huge_pages: Source::VariantOrLater,
     more: More::Nothing,
     params: Gups::PARAMS,
-    metrics: &["ops_per_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    metrics: &[
+        "ops_per_s",
+        "reach_s",
+        "reach_huge_percent",
+        "fill_s",
+        "rss_mib",
+        "cgroup_mib",
+        "huge_mib",
+    ],
     programs: &[],
 };
 
@@ -234,6 +242,8 @@ pub(super) const BTREE: Kind = Kind {
         "p99_us",
         "p999_us",
         "worst_us",
+        "reach_s",
+        "reach_huge_percent",
         "fill_s",
         "rss_mib",
         "cgroup_mib",
@@ -249,7 +259,15 @@ pub(super) const GRAPH: Kind = Kind {
     huge_pages: Source::VariantOrLater,
     more: More::Nothing,
     params: Graph::PARAMS,
-    metrics: &["edges_per_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    metrics: &[
+        "edges_per_s",
+        "reach_s",
+        "reach_huge_percent",
+        "fill_s",
+        "rss_mib",
+        "cgroup_mib",
+        "huge_mib",
+    ],
     programs: &[],
 };
 

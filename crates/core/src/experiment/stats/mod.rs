@@ -13,6 +13,7 @@ pub mod mann_whitney;
 pub mod normal;
 pub mod order;
 pub mod outlier;
+pub mod reach;
 pub mod shift;
 pub mod spread;
 pub mod visible;

@@ -166,7 +166,11 @@ pub(super) fn interrupts(look: &Look<'_>) -> Answer {
     let whose = yes.evidence.first().and_then(|evidence| evidence.subject.clone());
     let all = look.lines(Field::CpuIrq, |subject| Some(subject.to_string()) == whose);
     let hard = all.first().and_then(|line| super::named::hardware_part(look, &line.subject));
-    yes.and(hard).and(super::named::line(look))
+    // Evenly spread, with much left, it is what the traffic takes.
+    let idle =
+        look.mean_of(Field::CpuIdle).is_some_and(|idle| idle.value >= look.limit(T::IdleLow));
+    let even = single().is_none();
+    yes.and(hard).and(super::named::line(look)).mild(idle && even)
 }
 
 /// Does the hypervisor take CPU away?

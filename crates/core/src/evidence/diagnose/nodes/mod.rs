@@ -283,6 +283,9 @@ nodes! {
         "The kernel's log about throttled clocks, and counts of it; the clock of CPUs against what \
             they are rated for. A few old events are a note.",
         [HeatEvents ClockLow LogOld], Some(Cause::Heat), log::heat;
+    "cpu.real_time" < None, "Does a real-time thread keep a CPU from everybody else?",
+        "CPU of a thread of a real-time class, as ps has it.",
+        [ThreadFull], Some(Cause::RealTime), parts::real_time;
     "cpu.slow" < None, "Do CPUs in use run far below their rated clock?",
         "Their clock against what they are rated for, where heat is not the reason.",
         [ClockLow UserHigh], Some(Cause::SlowCpus), parts::slow_cpus;
@@ -308,6 +311,9 @@ nodes! {
         "Tasks in uninterruptible wait inside NFS, CIFS or Ceph; the kernel's log about a server \
             that does not answer; the time of its requests.",
         [RemoteAwait], Some(Cause::NetworkStorage), tasks::remote;
+    "remote.slots" < Some("wait.remote"), "Do requests to the file server queue on this machine?",
+        "The whole time of a request against its round trip.",
+        [RemoteQueue], Some(Cause::NfsQueue), tasks::queue_before_server;
     "wait.memory" < Some("wait"), "Do tasks wait for memory?",
         "PSI memory, some, as a mean.",
         [PsiHigh], Some(Cause::MemoryPressure), wait::memory_pressure;
@@ -346,6 +352,9 @@ nodes! {
     "network.drops" < None, "Are packets dropped on this machine?",
         "Drops of interfaces and of the receive backlog.",
         [DropsHigh], Some(Cause::Drops), network::drops;
+    "network.errors" < None, "Do packets arrive damaged?",
+        "Errors of interfaces: checksums, symbols, frames.",
+        [DropsHigh], Some(Cause::LinkErrors), network::errors;
     "network.conntrack" < None, "Is the kernel's table of connections full?",
         "The kernel's log about nf_conntrack; its entries against their limit.",
         [TableFull], Some(Cause::ConntrackFull), network::conntrack;
@@ -369,6 +378,9 @@ nodes! {
     "memory.maps" < None, "Has a program as many mappings as it may?",
         "Its mappings against vm.max_map_count; logs of programs that got no more.",
         [TableFull LogOld], Some(Cause::MapLimit), refused::maps;
+    "memory.low" < None, "Has a 32-bit kernel used up the memory that it can reach by itself?",
+        "LowFree against LowTotal, where there is high memory.",
+        [AvailableLow], Some(Cause::LowMemory), parts::low_memory;
     "memory.node" < None, "Has a NUMA node no free memory while another one has?",
         "Free memory by node, against its size. A note unless somebody reclaims or swaps for it.",
         [NodeLow NodeAmple], Some(Cause::NodeShort), parts::node;

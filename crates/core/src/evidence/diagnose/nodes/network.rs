@@ -202,6 +202,11 @@ pub(super) fn drops(look: &Look<'_>) -> Answer {
     any_above(look, &fields, T::DropsHigh, SOFTNET)
 }
 
+/// Do packets arrive damaged?
+pub(super) fn errors(look: &Look<'_>) -> Answer {
+    any_above(look, &[Field::NetErrors], T::DropsHigh, NETWORK)
+}
+
 /// Are receive rounds cut short with work left?
 pub(super) fn squeezed(look: &Look<'_>) -> Answer {
     any_above(look, &[Field::SoftnetSqueezed], T::SqueezeHigh, SOFTNET)

@@ -3,7 +3,9 @@
 
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::look::Look;
-use crate::evidence::diagnose::missing::{ARRAYS, CLOCKS, MEMINFO, NODES, PROCESSES};
+use crate::evidence::diagnose::missing::{
+    ARRAYS, CLOCKS, LOW_MEMORY, MEMINFO, NODES, PROCESSES, REAL_TIME,
+};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
@@ -132,6 +134,50 @@ pub(super) fn shared(look: &Look<'_>) -> Answer {
         return Answer::yes(percent / 100.0, evidence).and(full).and(felt);
     }
     Answer::no(evidence)
+}
+
+/// Has a 32-bit kernel used up its low memory?
+pub(super) fn low_memory(look: &Look<'_>) -> Answer {
+    let known = look.lowest_of(Field::LowFree).zip(look.state(Field::LowTotal));
+    let Some((free, total)) = known.filter(|(_, total)| total.value > 0.0) else {
+        return Answer::unknown(&[LOW_MEMORY]);
+    };
+    let percent = free.value / total.value * 100.0;
+    let text = format!(
+        "{} of {} of low memory are free: {}",
+        write::bytes(free.value),
+        write::bytes(total.value),
+        write::value(Unit::Percent, percent)
+    );
+    let evidence = vec![look.say(&free, &text)];
+    // A 64-bit kernel has no other.
+    let all = look.memory_bytes().is_some_and(|all| all <= total.value * 1.1);
+    if percent > look.limit(T::AvailableLow) || all {
+        return Answer::no(evidence);
+    }
+    let killed = super::memory::killed(look);
+    let yes = killed.is_yes();
+    let felt = killed.evidence.into_iter().take(1).filter(|_| yes);
+    Answer::yes(0.7, evidence).and(felt)
+}
+
+/// Does a real-time thread keep a CPU from everybody else?
+pub(super) fn real_time(look: &Look<'_>) -> Answer {
+    const SHARE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+    let lines = look.lines(Field::RealTimeCpu, |_| true);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    let Some(most) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[REAL_TIME]);
+    };
+    let evidence = vec![look.quote(&most)];
+    if most.value < look.limit(T::ThreadFull) {
+        return Answer::no(evidence);
+    }
+    let whole = look.setting(SHARE).filter(|quote| quote.text.trim() == "-1");
+    let whole = whole.map(|quote| {
+        look.cite(quote, "kernel.sched_rt_runtime_us is -1: nothing is left for others")
+    });
+    Answer::yes(0.6, evidence).and(whole)
 }
 
 /// Does the thread that merges equal pages take a CPU?

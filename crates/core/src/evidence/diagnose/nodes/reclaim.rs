@@ -1,7 +1,7 @@
 //! Memory shortage: does the kernel reclaim, and what uses the memory?
 
 use crate::base::units::{Bytes, saturating_u64};
-use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::answer::{Answer, Evidence, Ground};
 use crate::evidence::diagnose::interval::Interval;
 use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
@@ -364,7 +364,31 @@ fn segment(
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
 pub(super) fn slab(look: &Look<'_>) -> Answer {
-    share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh).and(largest_caches(look))
+    let known = share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh);
+    let known = if known.missing.is_empty() { known } else { rest_of_slab(look).unwrap_or(known) };
+    known.and(largest_caches(look))
+}
+
+/// The same where a listing ends before it: all of the slab less what can be reclaimed.
+fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
+    let (all, other) = (look.state(Field::Slab)?, look.state(Field::SlabReclaimable)?);
+    let total = look.memory_bytes()?;
+    let rest = (all.value - other.value).max(0.0);
+    let percent = rest / total * 100.0;
+    let text = format!(
+        "slab {} less {} that can be reclaimed: {percent:.1} % of {}",
+        write::bytes(all.value),
+        write::bytes(other.value),
+        write::bytes(total)
+    );
+    let mut evidence = look.say(&all, &text);
+    evidence.ground = Ground::Derived;
+    let high = percent >= look.limit(T::SlabHigh);
+    Some(if high {
+        Answer::yes(percent / 100.0, vec![evidence])
+    } else {
+        Answer::no(vec![evidence])
+    })
 }
 
 /// The largest caches of kernel objects, where a source lists them.

@@ -4,7 +4,7 @@ use super::age::{ago, is_old};
 use crate::evidence::diagnose::answer::{Answer, Evidence};
 use crate::evidence::diagnose::interval::Interval;
 use crate::evidence::diagnose::look::Look;
-use crate::evidence::diagnose::missing::{DIRTY, ENTROPY, WAITS};
+use crate::evidence::diagnose::missing::{DIRTY, ENTROPY, NFS, WAITS};
 use crate::evidence::diagnose::remedy_version as version;
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
@@ -219,11 +219,46 @@ fn slow_server(look: &Look<'_>) -> Option<Answer> {
     let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
     let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
     let (limit, evidence) = (look.limit(T::RemoteAwait), vec![look.quote(&most)]);
-    Some(match most.value >= limit {
+    let long = most.value >= limit || queue_before_server(look).is_yes();
+    Some(match long {
         true => Answer::yes(0.5, evidence),
         false => Answer::no(evidence).if_close(look.is_close(most.value, limit)),
     })
 }
+
+/// Do requests to a file server wait on this machine, before they are sent?
+pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
+    const SLOTS: &str = "/proc/sys/sunrpc/tcp_max_slot_table_entries";
+    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
+    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
+    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
+    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a });
+    let found = most.and_then(|most| {
+        let trip = look.line(Field::RemoteRoundTrip, &most.subject)?;
+        Some((look.lowest(&trip)?, most))
+    });
+    let Some((trip, most)) = found else { return Answer::unknown(&[NFS]) };
+    let text = format!(
+        "{}: {} a request, of which {} are the server's and the network's",
+        most.subject,
+        write::milliseconds(most.value),
+        write::milliseconds(trip.value)
+    );
+    let evidence = vec![look.say(&most, &text)];
+    let queues =
+        most.value >= QUEUE_MIN_MS && most.value >= trip.value * look.limit(T::RemoteQueue);
+    if !queues {
+        return Answer::no(evidence);
+    }
+    let slots = look.setting(SLOTS);
+    let slots = slots.map(|quote| {
+        look.cite(quote, &format!("sunrpc.tcp_max_slot_table_entries: {}", quote.text))
+    });
+    Answer::yes(0.6, evidence).and(slots)
+}
+
+/// Shorter waits hold nobody up.
+const QUEUE_MIN_MS: f64 = 5.0;
 
 /// File servers that the kernel's log says do not answer, and whether the last word is that they
 /// do again.

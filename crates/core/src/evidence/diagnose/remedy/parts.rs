@@ -34,6 +34,42 @@ ladders! {
         Machine "allow more: each costs some 200 bytes of the kernel's memory",
             "sysctl vm.max_map_count=1048576", "the program maps again; wc -l stays below it";
     }
+    LOW_MEMORY {
+        Look "see what fills it", "grep -E 'Low|High|Slab|PageTables|KernelStack' /proc/meminfo",
+            "LowFree near 0 while HighFree is large";
+        Program "fewer processes and open files: their tables and stacks lie there",
+            "ps -e --no-headers | wc -l", "LowFree rises";
+        Hardware "a 64-bit kernel: it reaches all memory", "uname -m", "x86_64";
+    }
+    REAL_TIME {
+        Look "see which thread, and where", "ps -eLo pid,cls,rtprio,stat,pcpu,comm | grep -E \
+            'PID| FF | RR '", "FF or RR, and all of a CPU";
+        Program "let it sleep between its polls, or give it the usual class",
+            "chrt -o -p 0 TID", "the other tasks of that CPU run again";
+        Service "give it a CPU that is kept for it, so that nobody waits behind it",
+            "systemctl set-property --runtime SERVICE AllowedCPUs=5  # isolcpus=5 nohz_full=5",
+            "no kworker of that CPU waits";
+        Machine "leave a part of each second to others, as the kernel does by default",
+            "sysctl kernel.sched_rt_runtime_us=950000", "no new lockups in dmesg";
+    }
+    NFS_QUEUE {
+        Look "see where requests wait", "nfsiostat 10 2; sysctl sunrpc.tcp_max_slot_table_entries",
+            "avg exe far above avg RTT; few slots";
+        Service "several connections to the server (Linux 5.3)",
+            "mount -o nconnect=8 SERVER:/EXPORT /MOUNT", "avg exe near avg RTT";
+        Machine "more requests at once, from the next mount on",
+            "sysctl sunrpc.tcp_max_slot_table_entries=65536  # options sunrpc in /etc/modprobe.d",
+            "avg exe near avg RTT";
+    }
+    LINK_ERRORS {
+        Look "see which counts grow, and the light that arrives",
+            "ethtool -S DEV | grep -iE 'crc|symbol|fcs|frame'; ethtool -m DEV | grep -iE \
+            'power|alarm'", "checksums or symbols; too little light";
+        Service "take the bad port out of the bond", "ip link set DEV down",
+            "no more segments sent again";
+        Hardware "clean or replace cable, plug and transceiver, then the port", "ethtool -S DEV",
+            "the counts stand still";
+    }
     NODE_SHORT {
         Look "see whose memory is on it", "numastat -c -p PROGRAM; numastat -m",
             "one program has most of it on one node";

@@ -48,6 +48,10 @@ const MISSED: [&str; 7] = [
     "port.rx_dropped",
 ];
 
+/// Counts of damaged packets, the first of which a card has it calls them by.
+const DAMAGED: [&str; 4] =
+    ["rx_crc_errors", "rx_crc_errors_phy", "rx_fcs_errors", "rx_frame_errors"];
+
 /// The interface whose counts a command asks for: `ethtool -S eth0`.
 fn counted_by(command: &str) -> Option<&str> {
     let (_, rest) = command.split_once("ethtool ")?;
@@ -75,6 +79,9 @@ impl Reader for Statistics {
             return Taken::Yes;
         }
         let Some((name, value)) = counter(line) else { return Taken::No };
+        if DAMAGED.contains(&name) {
+            out.put(Field::NetErrorCount, &self.interface, None, value as f64);
+        }
         if MISSED.contains(&name) {
             out.put(Field::NetMissedCount, &self.interface, None, value as f64);
         }

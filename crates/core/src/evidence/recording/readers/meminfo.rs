@@ -10,7 +10,7 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 const LINES_AHEAD: usize = 4;
 
 /// Sizes.
-pub(super) const KEYS: [(&str, Field); 22] = [
+pub(super) const KEYS: [(&str, Field); 24] = [
     ("MemTotal", Field::MemTotal),
     ("MemFree", Field::MemFree),
     ("MemAvailable", Field::MemAvailable),
@@ -18,6 +18,8 @@ pub(super) const KEYS: [(&str, Field); 22] = [
     ("Cached", Field::Cached),
     ("Committed_AS", Field::Committed),
     ("CommitLimit", Field::CommitLimit),
+    ("LowTotal", Field::LowTotal),
+    ("LowFree", Field::LowFree),
     ("Active", Field::Active),
     ("Inactive", Field::Inactive),
     ("Dirty", Field::Dirty),
@@ -44,7 +46,7 @@ pub(super) const POOL_KEYS: [(&str, Field); 4] = [
 ];
 
 /// The file's other keys. `smaps` and `status` resemble it: theirs must not pass for this file.
-const OTHER_KEYS: [&str; 39] = [
+const OTHER_KEYS: [&str; 37] = [
     "SwapCached",
     "Active(anon)",
     "Inactive(anon)",
@@ -54,8 +56,6 @@ const OTHER_KEYS: [&str; 39] = [
     "Mlocked",
     "HighTotal",
     "HighFree",
-    "LowTotal",
-    "LowFree",
     "MmapCopy",
     "Zswap",
     "Zswapped",

@@ -62,8 +62,12 @@ impl Reader for Nfsiostat {
         let place = |name: &str| self.columns.iter().position(|column| column.starts_with(name));
         let cell = |name: &str| place(name).and_then(|at| cells.get(at)).copied();
         let idle = cell("ops/s").is_none_or(|rate| rate <= 0.0);
+        let mount = Subject::Filesystem(self.mount.clone());
         if let (Some(await_ms), false) = (cell("avg_exe"), idle) {
-            out.put(field, &Subject::Filesystem(self.mount.clone()), None, await_ms);
+            out.put(field, &mount, None, await_ms);
+        }
+        if let (Some(trip_ms), false) = (cell("avg_RTT"), idle) {
+            out.put(Field::RemoteRoundTrip, &mount, None, trip_ms);
         }
         Taken::Yes
     }

@@ -16,6 +16,8 @@ struct Columns {
     wait: Option<usize>,
     /// In kB.
     resident: Option<usize>,
+    /// The class of scheduling, and the CPU since the start.
+    class: Option<(usize, usize)>,
     /// The command and its arguments: all that is left.
     command: usize,
     /// Whether a count stands before each row: `uniq -c`.
@@ -35,11 +37,12 @@ fn columns(line: &str) -> Option<Columns> {
     // `top` has a header much like it, with columns of its own.
     let top = place(&["VIRT", "RES", "TIME+"]).is_some();
     let (wait, resident) = (place(&["WCHAN"]), place(&["RSS", "RSZ"]));
+    let class = place(&["CLS", "POL"]).zip(place(&["%CPU"]));
     // What these say is for people, and passed over.
     let other = place(&["PSR", "%CPU", "%MEM", "PPID", "NLWP"]).is_some();
     let known = state.is_some() || resident.is_some() || other;
     let counted = false;
-    (known && !top).then_some(Columns { pid, state, wait, resident, command, counted })
+    (known && !top).then_some(Columns { pid, state, wait, resident, class, command, counted })
 }
 
 /// The columns that `ps -eo pid,stat,wchan:32,comm` asks for: a filter behind it may have taken the
@@ -59,6 +62,8 @@ fn asked(command: &str) -> Option<Columns> {
             "stat" | "s" | "state" => "STAT",
             "wchan" => "WCHAN",
             "rss" | "rssize" => "RSS",
+            "cls" | "class" | "policy" => "CLS",
+            "pcpu" | "%cpu" => "%CPU",
             "comm" | "cmd" | "args" | "command" | "ucmd" => "COMMAND",
             _ => "?",
         })
@@ -219,6 +224,12 @@ impl Ps {
                 let value = if remote { 1.0 } else { 0.0 };
                 out.put(Field::ProcRemoteWait, &subject, None, value);
             }
+        }
+        if let Some((class, cpu)) = self.columns.class
+            && ["FF", "RR", "DLN"].contains(&cell(class))
+            && let Some(percent) = number(cell(cpu))
+        {
+            out.put(Field::RealTimeCpu, &subject, None, percent);
         }
         if let Some(kib) = self.columns.resident.and_then(|at| number(cell(at))) {
             out.put(Field::ProcRss, &subject, None, kib * 1024.0);
