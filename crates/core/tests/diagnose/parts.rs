@@ -230,7 +230,7 @@ fn what_stands_in_the_way_of_others() {
     let text = chain(found(&of_texts(&[FIFO]), "real_time_thread"));
     assert_says(&text, &["feedh-rx0", "sched_rt_runtime_us is -1"]);
     let text = chain(found(&of_texts(&[SLOTS]), "nfs_queue"));
-    assert_says(&text, &["42 ms a request", "tcp_max_slot_table_entries: 2"]);
+    assert_says(&text, &["42.0 ms a request", "tcp_max_slot_table_entries: 2"]);
     let text = chain(found(&of_texts(&[DAMAGED]), "link_errors"));
     assert_says(&text, &["ens2f1np1", "214"]);
     assert!(of_texts(&[CALM]).findings.is_empty());

@@ -169,7 +169,8 @@ pub(super) fn interrupts(look: &Look<'_>) -> Answer {
     // Evenly spread, with much left, it is what the traffic takes.
     let idle =
         look.mean_of(Field::CpuIdle).is_some_and(|idle| idle.value >= look.limit(T::IdleLow));
-    let even = single().is_none();
+    let known = look.lines(Field::CpuSoftirq, |subject| *subject != Subject::Machine);
+    let even = !known.is_empty() && single().is_none();
     yes.and(hard).and(super::named::line(look)).mild(idle && even)
 }
 

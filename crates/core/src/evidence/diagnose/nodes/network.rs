@@ -182,8 +182,8 @@ fn by_count(look: &Look<'_>) -> Answer {
 
 /// The highest value of several fields over all subjects, against a limit.
 fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
-    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.sustained(&line)).collect();
+    let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
+    let means: Vec<Seen> = lines.flatten().filter_map(|line| look.sustained(&line)).collect();
     let Some(top) = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a }) else {
         return Answer::unknown(&[missing]);
     };

@@ -46,7 +46,7 @@ fn sysctl(line: &str) -> Option<(String, &str)> {
     let (name, value) = plain(line).trim().split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
     let (family, rest) = name.split_once('.')?;
-    let known = matches!(family, "vm" | "kernel" | "net" | "fs");
+    let known = matches!(family, "vm" | "kernel" | "net" | "fs" | "sunrpc" | "dev");
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
     let plain = !rest.is_empty() && rest.bytes().all(usual);
     (known && plain).then(|| (format!("/proc/sys/{}", name.replace('.', "/")), value))

@@ -3,6 +3,7 @@
 mod banner;
 mod columns;
 pub(super) mod csv;
+mod headless;
 pub(super) mod iostat;
 mod opening;
 pub(super) mod sadf;

@@ -1,6 +1,7 @@
 //! `sar`, `mpstat` and `pidstat`: tables whose rows begin with a time.
 
 use super::banner;
+use super::headless;
 use super::opening::{Opening, opening};
 use super::table::{self, Header, Layout, Wrong};
 use super::time;
@@ -64,6 +65,12 @@ pub(in crate::evidence::recording::readers) fn begins(
 ) -> Option<Box<dyn Reader>> {
     let Opening { banner, at } = opening(lines);
     let line = lines.ahead(at);
+    if let Some((kind, header)) = headless::known(out.latest_command(), row_of(line)) {
+        out.begin(kind, lines.number());
+        let mut reader = Timed::new(kind, None);
+        reader.header(None, &header, out);
+        return Some(Box::new(reader));
+    }
     let kind = match stamped(line) {
         Some((_, rest)) if is_restart(rest) => SourceKind::SarText,
         Some((_, rest)) => {
@@ -84,8 +91,16 @@ pub(in crate::evidence::recording::readers) fn begins(
     if let Some(banner) = &banner {
         banner.put(out);
     }
-    let midnight = banner.and_then(|banner| banner.date);
-    Some(Box::new(Timed { kind, midnight, tables: Vec::new(), current: None, unknown: false }))
+    Some(Box::new(Timed::new(kind, banner.and_then(|banner| banner.date))))
+}
+
+/// What stands behind the time of a row, or behind the word for averages.
+fn row_of(line: &str) -> &str {
+    let average = || {
+        let (word, rest) = line.split_once([':', '：'])?;
+        word.chars().all(|c| c.is_alphabetic() || c == '.' || c.is_whitespace()).then_some(rest)
+    };
+    stamped(line).map(|(_, rest)| rest).or_else(average).unwrap_or_default()
 }
 
 /// The tool that prints such a header; `sar` for a table that is known to have no fields.
@@ -150,6 +165,10 @@ fn is_restart(rest: &str) -> bool {
 }
 
 impl Timed {
+    const fn new(kind: SourceKind, midnight: Option<Stamp>) -> Self {
+        Self { kind, midnight, tables: Vec::new(), current: None, unknown: false }
+    }
+
     /// A header: the table is met, or met again.
     fn header(&mut self, at: Option<Stamp>, text: &str, out: &mut Builder) -> Option<Taken> {
         let text = text.trim();
