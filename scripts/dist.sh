@@ -84,7 +84,10 @@ if [ "$1" = remove ]; then
     if [ -d /run/systemd/system ]; then
         systemctl disable --now hugewise || true
     fi
-    hugewise revert --all || true
+    # Refused while a manager runs without systemd: it would go on without its program.
+    code=0
+    hugewise revert --all || code=$?
+    [ "$code" != 6 ] || { echo "hugewise: stop what runs first, then remove the package" >&2; exit 1; }
 fi
 END
 cat >"$control/postrm" <<'END'
@@ -92,11 +95,13 @@ cat >"$control/postrm" <<'END'
 set -e
 if [ "$1" = purge ]; then
     # Old values of settings that could not be put back are somebody's only copy.
-    for trail in trail lab hugetlb; do
+    for trail in trail lab lab-manager/trail hugetlb thp thp-files; do
         trail=/var/lib/hugewise/$trail.jsonl
         [ ! -e "$trail" ] || { echo "hugewise: settings are still changed; see $trail" >&2; exit 0; }
     done
     rm -rf /var/lib/hugewise /run/hugewise /etc/hugewise
+    # 'systemctl enable' makes it also where no systemd runs.
+    rm -f /etc/systemd/system/multi-user.target.wants/hugewise.service
 fi
 END
 chmod 0755 "$control/postinst" "$control/prerm" "$control/postrm"

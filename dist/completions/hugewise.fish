@@ -127,7 +127,7 @@ always\t'Always'
 never\t'Never'"
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l dry-run -d 'Show what would be put back'
-complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l all -d 'Also what \'hugetlb apply\' changed, and what an experiment that was killed left'
+complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l all -d 'Also what \'hugetlb apply\' and \'thp set\' changed, and what an experiment that was killed left'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand revert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -l config -d 'Configuration file to decide with' -r -F

@@ -1,5 +1,5 @@
-//! Listings of top, iotop, iftop, netstat, ss, free, /proc files and GC logs, one after the other
-//! as people paste them. Run with `cargo +nightly fuzz run listings`.
+//! Listings of every tool that has a reader, servers' answers and logs, one after the other as
+//! people paste them. Run with `cargo +nightly fuzz run listings`.
 #![no_main]
 
 use hugewise_core::evidence::recording::{Builder, Field};

@@ -283,7 +283,7 @@ pub(crate) struct RevertArgs {
     /// Show what would be put back
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also what 'hugetlb apply' changed, and what an experiment that was killed left
+    /// Also what 'hugetlb apply' and 'thp set' changed, and what an experiment that was killed left
     #[arg(long)]
     pub(crate) all: bool,
 }

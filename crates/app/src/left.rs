@@ -12,7 +12,12 @@ pub(crate) fn changed(root: &Root, state_dir: &Path) -> Vec<String> {
     if !root.is_live() || held_by(Role::Manager).is_some() {
         return Vec::new();
     }
-    let left = revert(root, state_dir, &[(OWNER, "")], true).unwrap_or_default();
+    let left = match revert(root, state_dir, &[(OWNER, "")], true) {
+        Ok(left) => left,
+        Err(error) if error.is_denied() => return Vec::new(),
+        // It is there and cannot be read: what it records is still changed, whatever that is.
+        Err(_) => return vec![state_dir.join(OWNER.trail).display().to_string()],
+    };
     let changed = left.into_iter().filter_map(|step| match step {
         Restored::PutBack { file, .. } | Restored::Failed { file, .. } => Some(file),
         _ => None,

@@ -18,8 +18,9 @@ impl FromStr for Pids {
         }
         let pid = |word: &&str| {
             let number = word.parse().ok().filter(|_| word.bytes().all(|b| b.is_ascii_digit()));
-            number
-                .ok_or_else(|| format!("'{word}' is no process: write numbers, as 812 or 812,4711"))
+            number.ok_or_else(|| {
+                format!("'{word}' is no process: write numbers, such as 812 or 812,4711")
+            })
         };
         words.iter().map(pid).collect::<Result<_, _>>().map(Self)
     }
@@ -44,7 +45,7 @@ mod tests {
         for (text, why) in [
             ("", "no process is named"),
             (" ,", "no process is named"),
-            ("redis", "'redis' is no process: write numbers, as 812 or 812,4711"),
+            ("redis", "'redis' is no process: write numbers, such as 812 or 812,4711"),
             ("1 +2", "'+2' is no process"),
             ("4294967296", "'4294967296' is no process"),
         ] {

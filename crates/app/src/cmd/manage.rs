@@ -440,7 +440,8 @@ pub(super) fn duration(text: &str) -> anyhow::Result<Ns> {
     match seconds.filter(|s| (1..=31_536_000).contains(s)) {
         Some(seconds) => Ok(Ns::s(seconds)),
         None => Err(wrong(format!(
-            "'{text}' is not a length of time: write for example 90s, 10m or 2h"
+            "'{text}' is not a length of time here: write whole seconds, minutes or hours, such \
+             as 90s, 10m or 2h"
         ))),
     }
 }

@@ -8,10 +8,12 @@ use crate::render::view::revert::{setting, text};
 use crate::say::note;
 use hugewise_core::experiment::settings::LEFT;
 use hugewise_core::manager::ownership::OWNER;
+use hugewise_core::manager::thp_settings;
+use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_linux::track;
-use hugewise_linux::trail::{Restored, revert};
+use hugewise_linux::trail::{Restored, Trail, revert};
 use std::time::Duration;
 
 /// Runs the command.
@@ -21,9 +23,16 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
     if args.all {
         owners.extend(LEFT);
+        owners.push((thp_settings::OWNER, ""));
     }
+    // Files first: a reboot in between must not bring the settings again.
+    let files = if args.all { by_hand(&root, args)? } else { Vec::new() };
     let steps = revert(&root, &args.state_dir, &owners, args.dry_run)?;
-    let pools = if args.all { Some(restore(&root, &args.state_dir, args.dry_run)?) } else { None };
+    let mut pools =
+        if args.all { Some(restore(&root, &args.state_dir, args.dry_run)?) } else { None };
+    if let Some(pools) = &mut pools {
+        pools.files.extend(files);
+    }
     let nothing = steps.is_empty() && pools.as_ref().is_none_or(|pools| pools.is_empty());
     let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
         || pools.as_ref().is_some_and(|pools| pools.is_partial());
@@ -39,12 +48,28 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     }
     if nothing {
         let place = args.state_dir.display();
-        let nothing = format!("Nothing to put back: the trail in '{place}' is empty.\n");
-        return Ok(Output::text(nothing, code));
+        let nothing = format!("Nothing to put back: '{place}' records no changed setting.\n");
+        let by_hand = if args.all { "" } else { set_by_hand(&root, args) };
+        return Ok(Output::text(nothing + by_hand, code));
     }
     let mut done: String = steps.iter().map(|step| setting(step) + "\n").collect();
     done += &pools.as_ref().map(text).unwrap_or_default();
     Ok(Output::text(done, code))
+}
+
+/// Puts the files of 'thp set --persist' back.
+fn by_hand(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<RestoredFile>> {
+    let mut kept = KeptFiles::open(root.clone(), &args.state_dir, thp_settings::FILES)?;
+    Ok(if args.dry_run || !root.is_live() { kept.plan() } else { kept.restore() })
+}
+
+/// What the operator set stays until he says so.
+fn set_by_hand(root: &Root, args: &RevertArgs) -> &'static str {
+    let trail = Trail::existing(root.clone(), &args.state_dir, thp_settings::OWNER);
+    match trail.is_ok_and(|trail| !trail.entries().is_empty()) {
+        true => "What 'hugewise thp set' changed stays: 'hugewise thp revert' undoes that.\n",
+        false => "",
+    }
 }
 
 /// The locks of experiments and of managers. A running experiment puts its own values back after

@@ -211,7 +211,7 @@ fn put_back(global: &Global, args: &ThpRevertArgs) -> anyhow::Result<Output> {
     }
     if done.is_empty() {
         let place = args.state_dir.display();
-        let text = format!("Nothing to put back: the trail in '{place}' is empty.\n");
+        let text = format!("Nothing to put back: '{place}' records no changed setting.\n");
         return Ok(Output::text(text, code));
     }
     let mut text = revert::text(&done);

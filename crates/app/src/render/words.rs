@@ -20,7 +20,7 @@ const FOUND: [(&str, &str); 8] = [
     ("boolean ", ""),
     ("sequence", "a list"),
     ("map", "a table"),
-    ("unit variant", "a table"),
+    ("unit variant", "another kind of value"),
     ("datetime", "a date"),
 ];
 

@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, mount_remount};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -20,6 +21,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
         trial("never_is_a_refusal", never_is_a_refusal),
         trial("thp_set_is_put_back_by_thp_revert", thp_set_and_revert),
+        trial("thp_set_is_put_back_by_revert_all", revert_all_undoes_thp_set),
+        trial("a_damaged_trail_is_no_clean_state", a_damaged_trail),
         trial("thp_set_is_refused_while_a_manager_runs", thp_set_is_refused),
         trial("read_only_sys_is_an_error", read_only_sys_is_an_error),
     ]
@@ -141,6 +144,34 @@ fn thp_set_and_revert(_: &Turn) -> anyhow::Result<()> {
     thp_command(&scratch, "revert")?.expect(0)?;
     ensure!(!fs::exists(FILE)?, "the file stayed");
     are_as(&before)
+}
+
+/// What the package does before it goes: the last copy of an old value must not go with it.
+fn revert_all_undoes_thp_set(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let _put_back = tempt()?;
+    let before = Settings::read()?;
+    thp_command(&scratch, "set khugepaged/pages_to_scan=5000")?.expect(0)?;
+    let state = scratch.join("state");
+    let state = state.to_str().context("a plain path")?;
+    let said = hugewise(["revert", "--state-dir", state])?.expect(0)?;
+    ensure!(said.out.contains("thp revert"), "what stays is not said: {said:?}");
+    ensure!(thp("khugepaged/pages_to_scan")? == "5000", "by hand is by hand");
+    hugewise(["revert", "--all", "--state-dir", state])?.expect(0)?;
+    are_as(&before)
+}
+
+/// Where it cannot be read what is changed, nobody may say that nothing is.
+fn a_damaged_trail(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let state = scratch.join("state");
+    fs::create_dir_all(&state)?;
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700))?;
+    fs::write(state.join("trail.jsonl"), "garbage\n")?;
+    let (state, run) = (state.display().to_string(), scratch.join("run").display().to_string());
+    let said = hugewise(["status", "--state-dir", &state, "--run-dir", &run])?.expect(3)?;
+    ensure!(said.out.contains("still changed"), "{said:?}");
+    Ok(())
 }
 
 fn thp_set_is_refused(_: &Turn) -> anyhow::Result<()> {

@@ -63,8 +63,16 @@ fn check_nodes(facts: &Facts, inputs: &Inputs) -> anyhow::Result<()> {
     }
 }
 
+/// How an input is told that could not be read, beside others.
+const LEFT_OUT: &str = "left out: ";
+
 fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
     let recording = diagnose::read(&args.files)?;
+    // A plan from a part of what was named would be another plan.
+    if let Some(problem) = recording.problems.iter().find(|p| p.text.starts_with(LEFT_OUT)) {
+        let why = problem.text.trim_start_matches(LEFT_OUT);
+        return Err(coded(exit::ERROR, format!("{}: {why}", problem.input)));
+    }
     let name = args.files.iter().map(|file| file.display().to_string());
     let name = name.collect::<Vec<_>>().join(", ");
     // A text may name other machines on the way: the plan is for the one whose memory it tells.

@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global, args: &HugetlbRevertArgs) -> anyhow::Result<O
     }
     if done.is_empty() {
         let place = args.state_dir.display();
-        let text = format!("Nothing to put back: the trail in '{place}' is empty.\n");
+        let text = format!("Nothing to put back: '{place}' records no changed setting.\n");
         return Ok(Output::text(text, code));
     }
     let mut text = revert::text(&done);

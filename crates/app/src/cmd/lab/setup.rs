@@ -4,6 +4,7 @@ use super::prepare::{Prepared, prepare, text_of};
 use crate::cli::{Global, LabSetupArgs};
 use crate::output::{Output, refused};
 use crate::render::text::wrap;
+use crate::say::note;
 use crate::{config, exit};
 use anyhow::Context;
 use hugewise_core::base::count::counted;
@@ -30,6 +31,7 @@ pub(super) fn run(global: &Global, args: &LabSetupArgs) -> anyhow::Result<Output
     if let Some(path) = &args.write {
         // Never over somebody's work.
         save::create(path, text_of(&args.which.experiment)?.as_bytes()).map_err(refused)?;
+        note(&format!("wrote {}", path.display()));
     }
     let prepared = prepare(&args.which)?;
     let partial = !prepared.missing.is_empty() || !prepared.without.is_empty();

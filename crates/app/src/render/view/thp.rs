@@ -42,6 +42,7 @@ pub(crate) fn changed(all: &[Changed], file: Option<&str>, dry_run: bool) -> Str
     }
     out += match dry_run {
         true => "Nothing was changed (--dry-run): that is what would happen.\n",
+        false if all.iter().all(|change| change.from == change.to) => "",
         false => "'hugewise thp revert' puts the old values back.\n",
     };
     out

@@ -256,7 +256,10 @@ fn push_memory(out: &mut String, plan: &HugetlbPlan) {
     let leave =
         memory.leave_bytes.map_or_else(String::new, |b| format!("; at least {b} must remain"));
     let pools = memory.pools_bytes;
-    let text = format!("{total} - {pools} = {remains} remain for everybody else{leave}");
+    let text = match pools > total {
+        true => format!("{total} of memory, and {pools} of pools: more than there is{leave}"),
+        false => format!("{total} - {pools} = {remains} remain for everybody else{leave}"),
+    };
     out.push_str(&wrap("memory       ", &text));
 }
 

@@ -466,3 +466,16 @@ fn a_block_may_have_averages_only() {
     assert_eq!(machine(&recording, Field::CpuUser), [1.0]);
     assert!(values(&recording, Field::CpuUser, &Subject::Cpu(7)).is_empty());
 }
+
+#[test]
+fn pidstat_counts_seconds_in_its_header() {
+    let text = "Linux 6.18.44 (vm) \t11/25/26 \t_x86_64_\t(2 CPU)\n\n\
+        1795571020    UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n\
+        1795571021      0      2587    0.00    0.99    0.00    0.00    0.99     0  worker-91\n\n\
+        Average:      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n\
+        Average:        0      2587    0.00    0.99    0.00    0.00    0.99     -  worker-91\n";
+    let recording = read(text);
+    clean(&recording);
+    let worker = Subject::process(Some(2587), "worker-91");
+    assert_eq!(values(&recording, Field::ProcSystem, &worker), [0.99]);
+}

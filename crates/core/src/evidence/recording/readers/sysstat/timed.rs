@@ -126,6 +126,10 @@ fn stamped(line: &str) -> Option<(Stamp, &str)> {
     if let Some(found) = time::time(line) {
         return Some(found);
     }
+    // `pidstat -H` counts seconds since 1970 in its header as well.
+    if let Some(found) = epoch(line).filter(|(_, rest)| table::header(&words(rest)).is_some()) {
+        return Some(found);
+    }
     let line = line.trim_start();
     if let Some(rest) = line.strip_prefix('#') {
         let rest = rest.trim_start().strip_prefix("Time")?;
