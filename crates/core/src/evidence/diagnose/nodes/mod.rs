@@ -213,8 +213,8 @@ nodes! {
             Some(Cause::DiskSaturated), io::clogged;
 
     "disk.capped" < None, "Does something hold a disk at one rate?",
-        "Requests, or bytes, a second of its samples with long waits: level, and either hardly \
-            apart at all, or half of what it did at another time without a wait.",
+        "Requests, or bytes, a second of its samples with long waits: level, and either at a round \
+            number of requests, or half of what it did at another time without a wait.",
         [DiskBusy DiskAwait LevelSpread], Some(Cause::DiskCapped), held::capped;
     "disk.write_cache" < None, "Is the write cache of a disk controller off?",
         "The kernel's log about its battery; the policy that the controller's tool says.",
