@@ -16,12 +16,12 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
         match serde_json::from_slice(line) {
             Ok(entry) => entries.push(entry),
             Err(_) if !whole || line.trim_ascii().is_empty() => {}
-            Err(error) => {
+            Err(_) => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     format!(
-                        "line {} is damaged ({error}): nothing was changed; mend it, or note the \
-                         old value in it and take the line out",
+                        "line {} is damaged: nothing was changed; take the line out, and put what \
+                         it names back to its 'old' value by hand",
                         index.saturating_add(1)
                     ),
                 ));

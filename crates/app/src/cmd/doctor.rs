@@ -5,6 +5,7 @@ use crate::exit;
 use crate::left;
 use crate::output::{Output, paint};
 use crate::render::view::doctor::{self, advice};
+use crate::render::words::plain;
 use hugewise_linux::probe::{self, Features, ProbeChild};
 use hugewise_linux::root::Root;
 use hugewise_linux::track::{self, Found};
@@ -44,7 +45,7 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let code = if partial { exit::PARTIAL } else { exit::OK };
     if !global.json {
         left::say(&root, Path::new(STATE_DIR));
-        let text = doctor::render(&features, &trackers, &advice, live, paint(global));
+        let text = plain(&doctor::render(&features, &trackers, &advice, live, paint(global)));
         return Ok(Output::text(text, code));
     }
     let report = Report {

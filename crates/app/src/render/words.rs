@@ -42,8 +42,14 @@ const WANTED: [(&str, &str); 13] = [
 ];
 
 /// From here to the end of the line a parser talks of itself.
-const PARSERS: [&str; 3] =
-    [": expected value at line ", ": EOF while parsing ", ": key must be a "];
+const PARSERS: [&str; 6] = [
+    ": expected value at line ",
+    ": expected ident at line ",
+    ": invalid number at line ",
+    ": trailing characters at line ",
+    ": EOF while parsing ",
+    ": key must be a ",
+];
 
 /// The message without codes of the system and words of libraries.
 pub(crate) fn plain(text: &str) -> String {

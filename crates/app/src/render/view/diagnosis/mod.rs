@@ -10,6 +10,7 @@ mod time_plot;
 use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
 use crate::render::text::{columns, fit, wrap};
+use crate::render::words::plain;
 use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
 use hugewise_core::evidence::diagnose::{
@@ -136,7 +137,8 @@ pub(crate) fn span(recording: &Recording) -> Option<(Stamp, Stamp)> {
 fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
     for problem in found.problems.iter().take(NOTES_MAX) {
         let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-        let text = format!("{}{line}: {}", printable(&problem.input), printable(&problem.text));
+        let text =
+            format!("{}{line}: {}", printable(&problem.input), printable(&plain(&problem.text)));
         out.push_str(&paint.warn(&wrap("Problem: ", &text)));
     }
     let more = found.problems.len().saturating_sub(NOTES_MAX);
