@@ -10,6 +10,8 @@ pub const PARENT_METRICS: &[&str] = &[
     "cgroup_mib",
     "mem_available_less_mib",
     "huge_mib",
+    "reach_s",
+    "reach_huge_percent",
     "user_cpu_s",
     "kernel_cpu_s",
     "after.rss_mib",
