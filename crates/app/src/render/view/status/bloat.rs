@@ -1,7 +1,7 @@
 //! Waste by process and by cgroup, as `hugewise status` shows it.
 
 use crate::render::colour::Paint;
-use crate::render::view::status::fields::{self, BLOAT, TARGET};
+use crate::render::view::status::fields::{self, BLOAT, Field, TARGET};
 use crate::render::view::status::parts::{cell, heading};
 use crate::render::view::status::values::View;
 use crate::render::{number, text};
@@ -32,14 +32,23 @@ pub(super) fn processes(view: &View, paint: Paint) -> String {
     if concerned.is_empty() {
         return out;
     }
-    let fields = || TARGET.iter().take(2).chain(BLOAT);
-    let headings: Vec<_> = fields().map(|field| cell(field, field.heading)).collect();
-    out.push_str(&format!("{}\n", headings.join(" ")));
+    let (mut fields, mut shown): (Vec<_>, _) =
+        (TARGET.iter().take(2).chain(BLOAT).collect(), BLOAT);
+    let named = |fields: &[&Field<TargetStatus>]| {
+        let cells: Vec<_> = fields.iter().map(|field| cell(field, field.heading)).collect();
+        cells.join(" ")
+    };
+    // A narrow terminal goes without the last ones: what was split, and what that freed.
+    while text::width(&named(&fields)) > text::columns() && shown.len() > 1 {
+        fields.pop();
+        shown = &shown[..shown.len() - 1];
+    }
+    out.push_str(&format!("{}\n", named(&fields)));
     for target in concerned {
-        let cells: Vec<_> = fields().map(|field| cell(field, &field.short(target))).collect();
+        let cells: Vec<_> = fields.iter().map(|field| cell(field, &field.short(target))).collect();
         out.push_str(&format!("{}\n", cells.join(" ")));
     }
-    for field in BLOAT {
+    for field in shown {
         let what = text::wrap(&format!("  {}: ", field.heading), field.help);
         out.push_str(&format!("{}\n", paint.dim(what.trim_end())));
     }
@@ -62,7 +71,7 @@ pub(super) fn cgroups(view: &View, paint: Paint) -> String {
         let short = |bytes: Bytes| number::short(bytes);
         let limited = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), short);
         let line = row([
-            &tail(&printable(&cgroup.cgroup), NAME),
+            &tail(&printable(&cgroup.cgroup), name_columns()),
             &cgroup.processes.to_string(),
             &short(cgroup.huge),
             &short(cgroup.bloat.known()),
@@ -74,17 +83,22 @@ pub(super) fn cgroups(view: &View, paint: Paint) -> String {
         out.push_str(&if cgroup.pressure.is_some() { paint.warn(&line) } else { line });
     }
     let what = "USAGE, LIMIT: of memory, of the cgroup or of the parent closest to its limit";
-    out.push_str(&format!("{}\n", paint.dim(&format!("  {what}"))));
+    out.push_str(&format!("{}\n", paint.dim(text::wrap("  ", what).trim_end())));
     out
 }
 
-/// Columns of a cgroup's name.
+/// Columns of a cgroup's name on a terminal of 80.
 const NAME: usize = 28;
+
+/// The same on this terminal; what differs in a name stands at its end.
+fn name_columns() -> usize {
+    NAME.saturating_sub(80_usize.saturating_sub(text::columns())).max(8)
+}
 
 fn row([name, cells @ .., last]: [&str; 8]) -> String {
     let wide = [5, 5, 5, 7, 5, 5];
     let cells: Vec<_> = cells.iter().zip(wide).map(|(c, wide)| text::right(c, wide)).collect();
-    let line = format!("{} {} {last}", text::left(name, NAME), cells.join(" "));
+    let line = format!("{} {} {last}", text::left(name, name_columns()), cells.join(" "));
     format!("{}\n", line.trim_end())
 }
 
