@@ -214,8 +214,8 @@ give it on its way.
 
 The table shows that what was mended stays mended, not how it does on what it has never seen. That
 was measured by rounds of new tickets, each by another hand and scored before anything was mended:
-26 of 30 causes first, then 34 of 54 tickets, 14 of 16, 33 of 44, 13 of 16, 11 of 16 and, last, 16 of 16
-(`crates/core/tests/corpus/README.md`).
+26 of 30 causes first, then 34 of 54 tickets, 14 of 16, 33 of 44, 13 of 16, 11 of 16 and, last,
+16 of 16 (`crates/core/tests/corpus/README.md`).
 
 ";
 
