@@ -122,7 +122,8 @@ fn locks_in_a_profile() {
     assert_eq!(suffers(&diagnosis), ["kernel_locks"]);
     let text = chain(found(&diagnosis, "kernel_locks"));
     assert_says(&text, &["native_queued_spin_lock_slowpath"]);
-    assert_eq!(suffers(&of(&profile(3.0))), ["kernel_time"]);
+    // What is left is clearing of pages, for most of it.
+    assert_eq!(suffers(&of(&profile(3.0))), ["page_faults"]);
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn page_tables_of_a_database() {
         &[
             "CPU in the kernel, interrupts included: 77.4 % at 07:30:01, 69.2 % at 08:40:02, \
              71.9 % at 10:10:01, 66.6 % at 10:50:01",
+            "the sample of 08:30:01 came 169 s late: the recorder itself had to wait",
             "free memory was down to 84.2 MiB (0.4 % of all) at 08:32:50, then 1.1 GiB at \
              08:40:02",
             "free memory was down to 76.7 MiB (0.4 % of all) at 10:41:54, then 4.6 GiB at \

@@ -181,6 +181,35 @@ fn covered(points: &[Point], index: usize, spacing_s: Option<i64>) -> Interval {
     Interval { from, to: Some(to) }
 }
 
+/// A sample that came after its time, while those around it kept theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    /// When it was to come.
+    pub(super) due: Stamp,
+    /// When it came.
+    pub(super) came: Stamp,
+}
+
+/// How far a recorder is from its times on any machine: a second for rounding, one for its start.
+const PUNCTUAL_S: i64 = 2;
+
+/// The sample in the interval that is latest by at least `least_s`. A recorder that is started
+/// at fixed times shows by the next sample, which is in time again, that its clock did not stop.
+#[must_use]
+pub(super) fn latest_late(points: &[Point], interval: &Interval, least_s: f64) -> Option<Late> {
+    let usual = spacing_s(points)?;
+    let late = |three: &[Point]| {
+        let [before, came, after] = three else { return None };
+        let (before, came, after) = (before.at?, came.at?, after.at?);
+        let both = after.0.saturating_sub(before.0).saturating_sub(usual.saturating_mul(2));
+        let due = Stamp(before.0.saturating_add(usual));
+        let by = came.0.saturating_sub(due.0);
+        let counts = both.abs() <= PUNCTUAL_S && by as f64 >= least_s && interval.holds(Some(came));
+        counts.then_some(Late { due, came })
+    };
+    points.windows(3).filter_map(late).max_by_key(|late| late.came.0.saturating_sub(late.due.0))
+}
+
 /// Stretches in which values reach `enter`, lengthened on both sides by neighbours that reach
 /// `keep`: a hysteresis, so that one event is reported once.
 #[must_use]
@@ -272,6 +301,27 @@ mod tests {
             }
         }
         assert!(one_holds(&times, None) && !one_holds(&[], None));
+    }
+
+    #[test]
+    fn a_late_sample_is_known_by_the_next_that_is_in_time() {
+        let at = |all: &[i64]| points(&all.iter().map(|at| (*at, 1.0)).collect::<Vec<_>>());
+        let late = |all: &[i64]| {
+            let found = latest_late(&at(all), &Interval::ALWAYS, 3.0);
+            found.map(|late| (late.due.0, late.came.0))
+        };
+        assert_eq!(late(&[0, 600, 1320, 1800, 2400]), Some((1200, 1320)));
+        assert_eq!(late(&[0, 600, 1201, 1805, 2400, 3000, 3620, 4201]), Some((3600, 3620)));
+        // Rounded, a missing one, a recorder that was started again, one that is late for good.
+        let punctual: [&[i64]; 4] = [
+            &[0, 600, 1202, 1800, 2401],
+            &[0, 600, 1800, 2400, 3000],
+            &[0, 600, 700, 1300, 1900, 2500],
+            &[0, 10, 20, 35, 45, 55, 65],
+        ];
+        for all in punctual {
+            assert_eq!(late(all), None, "{all:?}");
+        }
     }
 
     #[test]

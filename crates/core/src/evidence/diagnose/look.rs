@@ -1,7 +1,7 @@
 //! How nodes read a recording: values within the times in question, quoted with their source.
 
 use super::answer::{Answer, Evidence, Ground, Missing};
-use super::interval::{Episode, Interval, episodes, one_holds, one_meets, spacing_s};
+use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
 use super::moment::Aside;
 use super::relate::{aligned, rank_correlation};
 use super::seen::Seen;
@@ -407,10 +407,29 @@ impl Look<'_> {
             episode.mean * long.map_or(1.0, |seconds| seconds / full)
         };
         let weight = found.iter().map(badness).fold(0.0, f64::max) / 100.0;
-        let evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
+        let mut evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
+        evidence.extend(self.late(&line, &peak, &found));
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
         Answer::yes(weight, evidence).during(intervals)
+    }
+
+    /// That the recorder itself had to wait in one of the episodes.
+    fn late(&self, line: &Line, peak: &Seen, found: &[Episode]) -> Option<Evidence> {
+        let least = self.limit(Threshold::LateMin);
+        let late = |episode: &Episode| latest_late(&line.points, &episode.interval, least);
+        let late = found
+            .iter()
+            .filter_map(late)
+            .max_by_key(|late| late.came.0.saturating_sub(late.due.0))?;
+        let text = format!(
+            "the sample of {} came {} s late: the recorder itself had to wait",
+            late.due,
+            late.came.0.saturating_sub(late.due.0)
+        );
+        let mut evidence = self.say(peak, &text);
+        (evidence.field, evidence.value, evidence.at) = (None, None, None);
+        Some(evidence)
     }
 }
 

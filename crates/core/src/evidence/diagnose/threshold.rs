@@ -63,6 +63,9 @@ thresholds! {
     EpisodeFull "episode_full_s" 10.0
         "length of an episode from which on it is as bad as its values say",
         "what one waits for patiently (Nielsen's limit for keeping attention on a task)";
+    LateMin "late_min_s" 3.0
+        "delay of a sample, while those around it are in time, from which on it is quoted",
+        "004_0e5078dc25511fb5.txt: freezes of 3 to 5 s; 003_80b3d735f18cc1a9.txt: two minutes";
     KernelCritical "kernel_critical_percent" 60.0
         "CPU in the kernel from which on a cause is critical",
         "003_80b3d735f18cc1a9.txt: the database froze at 66 and more";

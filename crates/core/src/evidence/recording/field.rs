@@ -84,6 +84,10 @@ impl Field {
         Some(match self {
             Self::IrqCount => Self::IrqRate,
             Self::SoftirqCount => Self::SoftirqRate,
+            Self::FaultCount => Self::Faults,
+            Self::MajorFaultCount => Self::MajorFaults,
+            Self::FreedCount => Self::PagesFreed,
+            Self::ThpCollapseCount => Self::ThpCollapse,
             Self::AllocStallCount => Self::AllocStall,
             Self::ScanKswapdCount => Self::ScanKswapd,
             Self::ScanDirectCount => Self::ScanDirect,
@@ -189,6 +193,12 @@ fields! {
         page";
 
     // Since boot, where there is one reading only: /proc/vmstat, /proc/net/snmp, /proc/net/netstat.
+    FaultCount "paging.faults" Count SinceBoot "page faults since boot";
+    MajorFaultCount "paging.major_faults" Count SinceBoot
+        "page faults since boot that read a disk";
+    FreedCount "paging.freed" Count SinceBoot "base pages freed since boot";
+    ThpCollapseCount "thp.collapses" Count SinceBoot
+        "huge pages made since boot by khugepaged and advice";
     AllocStallCount "reclaim.stalls" Count SinceBoot
         "allocations since boot that had to reclaim first";
     ScanKswapdCount "reclaim.kswapd_scan" Count SinceBoot "base pages scanned by kswapd since boot";
@@ -256,7 +266,6 @@ fields! {
     // By NUMA node.
     NodeSize "node.size_bytes" Bytes Instant "memory of the node";
     NodeFree "node.free_bytes" Bytes Instant "free memory of the node";
-    NodeHitCount "node.hits" Count SinceBoot "base pages given by the node that was asked";
     NodeMissCount "node.misses" Count SinceBoot
         "base pages given by the node because another one had none";
     NodeMisses "node.misses_per_s" PerSecond Average

@@ -83,8 +83,27 @@ pub(super) fn faults(look: &Look<'_>) -> Answer {
     }
     let answer = explains(look, fault_events(look), PAGING);
     let who = who(look, Field::ProcMinorFaults);
-    if answer.is_yes() { answer.and(who) } else { answer }
+    match answer.verdict {
+        Verdict::Yes => answer.and(who),
+        Verdict::Unknown if cleared_by_always(look).is_none() => {
+            cleared(look).map_or(answer, |cleared| cleared.and(who))
+        }
+        Verdict::Unknown => answer,
+        Verdict::No => answer,
+    }
 }
+
+/// Clearing of pages has the kernel's time: base pages or huge ones, that is all that is known.
+fn cleared(look: &Look<'_>) -> Option<Answer> {
+    let text = "the profile has no chains of calls; pages are cleared in such a lot for page \
+                faults, of base pages or of huge ones";
+    let most = profile::clearing(look).filter(|answer| answer.weight >= CLEARED_MIN);
+    most.map(|answer| answer.and([Evidence::assumed(text)]).lacking(&[VMSTAT]))
+}
+
+/// Share of the kernel's samples in clearing of pages from which on page faults are the cause,
+/// though nothing counts them: nothing else can be a larger one.
+const CLEARED_MIN: f64 = 0.5;
 
 /// Where new tasks are a cause, the page faults that they bring are not another one.
 fn faults_of_forks(look: &Look<'_>) -> Option<Evidence> {

@@ -78,9 +78,8 @@ nodes! {
         "System time with interrupts, of the machine, in episodes with a lower limit for \
             neighbours; else a slow steady rise; else a single CPU, or a thread of the kernel that \
             works on memory, that takes a CPU nearly all the time.",
-        [KernelHigh KernelKeep EpisodeMin EpisodeFull RampPoints RampSteadiness KernelCpuHigh
-            WayShare],
-            Some(Cause::KernelTime), cpu::kernel;
+        [KernelHigh KernelKeep EpisodeMin EpisodeFull LateMin RampPoints
+            RampSteadiness KernelCpuHigh WayShare], Some(Cause::KernelTime), cpu::kernel;
     "kernel.reclaim" < Some("cpu.kernel"), "Does memory run out, so that the kernel reclaims?",
         "In each episode: base pages scanned, or free memory that was as good as used up and then \
             came back. Beside ample available memory only if tasks reclaim themselves. Or \
@@ -109,17 +108,18 @@ nodes! {
         memory?",
         "Direct compactions a second; or functions of compaction in a profile: their share of the \
             kernel's samples.",
-        [CompactHigh CostCompact EpisodeMin EpisodeFull ExplainedShare], Some(Cause::Compaction),
+        [CompactHigh CostCompact EpisodeMin EpisodeFull LateMin ExplainedShare],
+            Some(Cause::Compaction),
             kernel::compaction;
     "kernel.khugepaged" < Some("cpu.kernel"), "Does khugepaged take the time?",
         "CPU of the kernel thread.",
-        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Khugepaged), kernel::khugepaged;
+        [DaemonCpu EpisodeMin EpisodeFull LateMin], Some(Cause::Khugepaged), kernel::khugepaged;
     "kernel.kcompactd" < Some("cpu.kernel"), "Does kcompactd take the time?",
         "CPU of the kernel threads.",
-        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::Compaction), kernel::kcompactd;
+        [DaemonCpu EpisodeMin EpisodeFull LateMin], Some(Cause::Compaction), kernel::kcompactd;
     "kernel.ksmd" < Some("cpu.kernel"), "Does merging equal pages take the time?",
         "CPU of ksmd.",
-        [DaemonCpu EpisodeMin EpisodeFull], Some(Cause::SamePages), parts::same_pages;
+        [DaemonCpu EpisodeMin EpisodeFull LateMin], Some(Cause::SamePages), parts::same_pages;
     "kernel.huge_faults" < Some("cpu.kernel"), "Do page faults that hand out huge pages take the \
         time?",
         "Huge-page faults a second times the cost of one, against all kernel time of the episodes; \
@@ -178,7 +178,7 @@ nodes! {
 
     "cpu.iowait" < Some("cpu"), "Are CPUs idle because disks are slow?",
         "Idle time with a disk request pending, of the machine.",
-        [IowaitHigh EpisodeMin EpisodeFull], Some(Cause::Iowait), cpu::iowait;
+        [IowaitHigh EpisodeMin EpisodeFull LateMin], Some(Cause::Iowait), cpu::iowait;
     "io.disk" < Some("cpu.iowait"), "Is a disk saturated?",
         "Time with requests in flight, and a queue, a long wait or large requests: busy alone says \
             nothing of flash. A long queue and a long wait suffice on a disk in use.",
@@ -241,7 +241,7 @@ nodes! {
 
     "cpu.interrupts" < Some("cpu"), "Do interrupts take much of the CPU, or of one CPU?",
         "Hardware and soft interrupt time, of the machine or of one CPU.",
-        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull], Some(Cause::Interrupts),
+        [InterruptHigh InterruptCpuHigh EpisodeMin EpisodeFull LateMin], Some(Cause::Interrupts),
             cpu::interrupts;
     "interrupts.small_packets" < Some("cpu.interrupts"), "Are there many small packets at little \
         bandwidth?",
@@ -271,7 +271,7 @@ nodes! {
         [ThrottledHigh], Some(Cause::Throttled), cpu::throttled;
     "cpu.user" < Some("cpu"), "Do programs themselves use the CPU?",
         "User and nice time. Not a fault as such.",
-        [UserHigh EpisodeMin EpisodeFull], None, cpu::user;
+        [UserHigh EpisodeMin EpisodeFull LateMin], None, cpu::user;
     "user.saturated" < None, "Do far more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;

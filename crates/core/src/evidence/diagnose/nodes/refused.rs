@@ -2,7 +2,7 @@
 //! committed, tasks and mappings beyond a limit.
 
 use super::age::is_old;
-use crate::evidence::diagnose::answer::{Answer, Evidence};
+use crate::evidence::diagnose::answer::{Answer, Evidence, Missing};
 use crate::evidence::diagnose::look::Look;
 use crate::evidence::diagnose::missing::{COMMIT, MAPS, TASK_LIMITS};
 use crate::evidence::diagnose::threshold::Threshold as T;
@@ -57,6 +57,24 @@ pub(super) fn commit(look: &Look<'_>) -> Answer {
     }
 }
 
+/// By what a log says, with whether that is over, and by a count, with whether it is at its limit.
+fn judged(
+    failed: Option<(Evidence, bool)>,
+    counted: Option<(Evidence, bool)>,
+    missing: Missing,
+) -> Answer {
+    let full = counted.as_ref().is_some_and(|(_, full)| *full);
+    let counted = counted.map(|(evidence, _)| evidence);
+    match (failed, counted) {
+        (Some((evidence, old)), counted) => {
+            Answer::yes(0.7, vec![evidence]).and(counted).mild(old && !full)
+        }
+        (None, Some(evidence)) if full => Answer::yes(0.6, vec![evidence]),
+        (None, Some(evidence)) => Answer::no(vec![evidence]),
+        (None, None) => Answer::unknown(&[missing]),
+    }
+}
+
 /// Can no more tasks be started?
 pub(super) fn tasks(look: &Look<'_>) -> Answer {
     let failed = logged(look, Field::TaskErrors, "no task could be started, for a limit");
@@ -74,16 +92,7 @@ pub(super) fn tasks(look: &Look<'_>) -> Answer {
         let full = tasks.value >= limit * look.limit(T::TableFull) / 100.0;
         (look.say(tasks, &text), full)
     });
-    let full = counted.as_ref().is_some_and(|(_, full)| *full);
-    let counted = counted.map(|(evidence, _)| evidence);
-    match failed {
-        Some((evidence, old)) => Answer::yes(0.7, vec![evidence]).and(counted).mild(old && !full),
-        None if full => Answer::yes(0.6, counted.into_iter().collect()),
-        None => match counted {
-            Some(evidence) => Answer::no(vec![evidence]),
-            None => Answer::unknown(&[TASK_LIMITS]),
-        },
-    }
+    judged(failed, counted, TASK_LIMITS)
 }
 
 /// Has a program as many mappings as it may?
@@ -107,14 +116,5 @@ pub(super) fn maps(look: &Look<'_>) -> Answer {
         let full = most.value >= of * look.limit(T::TableFull) / 100.0;
         (look.say(&most, &text), full)
     });
-    let full = counted.as_ref().is_some_and(|(_, full)| *full);
-    let counted = counted.map(|(evidence, _)| evidence);
-    match failed {
-        Some((evidence, old)) => Answer::yes(0.6, vec![evidence]).and(counted).mild(old && !full),
-        None if full => Answer::yes(0.6, counted.into_iter().collect()),
-        None => match counted {
-            Some(evidence) => Answer::no(vec![evidence]),
-            None => Answer::unknown(&[MAPS]),
-        },
-    }
+    judged(failed, counted, MAPS)
 }

@@ -10,7 +10,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// What is counted of each node: rows of `numastat` (numastat(8)).
 const COUNTS: [(&str, Option<Field>); 6] = [
-    ("numa_hit", Some(Field::NodeHitCount)),
+    ("numa_hit", None),
     ("numa_miss", Some(Field::NodeMissCount)),
     ("numa_foreign", None),
     ("interleave_hit", None),

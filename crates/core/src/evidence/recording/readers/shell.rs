@@ -66,6 +66,11 @@ fn quoted_loop(line: &str) -> Option<&str> {
     at.filter_map(|at| line.get(at..)).find(|rest| looped(rest).len() > 1)
 }
 
+/// What `perf record` says of itself.
+fn is_perf_at_work(line: &str) -> bool {
+    plain(line).trim_start().starts_with("[ perf record:")
+}
+
 struct Shell {
     /// Number of the latest line.
     number: usize,
@@ -80,6 +85,7 @@ impl Shell {
             || sysctl(line).is_some()
             || unknown_prompt(line).is_some()
             || quoted_loop(line).is_some()
+            || is_perf_at_work(line)
     }
 
     /// What was typed: its files may follow, and the next listing is its own.
@@ -175,6 +181,9 @@ impl Shell {
 impl Reader for Shell {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         self.number += 1;
+        if is_perf_at_work(line) {
+            return Taken::Yes;
+        }
         if line.trim().is_empty() {
             out.blank();
             return Taken::Yes;

@@ -86,6 +86,29 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     Some(Box::new(Top::default()))
 }
 
+/// The columns as top has them by itself, for rows whose head a filter took.
+const USUAL: [&str; 12] =
+    ["PID", "USER", "PR", "NI", "VIRT", "RES", "SHR", "S", "%CPU", "%MEM", "TIME+", "COMMAND"];
+
+/// Whether words are a row in the usual columns.
+fn is_usual(words: &[&str]) -> bool {
+    let Some([pid, _, priority, nice, _, _, _, state, cpu, memory, time, _]) =
+        words.first_chunk::<12>()
+    else {
+        return false;
+    };
+    let whole = |word: &str| word.parse::<i64>().is_ok();
+    let letter = state.len() == 1 && state.starts_with(|c: char| c.is_ascii_alphabetic());
+    let numbers = [cpu, memory].iter().all(|word| number(word).is_some());
+    let times = time.contains([':', '.', ',']) && time.starts_with(|c: char| c.is_ascii_digit());
+    count(pid).is_some()
+        && (whole(priority) || *priority == "rt")
+        && whole(nice)
+        && letter
+        && numbers
+        && times
+}
+
 #[derive(Default)]
 struct Top {
     frames: u32,
@@ -100,6 +123,8 @@ struct Top {
     cpus: Vec<u32>,
     machine_seen: bool,
     columns: Vec<String>,
+    /// Whether those are not its own.
+    headless: bool,
     /// Whether its rows are threads (`top -H`).
     threads: bool,
 }
@@ -241,6 +266,13 @@ impl Top {
     /// A process; `false` when the line is none.
     fn row(&mut self, line: &str, out: &mut Builder) -> bool {
         let words = words(line);
+        if self.columns.is_empty() {
+            self.headless = true;
+            self.columns = USUAL.map(str::to_owned).to_vec();
+        }
+        if self.headless && !is_usual(&words) {
+            return false;
+        }
         let name_at = self.columns.iter().position(|column| column == "COMMAND");
         let (Some(name_at), Some(pid)) = (name_at, self.column("PID", &words)) else {
             return false;
@@ -293,6 +325,7 @@ impl Reader for Top {
             Some(Kind::Columns) => {
                 let names = words(line).into_iter().take(COLUMNS_MAX);
                 self.columns = names.map(str::to_owned).collect();
+                self.headless = false;
             }
             None if line.trim().is_empty() || elided(line) => {}
             None if self.row(line, out) => {}

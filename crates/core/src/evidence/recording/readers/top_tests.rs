@@ -96,3 +96,22 @@ fn what_top_cut_or_drew_is_told_and_not_guessed() {
     assert_eq!(recording.problems.len(), 2);
     assert!(recording.hosts[0].series.is_empty());
 }
+
+#[test]
+fn rows_whose_head_a_filter_took_are_in_the_usual_columns() {
+    let frame = |clock: &str, cpu: &str| {
+        format!(
+            "top - {clock} up 12:05,  0 user,  load average: 1.48, 1.40, 1.18\n\
+             %Cpu(s): 60.0 us, 40.0 sy,  0.0 ni,  0.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\
+             \x20  38 root      39  19       0      0      0 R  {cpu}   0.0   0:26.23 khugepaged\n"
+        )
+    };
+    let recording = read(&(frame("04:30:58", "12.0") + &frame("04:30:59", "71,5")));
+    assert_eq!(recording.unrecognised, []);
+    let daemon = Subject::process(Some(38), "khugepaged");
+    assert_eq!(values(&recording, Field::ProcCpu, &daemon), [71.5]);
+    // A sentence is no row.
+    let recording =
+        read(&(frame("04:30:58", "12.0") + "38 machines have 39 19 disks, and 0 S a b c d e\n"));
+    assert_eq!(recording.unrecognised.len(), 1);
+}

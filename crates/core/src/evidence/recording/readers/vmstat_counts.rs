@@ -7,7 +7,11 @@ use super::words::{count, elided, words};
 use super::{Lines, Reader, Taken};
 use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 
-const KEYS: [(&str, Field); 9] = [
+const KEYS: [(&str, Field); 13] = [
+    ("pgfault", Field::FaultCount),
+    ("pgmajfault", Field::MajorFaultCount),
+    ("pgfree", Field::FreedCount),
+    ("thp_collapse_alloc", Field::ThpCollapseCount),
     ("thp_fault_alloc", Field::ThpFaultAllocCount),
     ("thp_fault_fallback", Field::ThpFaultFallbackCount),
     ("compact_stall", Field::CompactStallCount),
@@ -60,7 +64,8 @@ fn by_zone(name: &str) -> Option<Field> {
 }
 
 fn entry<'a>(line: &'a str) -> Option<(&'a str, u64)> {
-    let words = words(line);
+    // The first of two looks as `diff` shows them; the `>` of the second reads as a quotation.
+    let words = words(line.strip_prefix("< ").unwrap_or(line));
     let [name, value] = words.as_slice() else { return None };
     let name: &'a str = name;
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
@@ -74,12 +79,20 @@ fn known(line: &str) -> bool {
     entry(line).is_some_and(|(name, _)| STARTS.iter().any(|start| name.starts_with(start)))
 }
 
+/// What `diff` says between lines: `12,14c12,14`, `---`.
+fn between_looks(line: &str) -> bool {
+    let places = |part: &str| part.split(',').all(|place| count(place).is_some());
+    line == "---" || line.split_once('c').is_some_and(|(old, new)| places(old) && places(new))
+}
+
 /// Begins at two lines of the file, or at one that matters here.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let (name, _) = entry(lines.ahead(0)).filter(|_| known(lines.ahead(0)))?;
+    let diff = between_looks(lines.ahead(0)) && lines.ahead(1).starts_with("< ");
+    let at = usize::from(diff);
+    let (name, _) = entry(lines.ahead(at)).filter(|_| known(lines.ahead(at)))?;
     let swapped = SWAPPED.iter().any(|(key, _)| *key == name);
     let alone = KEYS.iter().any(|(key, _)| *key == name) || by_zone(name).is_some() || swapped;
-    if !alone && !known(lines.ahead(1)) {
+    if !alone && !diff && !known(lines.ahead(1)) {
         return None;
     }
     out.begin(SourceKind::ProcVmstat, lines.number());
@@ -104,7 +117,7 @@ impl ProcVmstat {
 
 impl Reader for ProcVmstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if elided(line) {
+        if elided(line) || between_looks(line) {
             return Taken::Yes;
         }
         let Some((name, value)) = entry(line) else { return Taken::No };
@@ -169,6 +182,26 @@ mod tests {
             assert_eq!(machine(&recording, Field::SwapIn), [200.0 * 4096.0], "{typed}");
             assert_eq!(machine(&recording, Field::ScanKswapd), [2000.0]);
             assert_eq!(machine(&recording, Field::ScanDirect), [2200.0]);
+        }
+    }
+
+    #[test]
+    fn what_diff_shows_are_two_looks() {
+        let typed = "h:~# cat /proc/vmstat > a; sleep 4; cat /proc/vmstat > b; diff a b";
+        let hunks = "12,13c12,13\n< pgfree 1000\n< pgfault 400\n---\n> pgfree 9000\n\
+                     > pgfault 800\n70c70\n< thp_collapse_alloc 5\n---\n\
+                     > thp_collapse_alloc 13\n";
+        let grepped: String = hunks
+            .lines()
+            .filter(|line| line.contains(' '))
+            .fold(String::new(), |text, line| text + line + "\n");
+        for (typed, shown) in [(typed.to_owned(), hunks), (format!("{typed} | grep _"), &*grepped)]
+        {
+            let recording = read(&format!("{typed}\n{shown}"));
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::Faults), [100.0], "{shown}");
+            assert_eq!(machine(&recording, Field::PagesFreed), [2000.0]);
+            assert_eq!(machine(&recording, Field::ThpCollapse), [2.0]);
         }
     }
 

@@ -64,6 +64,7 @@ fn rename(columns: &mut [String], rows: &[Row]) {
     let blockers = find(columns, "pg_blocking_pids", &is_list);
     let about = state.is_some()
         || kind.is_some()
+        || both.is_some()
         || columns.iter().any(|column| ["state", "wait_event_type"].contains(&column.as_str()));
     // Of a table that is grouped, the one number is how many there are.
     let numbers = columns.iter().enumerate().filter(|(_, c)| holds(c, &|v| count(v).is_some()));
@@ -146,7 +147,7 @@ mod tests {
         let columns = ["p", "s", "wt", "we", "blk", "q"];
         let wanted = ["pid", "state", "wait_event_type", "wait_event", "pg_blocking_pids", "q"];
         assert_eq!(renamed(&columns, sessions), wanted);
-        let both = renamed(&["w", "count"], &[&["IO:WALWrite", "41"], &["LWLock:WALWrite", "3"]]);
+        let both = renamed(&["w", "n"], &[&["IO:WALWrite", "41"], &["LWLock:WALWrite", "3"]]);
         assert_eq!(both, ["wait_event_type", "count"]);
     }
 
