@@ -408,14 +408,14 @@ impl Look<'_> {
         };
         let weight = found.iter().map(badness).fold(0.0, f64::max) / 100.0;
         let mut evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
-        evidence.extend(self.late(&line, &peak, &found));
+        evidence.extend(self.late(&line, &found));
         let intervals = found.iter().map(|episode| episode.interval);
         let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
         Answer::yes(weight, evidence).during(intervals)
     }
 
     /// That the recorder itself had to wait in one of the episodes.
-    fn late(&self, line: &Line, peak: &Seen, found: &[Episode]) -> Option<Evidence> {
+    fn late(&self, line: &Line, found: &[Episode]) -> Option<Evidence> {
         let least = self.limit(Threshold::LateMin);
         let late = |episode: &Episode| latest_late(&line.points, &episode.interval, least);
         let late = found
@@ -427,8 +427,8 @@ impl Look<'_> {
             late.due,
             late.came.0.saturating_sub(late.due.0)
         );
-        let mut evidence = self.say(peak, &text);
-        (evidence.field, evidence.value, evidence.at) = (None, None, None);
+        let mut evidence = Evidence::plain(Ground::Observed, text);
+        evidence.source = Some(line.source);
         Some(evidence)
     }
 }

@@ -85,16 +85,16 @@ pub(super) fn faults(look: &Look<'_>) -> Answer {
     let who = who(look, Field::ProcMinorFaults);
     match answer.verdict {
         Verdict::Yes => answer.and(who),
-        Verdict::Unknown if cleared_by_always(look).is_none() => {
-            cleared(look).map_or(answer, |cleared| cleared.and(who))
-        }
-        Verdict::Unknown => answer,
+        Verdict::Unknown => cleared(look).map_or(answer, |cleared| cleared.and(who)),
         Verdict::No => answer,
     }
 }
 
-/// Clearing of pages has the kernel's time: base pages or huge ones, that is all that is known.
+/// Clearing of pages has the kernel's time, and nothing says whether of base pages or huge ones.
 fn cleared(look: &Look<'_>) -> Option<Answer> {
+    if cleared_by_always(look).is_some() {
+        return None;
+    }
     let text = "the profile has no chains of calls; pages are cleared in such a lot for page \
                 faults, of base pages or of huge ones";
     let most = profile::clearing(look).filter(|answer| answer.weight >= CLEARED_MIN);
