@@ -12,6 +12,8 @@ mod baseline;
 mod control;
 #[path = "live/doctor.rs"]
 mod doctor;
+#[path = "live/fair.rs"]
+mod fair;
 #[path = "live/giveback.rs"]
 mod giveback;
 #[path = "live/group.rs"]
@@ -50,6 +52,8 @@ mod machine;
 mod manager;
 #[path = "live/neighbours.rs"]
 mod neighbours;
+#[path = "live/pressure.rs"]
+mod pressure;
 #[path = "live/promote.rs"]
 mod promote;
 #[path = "live/redis.rs"]
@@ -88,6 +92,8 @@ fn trials() -> Vec<Trial> {
     all.extend(promote::trials());
     all.extend(worth::trials());
     all.extend(giveback::trials());
+    all.extend(pressure::trials());
+    all.extend(fair::trials());
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(hostile::trials());

@@ -67,21 +67,21 @@ const RECORDINGS: &[Recorded] = recordings! {
     "pressure" Ingens 24 Recorder,
     "quota" Ingens 11 Recorder,
     "samples" Ingens 39 Recorder,
-    "shares" Ingens 28 Neighbours,
+    "shares" Ingens 29 Neighbours,
     "tight" Ingens 32 Neighbours,
     "writers" Ingens 4 Recorder,
-    "sim-guard-21" Guard 411 Neighbours,
-    "sim-guard-22" Guard 133 Neighbours,
-    "sim-guard-23" Guard 187 Neighbours,
-    "sim-guard-24" Guard 79 Neighbours,
-    "sim-ingens-11" Ingens 341 Neighbours,
-    "sim-ingens-12" Ingens 278 Neighbours,
-    "sim-ingens-13" Ingens 290 Neighbours,
-    "sim-ingens-14" Ingens 562 Neighbours,
-    "sim-long-51" Guard 3568 Neighbours,
-    "sim-loose-41" Ingens 2029 Neighbours,
-    "sim-loose-42" Ingens 3070 Neighbours,
-    "sim-tight-31" Ingens 22 Neighbours,
+    "sim-guard-21" Guard 389 Neighbours,
+    "sim-guard-22" Guard 135 Neighbours,
+    "sim-guard-23" Guard 555 Neighbours,
+    "sim-guard-24" Guard 118 Neighbours,
+    "sim-ingens-11" Ingens 934 Neighbours,
+    "sim-ingens-12" Ingens 471 Neighbours,
+    "sim-ingens-13" Ingens 294 Neighbours,
+    "sim-ingens-14" Ingens 611 Neighbours,
+    "sim-long-51" Guard 2214 Neighbours,
+    "sim-loose-41" Ingens 3019 Neighbours,
+    "sim-loose-42" Ingens 3553 Neighbours,
+    "sim-tight-31" Ingens 197 Neighbours,
 };
 
 /// What the recordings show together, each as often as this at least.
@@ -272,10 +272,14 @@ fn old_recordings_give_the_same_decisions() {
     for recorded in RECORDINGS {
         let (name, count) = (recorded.name, recorded.count);
         let expected = lines(recorded.decided);
-        let (decided, comparison) = recorded.replay();
+        let (mut decided, comparison) = recorded.replay();
         if recorded.by != By::Recorder && is_update() {
             update(recorded);
             continue;
+        }
+        if recorded.by == By::Recorder {
+            // The managers that recorded these did not write it down.
+            decided.retain(|line| line["record"] != "pressure");
         }
         for (number, (was, is)) in expected.iter().zip(&decided).enumerate() {
             assert!(was == is, "{name}, line {}:\nwas {was}\nis  {is}", number + 1);

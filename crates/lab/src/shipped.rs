@@ -11,6 +11,7 @@ macro_rules! shipped {
 pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "gups"
     "redis-bloat"
+    "redis-budget"
     "pointer-chase"
     "btree"
     "calibrate"

@@ -2,6 +2,7 @@
 
 use crate::root::Root;
 use hugewise_core::base::units::Bytes;
+use hugewise_core::parse::pressure;
 
 /// Directory below which controllers of version 1 are mounted by convention, and version 2 itself.
 const MOUNT: &str = "sys/fs/cgroup";
@@ -17,6 +18,8 @@ pub struct Usage {
     pub usage: Bytes,
     /// What may be charged before the kernel reclaims in it, and ends its processes.
     pub limit: Bytes,
+    /// How often that was reached, since it was made; `None` where nobody counts it.
+    pub hits: Option<u64>,
 }
 
 impl Usage {
@@ -32,19 +35,29 @@ impl Usage {
 struct Files {
     folder: &'static str,
     usage: &'static str,
-    limit: &'static str,
+    /// The lowest of them counts.
+    limits: &'static [&'static str],
     /// In `memory.stat`, for it and everything below it.
     idle_cache: &'static str,
+    /// How often the limit was reached. Version 2 has stalls instead.
+    hits: Option<&'static str>,
 }
 
 const V1: Files = Files {
     folder: "/memory",
     usage: "memory.usage_in_bytes",
-    limit: "memory.limit_in_bytes",
+    limits: &["memory.limit_in_bytes"],
     idle_cache: "total_inactive_file",
+    hits: Some("memory.failcnt"),
 };
-const V2: Files =
-    Files { folder: "", usage: "memory.current", limit: "memory.max", idle_cache: "inactive_file" };
+const V2: Files = Files {
+    folder: "",
+    usage: "memory.current",
+    // Above the second the kernel puts the cgroup's processes to sleep.
+    limits: &["memory.max", "memory.high"],
+    idle_cache: "inactive_file",
+    hits: None,
+};
 
 /// The tightest (largest usage by limit) of a cgroup and its ancestors: whichever is full first
 /// stops the process. `cgroup` is its path as in `/proc/PID/cgroup`, of the version 1 memory
@@ -65,6 +78,18 @@ pub fn usage(root: &Root, cgroup: &str) -> Option<Usage> {
     ancestors.flatten().reduce(|full, other| if other.fuller_than(full) { other } else { full })
 }
 
+/// Time in which some process of this cgroup waited for memory, since it was made. `None` where
+/// that is not counted, and for cgroups of version 1.
+///
+/// Its ancestors are not asked: what their other members do is no trouble of this one.
+#[must_use]
+pub fn stalled_us(root: &Root, cgroup: &str) -> Option<u64> {
+    let path: String = parts(cgroup)?.iter().flat_map(|part| ["/", part]).collect();
+    // On a hybrid host this path is one of version 1, and leads nowhere here.
+    let text = root.read_text(format!("{MOUNT}{path}/memory.pressure")).ok()?;
+    pressure::parse(&text).value.some.map(|stall| stall.total_us)
+}
+
 /// The names in a path; `None` when one of them is not below the one before.
 fn parts(cgroup: &str) -> Option<Vec<&str>> {
     let parts: Vec<_> = cgroup.strip_prefix('/')?.split('/').filter(|p| !p.is_empty()).collect();
@@ -79,14 +104,16 @@ fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
         root.read_line(file).ok()?.parse::<u64>().ok()
     };
     // "max" is no number, as is the root of version 2, which has no such file.
-    let limit = number(files.limit).filter(|limit| *limit < NO_LIMIT)?;
+    let limits = files.limits.iter().filter_map(|name| number(name));
+    let limit = limits.min().filter(|limit| *limit < NO_LIMIT)?;
     let usage = Bytes(number(files.usage)?);
     let stat = root.read_text(format!("{MOUNT}{}{path}/memory.stat", files.folder));
     let idle = stat.unwrap_or_default().lines().find_map(|line| {
         let (name, bytes) = line.split_once(' ')?;
         (name == files.idle_cache).then(|| bytes.trim().parse().ok()).flatten()
     });
-    Some(Usage { usage: usage.saturating_sub(Bytes(idle.unwrap_or(0))), limit: Bytes(limit) })
+    let hits = files.hits.and_then(number);
+    Some(Usage { usage: usage.saturating_sub(Bytes(idle.unwrap_or(0))), limit: Bytes(limit), hits })
 }
 
 #[cfg(test)]
@@ -112,7 +139,7 @@ mod tests {
             let folder = self.0.join(format!("{MOUNT}{}{path}", files.folder));
             fs::create_dir_all(&folder).expect("mkdir");
             fs::write(folder.join(files.usage), usage).expect("write");
-            fs::write(folder.join(files.limit), limit).expect("write");
+            fs::write(folder.join(files.limits[0]), limit).expect("write");
         }
 
         fn usage(&self, cgroup: &str) -> Option<(u64, u64)> {
@@ -165,6 +192,35 @@ mod tests {
         // A cgroup that is gone: its ancestors still have limits.
         assert_eq!(tree.usage("/a/gone"), Some((50, 100)));
         assert_eq!(tree.usage("/d"), Some((0, 0)));
+    }
+
+    /// The kernel slows a cgroup down before it stops it.
+    #[test]
+    fn the_lower_of_two_limits_counts() {
+        let tree = Tree::new(&V2, &[("/a", "50", "max"), ("/b", "50", "100")]);
+        let high = |path: &str, value: &str| {
+            let file = tree.0.join(format!("{MOUNT}{path}/memory.high"));
+            fs::write(file, value).expect("write");
+        };
+        high("/a", "60");
+        high("/b", "max");
+        assert_eq!(tree.usage("/a"), Some((50, 60)));
+        assert_eq!(tree.usage("/b"), Some((50, 100)));
+        high("/b", "80");
+        assert_eq!(tree.usage("/b"), Some((50, 80)));
+    }
+
+    #[test]
+    fn stalls_are_those_of_the_cgroup_itself() {
+        let tree = Tree::new(&V2, &[("/a", "1", "2"), ("/a/b", "1", "2")]);
+        let root = Root::at(&tree.0);
+        let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
+        fs::write(tree.0.join(format!("{MOUNT}/a/memory.pressure")), text).expect("write");
+        assert_eq!(stalled_us(&root, "/a"), Some(77));
+        for none in ["/a/b", "/gone", "/../a", ""] {
+            assert_eq!(stalled_us(&root, none), None, "{none}");
+        }
     }
 
     #[test]

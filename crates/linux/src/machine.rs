@@ -32,6 +32,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         frees_zeros: None,
         trackers: Vec::new(),
         psi_some_avg10: stalls.map(|stall| stall.avg10),
+        stalled_us: stalls.map(|stall| stall.total_us),
         vmstat,
     }
 }

@@ -161,8 +161,9 @@ impl Live {
     }
 
     fn cgroup(&self, path: &str) -> Option<(String, CgroupSample)> {
-        let Usage { usage, limit } = cgroup::usage(&self.root, path)?;
-        Some((path.to_owned(), CgroupSample { usage, limit }))
+        let Usage { usage, limit, hits: limit_hits } = cgroup::usage(&self.root, path)?;
+        let stalled_us = cgroup::stalled_us(&self.root, path);
+        Some((path.to_owned(), CgroupSample { usage, limit, stalled_us, limit_hits }))
     }
 }
 

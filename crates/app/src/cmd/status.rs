@@ -69,7 +69,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let mut state = State::new(&config, geometry, began);
     let first = seen.machine.as_ref().map(|m| m.vmstat.clone()).unwrap_or_default();
     if let Some(machine) = seen.machine {
-        state.machine(&config, machine);
+        state.machine(&config, machine, seen.at);
     }
     state.list(&config, select_all(&config, &selection, samples.clone()), seen.at);
     let left_alone = left_alone(&config, &selection, &state, &samples);

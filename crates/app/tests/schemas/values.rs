@@ -5,6 +5,7 @@ use hugewise_core::base::units::{Bytes, Ns, ProcId};
 use hugewise_core::manager::access::Tracker;
 use hugewise_core::manager::config::{Mode, PolicyKind};
 use hugewise_core::manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
+use hugewise_core::manager::limits::pressure::PressureSource;
 use hugewise_core::manager::reason::{Limit, SkipReason};
 use hugewise_core::manager::record::{Record, SCHEMA};
 use hugewise_core::manager::state::Totals;
@@ -61,6 +62,8 @@ fn records() -> Vec<Record> {
             active_accessed_percent: Some(90.0),
             shadow_accessed_percent: None,
         },
+        Record::Pressure { cgroup: None, source: Some(PressureSource::MachineStalls) },
+        Record::Pressure { cgroup: Some("/a".into()), source: None },
         Record::Reload { error: None },
         Record::Reload { error: Some("unknown key".into()) },
         Record::Skips {

@@ -77,6 +77,7 @@ metrics! {
     "fmfi" "" Neither 2: "Unusable free space index at the huge page's order; 0 good, 1 bad.";
     "huge_mib_per_s" "MiB/s" Higher 1: "Memory that became huge a second.";
     "all_huge_s" "s" Lower 1: "Time until 99 % were huge.";
+    "times_base" "x" Higher 2: "Operations a second, in multiples of those on base pages.";
     "reach_s" "s" Lower 1: "Time until 80 % of what the run gained in speed was there.";
     "reach_huge_percent" "%" Lower 0: "Memory that was huge by then, of what was at the end.";
     "huge_percent" "%" Neither 0: "Share of a part of the memory that is in huge pages.";

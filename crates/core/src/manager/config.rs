@@ -284,6 +284,16 @@ pub struct Watermark {
     pub cgroup_usage_high_percent: f64,
     /// ... until it is below this one. Default 90.
     pub cgroup_usage_low_percent: f64,
+    /// Programs stall for memory when some of them wait for it for this share of time (PSI, for
+    /// the machine and for each cgroup). Default 10: the kernel's documentation calls for a
+    /// reaction at 150 ms of a second (`Documentation/accounting/psi.rst`).
+    pub stall_percent: f64,
+    /// While programs stall, memory is short below this share of MemTotal already. Default 15.
+    /// Above it they wait for something else: for free blocks, or at the limit of a cgroup.
+    pub mem_available_stalled_percent: f64,
+    /// While the programs of a cgroup stall, its memory is short above this share of its limit
+    /// already. Default 75.
+    pub cgroup_usage_stalled_percent: f64,
     /// FMFI from which on nothing is spent from the bloat budget. Default 0.5: the value at which
     /// Ingens is said to turn conservative (`docs/measurements.md#ingens`).
     pub fmfi_high: f64,
@@ -296,6 +306,9 @@ impl Default for Watermark {
             mem_available_high_percent: 8.0,
             cgroup_usage_high_percent: 95.0,
             cgroup_usage_low_percent: 90.0,
+            stall_percent: 10.0,
+            mem_available_stalled_percent: 15.0,
+            cgroup_usage_stalled_percent: 75.0,
             fmfi_high: 0.5,
         }
     }

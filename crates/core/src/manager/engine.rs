@@ -12,6 +12,7 @@
 mod pace;
 mod scan;
 mod shadow;
+mod shortage;
 mod track;
 
 use crate::base::units::{Bytes, Geometry, Ns, ProcId};
@@ -26,6 +27,7 @@ use crate::manager::snapshot::{Ask, ListAsk, Observation};
 use crate::manager::state::State;
 use crate::manager::state::made::Made;
 use shadow::Shadow;
+use shortage::Told;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -38,7 +40,8 @@ const LONGEST_TICK: Ns = Ns::s(4);
 /// Where there are many processes, lists come later, but not later than this: somebody who starts
 /// now waits so long to be seen.
 const LONGEST_LIST_PAUSE: Ns = Ns::s(60);
-/// A target's reasons are written down at most this often.
+/// A target's reasons are written down at most this often, and so is whether memory is short for a
+/// cgroup.
 const REASONS_INTERVAL: Ns = Ns::s(10);
 
 /// Something that can be observed and acted on: the live machine, a recording, a simulation.
@@ -109,6 +112,8 @@ pub struct Manager {
     last: Option<Action>,
     /// What was last written down of each target, and when.
     journaled: BTreeMap<ProcId, (Ns, Arc<Reasons>)>,
+    /// ... and of short memory.
+    told: Told,
 }
 
 /// Why a tick ended.
@@ -153,6 +158,7 @@ impl Manager {
             limits: BTreeMap::new(),
             last: None,
             journaled: BTreeMap::new(),
+            told: Told::default(),
         }
     }
 
@@ -245,7 +251,7 @@ impl Manager {
         self.state.own_cpu(seen.own_cpu, seen.warm_cpu, seen.at);
         self.state.warm_unused(seen.warm_unused.unwrap_or(0));
         if let Some(machine) = seen.machine {
-            self.state.machine(&self.config, machine);
+            self.state.machine(&self.config, machine, seen.at);
         }
         if let Some(processes) = seen.processes {
             let cost = seen.list_cost.unwrap_or_default();
@@ -370,6 +376,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     // while that is over its budget, ticks are longer.
     let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
     let end = end.min(begin + LONGEST_TICK);
+    for record in manager.told.changes(&manager.state.pressure, REASONS_INTERVAL, now) {
+        sink.record(now, &record);
+    }
     for record in manager.state.targets.values().filter_map(|t| use_record(t, begin)) {
         sink.record(now, &record);
     }

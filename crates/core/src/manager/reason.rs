@@ -108,8 +108,8 @@ named! {
         "waiting after a failed huge page allocation (ENOMEM)", "";
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",
         "raise the cgroup's memory limit";
-    LowMemory = "low_memory": "MemAvailable is below the watermark", "";
-    CgroupLowMemory = "cgroup_low_memory": "its cgroup's usage is above the watermark",
+    LowMemory = "low_memory": "little memory is left on this machine", "";
+    CgroupLowMemory = "cgroup_low_memory": "its cgroup is near its memory limit",
         "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
     Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
 }

@@ -4,6 +4,7 @@ use crate::base::units::{Bytes, Geometry, Ns, ProcId};
 use crate::manager::access::Tracker;
 use crate::manager::config::{Mode, PolicyKind};
 use crate::manager::decision::{Action, Decision, Motive, Outcome, Outlook};
+use crate::manager::limits::pressure::PressureSource;
 use crate::manager::policy::Reasons;
 use crate::manager::reason::{Limit, SkipReason};
 use crate::manager::state::bloat::Account;
@@ -87,6 +88,14 @@ pub enum Record {
         bloat_bytes: Account,
         /// What holds its rate down.
         limit: Option<Limit>,
+    },
+    /// Memory became short, or is no longer: promotion stops there meanwhile, and waste is given
+    /// back.
+    Pressure {
+        /// For a cgroup; `None`: for everybody.
+        cgroup: Option<String>,
+        /// What says so; `None`: memory suffices again.
+        source: Option<PressureSource>,
     },
     /// How a program's memory is used, after each complete look.
     Use {

@@ -8,7 +8,7 @@ use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::config::Mode;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
-use crate::manager::snapshot::{Ask, Observation};
+use crate::manager::snapshot::{Ask, CgroupSample, Observation};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -185,6 +185,8 @@ pub struct Comparison {
 pub struct Replay {
     /// With the times at which they were asked for, where those are known.
     observations: VecDeque<(Observation, Option<Ns>)>,
+    /// As last seen: the recorded run may have asked less often.
+    cgroups: BTreeMap<String, CgroupSample>,
     outcomes: BTreeMap<(ProcId, Addr), VecDeque<(Outcome, Ns)>>,
     /// When promoting was paused, and went on.
     pauses: VecDeque<(Ns, bool)>,
@@ -201,7 +203,7 @@ impl Replay {
     #[must_use]
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut replay = Self::default();
-        let mut began = None;
+        let (mut began, mut cgroups) = (None, BTreeMap::new());
         for event in events {
             match event {
                 Event::Began { at, once, mode } => {
@@ -210,8 +212,13 @@ impl Replay {
                     replay.once |= once;
                 }
                 Event::Paused { at, paused } => replay.pauses.push_back((at, paused)),
-                Event::Observed { seen, began, .. } => {
+                Event::Observed { ask, mut seen, began } => {
                     replay.end = replay.end.max(seen.at);
+                    if ask.cgroups.is_empty() {
+                        seen.cgroups.clone_from(&cgroups);
+                    } else {
+                        cgroups.clone_from(&seen.cgroups);
+                    }
                     replay.observations.push_back((*seen, began));
                 }
                 Event::Acted { decision, outcome, at } => {
@@ -261,9 +268,11 @@ impl World for Replay {
             }
             let (seen, _) = self.observations.pop_front().unwrap_or_default();
             self.now = self.now.max(seen.at);
+            self.cgroups.clone_from(&seen.cgroups);
             return seen;
         }
-        Observation { at: self.now, ..Observation::default() }
+        let cgroups = self.cgroups.clone();
+        Observation { at: self.now, cgroups, ..Observation::default() }
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {

@@ -94,6 +94,14 @@ pub struct CgroupSample {
     pub usage: Bytes,
     /// Its limit.
     pub limit: Bytes,
+    /// Time in which a process of the cgroup itself waited for memory, since it was made; `None`
+    /// where its kernel does not count that (PSI).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_us: Option<u64>,
+    /// How often usage reached the limit, since it was made; `None` where that is not counted:
+    /// in version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_hits: Option<u64>,
 }
 
 /// The answer to an [`Ask`].
@@ -170,6 +178,9 @@ pub struct MachineSample {
     pub trackers: Vec<Offer>,
     /// Memory pressure: PSI `some avg10`, percent of wall time.
     pub psi_some_avg10: Option<f64>,
+    /// Time in which some process waited for memory, since boot (PSI `some total`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled_us: Option<u64>,
     /// `/proc/vmstat` counters whose names start with `thp_` or `compact_`, and the fault counters.
     pub vmstat: BTreeMap<String, u64>,
 }
@@ -189,6 +200,7 @@ impl MachineSample {
             frees_zeros: Some(true),
             trackers: Vec::new(),
             psi_some_avg10: Some(0.0),
+            stalled_us: Some(0),
             vmstat: BTreeMap::new(),
         }
     }

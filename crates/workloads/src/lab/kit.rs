@@ -259,6 +259,8 @@ pub(super) struct Pace {
     begin: Instant,
     last: Instant,
     count: u64,
+    /// Seconds of two things in turn.
+    both: (f64, f64),
     points: Vec<(f64, f64)>,
 }
 
@@ -269,7 +271,7 @@ impl Pace {
     /// Starts now.
     pub(super) fn start() -> Self {
         let now = Instant::now();
-        Self { begin: now, last: now, count: 0, points: Vec::new() }
+        Self { begin: now, last: now, count: 0, both: (0.0, 0.0), points: Vec::new() }
     }
 
     /// So many were done in a turn that took so long.
@@ -286,6 +288,16 @@ impl Pace {
             let rate = self.count as f64 / step.as_secs_f64();
             self.points.push((self.begin.elapsed().as_secs_f64(), rate));
             (self.last, self.count) = (Instant::now(), 0);
+        }
+    }
+
+    /// As much was done in two ways, the one in `this_s`, the other in `other_s`: how many times
+    /// as fast the one is.
+    pub(super) fn in_turn(&mut self, this_s: f64, other_s: f64) {
+        self.both = (self.both.0 + this_s, self.both.1 + other_s);
+        if self.last.elapsed() >= Self::STEP {
+            self.points.push((self.begin.elapsed().as_secs_f64(), self.both.1 / self.both.0));
+            (self.last, self.both) = (Instant::now(), (0.0, 0.0));
         }
     }
 }

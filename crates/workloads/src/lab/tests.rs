@@ -12,6 +12,7 @@ fn tiny(kind: &str) -> &'static str {
     match kind {
         "fault-latency" => r#"{"mib":4,"threads":2,"order":"random"}"#,
         "graph" => r#"{"scale":8}"#,
+        "gups" => r#"{"mib":4,"hot_percent":50,"updates":"pages","beside":"base_pages"}"#,
         "allocator-churn" => r#"{"live_mib":1}"#,
         "shared-segment" => r#"{"mib":2,"processes":1}"#,
         "stress-cpu" => "{}",
@@ -108,6 +109,18 @@ fn pagerank_is_a_graph_workload_too() -> anyhow::Result<()> {
     assert_eq!(right(workload.as_mut(), "pagerank")?.checked, 3);
     workload.corrupt();
     assert!(workload.verify(&mut Progress::silent())?.wrong > 0);
+    Ok(())
+}
+
+#[test]
+fn gups_updates_words_with_nothing_beside() -> anyhow::Result<()> {
+    let kind = kinds::find("gups").context("gups")?;
+    let mut workload = start(kind, r#"{"mib":2}"#, &Scratch::new())?;
+    workload.fill(&mut Progress::silent())?;
+    let measured = workload.measure(MOMENT, &mut Progress::silent())?.report;
+    assert!(measured.values["ops_per_s"] > 0.0);
+    assert!(!measured.values.contains_key("times_base"));
+    right(workload.as_mut(), "gups")?;
     Ok(())
 }
 

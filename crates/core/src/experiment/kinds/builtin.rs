@@ -33,6 +33,16 @@ words! {
 }
 
 words! {
+    /// What is updated.
+    Updates { Words = "words", Pages = "pages" }
+}
+
+words! {
+    /// What updates are compared with while they run.
+    Yardstick { Nothing = "nothing", BasePages = "base_pages" }
+}
+
+words! {
     /// What is computed on a graph.
     Algorithm { Bfs = "bfs", PageRank = "pagerank" }
 }
@@ -70,6 +80,10 @@ params! {
         hot_percent: usize = count(100, 1, 100),
             "Updates go to this share of the table, at its end, percent.";
         hot: HotPart = word(), "Where that part lies.";
+        updates: Updates = word(),
+            "Any words, many at a time; or one word of any page, each after the other.";
+        beside: Yardstick = word(),
+            "In turn the same on base pages, which a busy host slows as much.";
     }
 }
 
@@ -210,6 +224,7 @@ pub(super) const GUPS: Kind = Kind {
     params: Gups::PARAMS,
     metrics: &[
         "ops_per_s",
+        "times_base",
         "reach_s",
         "reach_huge_percent",
         "fill_s",

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 
 pub use builtin::{
     AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HotPart, Order,
-    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride,
+    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,

@@ -8,12 +8,14 @@ const TARGETS_MAX: usize = 65_536;
 
 impl Config {
     /// Shares: key, value, least and most.
-    fn percents(&self) -> [(&'static str, f64, f64, f64); 16] {
+    fn percents(&self) -> [(&'static str, f64, f64, f64); 19] {
         let Self { policy, promote, demote, controller, watermark, scan, track, .. } = self;
         let (available_low, available_high) =
             (watermark.mem_available_low_percent, watermark.mem_available_high_percent);
         let (usage_high, usage_low) =
             (watermark.cgroup_usage_high_percent, watermark.cgroup_usage_low_percent);
+        let (available_stalled, usage_stalled) =
+            (watermark.mem_available_stalled_percent, watermark.cgroup_usage_stalled_percent);
         [
             ("promote.utilization_percent", promote.utilization_percent, 1.0, 100.0),
             ("promote.min_utilization_percent", promote.min_utilization_percent, 0.2, 100.0),
@@ -27,6 +29,9 @@ impl Config {
             ("watermark.mem_available_high_percent", available_high, 0.0, 95.0),
             ("watermark.cgroup_usage_high_percent", usage_high, 1.0, 100.0),
             ("watermark.cgroup_usage_low_percent", usage_low, 0.0, 100.0),
+            ("watermark.stall_percent", watermark.stall_percent, 0.1, 100.0),
+            ("watermark.mem_available_stalled_percent", available_stalled, 0.0, 95.0),
+            ("watermark.cgroup_usage_stalled_percent", usage_stalled, 0.0, 100.0),
             ("demote.utilization_percent", demote.utilization_percent, 0.2, 100.0),
             ("watermark.fmfi_high", watermark.fmfi_high, 0.0, 1.0),
             ("scan.cpu_percent", scan.cpu_percent, 0.01, 100.0),

@@ -48,6 +48,8 @@ pub struct SimRegion {
     pub zero_page: u16,
     /// Shared with a forked child.
     pub shared: bool,
+    /// The region with which its mapping begins.
+    pub mapping: u64,
     /// The kernel refuses it (`MADV_NOHUGEPAGE` and the like).
     pub refusing: bool,
     /// What its program does to be refused, whatever is tried.
@@ -76,7 +78,7 @@ pub enum Trap {
 pub struct SimProcess {
     /// As the policy sees it; sizes are filled in when it is observed.
     pub sample: ProcessSample,
-    /// Its only mapping: region `i` starts at `BASE + i x 2 MiB`.
+    /// Its memory: region `i` starts at `BASE + i x 2 MiB`.
     pub regions: Vec<SimRegion>,
     /// It replaced its address space since it was last listed.
     pub execed: bool,
@@ -110,6 +112,8 @@ pub struct Sim {
     pub thp_since: Ns,
     /// cgroups that are at their limit.
     pub full_cgroups: BTreeSet<String>,
+    /// cgroups whose programs wait for memory for half of their time.
+    pub stalled_cgroups: BTreeSet<String>,
     /// `khugepaged/max_ptes_none`; `None`: khugepaged is parked.
     pub max_ptes_none: Option<u16>,
     /// Splits give zero pages back (Linux 6.12).
@@ -150,6 +154,7 @@ impl Sim {
             thp,
             thp_since: Ns(0),
             full_cgroups: BTreeSet::new(),
+            stalled_cgroups: BTreeSet::new(),
             max_ptes_none: None,
             frees_zeros: true,
             shows_frames: true,
@@ -250,7 +255,14 @@ impl Sim {
             40..45 => {
                 self.full_cgroups.insert(format!("/sim{}", self.rng.below(2)));
             }
-            45..60 => self.full_cgroups.clear(),
+            45..60 => {
+                self.full_cgroups.clear();
+                self.stalled_cgroups.clear();
+                // Rarely: it counts for ten seconds.
+                if self.rng.percent(1) {
+                    self.stalled_cgroups.insert(format!("/sim{}", self.rng.below(2)));
+                }
+            }
             60..70 => self.fork_or_join(),
             72..75 => self.others = Bytes::mib((8 << 10) + self.rng.below(2) * 7800),
             75..155 => self.khugepaged(),
@@ -415,7 +427,7 @@ impl SimRegion {
             swapped: 0,
             zero_page: self.zero_page,
             huge: self.huge,
-            mapping: Addr(BASE),
+            mapping: Addr(BASE + self.mapping * HUGE),
             shared: frames.then_some(if self.shared { self.used } else { 0 }),
             held: frames.then_some(if self.block { PAGES - self.used } else { 0 }),
             zeros: None,
@@ -459,7 +471,13 @@ impl Sim {
         let sample = |cgroup: &String| {
             let full = self.full_cgroups.contains(cgroup);
             let usage = Bytes::mib(if full { 1000 } else { 800 });
-            (cgroup.clone(), CgroupSample { usage, limit: Bytes::mib(1000) })
+            // Since it was made; what it waited before it stalled does not matter.
+            let stalls = self.stalled_cgroups.contains(cgroup);
+            let stalled_us = Some(if stalls { self.now.0 / 2_000 } else { 0 });
+            (
+                cgroup.clone(),
+                CgroupSample { usage, limit: Bytes::mib(1000), stalled_us, limit_hits: None },
+            )
         };
         ask.cgroups.iter().filter(|cgroup| cgroup.starts_with("/sim")).map(sample).collect()
     }

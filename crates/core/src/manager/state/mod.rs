@@ -42,6 +42,11 @@ use target::Context;
 
 /// The memory of cgroups is read this often: a few files each, about 10 us a file.
 const CGROUPS_INTERVAL: Ns = Ns::s(2);
+/// So many or fewer are read with each tick, so that promotions stop within a second when one of
+/// them is full.
+const CGROUPS_FEW: usize = 50;
+/// Less than a tick: none is left out because it came a moment early.
+const CGROUPS_SOON: Ns = Ns::ms(900);
 
 /// A cgroup with less usage than this share of its limit did not hit it within
 /// [`CGROUPS_INTERVAL`].
@@ -210,21 +215,22 @@ impl State {
     }
 
     /// Takes a machine sample: geometry and the memory watermark.
-    pub fn machine(&mut self, config: &Config, machine: MachineSample) {
+    pub fn machine(&mut self, config: &Config, machine: MachineSample, now: Ns) {
         self.geometry = machine.geometry;
         self.thresholds = Thresholds::new(&config.promote, self.geometry);
-        self.pressure.machine(&config.watermark, &machine);
+        self.pressure.machine(&config.watermark, &machine, now);
         self.machine = Some(machine);
     }
 
-    /// cgroups whose memory usage is wanted now: all, every [`CGROUPS_INTERVAL`], and at once when
-    /// one is new.
+    /// cgroups whose memory usage is wanted now: all, with each tick or every [`CGROUPS_INTERVAL`],
+    /// and at once when one is new.
     #[must_use]
     pub fn cgroups_wanted(&self, now: Ns) -> Vec<String> {
         let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
         let known: BTreeSet<_> = known.collect();
-        let due = now.since(self.cgroups_asked.1) >= CGROUPS_INTERVAL
-            || !known.is_subset(&self.cgroups_asked.0);
+        let interval = if known.len() > CGROUPS_FEW { CGROUPS_INTERVAL } else { CGROUPS_SOON };
+        let due =
+            now.since(self.cgroups_asked.1) >= interval || !known.is_subset(&self.cgroups_asked.0);
         if due { known.into_iter().collect() } else { Vec::new() }
     }
 
@@ -237,7 +243,7 @@ impl State {
     ) {
         let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
         self.cgroups_asked = (known.collect(), now);
-        self.pressure.cgroups(&config.watermark, &usage);
+        self.pressure.cgroups(&config.watermark, &usage, now);
         self.cgroup_memory = usage;
     }
 

@@ -21,6 +21,9 @@ use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::{InspectReport, ProcessSample, RegionSample, ScanEnd, ScanReport};
 use std::collections::BTreeMap;
 
+/// Regions of one mapping that the kernel refused, after which all of it counts as refused.
+const MAPPING_PATIENCE: usize = 4;
+
 /// What a target needs to know to judge what it sees.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
@@ -395,6 +398,9 @@ impl Target {
                 let applied =
                     |region: &mut Region| region.applied(decision, outcome, now, geometry);
                 self.regions.change(decision.region, applied);
+                if matches!(outcome, Outcome::Failed { class: FailureClass::Refused, .. }) {
+                    self.judge_mapping(decision);
+                }
             }
         }
     }
@@ -414,6 +420,29 @@ impl Target {
             // So that a mode that does not act decides at the pace of one that does.
             bucket.take(expected.0 as f64, now);
         }
+    }
+
+    /// The kernel refuses whole mappings, most of the time. Where it took none of one, the rest of
+    /// it waits as well: asked region by region it would use up the program's attempts, and what
+    /// lies behind it would never have its turn.
+    fn judge_mapping(&mut self, decision: &Decision) {
+        let (mut refused, mut ours, mut wait) = (0, 0, None::<Wait>);
+        for region in self.regions.values().filter(|region| region.mapping == decision.mapping) {
+            ours += usize::from(region.before.is_some_and(|before| before.by == Maker::Us));
+            if region.waits.refusals > 0 {
+                refused += 1;
+                wait =
+                    wait.into_iter().chain(region.waits.no_promote_until).max_by_key(|w| w.until);
+            }
+        }
+        let Some(wait) = wait.filter(|_| refused >= MAPPING_PATIENCE && refused > ours) else {
+            return;
+        };
+        let sooner = |region: &Region| {
+            let until = region.waits.no_promote_until.map(|wait| wait.until);
+            !region.huge && region.mapping == decision.mapping && until < Some(wait.until)
+        };
+        self.regions.change_all(sooner, |region| region.waits.no_promote_until = Some(wait));
     }
 
     /// Nothing of this mapping, or of all of them, is promoted for long.

@@ -170,6 +170,12 @@ const fn pressure(source: PressureSource) -> &'static str {
         PressureSource::CgroupUsage => {
             "a cgroup's usage is above its watermark: its known bloat is given back"
         }
+        PressureSource::MachineStalls => {
+            "programs wait for memory, and little is left: all known bloat is given back"
+        }
+        PressureSource::CgroupStalls => {
+            "a cgroup is nearly full and its programs wait: its known bloat is given back"
+        }
     }
 }
 

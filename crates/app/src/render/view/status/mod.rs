@@ -327,7 +327,12 @@ mod tests {
 
     fn with_manager() -> View {
         let view = sample();
-        let memory = CgroupSample { usage: Bytes::mib(1400), limit: Bytes::mib(1500) };
+        let memory = CgroupSample {
+            usage: Bytes::mib(1400),
+            limit: Bytes::mib(1500),
+            stalled_us: None,
+            limit_hits: None,
+        };
         let limited = CgroupStatus {
             cgroup: "/kubepods.slice/burstable/pod-\u{202e}5d2a/postgres".to_owned(),
             processes: 7,
