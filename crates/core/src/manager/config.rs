@@ -285,8 +285,8 @@ pub struct Watermark {
     /// ... until it is below this one. Default 90.
     pub cgroup_usage_low_percent: f64,
     /// Programs stall for memory when some of them wait for it for this share of time (PSI, for
-    /// the machine and for each cgroup). Default 10: the kernel's documentation calls for a
-    /// reaction at 150 ms of a second (`Documentation/accounting/psi.rst`).
+    /// the machine and for each cgroup). Default 10: the example of the kernel's documentation
+    /// reacts at 15 (`Documentation/accounting/psi.rst`), and hugewise comes before whoever kills.
     pub stall_percent: f64,
     /// While programs stall, memory is short below this share of MemTotal already. Default 15.
     /// Above it they wait for something else: for free blocks, or at the limit of a cgroup.

@@ -11,8 +11,8 @@ use hugewise_core::manager::record::Record;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::contest::{Decider, Knowledge, run};
 use hugewise_core::manager::sim::scenario::{self, Scenario};
-use hugewise_core::manager::sim::{Sim, SimRegion};
-use hugewise_core::manager::snapshot::ThpMode;
+use hugewise_core::manager::sim::{Sim, SimProcess, SimRegion};
+use hugewise_core::manager::snapshot::{ProcessSample, ThpMode};
 
 fn config() -> Config {
     let mut config = Config::default();
@@ -148,6 +148,42 @@ fn scarce_blocks_are_shared_among_users() {
         let others = sim.processes.keys().filter(|pid| Some(**pid) != busy);
         let huge: Vec<_> = others.map(|pid| sim.huge_of(*pid)).collect();
         assert!(huge.iter().all(|huge| *huge >= 16), "seed {seed}: {huge:?} of 128 blocks");
+    }
+}
+
+/// Jain's index of fairness: 1 where all have the same, 1/n where one of n has all.
+fn jain(values: &[f64]) -> f64 {
+    let (sum, squares): (f64, f64) =
+        values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    sum * sum / (values.len() as f64 * squares)
+}
+
+/// Equal programs, and blocks that come free now and then: from 50 huge pages each on all have the
+/// same at any time, though a slow call now and then makes one of them wait for its lock.
+#[test]
+fn scarce_blocks_go_to_equal_programs_alike() {
+    for seed in 0..30 {
+        let mut sim = Sim::on(seed, ThpMode::Madvise, Ns::s(120));
+        (sim.events_per_s, sim.free_huge) = (0, 0);
+        sim.processes.clear();
+        for pid in 100..103 + u32::try_from(seed % 3).expect("small") {
+            let region = SimRegion { used: 512, ..SimRegion::default() };
+            let process = SimProcess::new(ProcessSample::example(pid, Bytes(0)), vec![region; 200]);
+            sim.processes.insert(pid, process);
+        }
+        let pids: Vec<u32> = sim.processes.keys().copied().collect();
+        let manager = &mut manager(Config::default(), &mut sim);
+        let mut compared = 0;
+        for second in 1..=100 {
+            sim.free_huge += 15;
+            follow(&mut sim, manager, Ns::s(second));
+            let huge: Vec<f64> = pids.iter().map(|pid| sim.huge_of(*pid) as f64).collect();
+            if huge.iter().all(|huge| *huge >= 50.0) && huge.iter().any(|huge| *huge < 200.0) {
+                assert!(jain(&huge) >= 0.98, "seed {seed}, {second} s: {huge:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 5, "seed {seed}: {compared} times at 50 huge pages each");
     }
 }
 

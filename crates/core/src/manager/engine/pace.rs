@@ -1,12 +1,12 @@
 //! Who is served next, and when.
 
 use crate::base::units::{Ns, ProcId, saturating_u64};
-use crate::manager::decision::{Action, Decision, Motive, Queues};
+use crate::manager::decision::{Action, Motive, Queues};
 use crate::manager::limits::fair::metric;
 use crate::manager::reason::Limit;
 use crate::manager::state::{State, Target};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Idle penalty of the fairness metric: an idle huge page counts twice. Where nothing is known of
 /// a program's use of memory, all its huge pages count as active.
@@ -34,9 +34,19 @@ struct Bid {
     turn: Turn,
     claim: f64,
     pressed: bool,
+    /// What it holds, as far as that weakens its claim.
+    held: u64,
+    /// How often it can be served before the end of the tick.
+    turns: u64,
 }
 
 impl Bid {
+    /// Turns that it has before its claim is as weak as `other`: M falls with what it holds.
+    fn turns_before(&self, other: f64) -> u64 {
+        let lack = self.held.max(1) as f64 * (self.claim / other - 1.0);
+        saturating_u64(lack.ceil()).min(self.turns)
+    }
+
     fn beats(&self, other: &Self) -> bool {
         let key = |bid: &Self| (bid.turn.at, !bid.pressed);
         key(self) < key(other) || (key(self) == key(other) && self.claim > other.claim)
@@ -63,7 +73,7 @@ pub(super) fn next(
         (state.budgets.bytes.ready_at(huge, now), Limit::QuotaBytes),
     ];
     limits.clear();
-    let (mut promotion, mut split): (Option<Bid>, Option<Bid>) = (None, None);
+    let (mut promotions, mut split) = (Vec::new(), None::<Bid>);
     for (id, decision) in queues.iter().filter_map(|(id, queue)| Some((*id, queue.front()?))) {
         let Some(target) = state.targets.get(&id) else { continue };
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
@@ -74,33 +84,59 @@ pub(super) fn next(
         if at > end {
             continue;
         }
+        let held = held(state, target, now);
         let bid = Bid {
             turn: Turn { target: id, at, action: decision.action },
-            claim: claim(state, target, decision, now),
+            claim: match decision.action {
+                Action::Promote => metric(target.share, held, target.idle_share, TAU),
+                Action::Demote => f64::from(decision.waste),
+            },
             pressed: decision.motive == Motive::Pressure,
+            held,
+            turns: turns(target, queues.get(&id).map_or(0, VecDeque::len), at, end),
         };
-        let best = match decision.action {
-            Action::Promote => &mut promotion,
-            Action::Demote => &mut split,
-        };
-        if best.as_ref().is_none_or(|best| bid.beats(best)) {
-            *best = Some(bid);
+        match decision.action {
+            Action::Promote => promotions.push(bid),
+            Action::Demote if split.as_ref().is_none_or(|best| bid.beats(best)) => {
+                split = Some(bid);
+            }
+            Action::Demote => {}
         }
     }
-    either(promotion, split, last).map(|bid| bid.turn)
+    either(first(promotions, state.free_blocks()), split, last).map(|bid| bid.turn)
 }
 
-/// A user whose attempts come to nothing counts as if each had given it some huge pages: else many
-/// programs with pinned memory would have as many turns as all others together.
-fn claim(state: &State, target: &Target, decision: &Decision, now: Ns) -> f64 {
-    match decision.action {
-        Action::Promote => {
-            let wasted = FRUITLESS * state.fruitless.of_user(target.sample.uid, now);
-            let held = target.held().saturating_add(saturating_u64(wasted));
-            metric(target.share, held, target.idle_share, TAU)
-        }
-        Action::Demote => f64::from(decision.waste),
-    }
+/// How often a program can be served from `at` until the end of the tick: its lock sets the pace.
+fn turns(target: &Target, queue: usize, at: Ns, end: Ns) -> u64 {
+    let each = target.lock.time_for(target.call.0 as f64).0.max(1);
+    (1 + end.since(at).0 / each).min(queue as u64)
+}
+
+/// The promotion that comes first. Where free blocks are scarce it leaves as many as those with a
+/// stronger claim can take until the end of the tick: they wait for their lock only, and would find
+/// none otherwise.
+fn first(mut bids: Vec<Bid>, free: Option<u64>) -> Option<Bid> {
+    let wanted = bids.iter().map(|bid| bid.turns).sum::<u64>();
+    let Some(free) = free.filter(|free| *free < wanted) else {
+        return bids.into_iter().reduce(|best, bid| if bid.beats(&best) { bid } else { best });
+    };
+    bids.sort_by(|a, b| {
+        let key = |bid: &Bid| bid.turn.at;
+        key(a).cmp(&key(b)).then(b.claim.total_cmp(&a.claim))
+    });
+    let leaves_enough = |bid: &&Bid| {
+        let stronger = bids.iter().filter(|other| other.claim > bid.claim);
+        stronger.map(|other| other.turns_before(bid.claim)).sum::<u64>() < free.max(1)
+    };
+    bids.iter().find(leaves_enough).copied()
+}
+
+/// What a program holds in the sense of the metric M. A user whose attempts come to nothing counts
+/// as if each had given it some huge pages: else many programs with pinned memory would have as
+/// many turns as all others together.
+fn held(state: &State, target: &Target, now: Ns) -> u64 {
+    let wasted = FRUITLESS * state.fruitless.of_user(target.sample.uid, now);
+    target.held().saturating_add(saturating_u64(wasted))
 }
 
 fn either(promotion: Option<Bid>, split: Option<Bid>, last: Option<Action>) -> Option<Bid> {

@@ -58,6 +58,12 @@ impl Bucket {
         now + Ns(Ns::from_s(lack / self.per_s).0 + 1)
     }
 
+    /// How long it takes to gain so much.
+    #[must_use]
+    pub fn time_for(&self, amount: f64) -> Ns {
+        Ns::from_s(amount / self.per_s)
+    }
+
     /// What is there at `now`; negative: debt.
     #[must_use]
     pub fn level_at(&self, now: Ns) -> f64 {

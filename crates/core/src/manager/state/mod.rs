@@ -89,6 +89,8 @@ pub struct State {
     pub(super) pressure: Pressure,
     /// Memory of the targets' cgroups, where it has a limit.
     pub(super) cgroup_memory: BTreeMap<String, CgroupSample>,
+    /// Blocks that promotions took since the machine was last seen.
+    taken: u64,
     /// Inspections show no page frames: this observer may not see them.
     pub(super) frames_hidden: bool,
     pub(super) thresholds: Thresholds,
@@ -138,6 +140,7 @@ impl State {
             fruitless: Shares::default(),
             warm: WarmControl::default(),
             pressure: Pressure::default(),
+            taken: 0,
             cgroup_memory: BTreeMap::new(),
             frames_hidden: false,
             thresholds: Thresholds::new(&config.promote, geometry),
@@ -220,6 +223,14 @@ impl State {
         self.thresholds = Thresholds::new(&config.promote, self.geometry);
         self.pressure.machine(&config.watermark, &machine, now);
         self.machine = Some(machine);
+        self.taken = 0;
+    }
+
+    /// Free blocks of huge-page size: as last seen, without those that promotions took since;
+    /// `None`: unknown.
+    #[must_use]
+    pub fn free_blocks(&self) -> Option<u64> {
+        Some(self.machine.as_ref()?.free_huge?.saturating_sub(self.taken))
     }
 
     /// cgroups whose memory usage is wanted now: all, with each tick or every [`CGROUPS_INTERVAL`],
@@ -472,6 +483,7 @@ impl State {
                 self.budgets.bytes.take(self.geometry.huge.0 as f64, now);
                 self.backoffs.succeed(cgroup.as_deref());
                 self.rate.add(now);
+                self.taken += 1;
             }
             Outcome::Demoted { .. } | Outcome::Withheld { .. } => {
                 self.budgets.bytes.take(self.geometry.huge.0 as f64, now);
