@@ -16,6 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 fn tiny(kind: &str) -> &'static str {
     match kind {
         "graph" => r#"{"scale":8}"#,
+        "gups" => r#"{"mib":4,"hot_percent":50,"updates":"pages","beside":"base_pages"}"#,
         "allocator-churn" => r#"{"live_mib":2}"#,
         "shared-segment" => r#"{"mib":2,"processes":3}"#,
         "stress-cpu" => "{}",
