@@ -26,8 +26,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A cgroup has a fifth of its memory left, and that is full of a file that is read once: each page
-/// has to wait for the one before it to go. Within two ticks nothing more is promoted there, and
-/// waste comes back, though usage stays below its watermark.
+/// has to wait for the one before it to go. While the journal says so nothing is promoted there,
+/// and waste comes back, though usage stays below its watermark.
 fn who_waits_for_memory_gives_back(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     if init::is_guest() {

@@ -117,16 +117,12 @@ fn turns(target: &Target, queue: usize, at: Ns, end: Ns) -> u64 {
 /// none otherwise.
 fn first(mut bids: Vec<Bid>, free: Option<u64>) -> Option<Bid> {
     let wanted = bids.iter().map(|bid| bid.turns).sum::<u64>();
-    let Some(free) = free.filter(|free| *free < wanted) else {
-        return bids.into_iter().reduce(|best, bid| if bid.beats(&best) { bid } else { best });
-    };
-    bids.sort_by(|a, b| {
-        let key = |bid: &Bid| bid.turn.at;
-        key(a).cmp(&key(b)).then(b.claim.total_cmp(&a.claim))
-    });
+    let scarce = free.filter(|free| *free < wanted);
+    bids.sort_by(|a, b| a.turn.at.cmp(&b.turn.at).then(b.claim.total_cmp(&a.claim)));
     let leaves_enough = |bid: &&Bid| {
         let stronger = bids.iter().filter(|other| other.claim > bid.claim);
-        stronger.map(|other| other.turns_before(bid.claim)).sum::<u64>() < free.max(1)
+        let needed = || stronger.map(|other| other.turns_before(bid.claim)).sum::<u64>();
+        scarce.is_none_or(|free| needed() < free.max(1))
     };
     bids.iter().find(leaves_enough).copied()
 }

@@ -55,7 +55,7 @@ impl Bucket {
             return now;
         }
         // One extra ns, so that rounding down never makes it early.
-        now + Ns(Ns::from_s(lack / self.per_s).0 + 1)
+        now + Ns(self.time_for(lack).0 + 1)
     }
 
     /// How long it takes to gain so much.

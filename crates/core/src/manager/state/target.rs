@@ -21,7 +21,8 @@ use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::{InspectReport, ProcessSample, RegionSample, ScanEnd, ScanReport};
 use std::collections::BTreeMap;
 
-/// Regions of one mapping that the kernel refused, after which all of it counts as refused.
+/// Regions of one mapping that the kernel refused, after which all of it counts as refused: an
+/// eighth of what suspends its whole program.
 const MAPPING_PATIENCE: usize = 4;
 
 /// What a target needs to know to judge what it sees.
@@ -422,9 +423,9 @@ impl Target {
         }
     }
 
-    /// The kernel refuses whole mappings, most of the time. Where it took none of one, the rest of
-    /// it waits as well: asked region by region it would use up the program's attempts, and what
-    /// lies behind it would never have its turn.
+    /// The kernel refuses whole mappings, most of the time. Of one in which it refused more than it
+    /// took the rest waits as well: asked region by region it would use up the program's attempts,
+    /// and what lies behind it would never have its turn.
     fn judge_mapping(&mut self, decision: &Decision) {
         let (mut refused, mut ours, mut wait) = (0, 0, None::<Wait>);
         for region in self.regions.values().filter(|region| region.mapping == decision.mapping) {
