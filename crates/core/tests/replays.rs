@@ -78,9 +78,9 @@ const RECORDINGS: &[Recorded] = recordings! {
     "sim-ingens-12" Ingens 471 Neighbours,
     "sim-ingens-13" Ingens 294 Neighbours,
     "sim-ingens-14" Ingens 471 Neighbours,
-    "sim-long-51" Guard 2214 Neighbours,
+    "sim-long-51" Guard 2425 Neighbours,
     "sim-loose-41" Ingens 3019 Neighbours,
-    "sim-loose-42" Ingens 3553 Neighbours,
+    "sim-loose-42" Ingens 3555 Neighbours,
     "sim-tight-31" Ingens 197 Neighbours,
 };
 

@@ -373,13 +373,17 @@ pub struct Track {
     /// Own CPU for tracking, in percent of one core. Default 0.5: what Ingens and HawkEye have at
     /// most (`docs/measurements.md#access-tracking`).
     pub cpu_percent: f64,
+    /// A look may hold the lock of a program's address space for this long in one piece. Default
+    /// 2800: as long as a burst of promotions. What it took counts as lock time of the program, so
+    /// promotions wait for it (`docs/how-to/hot-first.md`).
+    pub longest_lock_us: u64,
 }
 
 impl Default for Track {
     fn default() -> Self {
         use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
         let by = vec![Samples, Damon, IdlePages, DamonFrames, Referenced];
-        Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5 }
+        Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5, longest_lock_us: 2_800 }
     }
 }
 

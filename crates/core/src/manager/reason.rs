@@ -95,7 +95,7 @@ named! {
     TrackerBusy = "tracker_busy": "DAMON is in use, and is never taken over", "";
     TrackingTooExpensive = "tracking_too_expensive":
         "a look would take more CPU time, or hold the program's lock longer, than it may",
-        "raise track.cpu_percent, or use another tracker (track.by)";
+        "raise track.cpu_percent or track.longest_lock_us, or use another tracker (track.by)";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const SEEDS: u64 = 20;
 
 /// Who takes part: in words, and what it is.
-const ENTRIES: [(&str, &str, Decider, Knowledge); 14] = [
+const ENTRIES: [(&str, &str, Decider, Knowledge); 15] = [
     ("linux-always", "", Decider::Kernel(Kernel::LinuxAlways), Knowledge::Nothing),
     ("khugepaged", "", Decider::Kernel(Kernel::Khugepaged), Knowledge::Nothing),
     ("freebsd", "", Decider::Kernel(Kernel::FreeBsd), Knowledge::Nothing),
@@ -23,6 +23,7 @@ const ENTRIES: [(&str, &str, Decider, Knowledge); 14] = [
     ("utilization", "", Decider::Ours(PolicyKind::Utilization), Knowledge::Nothing),
     ("worth", "nothing", WORTH, Knowledge::Nothing),
     ("worth", "mappings", WORTH, Knowledge::By(Tracker::Referenced)),
+    ("worth", "mappings, longer", WORTH, Knowledge::Longer(Tracker::Referenced)),
     ("worth", "DAMON", WORTH, Knowledge::By(Tracker::Damon)),
     ("worth", "regions", WORTH, Knowledge::By(Tracker::Samples)),
     ("worth", "hints", WORTH, Knowledge::Hints),

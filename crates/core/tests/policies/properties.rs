@@ -105,10 +105,15 @@ fn the_bloat_budget_goes_where_memory_is_accessed() {
 #[test]
 fn scarce_blocks_go_where_they_gain() {
     let worth = Decider::Ours(PolicyKind::Worth);
-    for by in [Tracker::Samples, Tracker::Damon, Tracker::Referenced] {
+    let knowledge = [
+        Knowledge::By(Tracker::Samples),
+        Knowledge::By(Tracker::Damon),
+        Knowledge::Longer(Tracker::Referenced),
+    ];
+    for known in knowledge {
         for seed in 0..10 {
-            let course = run(Scenario::Scarce, worth, Knowledge::By(by), seed);
-            assert!(course.gain() > 0.9, "seed {seed}, {by}: {}", course.gain());
+            let course = run(Scenario::Scarce, worth, known, seed);
+            assert!(course.gain() > 0.9, "seed {seed}, {known:?}: {}", course.gain());
         }
     }
     for seed in 0..10 {
@@ -365,6 +370,11 @@ fn looks_at_many_programs_share_one_budget() {
         (region.huge, region.used) = (false, 100);
     }
     sim.trackers = vec![Tracker::Referenced];
+    let config = || {
+        let mut config = config();
+        config.track.longest_lock_us = 10_000;
+        config
+    };
     let manager = &mut manager(config(), &mut sim);
     let before = sim.manager_cpu();
     let journal = follow(&mut sim, manager, Ns::s(61));

@@ -41,6 +41,9 @@ What a policy **knows** of the use of memory:
 
 - *nothing*: no tracker works. Then worth is utilization.
 - *mappings*: one sum for each mapping, as accessed bits give on every kernel (`referenced`).
+  A look holds the program's lock, so by default only small programs get one.
+- *mappings, longer*: the same where a look may hold the lock for a tenth of a second
+  (`track.longest_lock_us = 100000`).
 - *DAMON*: 20 looks at random pages of each region in a second, so the truth lies within bounds.
 - *regions*: how many base pages of each region were accessed within a second, exactly; for a huge
   page only whether it was.
@@ -84,8 +87,8 @@ Where worth wins:
 - A hot end of a large program is huge after about a fifth of the time that utilization takes, and
   with less than a fifth of the promotions, with DAMON as with exact knowledge. Ingens' order
   finds it last.
-- Free blocks for one of four: the program that gains from them gets them, with any tracker, also
-  with sums of mappings. Programs that gain alike still share.
+- Free blocks for one of four: the program that gains from them gets them, with any tracker, with
+  sums of mappings where looks may hold the lock for longer. Programs that gain alike still share.
 - Sparse memory: within the same 3 % of waste several times the gain of utilization.
 - Memory: never more than the bloat budget, where those that gain as much or more hold 1.1 to 3.3
   times what is used.
@@ -95,8 +98,8 @@ Where worth loses:
 - **Sparse and hot.** Regions that are less than half full stay small, however hot, and 3 % of
   waste is soon spent. hawkeye, which knows no budget, has all of the gain, with DAMON for 9 %
   more memory in the hash table and 24 % after the deletion. In the hash table *worth, 10 %* has
-  it as well. After the deletion worth gains nothing, whatever its budget: what was split once is
-  not promoted out of the budget before it was well used again.
+  it as well. After the deletion worth gains next to nothing, whatever its budget: what it gave back
+  is not promoted out of the budget before it was well used again.
 - **The first seconds.** Faults of linux-always give all of the gain at once, at the price of 200
   us in each such fault. worth needs half a minute for a GiB: a program's lock sets the pace.
 - **Blind at first.** What is full is promoted before the first look is over: two or three
@@ -111,7 +114,9 @@ Where worth loses:
   walks would be best.
 - **Even accesses.** Nothing to choose: worth is no better than utilization, and tracking costs
   some CPU time.
-- **Sums of mappings** help only between mappings and between programs, never within one.
+- **Sums of mappings** help only between mappings and between programs, never within one. At
+  the default `track.longest_lock_us` a program with more than a few dozen regions of base pages
+  gets no look: it would hold the lock for longer than a burst of promotions.
 ";
 
 /// A scenario in words: its heading, and what happens.

@@ -40,7 +40,7 @@ impl Config {
     }
 
     /// Numbers: key, value, least and most.
-    fn counts(&self) -> [(&'static str, u64, u64, u64); 13] {
+    fn counts(&self) -> [(&'static str, u64, u64, u64); 14] {
         let Self { policy, demote, scan, track, settings, .. } = self;
         let (guard, ingens) = (settings.guard_max_ptes_none, settings.max_ptes_none);
         let targets = u64::try_from(self.select.max_targets).unwrap_or(u64::MAX);
@@ -49,6 +49,7 @@ impl Config {
             ("scan.idle_interval_ms", scan.idle_interval_ms, 100, 86_400_000),
             ("track.window_ms", track.window_ms, 10, 60_000),
             ("track.interval_ms", track.interval_ms, 10, 86_400_000),
+            ("track.longest_lock_us", track.longest_lock_us, 0, 1_000_000),
             ("policy.waste_ns_per_s_per_mib", policy.waste_ns_per_s_per_mib, 0, 1_000_000_000),
             ("scan.list_interval_ms", scan.list_interval_ms, 100, 3_600_000),
             ("quota.bytes_per_s", self.quota.bytes_per_s.0, 1u64 << 20, BYTES_PER_S_MAX.0),

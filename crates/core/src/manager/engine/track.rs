@@ -3,7 +3,6 @@
 use crate::base::units::{Ns, saturating_u64};
 use crate::manager::access::{AccessAsk, Step, Tracker};
 use crate::manager::config::Config;
-use crate::manager::limits::budgets::LOCK_BURST;
 use crate::manager::state::{State, Target};
 use std::collections::BTreeMap;
 
@@ -20,11 +19,12 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     if offers.is_empty() {
         return Vec::new();
     }
+    // What it takes of the program's lock is taken of its promotions: the next calls wait for it.
+    let lock = Ns::us(config.track.longest_lock_us);
     let ask = |target: &Target, by, step, left: &mut f64| {
         let budget = Ns(saturating_u64(*left));
         *left -= target.looks.expected_cost().0 as f64;
-        // One look may take what one burst of promotions may; the next calls wait for it.
-        AccessAsk { target: target.sample.id, by, step, budget, lock: LOCK_BURST }
+        AccessAsk { target: target.sample.id, by, step, budget, lock }
     };
     // Whose lock is in debt waits.
     let due = |target: &Target| now >= target.looks.next && target.lock.level_at(now) >= 0.0;

@@ -62,7 +62,8 @@ pub struct Waits {
     pub skips: u8,
     /// Failures to split it in a row.
     pub failed_splits: u8,
-    /// Times its waste was taken back since it was last well used.
+    /// Times that its waste was taken back, or that it lost what the bloat budget had paid for,
+    /// since it was last well used.
     pub given_back: u8,
 }
 
@@ -112,18 +113,24 @@ impl Waits {
         *self = Self { given_back: self.given_back, ..Self::default() };
     }
 
+    /// What the bloat budget paid for was for nothing.
+    pub fn wasted(&mut self) {
+        self.given_back = self.given_back.saturating_add(1);
+    }
+
     /// It was split.
     pub fn split(&mut self, motive: Motive, now: Ns) {
         let (wait, reason) = match motive {
-            // It was no huge page any more: nothing flaps.
+            // It was no huge page any more, and the program itself gave its pages back: what it
+            // kept may be worth a huge page as it is. Nothing flaps.
             Motive::PartiallyMapped => (COOLDOWN, SkipReason::Cooldown),
             _ => {
                 let wait = longer(GIVEN_BACK_BASE, 2, self.given_back, 6);
+                self.wasted();
                 (wait.min(GIVEN_BACK_CAP), SkipReason::GivenBack)
             }
         };
         self.no_promote_until = Some(Wait { until: now + wait, reason });
-        self.given_back = self.given_back.saturating_add(1);
         (self.no_split_until, self.failed_splits) = (None, 0);
     }
 
@@ -234,6 +241,15 @@ mod tests {
         waits.promoted();
         assert_eq!(waits.given_back, 7);
         assert_eq!(waits.against_promotion(Ns(0)), None);
+    }
+
+    #[test]
+    fn what_the_program_freed_itself_was_not_given_back() {
+        let mut waits = Waits::default();
+        waits.split(Motive::PartiallyMapped, Ns(0));
+        assert_eq!(waits.given_back, 0);
+        assert_eq!(waits.against_promotion(Ns(1)), Some(SkipReason::Cooldown));
+        assert_eq!(waits.against_promotion(COOLDOWN), None);
     }
 
     #[test]

@@ -74,7 +74,10 @@ impl Sim {
             return AccessReport::refused(ask, *reason, least);
         }
         let cost = least + cost(ask.by, &process.regions);
-        if ask.step == Step::Begin && cost > ask.budget {
+        // Clearing accessed bits holds the lock while it goes on.
+        let clears = ask.step == Step::Begin && ask.by == Tracker::Referenced;
+        let lock = if clears { cost } else { Ns(0) };
+        if (ask.step == Step::Begin && cost > ask.budget) || lock > ask.lock {
             return AccessReport::refused(ask, SkipReason::TrackingTooExpensive, least);
         }
         let seen = match (ask.step, ask.by) {
@@ -86,7 +89,7 @@ impl Sim {
             (Step::End, _) => each(&process.regions),
         };
         let AccessAsk { target, by, step, .. } = *ask;
-        AccessReport { target, by, step, seen, refused: None, cost, lock: Ns(0) }
+        AccessReport { target, by, step, seen, refused: None, cost, lock }
     }
 }
 

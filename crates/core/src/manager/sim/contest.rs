@@ -28,6 +28,9 @@ pub enum Decider {
 /// What [`Decider::Generous`] may waste, and how full a region must be at least, in percent.
 const GENEROUS_PERCENT: f64 = 10.0;
 
+/// `track.longest_lock_us` of [`Knowledge::Longer`].
+pub const LONGER_LOCK_US: u64 = 100_000;
+
 /// What it knows of the use of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Knowledge {
@@ -35,6 +38,8 @@ pub enum Knowledge {
     Nothing,
     /// What a tracker shows.
     By(Tracker),
+    /// The same where a look may hold a program's lock for [`LONGER_LOCK_US`].
+    Longer(Tracker),
     /// What somebody wrote down.
     Hints,
 }
@@ -183,6 +188,10 @@ fn under_engine(scenario: Scenario, decider: Decider, knowledge: Knowledge, seed
     match knowledge {
         Knowledge::Nothing => {}
         Knowledge::By(tracker) => sim.trackers = vec![tracker],
+        Knowledge::Longer(tracker) => {
+            sim.trackers = vec![tracker];
+            config.track.longest_lock_us = LONGER_LOCK_US;
+        }
         Knowledge::Hints => {
             let mut changed = sim.clone();
             scenario.change(&mut changed, seed, |region, used| region.used = used);

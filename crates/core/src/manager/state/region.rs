@@ -2,6 +2,7 @@
 
 use crate::base::units::{Addr, Geometry, Ns};
 use crate::manager::decision::{Action, Decision, Outcome};
+use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::limits::waits::Waits;
 use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::RegionSample;
@@ -84,6 +85,12 @@ impl Region {
             whole.saturating_sub(self.populated + self.zero_page)
         };
         self.held.or_else(|| self.partially_mapped_since.map(|_| missing()))
+    }
+
+    /// Whether it is huge because the bloat budget paid for it.
+    pub(super) fn is_on_budget(&self, thresholds: Thresholds) -> bool {
+        let low = |before: Before| before.by == Maker::Us && before.populated < thresholds.always;
+        self.before.is_some_and(low)
     }
 
     /// Takes what a scan or an inspection saw. Returns how many pages were populated before
@@ -189,5 +196,24 @@ impl Region {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manager::config::Promote;
+
+    #[test]
+    fn the_budget_pays_for_what_we_made_huge_below_the_threshold() {
+        let thresholds = Thresholds::new(&Promote::default(), Geometry::X86_64);
+        let on_budget = |populated, by| {
+            let before = Some(Before { populated, by });
+            Region { before, ..Region::default() }.is_on_budget(thresholds)
+        };
+        assert!(on_budget(300, Maker::Us));
+        assert!(!on_budget(500, Maker::Us), "well used");
+        assert!(!on_budget(300, Maker::Somebody), "nothing of ours was spent");
+        assert!(!Region::default().is_on_budget(thresholds));
     }
 }

@@ -311,6 +311,9 @@ impl Target {
             return;
         }
         let mut region = self.regions.get(sample.at).unwrap_or_default();
+        if region.huge && !sample.huge && region.is_on_budget(context.thresholds) {
+            region.waits.wasted();
+        }
         let filled = region.seen(sample, context.geometry, context.now);
         let earlier = self.earlier.remove(&sample.at).filter(|_| sample.huge);
         if let Some(populated) = earlier {
