@@ -3,6 +3,8 @@
 use crate::root::Root;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::parse::pressure;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 /// Directory below which controllers of version 1 are mounted by convention, and version 2 itself.
 const MOUNT: &str = "sys/fs/cgroup";
@@ -90,6 +92,29 @@ pub fn stalled_us(root: &Root, cgroup: &str) -> Option<u64> {
     pressure::parse(&text).value.some.map(|stall| stall.total_us)
 }
 
+/// Default of `cpu.weight` (version 2, cgroup-v2.rst) and of `cpu.shares` (version 1,
+/// sched-design-CFS.rst).
+const WEIGHT: u64 = 100;
+const SHARES: u64 = 1024;
+
+/// CPU weight of a cgroup in percent of the default, at least 1: the controller's path of version
+/// 1 where there is one, else the one of version 2. `None` where it has none, and where somebody
+/// else than root may set it: a user to whom a part of the tree was given would make claims out of
+/// nothing.
+#[must_use]
+pub fn cpu_weight_percent(root: &Root, v1: Option<&str>, v2: Option<&str>) -> Option<u32> {
+    let (folder, path, name, default) = match (v1, v2) {
+        (Some(path), _) => ("/cpu", path, "cpu.shares", SHARES),
+        (None, Some(path)) => ("", path, "cpu.weight", WEIGHT),
+        (None, None) => return None,
+    };
+    let path: String = parts(path)?.iter().flat_map(|part| ["/", part]).collect();
+    let file = format!("{MOUNT}{folder}{path}/{name}");
+    let owner = fs::metadata(root.path(&file)).ok()?.uid();
+    let weight: u64 = root.read_line(&file).ok().filter(|_| owner == 0)?.parse().ok()?;
+    u32::try_from(weight.saturating_mul(100) / default).ok().map(|percent| percent.max(1))
+}
+
 /// The names in a path; `None` when one of them is not below the one before.
 fn parts(cgroup: &str) -> Option<Vec<&str>> {
     let parts: Vec<_> = cgroup.strip_prefix('/')?.split('/').filter(|p| !p.is_empty()).collect();
@@ -120,7 +145,6 @@ fn read(root: &Root, files: &Files, path: &str) -> Option<Usage> {
 mod tests {
     use super::*;
     use hugewise_scratch::Scratch;
-    use std::fs;
 
     /// A directory that looks like the root of a machine with these cgroups: folder below the
     /// mount, usage, limit.
@@ -168,6 +192,31 @@ mod tests {
         assert_eq!(tree.usage("/a"), Some((50, 100)));
         assert_eq!(tree.usage("/a/b/"), Some((50, 100)));
         assert_eq!(tree.usage("/x.slice"), None);
+    }
+
+    #[test]
+    fn weights_are_roots_to_give() {
+        if !rustix::process::getuid().is_root() {
+            eprintln!("skipped: files of two owners need root");
+            return;
+        }
+        let tree = Tree::new(&V2, &[("/a", "1", "2"), ("/cpu/b", "1", "2")]);
+        let put = |path: &str, value: &str| {
+            let file = tree.0.join(format!("{MOUNT}{path}"));
+            fs::write(&file, value).expect("write");
+            file
+        };
+        let root = Root::at(&tree.0);
+        let file = put("/a/cpu.weight", "250\n");
+        assert_eq!(cpu_weight_percent(&root, None, Some("/a")), Some(250));
+        put("/cpu/b/cpu.shares", "2\n");
+        assert_eq!(cpu_weight_percent(&root, Some("/b"), Some("/a")), Some(1));
+        put("/cpu/b/cpu.shares", "2048\n");
+        assert_eq!(cpu_weight_percent(&root, Some("/b"), Some("/a")), Some(200));
+        std::os::unix::fs::chown(file, Some(1234), None).expect("chown");
+        assert_eq!(cpu_weight_percent(&root, None, Some("/a")), None, "not root's");
+        assert_eq!(cpu_weight_percent(&root, None, Some("/gone")), None);
+        assert_eq!(cpu_weight_percent(&root, None, Some("/../a")), None);
     }
 
     #[test]

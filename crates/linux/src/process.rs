@@ -1,5 +1,6 @@
 //! Processes.
 
+use crate::cgroup;
 use crate::root::Root;
 use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_core::manager::snapshot::{ListAsk, ProcessSample};
@@ -138,6 +139,7 @@ impl Lister {
             uid: None,
             user: None,
             cgroup: None,
+            cpu_weight_percent: None,
             unit: None,
             isolated: false,
             thp_disabled: None,
@@ -165,10 +167,14 @@ impl Lister {
         };
         sample.exe = exe.map(path);
         if let Ok(text) = root.read(format!("proc/{pid}/cgroup")) {
-            let cgroup = parse::cgroup::parse(&text).value;
-            sample.unit = cgroup.unit().map(ToOwned::to_owned);
+            let paths = parse::cgroup::parse(&text).value;
+            sample.unit = paths.unit().map(ToOwned::to_owned);
+            let controller = |name: &str| paths.v1_paths.get(name).map(String::as_str);
+            let unified = paths.v2_path.as_deref();
+            sample.cpu_weight_percent =
+                cgroup::cpu_weight_percent(root, controller("cpu"), unified);
             // On a hybrid host the memory controller is the version 1 one, and it has the limit.
-            sample.cgroup = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
+            sample.cgroup = paths.v1_paths.get("memory").cloned().or(paths.v2_path);
         }
     }
 

@@ -456,7 +456,8 @@ pub struct Rule {
     /// User name, or `#` and a numeric uid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Claim of a matching process on huge pages, relative to the others. Default 1.
+    /// Claim of a matching process on huge pages, relative to the others, times the CPU weight of
+    /// its cgroup. Default 1.
     #[serde(default = "one")]
     pub share: f64,
 }

@@ -9,6 +9,7 @@
 //! A policy only wants. What limits forbid is taken out of its queues before every action, and
 //! [`pace`] says who is served next and when.
 
+mod claims;
 mod pace;
 mod scan;
 mod shadow;
@@ -383,6 +384,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         sink.record(now, &record);
     }
     let mut queues = manager.make_plan(now);
+    manager.state.note_waiting(&queues, now);
     let view = manager.view(now);
     let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
     manager.journal_reasons(now, sink);

@@ -62,7 +62,8 @@ pub fn select(
     if unknown || (!named && process.anon < config.select.min_anon_bytes) {
         return Err(SkipReason::TooSmall);
     }
-    Ok(rule.map_or(1.0, |rule| rule.share))
+    let weight = f64::from(process.cpu_weight_percent.unwrap_or(100)) / 100.0;
+    Ok(weight * rule.map_or(1.0, |rule| rule.share))
 }
 
 /// A listed process and what was decided about it.

@@ -223,6 +223,10 @@ pub struct ProcessSample {
     pub cgroup: Option<String>,
     /// systemd unit, from the cgroup path.
     pub unit: Option<String>,
+    /// CPU weight of its cgroup, in percent of the default; `None` where it has none, or somebody
+    /// else than root may set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_weight_percent: Option<u32>,
     /// Resident memory.
     pub rss: Bytes,
     /// Resident anonymous memory, as resident minus shared pages.
@@ -265,6 +269,7 @@ impl ProcessSample {
             user: None,
             cgroup: Some(format!("/sim{}", pid % 2)),
             unit: None,
+            cpu_weight_percent: None,
             rss: anon,
             anon,
             faults: 0,

@@ -173,8 +173,9 @@ fn scarce_blocks_go_to_equal_programs_alike() {
         sim.processes.clear();
         for pid in 100..103 + u32::try_from(seed % 3).expect("small") {
             let region = SimRegion { used: 512, ..SimRegion::default() };
-            let process = SimProcess::new(ProcessSample::example(pid, Bytes(0)), vec![region; 200]);
-            sim.processes.insert(pid, process);
+            let cgroup = Some("/sim".to_owned());
+            let sample = ProcessSample { cgroup, ..ProcessSample::example(pid, Bytes(0)) };
+            sim.processes.insert(pid, SimProcess::new(sample, vec![region; 200]));
         }
         let pids: Vec<u32> = sim.processes.keys().copied().collect();
         let manager = &mut manager(Config::default(), &mut sim);
@@ -190,6 +191,69 @@ fn scarce_blocks_go_to_equal_programs_alike() {
         }
         assert!(compared > 5, "seed {seed}: {compared} times at 50 huge pages each");
     }
+}
+
+/// A machine with full programs of one region count each: pid, user, cgroup and regions.
+fn programs(all: &[(u32, u32, &str, usize)]) -> Sim {
+    let mut sim = Sim::on(1, ThpMode::Madvise, Ns::s(600));
+    (sim.events_per_s, sim.free_huge) = (0, 0);
+    sim.processes.clear();
+    for (pid, uid, cgroup, regions) in all {
+        let region = SimRegion { used: 512, ..SimRegion::default() };
+        let (uid, cgroup) = (Some(*uid), Some((*cgroup).to_owned()));
+        let sample = ProcessSample { uid, cgroup, ..ProcessSample::example(*pid, Bytes(0)) };
+        sim.processes.insert(*pid, SimProcess::new(sample, vec![region; *regions]));
+    }
+    sim
+}
+
+/// Gives a machine some blocks each second.
+fn blocks_come(sim: &mut Sim, manager: &mut Manager, each: u64, seconds: std::ops::Range<u64>) {
+    for second in seconds {
+        sim.free_huge += each;
+        follow(sim, manager, Ns::s(second));
+    }
+}
+
+/// However many programs a user starts, and into however many cgroups they are put: another user
+/// gets as much, and so does another cgroup of the same user.
+#[test]
+fn many_programs_take_nothing_from_one() {
+    let mut all = vec![(100, 7, "/lonely", 400)];
+    let names: Vec<String> = (0..40).map(|n| format!("/many{n}")).collect();
+    all.extend(names.iter().zip(200..).map(|(name, pid)| (pid, 8, name.as_str(), 50)));
+    all.extend((300..330).map(|pid| (pid, 9, "/crowd", 50)));
+    all.push((400, 9, "/small", 400));
+    let mut sim = programs(&all);
+    let manager = &mut manager(Config::default(), &mut sim);
+    blocks_come(&mut sim, manager, 12, 10..100);
+    let of = |pids: std::ops::Range<u32>| pids.map(|pid| sim.huge_of(pid)).sum::<usize>() as f64;
+    let users = [of(100..101), of(200..240), of(300..401)];
+    assert!(users.iter().sum::<f64>() > 900.0, "{users:?}");
+    assert!(jain(&users) > 0.98, "{users:?}");
+    let cgroups = [of(300..330), of(400..401)];
+    assert!(jain(&cgroups) > 0.98, "{cgroups:?}");
+}
+
+/// New programs of the same cgroup always hold less, so they come first; an old one that holds
+/// much still has its turns.
+#[test]
+fn whoever_holds_much_is_served_again() {
+    let mut sim = programs(&[(100, 7, "/all", 900)]);
+    sim.processes.values_mut().flat_map(|p| &mut p.regions).take(500).for_each(|r| r.huge = true);
+    let manager = &mut manager(Config::default(), &mut sim);
+    let before = sim.huge_of(100);
+    for minute in 0..8_u32 {
+        for pid in 200 + 10 * minute..204 + 10 * minute {
+            sim.processes.retain(|old, _| *old == 100 || *old >= 200 + 10 * minute);
+            let new = programs(&[(pid, 7, "/all", 400)]).processes;
+            sim.processes.extend(new);
+        }
+        let from = u64::from(minute) * 60 + 1;
+        blocks_come(&mut sim, manager, 4, from..from + 60);
+    }
+    let served = sim.huge_of(100) - before;
+    assert!(served >= 4, "{served} turns in eight minutes");
 }
 
 fn manager(config: Config, sim: &mut Sim) -> Manager {

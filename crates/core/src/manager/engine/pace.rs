@@ -1,19 +1,13 @@
 //! Who is served next, and when.
 
+use super::claims::{Claim, Claims, LEVELS, differ};
 use crate::base::units::{Ns, ProcId, saturating_u64};
 use crate::manager::decision::{Action, Motive, Queues};
-use crate::manager::limits::fair::metric;
 use crate::manager::reason::Limit;
 use crate::manager::state::{State, Target};
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 
-/// Idle penalty of the fairness metric: an idle huge page counts twice. Where nothing is known of
-/// a program's use of memory, all its huge pages count as active.
-const TAU: f64 = 0.5;
-/// Huge pages that a user's attempt counts for that came to nothing: others then have four turns
-/// of five.
-const FRUITLESS: f64 = 4.0;
 /// Own CPU of one promotion before one was seen: the call (0.7 ms) and its re-check.
 const CPU_PRIOR: f64 = 800_000.0;
 
@@ -32,31 +26,41 @@ pub(super) struct Turn {
 #[derive(Debug, Clone, Copy)]
 struct Bid {
     turn: Turn,
-    claim: f64,
+    claim: Claim,
+    /// Of a split: how much of a huge page comes back, in quarters.
+    quarters: u32,
     pressed: bool,
-    /// What it holds, as far as that weakens its claim.
-    held: u64,
     /// How often it can be served before the end of the tick.
     turns: u64,
 }
 
 impl Bid {
-    /// Turns that it has before its claim is as weak as `other`: M falls with what it holds.
-    fn turns_before(&self, other: f64) -> u64 {
-        let lack = self.held.max(1) as f64 * (self.claim / other - 1.0);
-        saturating_u64(lack.ceil()).min(self.turns)
+    /// Turns that it, or its group at this level, has before its claim is as weak as that of
+    /// `other`: M falls with what is held.
+    fn lacks(&self, other: &Self, level: usize) -> u64 {
+        let (own, other) = (self.claim[level], other.claim[level]);
+        saturating_u64((own.held.max(1) as f64 * (own.claim / other.claim - 1.0)).ceil())
     }
 
+    /// Whether its claim is the stronger one.
+    fn is_stronger(&self, other: &Self) -> bool {
+        let level = differ(&self.claim, &other.claim);
+        level.is_some_and(|level| self.claim[level].claim > other.claim[level].claim)
+    }
+
+    /// Whether this split comes before the other: at once what is pressed, then what brings back
+    /// more, and of what brings back about as much that of the weakest claim.
     fn beats(&self, other: &Self) -> bool {
-        let key = |bid: &Self| (bid.turn.at, !bid.pressed);
-        key(self) < key(other) || (key(self) == key(other) && self.claim > other.claim)
+        let key = |bid: &Self| (bid.turn.at, !bid.pressed, Reverse(bid.quarters));
+        key(self) < key(other) || (key(self) == key(other) && other.is_stronger(self))
     }
 }
 
 /// Chooses among targets with work: of those that may be served now the one with the strongest
-/// claim, else the one that may be served soonest. Promotions go by the metric M, splits by what
-/// they bring back; a split under pressure comes before everything else, and otherwise the two
-/// kinds take turns (`last`: what was done before). Notes in `limits` what holds each target down.
+/// claim, else the one that may be served soonest. Promotions go to the largest M, splits by what
+/// they bring back and then to the smallest; a split under pressure comes before everything else,
+/// and otherwise the two kinds take turns (`last`: what was done before). Notes in `limits` what
+/// holds each target down.
 ///
 /// Returns `None` when nobody can be served before `end`.
 pub(super) fn next(
@@ -73,8 +77,11 @@ pub(super) fn next(
         (state.budgets.bytes.ready_at(huge, now), Limit::QuotaBytes),
     ];
     limits.clear();
+    let whole = state.geometry.pages_per_huge();
+    let claims = Claims::new(state, now);
     let (mut promotions, mut split) = (Vec::new(), None::<Bid>);
-    for (id, decision) in queues.iter().filter_map(|(id, queue)| Some((*id, queue.front()?))) {
+    for (number, (id, queue)) in queues.iter().enumerate() {
+        let (id, Some(decision)) = (*id, queue.front()) else { continue };
         let Some(target) = state.targets.get(&id) else { continue };
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
         let (at, limit) = shared.into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
@@ -84,16 +91,12 @@ pub(super) fn next(
         if at > end {
             continue;
         }
-        let held = held(state, target, now);
         let bid = Bid {
             turn: Turn { target: id, at, action: decision.action },
-            claim: match decision.action {
-                Action::Promote => metric(target.share, held, target.idle_share, TAU),
-                Action::Demote => f64::from(decision.waste),
-            },
+            claim: claims.of(target, number),
+            quarters: 4 * u32::from(decision.waste) / whole.max(1),
             pressed: decision.motive == Motive::Pressure,
-            held,
-            turns: turns(target, queues.get(&id).map_or(0, VecDeque::len), at, end),
+            turns: turns(target, queue.len(), at, end),
         };
         match decision.action {
             Action::Promote => promotions.push(bid),
@@ -118,21 +121,30 @@ fn turns(target: &Target, queue: usize, at: Ns, end: Ns) -> u64 {
 fn first(mut bids: Vec<Bid>, free: Option<u64>) -> Option<Bid> {
     let wanted = bids.iter().map(|bid| bid.turns).sum::<u64>();
     let scarce = free.filter(|free| *free < wanted);
-    bids.sort_by(|a, b| a.turn.at.cmp(&b.turn.at).then(b.claim.total_cmp(&a.claim)));
-    let leaves_enough = |bid: &&Bid| {
-        let stronger = bids.iter().filter(|other| other.claim > bid.claim);
-        let needed = || stronger.map(|other| other.turns_before(bid.claim)).sum::<u64>();
-        scarce.is_none_or(|free| needed() < free.max(1))
-    };
+    bids.sort_by(|a, b| a.turn.at.cmp(&b.turn.at).then_with(|| strongest_first(a, b)));
+    let leaves_enough =
+        |bid: &&Bid| scarce.is_none_or(|free| taken_before(&bids, bid) < free.max(1));
     bids.iter().find(leaves_enough).copied()
 }
 
-/// What a program holds in the sense of the metric M. A user whose attempts come to nothing counts
-/// as if each had given it some huge pages: else many programs with pinned memory would have as
-/// many turns as all others together.
-fn held(state: &State, target: &Target, now: Ns) -> u64 {
-    let wasted = FRUITLESS * state.fruitless.of_user(target.sample.uid, now);
-    target.held().saturating_add(saturating_u64(wasted))
+fn strongest_first(a: &Bid, b: &Bid) -> Ordering {
+    match (a.is_stronger(b), b.is_stronger(a)) {
+        (true, _) => Ordering::Less,
+        (_, true) => Ordering::Greater,
+        _ => Ordering::Equal,
+    }
+}
+
+/// Blocks that those with a stronger claim than `bid` can take until theirs is as weak, or until
+/// the end of the tick. What a group lacks its programs take together.
+fn taken_before(bids: &[Bid], bid: &Bid) -> u64 {
+    let mut groups = BTreeMap::<(usize, usize), (u64, u64)>::new();
+    for other in bids.iter().filter(|other| other.is_stronger(bid)) {
+        let level = differ(&other.claim, &bid.claim).unwrap_or(LEVELS - 1);
+        let group = groups.entry((level, other.claim[level].of)).or_default();
+        *group = (other.lacks(bid, level), group.1.saturating_add(other.turns));
+    }
+    groups.values().map(|(lack, turns)| lack.min(turns)).sum()
 }
 
 fn either(promotion: Option<Bid>, split: Option<Bid>, last: Option<Action>) -> Option<Bid> {

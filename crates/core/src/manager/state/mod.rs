@@ -22,7 +22,7 @@ pub use totals::Totals;
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::access::AccessReport;
 use crate::manager::config::Config;
-use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
+use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome, Queues};
 use crate::manager::limits;
 use crate::manager::limits::backoff::Backoffs;
 use crate::manager::limits::budgets::{self, Budgets};
@@ -501,6 +501,10 @@ impl State {
         if let Some(target) = self.targets.get_mut(&decision.target) {
             let before = target.suspension.fruitless();
             target.applied(decision, outcome, context);
+            if decision.action == Action::Promote {
+                // It had its turn, whatever came of it.
+                target.waits_since = Some(now);
+            }
             if target.suspension.fruitless() > before {
                 self.fruitless.charge(&target.owner(), 1.0, now);
             }
@@ -509,6 +513,15 @@ impl State {
             } else if matches!(outcome, Outcome::Promoted { .. }) {
                 self.shared.remove(&decision.target);
             }
+        }
+    }
+
+    /// Notes whose promotions wait for their turn.
+    pub(super) fn note_waiting(&mut self, queues: &Queues, now: Ns) {
+        for (id, target) in &mut self.targets {
+            let mut queue = queues.get(id).into_iter().flatten();
+            let waits = queue.any(|decision| decision.action == Action::Promote);
+            target.waits_since = waits.then(|| target.waits_since.unwrap_or(now));
         }
     }
 

@@ -82,6 +82,8 @@ pub struct Target {
     pub cpu_share: Option<f64>,
     /// [`Target::idle`] when its use was last looked at; 0 where nothing is known.
     pub(in crate::manager) idle_share: f64,
+    /// Since when one of its promotions waits, and none was carried out; `None`: none does.
+    pub(in crate::manager) waits_since: Option<Ns>,
     pub(super) listed: Ns,
     pub(super) scanned_faults: u64,
     pub(super) scanned_rss: Bytes,
@@ -117,6 +119,7 @@ impl Target {
             looks: Looks::new(now),
             cpu_share: None,
             idle_share: 0.0,
+            waits_since: None,
             listed: now,
             scanned_faults: 0,
             scanned_rss: Bytes(0),
