@@ -1,7 +1,9 @@
 //! Files about the whole machine. Run with `cargo +nightly fuzz run system`.
 #![no_main]
 
-use hugewise_core::parse::{buddyinfo, kallsyms, meminfo, pressure, thp_choice, vmstat};
+use hugewise_core::parse::{
+    buddyinfo, kallsyms, meminfo, pagetypeinfo, pressure, thp_choice, vmstat,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -14,4 +16,5 @@ fuzz_target!(|text: &str| {
     let zones = buddyinfo::parse(text).value;
     let index = buddyinfo::fmfi_total(&zones, 9);
     assert!(index.is_none_or(|index| (0.0..=1.0).contains(&index)));
+    let _ = pagetypeinfo::unmovable_percent(&pagetypeinfo::parse(text).value, 0);
 });

@@ -8,6 +8,8 @@ mod attack_lab;
 mod attack_locks;
 #[path = "live/baseline.rs"]
 mod baseline;
+#[path = "live/compact.rs"]
+mod compact;
 #[path = "live/control.rs"]
 mod control;
 #[path = "live/doctor.rs"]
@@ -93,6 +95,7 @@ fn trials() -> Vec<Trial> {
     all.extend(worth::trials());
     all.extend(giveback::trials());
     all.extend(pressure::trials());
+    all.extend(compact::trials());
     all.extend(fair::trials());
     all.extend(settings::trials());
     all.extend(control::trials());

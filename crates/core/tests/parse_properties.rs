@@ -10,14 +10,15 @@ use hugewise_core::evidence::hugetlb::pools;
 use hugewise_core::parse::maps::MapName;
 use hugewise_core::parse::{
     PROBLEMS_MAX, arguments, buddyinfo, cgroup, cpulist, diskstats, id_map, irq_table,
-    kernel_release, loadavg, maps, meminfo, mountinfo, net_dev, passwd, pid_io, pid_limits,
-    pid_stat, pid_status, pressure, proc_stat, smaps, snmp, softnet, statm, sysctl, sysv_shm,
-    tcp_table, thp_choice, vmstat,
+    kernel_release, loadavg, maps, meminfo, mountinfo, net_dev, pagetypeinfo, passwd, pid_io,
+    pid_limits, pid_stat, pid_status, pressure, proc_stat, smaps, snmp, softnet, statm, sysctl,
+    sysv_shm, tcp_table, thp_choice, vmstat,
 };
 use proptest::prelude::*;
 
 /// One well-formed text per format, all given to all parsers.
-const SAMPLES: [&str; 29] = [
+const SAMPLES: [&str; 30] = [
+    "Number of blocks type Unmovable Movable Reclaimable\nNode 0, zone Normal 425 10060 267\n",
     "MemTotal:       24684096 kB\nHugePages_Total:       4\nDirectMap2M:     2066432 kB\n",
     "nr_free_pages 1042011\nthp_fault_alloc 17\n",
     "Node 0, zone      DMA      0      1      3 \nNode 0, zone   Normal    835    603    182 \n",
@@ -67,6 +68,10 @@ fn parse_with_all(bytes: &[u8]) {
         assert!(index.is_none_or(|index| (0.0..=1.0).contains(&index)));
         let _ = buddyinfo::free_blocks_at_or_above(&zones, order);
     }
+    let zones = pagetypeinfo::parse(&text);
+    assert!(zones.problems.len() <= PROBLEMS_MAX);
+    let unmovable = pagetypeinfo::unmovable_percent(&zones.value, 0);
+    assert!(unmovable.is_none_or(|percent| percent >= 0.0));
     let stat = vmstat::parse(&text);
     assert!(stat.value.delta(&stat.value).values().all(|growth| *growth == Some(0)));
     assert!(stat.problems.len() <= PROBLEMS_MAX);

@@ -7,6 +7,7 @@ pub mod actuator;
 mod bounded;
 pub mod capture;
 pub mod cgroup;
+pub mod compact;
 pub mod content;
 pub mod foreign;
 pub mod hugetlb;

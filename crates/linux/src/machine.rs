@@ -3,8 +3,10 @@
 use crate::root::Root;
 use hugewise_core::base::units::{Bytes, Geometry};
 use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_core::manager::snapshot::{MachineSample, ThpMode};
+use hugewise_core::manager::snapshot::{MachineSample, NodeFree, ThpMode};
 use hugewise_core::parse;
+use hugewise_core::parse::buddyinfo::ZoneFree;
+use std::collections::BTreeSet;
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
 #[must_use]
@@ -29,12 +31,28 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         mem_free: memory.mem_free_bytes.map(Bytes),
         fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
         free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
+        nodes: zones.as_ref().map(|z| nodes(z, geometry)).unwrap_or_default(),
         frees_zeros: None,
         trackers: Vec::new(),
         psi_some_avg10: stalls.map(|stall| stall.avg10),
         stalled_us: stalls.map(|stall| stall.total_us),
         vmstat,
     }
+}
+
+/// Free memory of each NUMA node.
+fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
+    let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
+    let numbers: BTreeSet<_> = zones.iter().map(|zone| zone.node).collect();
+    let of = |node| {
+        let own = zones.iter().filter(|zone| zone.node == node).cloned();
+        let own: Vec<_> = own.collect();
+        let free_huge = parse::buddyinfo::free_blocks_at_or_above(&own, order);
+        let whole = geometry.regions(free_huge);
+        let all = geometry.bytes(parse::buddyinfo::free_blocks_at_or_above(&own, 0));
+        NodeFree { node, free_huge, pieces: all.saturating_sub(whole) }
+    };
+    numbers.into_iter().map(of).collect()
 }
 
 /// Free blocks of huge-page size, counted in huge pages; `None` where `/proc/buddyinfo` cannot be

@@ -2,6 +2,7 @@
 
 use crate::actuator::Actuator;
 use crate::cgroup::{self, Usage};
+use crate::compact::Compactor;
 use crate::machine;
 use crate::pages::PageReader;
 use crate::process::Lister;
@@ -10,6 +11,7 @@ use crate::target::Target;
 use crate::track::{self, Trackers};
 use hugewise_core::base::units::{Geometry, Ns, ProcId};
 use hugewise_core::manager::access::{AccessAsk, AccessReport, Offer};
+use hugewise_core::manager::compaction::{Compact, CompactEnd, CompactReport};
 use hugewise_core::manager::decision::{Decision, Outcome};
 use hugewise_core::manager::engine::{Wake, World};
 use hugewise_core::manager::reason::SkipReason;
@@ -34,6 +36,9 @@ pub struct Live {
     actuator: Option<Actuator>,
     frees_zeros: Option<bool>,
     trackers: Option<Trackers>,
+    compactor: Compactor,
+    /// Of compaction that nobody was to carry out.
+    withheld: Option<CompactReport>,
     events: Receiver<Wake>,
     began: Instant,
 }
@@ -52,6 +57,8 @@ impl Live {
             actuator,
             frees_zeros: None,
             trackers: None,
+            compactor: Compactor::new(&root, geometry),
+            withheld: None,
             events,
             began: Instant::now(),
             root,
@@ -155,6 +162,10 @@ impl Live {
         offers.into_iter().map(withheld).collect()
     }
 
+    fn compacted(&mut self) -> Option<CompactReport> {
+        self.withheld.take().or_else(|| self.compactor.report())
+    }
+
     fn machine(&self) -> MachineSample {
         let (frees_zeros, trackers) = (self.frees_zeros, self.offers());
         MachineSample { frees_zeros, trackers, ..machine::sample(&self.root, self.geometry) }
@@ -202,6 +213,7 @@ impl World for Live {
         let warm_unused = self.actuator.as_ref().map(Actuator::ahead_unused);
         let all = Ns(hugewise_sys::cpu::process_cpu_time_ns());
         let own_cpu = Some(all.since(warm_cpu.unwrap_or_default()));
+        let compaction = ask.machine.then(|| self.compacted()).flatten();
         let at = self.now();
         Observation {
             at,
@@ -215,6 +227,7 @@ impl World for Live {
             warm_cpu,
             warm_unused,
             accesses,
+            compaction,
         }
     }
 
@@ -228,6 +241,16 @@ impl World for Live {
             return gone;
         };
         actuator.act(&self.root, pages, target, decision)
+    }
+
+    fn compact(&mut self, order: &Compact) {
+        match order {
+            Compact::Start(ask) if !self.acts() => {
+                let reason = Some(SkipReason::WithheldByMode);
+                self.withheld = Some(CompactReport::not_begun(ask, CompactEnd::Withheld, reason));
+            }
+            order => self.compactor.order(order),
+        }
     }
 
     fn now(&mut self) -> Ns {
@@ -250,5 +273,26 @@ impl World for Live {
                 Wake::Reached
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::manager::compaction::CompactAsk;
+    use hugewise_scratch::Scratch;
+
+    #[test]
+    fn who_does_not_act_compacts_nothing_and_says_so() {
+        let scratch = Scratch::new();
+        let mut world = Live::observer(Root::at(scratch.path()));
+        world.compact(&Compact::Start(CompactAsk::EXAMPLE));
+        let quick = Ask { targets: Vec::new(), ..Ask::default() };
+        assert_eq!(world.observe(&quick).compaction, None, "it comes with the machine's values");
+        let ask = Ask { machine: true, ..Ask::default() };
+        let report = world.observe(&ask).compaction.expect("a report");
+        assert_eq!(report.end, CompactEnd::Withheld);
+        assert_eq!(report.reason, Some(SkipReason::WithheldByMode));
+        assert_eq!(world.observe(&ask).compaction, None, "it comes once");
     }
 }

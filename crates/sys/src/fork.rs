@@ -1,4 +1,9 @@
-//! A child that shares this process's memory by `fork`, and does nothing with it.
+//! Children that share this process's memory by `fork`: one that does nothing with it, and one that
+//! makes a single call which may take long.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -43,22 +48,136 @@ impl Drop for PausingChild {
     }
 }
 
-/// The child's whole life.
-fn wait_for_the_end(parent: libc::c_int) -> ! {
+/// A child that writes once, in a call which the kernel may take seconds for; killed and reaped on
+/// drop.
+#[derive(Debug)]
+pub struct WritingChild {
+    pid: Pid,
+    ended: Option<Ended>,
+}
+
+/// How a [`WritingChild`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The call was over, and the kernel had taken what was written.
+    pub written: bool,
+    /// CPU time of the child, user and kernel, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// Forks a child that writes `text` to `file`, and is killed at the latest together with the thread
+/// that called this.
+///
+/// # Errors
+/// `EAGAIN` when no more processes are allowed, `ENOMEM` when memory for page tables is short.
+pub fn writing_child(file: &File, text: &'static [u8]) -> Result<WritingChild, Errno> {
+    let parent = rustix::process::getpid();
+    // SAFETY: as in `pausing_child`: the child calls prctl, getppid, write and _exit only, on a
+    // descriptor and bytes that were there before, and never returns from `write_and_end`.
+    // WHY UNSAFE: no safe function forks.
+    let answer = unsafe { libc::fork() };
+    if answer == 0 {
+        write_and_end(parent.as_raw_nonzero().get(), file.as_raw_fd(), text);
+    }
+    let pid = Pid::from_raw(answer).filter(|_| answer > 0).ok_or_else(Errno::last)?;
+    Ok(WritingChild { pid, ended: None })
+}
+
+impl WritingChild {
+    /// How it ended; `None` while it has not.
+    ///
+    /// # Errors
+    /// Those of `wait4(2)`: `ECHILD` where somebody else reaped it.
+    pub fn ended(&mut self) -> io::Result<Option<Ended>> {
+        self.reap(libc::WNOHANG)
+    }
+
+    /// Kills it and waits for its end: a call that looks at fatal signals ends within
+    /// milliseconds.
+    ///
+    /// # Errors
+    /// As [`Self::ended`].
+    pub fn kill(&mut self) -> io::Result<Option<Ended>> {
+        if self.ended.is_none() {
+            // Not reaped yet, so the pid is still its own.
+            let _ = kill_process(self.pid, Signal::KILL);
+        }
+        self.reap(0)
+    }
+
+    fn reap(&mut self, flags: libc::c_int) -> io::Result<Option<Ended>> {
+        if self.ended.is_some() {
+            return Ok(self.ended);
+        }
+        let mut status: libc::c_int = 0;
+        // SAFETY: all zeros are a value of this struct, which has integers only.
+        // WHY UNSAFE: libc gives it no other constructor.
+        let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+        let pid = self.pid.as_raw_nonzero().get();
+        let answer = loop {
+            // SAFETY: both pointers are to live values of the types that the call fills.
+            // WHY UNSAFE: rustix 1.1 does not give the CPU time of a child that ended.
+            let answer = unsafe { libc::wait4(pid, &raw mut status, flags, &raw mut used) };
+            if answer >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break answer;
+            }
+        };
+        if answer < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if answer == pid {
+            let written = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+            let cpu_ns = nanoseconds(used.ru_utime).saturating_add(nanoseconds(used.ru_stime));
+            self.ended = Some(Ended { written, cpu_ns });
+        }
+        Ok(self.ended)
+    }
+}
+
+impl Drop for WritingChild {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+fn nanoseconds(time: libc::timeval) -> u64 {
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_usec) * 1_000)
+}
+
+/// The whole life of a child that writes.
+fn write_and_end(parent: libc::c_int, file: libc::c_int, text: &'static [u8]) -> ! {
+    end_with(parent);
+    // SAFETY: the bytes live as long as the program, and the call reads no more of them.
+    // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
+    let written = unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
+    let code = i32::from(usize::try_from(written) != Ok(text.len()));
+    // SAFETY: ends the process without running anything of it.
+    // WHY UNSAFE: as above.
+    unsafe { libc::_exit(code) }
+}
+
+/// Asks for this process's end at the parent's; ends it where that is too late.
+fn end_with(parent: libc::c_int) {
     let signal = libc::SIGKILL.unsigned_abs();
     // SAFETY: takes no pointers, and only asks for a signal at the parent's end.
     // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
     let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::c_ulong::from(signal)) };
-    loop {
-        // SAFETY: takes nothing and always succeeds.
+    // SAFETY: takes nothing and always succeeds.
+    // WHY UNSAFE: as above.
+    let now = unsafe { libc::getppid() };
+    // Another parent: ours ended before the request, so that no signal would come.
+    if asked != 0 || now != parent {
+        // SAFETY: ends the process without running anything of it.
         // WHY UNSAFE: as above.
-        let now = unsafe { libc::getppid() };
-        // Another parent: ours ended before the request, so that no signal would come.
-        if asked != 0 || now != parent {
-            // SAFETY: ends the process without running anything of it.
-            // WHY UNSAFE: as above.
-            unsafe { libc::_exit(1) };
-        }
+        unsafe { libc::_exit(1) };
+    }
+}
+
+/// The whole life of a child that waits.
+fn wait_for_the_end(parent: libc::c_int) -> ! {
+    loop {
+        end_with(parent);
         // SAFETY: waits for a signal; no handler of ours is safe to run in a child, but pause
         // itself calls none, and with the default disposition signals end the child.
         // WHY UNSAFE: std cannot wait without locks.
@@ -84,6 +203,60 @@ mod tests {
         // Reaped: not even a zombie is left.
         assert_eq!(state_of(pid), None);
         Ok(())
+    }
+
+    #[test]
+    fn what_is_written_arrives_and_its_cost_is_known() -> Result<(), Box<dyn std::error::Error>> {
+        use std::io::Read;
+        let (mut out, into) = io::pipe()?;
+        let into = File::from(std::os::fd::OwnedFd::from(into));
+        let mut child = writing_child(&into, b"1").map_err(|errno| errno.to_string())?;
+        drop(into);
+        let mut text = String::new();
+        out.read_to_string(&mut text)?;
+        let ended = loop {
+            if let Some(ended) = child.ended()? {
+                break ended;
+            }
+        };
+        assert_eq!((text.as_str(), ended.written), ("1", true));
+        assert!(ended.cpu_ns < 1_000_000_000, "{ended:?}");
+        assert_eq!(child.kill()?, Some(ended), "it is reaped once");
+        Ok(())
+    }
+
+    #[test]
+    fn a_call_that_does_not_return_is_ended() -> Result<(), Box<dyn std::error::Error>> {
+        // 64 KiB is what a pipe holds: the write waits for a reader that never comes.
+        static TEXT: [u8; 1 << 20] = [b'x'; 1 << 20];
+        let (_out, into) = io::pipe()?;
+        let into = File::from(std::os::fd::OwnedFd::from(into));
+        let mut child = writing_child(&into, &TEXT).map_err(|errno| errno.to_string())?;
+        assert_eq!(child.ended()?, None);
+        let pid = child.pid.as_raw_nonzero().get().unsigned_abs();
+        let ended = child.kill()?;
+        assert!(ended.is_some_and(|ended| !ended.written), "{ended:?}");
+        assert_eq!(state_of(pid), None, "reaped");
+        Ok(())
+    }
+
+    /// As the kernel ends all threads of a process that is killed.
+    #[test]
+    fn it_ends_with_the_thread_that_started_it() -> Result<(), Box<dyn std::error::Error>> {
+        static TEXT: [u8; 1 << 20] = [b'x'; 1 << 20];
+        let (_out, into) = io::pipe()?;
+        let into = File::from(std::os::fd::OwnedFd::from(into));
+        let start = std::thread::spawn(move || writing_child(&into, &TEXT));
+        let child = start.join().map_err(|_| "the thread panicked")?;
+        let mut child = child.map_err(|errno| errno.to_string())?;
+        for _ in 0..10_000 {
+            if let Some(ended) = child.ended()? {
+                assert!(!ended.written);
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Err("it goes on without its thread".into())
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub const ORDERS: [Order; 4] = [
             Together(&[
                 "access",
                 "bounds",
+                "compaction",
                 "hints",
                 "config",
                 "reason",

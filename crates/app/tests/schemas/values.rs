@@ -3,6 +3,7 @@
 use super::outputs::Outputs;
 use hugewise_core::base::units::{Bytes, Ns, ProcId};
 use hugewise_core::manager::access::Tracker;
+use hugewise_core::manager::compaction::{CompactAsk, CompactEnd, CompactReport};
 use hugewise_core::manager::config::{Mode, PolicyKind};
 use hugewise_core::manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
 use hugewise_core::manager::limits::pressure::PressureSource;
@@ -77,11 +78,42 @@ fn records() -> Vec<Record> {
         },
     ];
     all.extend(outcomes().map(action));
+    all.extend(compactions().map(Record::Compaction));
     let mut totals = Totals::default();
     totals.failed.insert(FailureClass::Transient, 1);
     totals.skipped.insert(SkipReason::Gone, 1);
+    totals.compaction.reasons.insert(SkipReason::CompactionSlow, 1);
     all.push(Record::Stop { why: "nothing left".into(), totals });
     all
+}
+
+fn compactions() -> impl Iterator<Item = CompactReport> {
+    let reason = Some(SkipReason::LowMemory);
+    let ends = [
+        (CompactEnd::Complete, None),
+        (CompactEnd::Enough, None),
+        (CompactEnd::TimeOver, None),
+        (CompactEnd::Stopped, reason),
+        (CompactEnd::Refused, reason),
+        (CompactEnd::Withheld, reason),
+    ];
+    ends.into_iter().map(|(end, reason)| {
+        let unknown = CompactReport::not_begun(&CompactAsk::EXAMPLE, end, reason);
+        if end != CompactEnd::Enough {
+            return unknown;
+        }
+        CompactReport {
+            took: Ns::ms(50),
+            cpu: Ns::ms(40),
+            free_before: Some(0),
+            free_after: Some(9),
+            taken: Some(1),
+            fmfi_before: Some(1.0),
+            fmfi_after: Some(0.9),
+            unmovable_percent: Some(4.5),
+            ..unknown
+        }
+    })
 }
 
 fn action(outcome: Outcome) -> Record {

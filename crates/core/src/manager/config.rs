@@ -62,6 +62,8 @@ pub struct Config {
     pub scan: Scan,
     /// How the use of memory is tracked.
     pub track: Track,
+    /// When memory is compacted.
+    pub compact: Compaction,
     /// Which kernel settings hugewise may own.
     pub settings: Settings,
     /// The journal.
@@ -384,6 +386,36 @@ impl Default for Track {
         use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
         let by = vec![Samples, Damon, IdlePages, DamonFrames, Referenced];
         Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5, longest_lock_us: 2_800 }
+    }
+}
+
+/// Whether memory is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactMode {
+    /// Never.
+    Off,
+    /// While promotions wait for free blocks and for nothing else, and memory is not short.
+    On,
+}
+
+/// When memory is compacted: the kernel moves pages together, so that there are free blocks for
+/// promotions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compaction {
+    /// Whether it is. Default off: the kernel moves pages of all programs, also of those that are
+    /// left alone for being real-time or on isolated CPUs.
+    pub mode: CompactMode,
+    /// CPU time that it may take, in percent of one core. It works in runs of at most ten seconds'
+    /// worth of it: on machines of many GiB a run must be long enough to see all memory
+    /// (`docs/measurements.md#compaction`). Default 5, as much as promotions have.
+    pub cpu_percent: f64,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self { mode: CompactMode::Off, cpu_percent: 5.0 }
     }
 }
 

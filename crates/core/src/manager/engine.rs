@@ -6,10 +6,14 @@
 //!                      +------------------- outcome ----------------------------+--> Sink
 //! ```
 //!
+//! What the plan wants of the machine, [`compact`]ion, goes beside the queues to `World::compact`;
+//! its outcome comes with a later observation.
+//!
 //! A policy only wants. What limits forbid is taken out of its queues before every action, and
 //! [`pace`] says who is served next and when.
 
 mod claims;
+mod compact;
 mod pace;
 mod scan;
 mod shadow;
@@ -17,6 +21,7 @@ mod shortage;
 mod track;
 
 use crate::base::units::{Bytes, Geometry, Ns, ProcId};
+use crate::manager::compaction::{Compact, CompactReport};
 use crate::manager::config::{Config, Mode};
 use crate::manager::decision::{Action, Decision, Outcome, Queues};
 use crate::manager::limits::budgets::Budgets;
@@ -51,6 +56,9 @@ pub trait World {
     fn observe(&mut self, ask: &Ask) -> Observation;
     /// Carries out one decision, after a re-check of its own.
     fn act(&mut self, decision: &Decision) -> Outcome;
+    /// Begins or ends compaction, beside everything else; one run at a time. Its report comes with
+    /// a later observation.
+    fn compact(&mut self, order: &Compact);
     /// Time now, monotonic.
     fn now(&mut self) -> Ns;
     /// Lets time pass until `at`, or until somebody wants something.
@@ -111,6 +119,8 @@ pub struct Manager {
     limits: BTreeMap<ProcId, Limit>,
     /// What was done last: promotions and splits take turns.
     last: Option<Action>,
+    /// What became of a run of compaction, to be written down.
+    compacted: Option<CompactReport>,
     /// What was last written down of each target, and when.
     journaled: BTreeMap<ProcId, (Ns, Arc<Reasons>)>,
     /// ... and of short memory.
@@ -158,6 +168,7 @@ impl Manager {
             sees_more: false,
             limits: BTreeMap::new(),
             last: None,
+            compacted: None,
             journaled: BTreeMap::new(),
             told: Told::default(),
         }
@@ -253,6 +264,9 @@ impl Manager {
         self.state.warm_unused(seen.warm_unused.unwrap_or(0));
         if let Some(machine) = seen.machine {
             self.state.machine(&self.config, machine, seen.at);
+        }
+        if let Some(report) = seen.compaction {
+            self.compacted(report, seen.at);
         }
         if let Some(processes) = seen.processes {
             let cost = seen.list_cost.unwrap_or_default();
@@ -377,6 +391,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     // while that is over its budget, ticks are longer.
     let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
     let end = end.min(begin + LONGEST_TICK);
+    if let Some(report) = manager.compacted.take() {
+        sink.record(now, &Record::Compaction(report));
+    }
     for record in manager.told.changes(&manager.state.pressure, REASONS_INTERVAL, now) {
         sink.record(now, &record);
     }
@@ -385,6 +402,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     }
     let mut queues = manager.make_plan(now);
     manager.state.note_waiting(&queues, now);
+    manager.compact(world, now);
     let view = manager.view(now);
     let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
     manager.journal_reasons(now, sink);

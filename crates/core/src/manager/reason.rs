@@ -112,6 +112,21 @@ named! {
     CgroupLowMemory = "cgroup_low_memory": "its cgroup is near its memory limit",
         "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
     Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
+    // Compaction that does not begin, or ends early.
+    CompactionOff = "compaction_off": "compact.mode is 'off'",
+        "set it to 'on' to have the kernel make free blocks while promotions wait for them";
+    NothingWaits = "nothing_waits": "no promotion waits for a free block any more", "";
+    BlocksMayCome = "blocks_may_come":
+        "promotions have waited for free blocks for a moment only: some may come by themselves",
+        "";
+    LittleFree = "little_free": "too little memory is free in small pieces to make blocks of it",
+        "free memory";
+    CompactionBudget = "compaction_budget": "compaction had its share of CPU time",
+        "raise compact.cpu_percent";
+    CompactionSlow = "compaction_slow": "compaction made too few blocks for its CPU time", "";
+    UnmovableMemory = "unmovable_memory":
+        "too much of the memory is the kernel's own, which cannot be moved",
+        "a reboot spreads it less; see 'Number of blocks' in /proc/pagetypeinfo";
 }
 
 impl SkipReason {

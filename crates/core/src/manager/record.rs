@@ -2,6 +2,7 @@
 
 use crate::base::units::{Bytes, Geometry, Ns, ProcId};
 use crate::manager::access::Tracker;
+use crate::manager::compaction::CompactReport;
 use crate::manager::config::{Mode, PolicyKind};
 use crate::manager::decision::{Action, Decision, Motive, Outcome, Outlook};
 use crate::manager::limits::pressure::PressureSource;
@@ -97,6 +98,8 @@ pub enum Record {
         /// What says so; `None`: memory suffices again.
         source: Option<PressureSource>,
     },
+    /// A run of compaction, when it is over.
+    Compaction(CompactReport),
     /// How a program's memory is used, after each complete look.
     Use {
         /// Whose memory.

@@ -5,6 +5,7 @@
 //! recorded outcome; any other is withheld, because nobody knows what would have happened.
 
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
+use crate::manager::compaction::Compact;
 use crate::manager::config::Mode;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
@@ -154,6 +155,11 @@ impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
         outcome
     }
 
+    /// What becomes of it is observed, and recorded as such.
+    fn compact(&mut self, order: &Compact) {
+        self.world.compact(order);
+    }
+
     fn now(&mut self) -> Ns {
         self.world.now()
     }
@@ -285,6 +291,9 @@ impl World for Replay {
         self.new += 1;
         Outcome::Withheld { populated: decision.populated }
     }
+
+    /// Nobody knows what would have become of it; what did is in the observations.
+    fn compact(&mut self, _order: &Compact) {}
 
     fn now(&mut self) -> Ns {
         self.now

@@ -4,6 +4,7 @@
 
 use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use crate::manager::access::{AccessAsk, AccessReport, Offer};
+use crate::manager::compaction::CompactReport;
 use crate::manager::reason::SkipReason;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -137,6 +138,10 @@ pub struct Observation {
     /// Blocks that were warmed ahead and not wanted after all, since the observer started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_unused: Option<u64>,
+    /// What became of the compaction that was begun last, once: with the first machine-wide values
+    /// after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactReport>,
 }
 
 /// Effective value of the anonymous THP switch (kernel: `enabled`; from 6.8 on the per-size file
@@ -150,6 +155,17 @@ pub enum ThpMode {
     Madvise,
     /// Switched off by the operator.
     Never,
+}
+
+/// Free memory of a NUMA node, without zone `DMA`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFree {
+    /// Its number.
+    pub node: u32,
+    /// Free blocks of at least huge-page order, counted in huge pages.
+    pub free_huge: u64,
+    /// Free memory in smaller pieces.
+    pub pieces: Bytes,
 }
 
 /// Machine-wide values that policy and views use.
@@ -169,6 +185,9 @@ pub struct MachineSample {
     pub fmfi: Option<f64>,
     /// Free blocks of at least huge-page order, counted in huge pages.
     pub free_huge: Option<u64>,
+    /// Free memory of each NUMA node; none where that is unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeFree>,
     /// Whether splitting a huge page gives its zero pages back (Linux 6.12): proven on a child's
     /// memory; `None` where that could not be found out.
     #[serde(default)]
@@ -197,6 +216,7 @@ impl MachineSample {
             mem_free: Some(Bytes::mib(8 << 10)),
             fmfi: Some(0.0),
             free_huge: Some(4096),
+            nodes: Vec::new(),
             frees_zeros: Some(true),
             trackers: Vec::new(),
             psi_some_avg10: Some(0.0),

@@ -12,7 +12,7 @@ use crate::manager::reason::{Limit, SkipReason};
 use crate::manager::snapshot::CgroupSample;
 use crate::manager::state::bloat::Account;
 use crate::manager::state::heat::{HOT, IDLE};
-use crate::manager::state::{Maker, State, Target, Totals};
+use crate::manager::state::{Compactions, Maker, State, Target, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -171,6 +171,9 @@ pub struct ManagerStatus {
     pub gate: Option<SkipReason>,
     /// Seconds until the back-off after a failed allocation ends.
     pub allocation_backoff_s: Option<f64>,
+    /// Compaction.
+    #[serde(default)]
+    pub compaction: CompactionStatus,
     /// Destinations are being warmed.
     pub warming: bool,
     /// Own CPU time since the start, without that of warming ahead.
@@ -219,6 +222,22 @@ pub struct ManagerStatus {
     pub targets: Vec<TargetStatus>,
     /// Large processes that are left alone.
     pub left_alone: Vec<LeftAloneStatus>,
+}
+
+/// Compaction: the kernel makes free blocks while promotions wait for them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompactionStatus {
+    /// Regions that wait for a free block and for nothing else.
+    pub wanted_blocks: u64,
+    /// CPU time that making so many is expected to take; `None`: none was made yet.
+    #[serde(rename = "expected_cpu_ns")]
+    pub expected_cpu: Option<Ns>,
+    /// A run is under way.
+    pub running: bool,
+    /// Why none is, though regions wait.
+    pub held_back: Option<SkipReason>,
+    /// What was done so far.
+    pub totals: Compactions,
 }
 
 /// Reasons after which a region does not count as eligible, however full it is.
@@ -367,6 +386,17 @@ pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
     all
 }
 
+fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
+    let totals = state.totals.compaction.clone();
+    CompactionStatus {
+        wanted_blocks: plan.compaction.map_or(0, |wanted| wanted.blocks),
+        expected_cpu: (totals.won > 0).then_some(plan.ledger.compaction),
+        running: state.compaction.is_running(),
+        held_back: state.compaction.held_back(),
+        totals,
+    }
+}
+
 /// A whole manager at `now`.
 #[must_use]
 pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
@@ -391,6 +421,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         paused: state.paused,
         gate: state.promotion_barred(config, now),
         allocation_backoff_s: state.backoffs.allocation(now).map(|until| until.since(now).as_s()),
+        compaction: compaction(state, plan),
         warming: state.warm.wanted(config.promote.warm),
         own_cpu: state.own_cpu,
         warm_cpu: state.warm_cpu,

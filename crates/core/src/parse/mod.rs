@@ -25,6 +25,7 @@ pub mod maps;
 pub mod meminfo;
 pub mod mountinfo;
 pub mod net_dev;
+pub mod pagetypeinfo;
 pub mod passwd;
 pub mod pid_io;
 pub mod pid_limits;

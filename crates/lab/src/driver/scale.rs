@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use hugewise_core::base::units::Ns;
 use hugewise_core::experiment::kinds::Scale;
 use hugewise_core::experiment::stats::median;
+use hugewise_core::manager::compaction::Compact;
 use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::decision::{Decision, Outcome};
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
@@ -105,6 +106,10 @@ impl World for Timed {
 
     fn act(&mut self, decision: &Decision) -> Outcome {
         self.inside(|sim| sim.act(decision))
+    }
+
+    fn compact(&mut self, order: &Compact) {
+        self.inside(|sim| sim.compact(order));
     }
 
     fn now(&mut self) -> Ns {

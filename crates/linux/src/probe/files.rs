@@ -2,6 +2,7 @@
 
 use super::cgroup;
 use super::finding::{Finding, Findings, absent, named};
+use crate::compact;
 use crate::machine;
 use crate::root::Root;
 use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
@@ -34,6 +35,7 @@ pub(super) fn observe(root: &Root, release: Option<KernelRelease>) -> Findings {
             presence(root, &thp(&format!("{size_dir}/stats")), mm, "needs Linux 6.10"),
         ),
         ("buddyinfo", free_blocks(root)),
+        ("compaction", compaction(root)),
         ("psi_memory", memory_pressure(root)),
         ("memcg", cgroup::memcg(root)),
         ("kpageflags", kpageflags(root)),
@@ -186,6 +188,19 @@ fn free_blocks(root: &Root) -> Finding {
             Finding::with(format!("{free} free 2 MiB blocks, FMFI {fmfi:.2}"))
         }
         None => Finding::unknown("/proc/buddyinfo names no free memory"),
+    }
+}
+
+/// Whether a run could be begun. Asked with access(2), as above.
+fn compaction(root: &Root) -> Finding {
+    let file = compact::file_of(root, 0);
+    if !root.has(&file) {
+        return absent(root, "proc/version", &format!("no /{file} (CONFIG_COMPACTION)"));
+    }
+    match why_not_writable(root, &file) {
+        Some(why) => Finding::refused(why),
+        None if root.is_live() => Finding::present(),
+        None => Finding::unknown("can only be asked on the live machine"),
     }
 }
 

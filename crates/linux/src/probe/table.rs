@@ -68,6 +68,12 @@ pub(super) const MECHANISMS: &[Row] = &[
         "the top file alone decides, as on all kernels before 6.8",
     ),
     row(Useful, "buddyinfo", "fragmentation before acting", "promotes without looking first"),
+    row(
+        Useful,
+        "compaction",
+        "free blocks where memory is fragmented (compact.mode)",
+        "promotions wait until blocks come free by themselves",
+    ),
     row(Useful, "psi_memory", "pressure: back off in time", "pressure from MemAvailable alone"),
     row(Useful, "memcg", "who shares a memory limit", "limits are noticed only on failure"),
     row(Useful, "pagemap_pfn", "partially mapped huge pages", "'map' shows these as base pages"),

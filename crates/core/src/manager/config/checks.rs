@@ -8,7 +8,7 @@ const TARGETS_MAX: usize = 65_536;
 
 impl Config {
     /// Shares: key, value, least and most.
-    fn percents(&self) -> [(&'static str, f64, f64, f64); 19] {
+    fn percents(&self) -> [(&'static str, f64, f64, f64); 20] {
         let Self { policy, promote, demote, controller, watermark, scan, track, .. } = self;
         let (available_low, available_high) =
             (watermark.mem_available_low_percent, watermark.mem_available_high_percent);
@@ -36,6 +36,7 @@ impl Config {
             ("watermark.fmfi_high", watermark.fmfi_high, 0.0, 1.0),
             ("scan.cpu_percent", scan.cpu_percent, 0.01, 100.0),
             ("track.cpu_percent", track.cpu_percent, 0.01, 100.0),
+            ("compact.cpu_percent", self.compact.cpu_percent, 0.01, 100.0),
         ]
     }
 

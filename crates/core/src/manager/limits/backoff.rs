@@ -17,6 +17,8 @@ pub const CAP: Ns = Ns::s(60);
 pub const ALLOCATION_BASE: Ns = Ns::s(1);
 /// First wait of a cgroup at its limit.
 pub const CGROUP_BASE: Ns = Ns::s(2);
+/// First wait of compaction after a run that was not worth its time, or was refused.
+pub const COMPACTION_BASE: Ns = Ns::s(10);
 
 impl Backoff {
     /// A failure at `now`.
@@ -75,6 +77,11 @@ impl Backoffs {
     pub fn succeed(&mut self, cgroup: Option<&str>) {
         self.allocation.succeed();
         cgroup.and_then(|cgroup| self.cgroups.remove(cgroup));
+    }
+
+    /// There are free blocks again.
+    pub fn blocks_were_made(&mut self) {
+        self.allocation.succeed();
     }
 
     /// A promotion failed in this cgroup.

@@ -64,6 +64,12 @@ impl Bucket {
         Ns::from_s(amount / self.per_s)
     }
 
+    /// What it holds at most.
+    #[must_use]
+    pub const fn burst(&self) -> f64 {
+        self.burst
+    }
+
     /// What is there at `now`; negative: debt.
     #[must_use]
     pub fn level_at(&self, now: Ns) -> f64 {

@@ -6,6 +6,7 @@
 pub mod backoff;
 pub mod bucket;
 pub mod budgets;
+pub mod compaction;
 pub mod fair;
 pub mod pressure;
 pub mod shares;

@@ -1,5 +1,6 @@
 //! What a plan is expected to give and to cost, in units that can be held against each other.
 
+use super::contiguity::Wanted;
 use super::view::View;
 use crate::base::units::{Bytes, Ns};
 use crate::manager::decision::{Action, Motive, Outlook, Queues};
@@ -21,6 +22,9 @@ pub struct Ledger {
     /// Own CPU time: these calls, and for each promotion with warming the mean warm-up so far.
     /// Re-checks and scans are not in it.
     pub cpu: Ns,
+    /// CPU time of compaction that makes the blocks which are wanted: so much as each took so far,
+    /// or nothing while none was made.
+    pub compaction: Ns,
     /// What promotions are expected to give and to cost, as far as the policy asks.
     pub outlook: Outlook,
 }
@@ -28,8 +32,11 @@ pub struct Ledger {
 impl Ledger {
     /// What the state has learnt so far, applied to these queues.
     #[must_use]
-    pub fn expected(view: &View<'_>, queues: &Queues) -> Self {
-        let mut ledger = Self::default();
+    pub fn expected(view: &View<'_>, queues: &Queues, wanted: Option<Wanted>) -> Self {
+        let each = view.totals.compaction.cpu.0.checked_div(view.totals.compaction.won);
+        let blocks = wanted.map_or(0, |wanted| wanted.blocks);
+        let compaction = Ns(each.unwrap_or(0).saturating_mul(blocks));
+        let mut ledger = Self { compaction, ..Self::default() };
         let warm_up = match view.totals.warm_ups {
             0 => Ns(0),
             n => Ns(view.totals.warm_ns.0 / n),
@@ -67,6 +74,7 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::base::units::{Addr, Geometry};
+    use crate::manager::compaction::{CompactAsk, CompactEnd, CompactReport};
     use crate::manager::config::{Config, Warm};
     use crate::manager::decision::{Decision, Outcome};
     use crate::manager::select::Selected;
@@ -103,8 +111,18 @@ mod tests {
             decision(Action::Demote, Motive::PartiallyMapped, 100, 412),
         ];
         let queue = [promotion].into_iter().chain(splits).collect();
+        let (took, cpu) = (Ns::ms(120), Ns::ms(100));
+        let run = CompactReport {
+            took,
+            cpu,
+            free_before: Some(10),
+            free_after: Some(60),
+            ..CompactReport::not_begun(&CompactAsk::EXAMPLE, CompactEnd::Complete, None)
+        };
+        state.compacted(&run, Ns(1));
+        let wanted = Wanted { node: None, blocks: 30 };
         let view = View::new(&config, &state, false, Ns(1));
-        let ledger = Ledger::expected(&view, &Queues::from([(target, queue)]));
+        let ledger = Ledger::expected(&view, &Queues::from([(target, queue)]), Some(wanted));
         // An eighth of the way from 0.7 ms to 8.7 ms, three times.
         let lock = Ns::us(3 * 1_700);
         let pages = |n| Geometry::X86_64.bytes(n);
@@ -115,6 +133,8 @@ mod tests {
             freed: pages(812),
             lock,
             cpu: lock + Ns::ms(4),
+            // 2 ms a block.
+            compaction: Ns::ms(60),
             outlook: Outlook::default(),
         };
         assert_eq!(ledger, expected);

@@ -4,11 +4,13 @@
 //! * [`Policy`]: the function. Those that are there ([`PolicyKind`]) look at each region
 //!   ([`survey`]): they differ in what is eligible, and in which order; [`worth`] is what decides
 //!   that in the one in force.
+//! * [`contiguity`]: whether compaction would help.
 //! * [`inspect`]: which regions are worth a closer look, so that the next view shows more.
 //!
 //! Which processes are managed ([`select`](crate::manager::select)), what is refused now, how fast
 //! and in whose turn ([`limits`](crate::manager::limits), engine) is not a policy's to decide.
 
+pub mod contiguity;
 pub mod inspect;
 pub mod ledger;
 mod plan;

@@ -1,6 +1,7 @@
 //! What a policy wants, and why it leaves the rest alone.
 
 use super::View;
+use super::contiguity::Wanted;
 use super::ledger::Ledger;
 use crate::base::units::{Bytes, Ns, ProcId};
 use crate::manager::config::Config;
@@ -25,6 +26,8 @@ pub trait Policy: std::fmt::Debug {
 pub struct Plan {
     /// Wanted actions.
     pub queues: Queues,
+    /// Compaction that would help: for regions that wait for a free block and for nothing else.
+    pub compaction: Option<Wanted>,
     /// Queues are full: when they are served, more is wanted at once.
     pub more: bool,
     /// From then on time alone may make another plan of it: a wait ends, something has settled.

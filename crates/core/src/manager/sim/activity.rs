@@ -33,11 +33,13 @@ pub enum Checker {
     BloatBudget,
     /// A tick in which the spent bloat budget keeps a region small.
     BloatBudgetSpent,
+    /// A run of compaction: somebody waits for blocks, memory is not short, CPU time is left.
+    Compaction,
 }
 
 impl Checker {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Excluded,
         Self::OperatorNever,
         Self::Promoted,
@@ -52,6 +54,7 @@ impl Checker {
         Self::WasteHasReason,
         Self::BloatBudget,
         Self::BloatBudgetSpent,
+        Self::Compaction,
     ];
 }
 

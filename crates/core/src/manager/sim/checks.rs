@@ -3,7 +3,8 @@
 use super::activity::{Activity, Checker};
 use super::{BASE, HUGE, Sim, SimProcess, SimRegion};
 use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
-use crate::manager::config::Config;
+use crate::manager::compaction::Compact;
+use crate::manager::config::{CompactMode, Config};
 use crate::manager::decision::{Action, Decision, Motive, Outcome};
 use crate::manager::engine::{Manager, Sink, TICK, Wake, World};
 use crate::manager::limits::budgets::{LOCK_BURST, lock_cost};
@@ -38,6 +39,7 @@ pub struct Checked {
     /// program may have felt, and all of it.
     lock: BTreeMap<(ProcId, u64, Action), [Spent; 2]>,
     cpu: Spent,
+    compaction: Spent,
     bytes: Spent,
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
     /// When, and for how long it must stay small.
@@ -82,6 +84,7 @@ impl Checked {
             activity: Activity::default(),
             lock: BTreeMap::new(),
             cpu: Spent::default(),
+            compaction: Spent::default(),
             bytes: Spent::default(),
             last_promoted: BTreeMap::new(),
             last_demoted: BTreeMap::new(),
@@ -102,6 +105,36 @@ impl Checked {
         let from = regions.filter_map(|region| region.promoted_from);
         let below = from.filter(|used| *used < thresholds.always);
         Geometry::X86_64.bytes(below.map(|used| u64::from(512 - used)).sum())
+    }
+
+    /// Compaction begins where it is switched on, one run at a time, and takes no more CPU time
+    /// than it may.
+    fn check_compaction(&mut self, order: &Compact) {
+        let Compact::Start(ask) = order else { return };
+        self.activity.met(Checker::Compaction, 1);
+        if self.config.compact.mode == CompactMode::Off {
+            self.broken.push("compaction is switched off".to_owned());
+        }
+        if self.sim.compacts() {
+            self.broken.push("two compactions at once".to_owned());
+        }
+        // As if it took all of its time: nobody knows yet.
+        self.compaction.add(self.sim.now, 0.0);
+        let rate = self.config.compact.cpu_percent * 1e7;
+        let spent = self.sim.compaction_cpu().0 as f64 + ask.time.0 as f64;
+        let beyond = Spent { sum: spent, ..self.compaction };
+        if let Some(excess) = beyond.excess(self.sim.now, rate, 10.0 * rate) {
+            self.broken.push(format!("compaction's CPU time exceeded by {excess}"));
+        }
+    }
+
+    /// Pressure ends a run within a tick, of which the longest that there is takes four seconds.
+    fn check_pressure(&mut self) {
+        let short = self.sim.short_since();
+        let lasting = short.is_some_and(|since| self.sim.now.since(since).0 > 5 * TICK.0);
+        if self.sim.compacts() && lasting {
+            self.broken.push("compaction goes on while memory is short".to_owned());
+        }
     }
 
     /// Whether the operator's `never` has stood for long enough that the manager knows it: the
@@ -235,6 +268,7 @@ impl World for Checked {
     fn observe(&mut self, ask: &Ask) -> Observation {
         let seen = self.sim.observe(ask);
         self.waste.set(self.waste_now());
+        self.check_pressure();
         if ask.machine {
             self.note_refusals();
         }
@@ -263,6 +297,11 @@ impl World for Checked {
         let generation = was.map_or(0, |(generation, _)| generation);
         self.check_quota(decision, generation, &outcome);
         outcome
+    }
+
+    fn compact(&mut self, order: &Compact) {
+        self.check_compaction(order);
+        self.sim.compact(order);
     }
 
     fn now(&mut self) -> Ns {

@@ -13,6 +13,7 @@ mod access;
 pub mod activity;
 pub mod baseline;
 pub mod checks;
+mod compaction;
 pub mod contest;
 pub mod hawkeye;
 mod kernel;
@@ -23,6 +24,7 @@ pub mod tlb;
 use crate::base::rng::Rng;
 use crate::base::units::{Addr, Bytes, Geometry, Ns};
 use crate::manager::access::Tracker;
+use crate::manager::compaction::Compact;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
 use crate::manager::reason::SkipReason;
@@ -31,6 +33,8 @@ use crate::manager::snapshot::{
     RegionSample, ScanAsk, ScanEnd, ScanReport, ThpMode,
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use compaction::Pieces;
 
 const HUGE: u64 = Geometry::X86_64.huge.0;
 const PAGES: u16 = 512;
@@ -106,6 +110,8 @@ pub struct Sim {
     pub processes: BTreeMap<u32, SimProcess>,
     /// Free blocks of huge-page size.
     pub free_huge: u64,
+    /// Other free memory.
+    pub pieces: Pieces,
     /// The switch.
     pub thp: ThpMode,
     /// Since when the switch stands as it does.
@@ -133,6 +139,8 @@ pub struct Sim {
     rng: Rng,
     now: Ns,
     next_event: Ns,
+    /// Since when memory is short.
+    short_since: Option<Ns>,
     end: Ns,
     cpu: Ns,
     next_pid: u32,
@@ -151,6 +159,7 @@ impl Sim {
         let mut sim = Self {
             processes: BTreeMap::new(),
             free_huge: 200,
+            pieces: Pieces::default(),
             thp,
             thp_since: Ns(0),
             full_cgroups: BTreeSet::new(),
@@ -166,6 +175,7 @@ impl Sim {
             rng: Rng::new(seed),
             now: Ns::s(1),
             next_event: Ns::s(1),
+            short_since: None,
             end,
             cpu: Ns(0),
             next_pid: 100,
@@ -239,6 +249,8 @@ impl Sim {
             self.next_event += Ns(1_000_000_000 / self.events_per_s);
         }
         self.now = self.now.max(to);
+        self.compaction_works(self.now);
+        self.short_since = self.is_short().then(|| self.short_since.unwrap_or(self.now));
     }
 
     fn event(&mut self) {
@@ -353,8 +365,9 @@ impl Sim {
                 MachineSample::example().mem_total.unwrap_or_default().saturating_sub(self.others),
             ),
             frees_zeros: Some(self.frees_zeros),
-            fmfi: Some(if self.free_huge < 20 { 0.9 } else { 0.1 }),
+            fmfi: Some(self.fmfi()),
             free_huge: Some(self.free_huge),
+            nodes: vec![self.node()],
             trackers: self.offers(),
             ..MachineSample::example()
         }
@@ -512,6 +525,7 @@ impl World for Sim {
             warm_cpu: None,
             warm_unused: None,
             accesses,
+            compaction: ask.machine.then(|| self.compaction_report()).flatten(),
         }
     }
 
@@ -519,6 +533,10 @@ impl World for Sim {
         let outcome = self.carry_out(decision);
         self.advance(self.now);
         outcome
+    }
+
+    fn compact(&mut self, order: &Compact) {
+        self.order(order);
     }
 
     fn now(&mut self) -> Ns {

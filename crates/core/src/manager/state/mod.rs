@@ -17,15 +17,17 @@ mod totals;
 
 pub use region::{Before, Inspected, Maker, Region};
 pub use target::Target;
-pub use totals::Totals;
+pub use totals::{Compactions, Totals};
 
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::access::AccessReport;
+use crate::manager::compaction::CompactReport;
 use crate::manager::config::Config;
 use crate::manager::decision::{Action, Decision, FailureClass, Motive, Outcome, Queues};
 use crate::manager::limits;
 use crate::manager::limits::backoff::Backoffs;
 use crate::manager::limits::budgets::{self, Budgets};
+use crate::manager::limits::compaction::Compaction;
 use crate::manager::limits::pressure::Pressure;
 use crate::manager::limits::shares::Shares;
 use crate::manager::limits::thresholds::Thresholds;
@@ -87,6 +89,8 @@ pub struct State {
     pub(super) fruitless: Shares,
     pub(super) warm: WarmControl,
     pub(super) pressure: Pressure,
+    /// When memory may be compacted.
+    pub(super) compaction: Compaction,
     /// Memory of the targets' cgroups, where it has a limit.
     pub(super) cgroup_memory: BTreeMap<String, CgroupSample>,
     /// Blocks that promotions took since the machine was last seen.
@@ -140,6 +144,7 @@ impl State {
             fruitless: Shares::default(),
             warm: WarmControl::default(),
             pressure: Pressure::default(),
+            compaction: Compaction::new(config, now),
             taken: 0,
             cgroup_memory: BTreeMap::new(),
             frames_hidden: false,
@@ -162,6 +167,7 @@ impl State {
     /// Takes over limits from a reloaded configuration; levels and debts stay.
     pub fn configure(&mut self, config: &Config, now: Ns) {
         self.budgets.configure(config, self.geometry, now);
+        self.compaction.configure(config, now);
         self.thresholds = Thresholds::new(&config.promote, self.geometry);
         for target in self.targets.values_mut() {
             budgets::configure_lock(&mut target.lock, config, now);
@@ -231,6 +237,17 @@ impl State {
     #[must_use]
     pub fn free_blocks(&self) -> Option<u64> {
         Some(self.machine.as_ref()?.free_huge?.saturating_sub(self.taken))
+    }
+
+    /// Takes what became of a run of compaction. Where it made blocks nobody waits any longer for
+    /// having found none. Returns why it ended early, or why the next one waits.
+    pub fn compacted(&mut self, report: &CompactReport, now: Ns) -> Option<SkipReason> {
+        let reason = self.compaction.done(report, now);
+        self.totals.compaction.add(report, reason);
+        if report.won() > Some(0) {
+            self.backoffs.blocks_were_made();
+        }
+        reason
     }
 
     /// cgroups whose memory usage is wanted now: all, with each tick or every [`CGROUPS_INTERVAL`],

@@ -1,6 +1,7 @@
 //! What was done, in sums.
 
 use crate::base::units::Ns;
+use crate::manager::compaction::CompactReport;
 use crate::manager::decision::{FailureClass, Outcome};
 use crate::manager::reason::SkipReason;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,34 @@ pub struct Totals {
     pub call_ns: Ns,
     /// Time in warm-ups.
     pub warm_ns: Ns,
+    /// Compaction; of the machine only.
+    #[serde(default)]
+    pub compaction: Compactions,
+}
+
+/// Runs of compaction, in sums.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compactions {
+    /// Runs that the kernel began.
+    pub runs: u64,
+    /// Free blocks that there were more after them.
+    pub won: u64,
+    /// CPU time that they took.
+    #[serde(rename = "cpu_ns")]
+    pub cpu: Ns,
+    /// How often compaction was held back or ended early, by reason.
+    pub reasons: BTreeMap<SkipReason, u64>,
+}
+
+impl Compactions {
+    pub(super) fn add(&mut self, report: &CompactReport, reason: Option<SkipReason>) {
+        self.runs += u64::from(report.has_begun());
+        self.won += report.won().unwrap_or(0);
+        self.cpu += report.cpu;
+        if let Some(reason) = reason {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
 }
 
 impl Totals {

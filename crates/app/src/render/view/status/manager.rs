@@ -9,8 +9,9 @@ use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::limits::pressure::PressureSource;
 use hugewise_core::manager::reason::SkipReason;
+use hugewise_core::manager::state::Compactions;
 use hugewise_core::manager::state::bloat::Account;
-use hugewise_core::manager::status::ManagerStatus;
+use hugewise_core::manager::status::{CompactionStatus, ManagerStatus};
 
 /// Said where a split keeps zero pages.
 const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a huge page is split: \
@@ -60,6 +61,7 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let wait = |s: f64| format!("{s:.1} s more, after a failed huge page allocation");
     let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
     out.push_str(&line("Back-off", &wait));
+    out.push_str(&compaction(&manager.compaction));
     out.push_str(&giving_back(manager, view, paint));
     let cpu =
         manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
@@ -71,6 +73,39 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
         out.push_str(&line(if number == 0 { "Becomes huge" } else { "" }, what));
     }
     out
+}
+
+/// What is done so that there are free blocks; nothing where nobody ever waited for any.
+fn compaction(now: &CompactionStatus) -> String {
+    let Compactions { runs, won, cpu, .. } = &now.totals;
+    if now.wanted_blocks == 0 && *runs == 0 {
+        return String::new();
+    }
+    let state = match now.held_back {
+        _ if now.running => "under way".to_owned(),
+        Some(reason) => sentence(reason),
+        None => "nothing waits for it".to_owned(),
+    };
+    let wait = match now.wanted_blocks {
+        0 => String::new(),
+        blocks => {
+            let cost = |cost: Ns| format!(", about {:.2} s of CPU", cost.as_s());
+            let cost = now.expected_cpu.map_or_else(String::new, cost);
+            format!("{} for a free block{cost}; ", waits(blocks))
+        }
+    };
+    let made = format!(
+        "; {} so far, {} made in {:.2} s of CPU",
+        counted(*runs, "run", "runs"),
+        counted(*won, "block", "blocks"),
+        cpu.as_s()
+    );
+    line("Compaction", &format!("{wait}{state}{made}"))
+}
+
+fn waits(regions: u64) -> String {
+    let verb = if regions == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", self::regions(regions))
 }
 
 /// What a manager that was killed could not do.

@@ -211,8 +211,11 @@ mod tests {
     use hugewise_core::manager::limits::pressure::PressureSource;
     use hugewise_core::manager::reason::{Limit, SkipReason};
     use hugewise_core::manager::snapshot::{CgroupSample, ThpMode};
+    use hugewise_core::manager::state::Compactions;
     use hugewise_core::manager::state::bloat::Account;
-    use hugewise_core::manager::status::{CgroupStatus, LeftAloneStatus, ManagerStatus, UseStatus};
+    use hugewise_core::manager::status::{
+        CgroupStatus, CompactionStatus, LeftAloneStatus, ManagerStatus, UseStatus,
+    };
     use std::collections::BTreeMap;
 
     fn target(pid: u32, name: &str) -> TargetStatus {
@@ -359,6 +362,7 @@ mod tests {
             paused: true,
             gate: Some(SkipReason::NoFreeHugePage),
             allocation_backoff_s: Some(3.25),
+            compaction: compaction(),
             warming: true,
             own_cpu: None,
             warm_cpu: None,
@@ -383,6 +387,17 @@ mod tests {
             left_alone: Vec::new(),
         };
         View { manager: Seen::Running(Box::new(manager)), missing: Vec::new(), ..view }
+    }
+
+    fn compaction() -> CompactionStatus {
+        let reasons = BTreeMap::from([(SkipReason::CompactionSlow, 2)]);
+        CompactionStatus {
+            wanted_blocks: 20,
+            expected_cpu: Some(Ns::ms(56)),
+            running: false,
+            held_back: Some(SkipReason::CompactionSlow),
+            totals: Compactions { runs: 3, won: 145, cpu: Ns::ms(400), reasons },
+        }
     }
 
     #[test]

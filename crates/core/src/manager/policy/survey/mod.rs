@@ -16,6 +16,7 @@ mod findings;
 pub mod giveback;
 mod scarcity;
 
+use super::contiguity;
 use super::ledger::Ledger;
 use super::{AllReasons, Plan, Policy, View};
 use crate::base::units::{Bytes, Ns, ProcId};
@@ -91,9 +92,10 @@ impl Policy for ByRegion {
         let promotions = survey.choose_promotions(config, room, view, now);
         let queues = in_turns(splits, promotions);
         let more = queues.values().any(|queue| queue.len() >= QUEUE);
-        let ledger = Ledger::expected(view, &queues);
         let (reasons, until) = (survey.reasons, survey.until);
-        Plan { queues, more, until, reasons, giving_back, bloat_budget, ledger }
+        let compaction = contiguity::wanted(survey.starved, view.machine);
+        let ledger = Ledger::expected(view, &queues, compaction);
+        Plan { queues, compaction, more, until, reasons, giving_back, bloat_budget, ledger }
     }
 }
 
@@ -110,6 +112,8 @@ struct Survey {
     /// Waste that decisions would have caused had anybody carried them out (mode `observe`, dry
     /// run): without it those modes would spend the budget anew in every tick.
     pledged_pages: u64,
+    /// Regions that would be promoted if there were free blocks.
+    starved: u64,
     /// Until then nothing changes by time alone.
     until: Option<Ns>,
 }
@@ -198,11 +202,10 @@ impl Survey {
             let paid = paid(&candidate);
             let unsure = scarcity.objection(&decision, paid, view);
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
-            let reason = view
-                .promotion_barred
-                .or(barred.get(&decision.target).copied().flatten())
-                .or(unsure)
-                .or(over);
+            let own = barred.get(&decision.target).copied().flatten().or(unsure).or(over);
+            let reason = view.promotion_barred.or(own);
+            let starves = own.is_none() && contiguity::lacks_blocks(view.promotion_barred);
+            self.starved += u64::from(starves);
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));
             let queue = wanted.entry(decision.target).or_default();

@@ -1,0 +1,157 @@
+//! Compaction: bounded, ended at once, and worth it where memory is fragmented.
+
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
+use crate::machine::Turn;
+use crate::manager::{Manage, journal};
+use crate::promote::FAST;
+use anyhow::{Context, ensure};
+use hugewise_core::base::units::{Geometry, Ns};
+use hugewise_core::manager::compaction::{Compact, CompactAsk, CompactEnd, CompactReport};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_linux::compact::{Compactor, file_of};
+use hugewise_linux::machine;
+use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::root::Root;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+const PAGE: usize = 4096;
+/// Regions that become huge although no block was free.
+const PROMOTED: u64 = 30;
+/// How eagerly the kernel compacts on its own. Only a virtual machine's is changed.
+const PROACTIVENESS: &str = "/proc/sys/vm/compaction_proactiveness";
+/// What the kernel takes to end a run, and a busy host to give the CPU back: measured are 15 ms.
+const OVERSTAY: Duration = Duration::from_secs(2);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("a_compaction_run_is_bounded_and_ends_when_told", bounded),
+        trial("compaction_makes_blocks_for_waiting_promotions", makes_blocks),
+    ]
+}
+
+fn compacts() -> anyhow::Result<()> {
+    let file = Root::live().path(file_of(&Root::live(), 0));
+    match OpenOptions::new().write(true).open(&file) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(skip(format!("{}: {error}", file.display()))),
+    }
+}
+
+/// One run on the real kernel; what is told meanwhile is told at once.
+fn run(time: Duration, stop: bool) -> anyhow::Result<(CompactReport, Duration)> {
+    let root = Root::live();
+    let mut compactor = Compactor::new(&root, machine::geometry(&root));
+    let time = Ns(u64::try_from(time.as_nanos())?);
+    let ask = CompactAsk { time, blocks: u64::MAX, node: 0, most_unmovable_percent: 100.0 };
+    let began = Instant::now();
+    compactor.order(&Compact::Start(ask));
+    let told = began.elapsed();
+    ensure!(told < Duration::from_millis(500), "it waited {told:?} for a run to begin");
+    if stop {
+        compactor.order(&Compact::Stop(SkipReason::LowMemory));
+    }
+    let mut report = None;
+    wait_for("the report", || {
+        report = compactor.report();
+        Ok(report.is_some())
+    })?;
+    Ok((report.context("no report")?, began.elapsed()))
+}
+
+/// Where little is to be done a run ends by itself. Nowhere does one take longer than it may.
+fn bounded(_: &Turn) -> anyhow::Result<()> {
+    compacts()?;
+    let time = Duration::from_millis(100);
+    let (report, took) = run(time, false)?;
+    let ended = matches!(report.end, CompactEnd::Complete | CompactEnd::TimeOver);
+    ensure!(ended && report.reason.is_none(), "{report:?}");
+    ensure!(report.cpu > Ns(0), "the kernel did nothing: {report:?}");
+    ensure!(took < time + OVERSTAY, "{took:?}: {report:?}");
+    ensure!(report.cpu <= report.took, "more CPU time than time: {report:?}");
+    ensure!(report.free_before.is_some() && report.free_after.is_some(), "{report:?}");
+    let (report, took) = run(Duration::from_secs(3600), true)?;
+    let told = (CompactEnd::Stopped, Some(SkipReason::LowMemory));
+    // On an idle machine it may have been through before it was told.
+    ensure!(
+        (report.end, report.reason) == told || report.end == CompactEnd::Complete,
+        "{report:?}"
+    );
+    ensure!(took < OVERSTAY, "{took:?}: {report:?}");
+    Ok(())
+}
+
+/// Nearly all memory of a small machine, of which every sixteenth page is kept.
+fn fragment() -> anyhow::Result<Arena> {
+    let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
+    let free = usize::try_from(free.context("free memory is unknown")?.0)?;
+    // What is left the program, its manager and the kernel live on.
+    let size = free.saturating_sub(90 * MIB) / MIB * MIB;
+    ensure!(size >= 256 * MIB, "only {size} bytes to fragment");
+    let mut arena = Arena::new(size, PAGE)?;
+    arena.advise(0..size, LocalAdvice::NoHugePage)?;
+    for offset in (0..size).step_by(PAGE) {
+        arena.set(offset, 1);
+    }
+    for offset in (0..size).step_by(16 * PAGE) {
+        arena.advise(offset + PAGE..offset + 16 * PAGE, LocalAdvice::DontNeed)?;
+    }
+    Ok(arena)
+}
+
+/// Huge pages of somebody else, who takes them while there are any; without the kernel's own help,
+/// which would make more.
+fn take_all_blocks() -> anyhow::Result<Arena> {
+    fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
+    let size = 256 * MIB;
+    let mut arena = Arena::new(size, 2 * MIB)?;
+    arena.advise(0..size, LocalAdvice::HugePage)?;
+    for offset in (0..size).step_by(2 * MIB) {
+        if machine::free_huge(&Root::live(), Geometry::X86_64) == Some(0) {
+            return Ok(arena);
+        }
+        arena.set(offset, 1);
+    }
+    anyhow::bail!("blocks are free after {size} bytes: memory is not fragmented");
+}
+
+/// Blocks are made as promotions need them: regions become huge though none was free, the journal
+/// has each run with its cost, and all data stands.
+fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    compacts()?;
+    if !init::is_guest() {
+        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
+    }
+    let kept = fragment()?;
+    let mut hold = Hold::start("--mib 192")?;
+    let _taken = take_all_blocks()?;
+    let scratch = Scratch::new()?;
+    let pid = hold.pid();
+    let on = "--set compact.mode=on --set compact.cpu_percent=50 --set track.by=[]";
+    let manager = Manage::new(&scratch, &format!("--pid {pid} --for 1h {FAST} {on}")).start()?;
+    let runs = |s: &Value| s["compaction"]["totals"]["runs"].as_u64() >= Some(1);
+    manager.wait("a run", runs)?;
+    let enough = |s: &Value| s["promoted"].as_u64() >= Some(PROMOTED);
+    let status = manager.wait("promotions", enough)?;
+    hold.verify()?;
+    ensure!(kept.as_slice().iter().step_by(16 * PAGE).all(|byte| *byte == 1), "data was lost");
+    manager.stop()?.expect(0)?;
+    let all = journal(&scratch)?;
+    let runs: Vec<_> = all.iter().filter(|record| record["record"] == "compaction").collect();
+    ensure!(!runs.is_empty(), "the journal has no run: {status}");
+    let mut won = 0;
+    for run in &runs {
+        ensure!(number(run, "/cpu_ns")? <= number(run, "/took_ns")?, "{run}");
+        let after = number(run, "/free_after")? + number(run, "/taken")?;
+        won += after.saturating_sub(number(run, "/free_before")?);
+    }
+    ensure!(won >= PROMOTED, "{won} blocks were made in {} runs", runs.len());
+    init::say(&format!("{won} blocks made in {} runs: {}", runs.len(), runs[0]));
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Has the machine compacted while promotions wait for free blocks. No tick waits for it: what
+//! became of a run comes with a later observation.
+
+use super::{Manager, World};
+use crate::base::units::Ns;
+use crate::manager::compaction::CompactReport;
+use crate::manager::limits::compaction::Situation;
+
+impl Manager {
+    /// Begins what the plan wants and limits allow, or ends what is under way.
+    pub(super) fn compact(&mut self, world: &mut impl World, now: Ns) {
+        let wanted = self.plan.compaction;
+        let situation = Situation {
+            starved: wanted.map_or(0, |wanted| wanted.blocks),
+            node: wanted.and_then(|wanted| wanted.node),
+            total: self.state.machine.as_ref().and_then(|machine| machine.mem_total),
+            geometry: self.state.geometry,
+            scheduled: self.plan.waiting() > 0,
+            short: self.state.pressure.on_machine().is_some(),
+            paused: self.state.paused,
+        };
+        let (order, held_back) = self.state.compaction.step(&situation, now);
+        if let Some(reason) = held_back {
+            *self.state.totals.compaction.reasons.entry(reason).or_default() += 1;
+        }
+        if let Some(order) = order {
+            world.compact(&order);
+        }
+    }
+
+    /// Takes what became of a run; it is written down when the observation is complete.
+    pub(super) fn compacted(&mut self, report: CompactReport, now: Ns) {
+        let reason = self.state.compacted(&report, now);
+        self.compacted = Some(CompactReport { reason, ..report });
+    }
+}

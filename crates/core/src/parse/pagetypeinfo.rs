@@ -1,0 +1,123 @@
+//! `/proc/pagetypeinfo`: how many blocks of memory hold what the kernel can move.
+
+use super::{ParseError, Parsed, decimal, numbered_lines};
+
+/// The line from which on blocks are counted; before it come free pages by size.
+const HEADING: &str = "Number of blocks type";
+/// Kinds whose pages stay where they are: most of the kernel's own memory.
+const UNMOVABLE: [&str; 2] = ["Unmovable", "Reclaimable"];
+/// Kinds that are read at most. Kernels have up to six.
+const KINDS_MAX: usize = 32;
+/// As in `/proc/buddyinfo`: too small to matter, and not given to ordinary allocations.
+const ZONE_LEFT_OUT: &str = "DMA";
+
+/// Blocks of huge-page size of one zone of one NUMA node, by what they hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneBlocks {
+    /// NUMA node.
+    pub node: u32,
+    /// Zone name, such as `Normal`.
+    pub zone: String,
+    /// All of them.
+    pub all: u64,
+    /// Those whose pages cannot be moved.
+    pub unmovable: u64,
+}
+
+/// Reads the counts of blocks.
+#[must_use]
+pub fn parse(text: &str) -> Parsed<Vec<ZoneBlocks>> {
+    let mut parsed = Parsed::<Vec<ZoneBlocks>>::empty();
+    let mut kinds: Option<Vec<&str>> = None;
+    for (number, line) in numbered_lines(text.as_bytes()) {
+        let line = std::str::from_utf8(line).unwrap_or_default();
+        if let Some(names) = line.strip_prefix(HEADING) {
+            kinds = Some(names.split_ascii_whitespace().take(KINDS_MAX).collect());
+        } else if let Some(kinds) = &kinds {
+            match zone_line(line, kinds) {
+                Some(zone) => parsed.keep(zone, "pagetypeinfo", number, line),
+                None => {
+                    let wanted = "'Node N, zone NAME' and a count for each kind";
+                    parsed.note(ParseError::new("pagetypeinfo", number, line, wanted));
+                }
+            }
+        }
+    }
+    parsed
+}
+
+fn zone_line(line: &str, kinds: &[&str]) -> Option<ZoneBlocks> {
+    let (node, rest) = line.strip_prefix("Node ")?.split_once(',')?;
+    let mut words = rest.split_ascii_whitespace();
+    if words.next()? != "zone" {
+        return None;
+    }
+    let zone = words.next()?.to_owned();
+    let counts: Vec<u64> = words.map(decimal).collect::<Option<_>>()?;
+    if counts.len() != kinds.len() {
+        return None;
+    }
+    let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
+    let all = sum(&mut counts.iter().copied());
+    let fixed = kinds.iter().zip(&counts).filter(|(kind, _)| UNMOVABLE.contains(kind));
+    let unmovable = sum(&mut fixed.map(|(_, count)| *count));
+    Some(ZoneBlocks { node: decimal(node.trim())?, zone, all, unmovable })
+}
+
+/// Share of a node's blocks whose pages cannot be moved, percent; zone `DMA` is left out. `None`
+/// where none of its blocks were counted.
+#[must_use]
+pub fn unmovable_percent(zones: &[ZoneBlocks], node: u32) -> Option<f64> {
+    let of_node = zones.iter().filter(|zone| zone.node == node && zone.zone != ZONE_LEFT_OUT);
+    let (all, unmovable) = of_node.fold((0_u64, 0_u64), |(all, unmovable), zone| {
+        (all.saturating_add(zone.all), unmovable.saturating_add(zone.unmovable))
+    });
+    (all > 0).then(|| 100.0 * unmovable as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Page block order: 9
+Pages per block:  512
+
+Free pages count per migrate type at order       0      1      2 
+Node    0, zone      DMA, type    Unmovable      0      0      0 
+
+Number of blocks type     Unmovable      Movable  Reclaimable   HighAtomic      Isolate 
+Node 0, zone      DMA            1            7            0            0            0 
+Node 0, zone    DMA32            3         1525            0            0            0 
+Node 0, zone   Normal          425        10060          267            0            0 
+Node 1, zone   Normal           60           20           20            0            0 
+";
+
+    #[test]
+    fn counts_blocks_that_cannot_be_moved() {
+        let parsed = parse(TEXT);
+        assert_eq!(parsed.problems, []);
+        let zones = parsed.value;
+        assert_eq!((zones.len(), zones[2].all, zones[2].unmovable), (4, 10_752, 692));
+        let of_node_0 = unmovable_percent(&zones, 0).expect("counted");
+        assert!((of_node_0 - 100.0 * 695.0 / 12_280.0).abs() < 1e-9, "{of_node_0}");
+        assert_eq!(unmovable_percent(&zones, 1), Some(80.0));
+    }
+
+    #[test]
+    fn what_was_not_counted_is_unknown() {
+        assert_eq!(unmovable_percent(&parse(TEXT).value, 2), None);
+        assert_eq!(unmovable_percent(&parse("").value, 0), None);
+        let torn = "Number of blocks type Unmovable Movable\nNode 0, zone Normal 7\n";
+        let parsed = parse(torn);
+        assert_eq!((parsed.value.len(), parsed.problems.len()), (0, 1));
+    }
+
+    #[test]
+    fn extreme_counts_do_not_overflow() {
+        let row = format!("Node 0, zone Normal {0} {0}\n", u64::MAX);
+        let zones = parse(&format!("{HEADING} Unmovable Movable\n{row}{row}")).value;
+        assert_eq!(zones.len(), 2);
+        assert!(unmovable_percent(&zones, 0).is_some());
+    }
+}
