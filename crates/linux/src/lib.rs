@@ -24,6 +24,7 @@ pub mod process;
 mod reason;
 pub mod regular;
 pub mod root;
+mod sampling;
 pub mod save;
 pub mod signals;
 pub mod target;

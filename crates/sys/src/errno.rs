@@ -21,6 +21,16 @@ impl Errno {
     pub const IO: Self = Self(libc::EIO);
     /// No memory, or nothing mapped there.
     pub const NOMEM: Self = Self(libc::ENOMEM);
+    /// Somebody else has it.
+    pub const BUSY: Self = Self(libc::EBUSY);
+    /// The kernel knows no such thing, or not with these values.
+    pub const INVAL: Self = Self(libc::EINVAL);
+    /// This process has as many files open as it may.
+    pub const MFILE: Self = Self(libc::EMFILE);
+    /// ... or the whole machine has.
+    pub const NFILE: Self = Self(libc::ENFILE);
+    /// This device cannot do that.
+    pub const OPNOTSUPP: Self = Self(libc::EOPNOTSUPP);
     /// There is no such device, or it is off.
     pub const NODEV: Self = Self(libc::ENODEV);
     /// Access denied.

@@ -9,22 +9,22 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use hugewise_core::evidence::recording::readers::capture::stacks::frame;
-use hugewise_core::parse::cpulist;
 use hugewise_core::parse::kallsyms::{self, Kallsyms};
 use hugewise_sys::Errno;
 use hugewise_sys::perf::{CpuClock, Record};
 
 use crate::root::Root;
+use crate::sampling::{self, Most};
 
-/// Most samples a second of one CPU, and of all CPUs together: each costs some microseconds. The
-/// first is odd, so that it does not beat with what happens 100 times a second.
-const OF_CPU_HZ: u64 = 97;
-const OF_ALL_HZ: u64 = 2_000;
-/// Most memory for records of one CPU and of all, in bytes, and what one record takes: a chain of
-/// 30 calls.
-const OF_CPU_BYTES: usize = 256 << 10;
-const OF_ALL_BYTES: usize = 8 << 20;
-const RECORD_BYTES: u64 = 280;
+/// Each sample costs some microseconds. The rate of one CPU is odd, so that it does not beat with
+/// what happens 100 times a second; a record has a chain of 30 calls.
+const MOST: Most = Most {
+    of_cpu_hz: 97,
+    of_all_hz: 2_000,
+    of_cpu_bytes: 256 << 10,
+    of_all_bytes: 8 << 20,
+    record_bytes: 280,
+};
 /// Most different chains of a sample.
 const CHAINS_MAX: usize = 4096;
 /// Most names of processes that are remembered.
@@ -40,16 +40,6 @@ pub(super) struct Stacks {
     functions: Kallsyms,
     names: BTreeMap<u32, String>,
     root: Root,
-}
-
-/// Samples a second and CPU, and pages of room for their records, for looks `every` so often.
-fn rates(cpus: usize, every: Duration, page_bytes: usize) -> (u64, usize) {
-    let cpus = cpus.max(1);
-    let room = (OF_ALL_BYTES / cpus).clamp(4 * page_bytes, OF_CPU_BYTES.max(4 * page_bytes));
-    let pages = 1_usize << (room / page_bytes).ilog2();
-    let fitting = (pages * page_bytes) as u64 / RECORD_BYTES;
-    let hz = (OF_ALL_HZ / cpus as u64).min(fitting / every.as_secs().max(1));
-    (hz.clamp(1, OF_CPU_HZ), pages)
 }
 
 impl Stacks {
@@ -70,9 +60,8 @@ impl Stacks {
         if functions.is_empty() {
             return Err("/proc/kallsyms hides the kernel's addresses (kernel.kptr_restrict)".into());
         }
-        let online = root.read_line("sys/devices/system/cpu/online").unwrap_or_default();
-        let online = cpulist::parse(&online).map_err(|problem| problem.to_string())?;
-        let (frequency_hz, pages) = rates(online.len(), every, rustix::param::page_size());
+        let online = sampling::online(root)?;
+        let (frequency_hz, pages) = MOST.rates(online.len(), every, rustix::param::page_size());
         let mut clocks = Vec::new();
         for cpu in online {
             match CpuClock::open(cpu, frequency_hz, pages) {
@@ -144,26 +133,5 @@ impl Stacks {
             self.names.clear();
         }
         self.names.insert(pid, name);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_kept_fits_and_costs_little() {
-        let second = Duration::from_secs(1);
-        for cpus in [0, 1, 2, 64, 512, 8192] {
-            for every in [second / 10, second, 60 * second, 86_400 * second] {
-                let (hz, pages) = rates(cpus, every, 4096);
-                assert!(pages.is_power_of_two() && pages >= 4, "{cpus}");
-                assert!((1..=OF_CPU_HZ).contains(&hz), "{cpus}");
-                let records = hz * every.as_secs() * RECORD_BYTES;
-                assert!(hz == 1 || records <= (pages * 4096) as u64, "{cpus} {every:?}");
-                assert!(hz == 1 || hz * cpus as u64 <= OF_ALL_HZ, "{cpus}");
-            }
-        }
-        assert_eq!(rates(2, second, 4096), (97, 64));
     }
 }

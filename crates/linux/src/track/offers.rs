@@ -1,5 +1,6 @@
 //! Which trackers this machine has, found out without using any of them.
 
+use super::counters::{self, Refusal};
 use crate::kdamond;
 use crate::probe::{Capability, privileges, why_not_writable};
 use crate::root::Root;
@@ -17,9 +18,6 @@ pub struct Found {
     /// What says so; `None` where nothing does.
     pub why: Option<String>,
 }
-
-/// Why a tracker cannot be used, and what says so.
-type Refusal = (SkipReason, String);
 
 /// Finds out what there is, in the order of [`Tracker::ALL`]. Reads a few files: about 0.2 ms.
 #[must_use]
@@ -44,10 +42,7 @@ pub fn offers(root: &Root) -> Vec<Offer> {
 
 fn look(root: &Root, caps: &[Capability], tracker: Tracker) -> Result<(), Refusal> {
     match tracker {
-        Tracker::Samples => {
-            let why = "hugewise does not read the CPU's samples yet".to_owned();
-            Err((SkipReason::NoMechanism, why))
-        }
+        Tracker::Samples => counters::find(root, caps).map(drop),
         Tracker::Damon => kdamond::is_free(root),
         Tracker::DamonFrames => {
             kdamond::is_free(root)?;
