@@ -6,14 +6,14 @@
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::access::Tracker;
 use hugewise_core::manager::compaction::CompactReport;
-use hugewise_core::manager::config::{CompactMode, Config, Mode, Rule, RuleAction};
+use hugewise_core::manager::config::{CompactMode, Config, Mode};
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::replay::{Event, Recorder, Replay};
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::activity::{Activity, Checker};
-use hugewise_core::manager::sim::checks::{Auditor, Checked};
+use hugewise_core::manager::sim::checks::{self, Auditor, Checked};
 use hugewise_core::manager::sim::{Sim, SimProcess, SimRegion};
 use hugewise_core::manager::snapshot::ProcessSample;
 use hugewise_core::manager::status;
@@ -199,16 +199,8 @@ fn no_promise_is_broken_over_many_seeds() {
         (sim.pieces.blocks, sim.free_huge) = (of([0, 30, 3_000], seed), 0);
         sim.pieces.blocks_per_s = of([10, 60, 350], seed / 3);
         let tenths = of([5, 50, 1_000], seed / 9) as f64;
-        let mut config = config(CompactMode::On, tenths / 10.0);
-        config.select.min_anon_bytes = Bytes::mib(4);
-        config.rules = vec![Rule {
-            action: RuleAction::Exclude,
-            exe: Some("/excluded/*".into()),
-            cgroup: None,
-            unit: None,
-            user: None,
-            share: 1.0,
-        }];
+        let compact = config(CompactMode::On, tenths / 10.0).compact;
+        let config = Config { compact, ..checks::config() };
         let (world, manager, journal) = left_alone(sim, config);
         assert_eq!(journal.auditor.broken, [""; 0], "seed {seed}");
         activity.add(&world.activity);

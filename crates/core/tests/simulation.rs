@@ -5,7 +5,7 @@
 use hugewise_core::base::units::{Bytes, Ns};
 use hugewise_core::manager::access::Tracker;
 use hugewise_core::manager::compaction::Compact;
-use hugewise_core::manager::config::{Config, Mode, PolicyKind, Rule, RuleAction};
+use hugewise_core::manager::config::{Config, Mode, PolicyKind};
 use hugewise_core::manager::decision::{Action, Decision, Motive, Outcome};
 use hugewise_core::manager::engine::{Manager, TickEnd, Wake, World, tick};
 use hugewise_core::manager::policy::{Plan, Policy, View};
@@ -13,23 +13,9 @@ use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::replay::{Comparison, Event, Recorder, Replay};
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::activity::{Activity, Checker};
-use hugewise_core::manager::sim::checks::{Auditor, Checked};
+use hugewise_core::manager::sim::checks::{Auditor, Checked, config};
 use hugewise_core::manager::sim::{Sim, SimProcess, SimRegion};
 use hugewise_core::manager::snapshot::{Ask, Observation, ProcessSample, ThpMode};
-
-fn config() -> Config {
-    let excluded = Rule {
-        action: RuleAction::Exclude,
-        exe: Some("/excluded/*".into()),
-        cgroup: None,
-        unit: None,
-        user: None,
-        share: 1.0,
-    };
-    let mut config = Config { rules: vec![excluded], ..Config::default() };
-    config.select.min_anon_bytes = Bytes::mib(4);
-    config
-}
 
 struct Run {
     promoted: u64,

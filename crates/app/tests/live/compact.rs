@@ -75,7 +75,9 @@ fn bounded(_: &Turn) -> anyhow::Result<()> {
     ensure!(took < time + OVERSTAY, "{took:?}: {report:?}");
     ensure!(report.cpu <= report.took, "more CPU time than time: {report:?}");
     ensure!(report.free_before.is_some() && report.free_after.is_some(), "{report:?}");
+    eprintln!("given 100 ms: {took:?} in all, {report:?}");
     let (report, took) = run(Duration::from_secs(3600), true)?;
+    eprintln!("told to stop: {took:?} in all, {report:?}");
     let told = (CompactEnd::Stopped, Some(SkipReason::LowMemory));
     // On an idle machine it may have been through before it was told.
     ensure!(

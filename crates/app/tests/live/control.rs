@@ -2,7 +2,9 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, number, promotes, skip, trial, wait_for};
+use crate::kit::{
+    Said, Scratch, hugewise, number, promotes, skip, trial, trial_of_any_kernel, wait_for,
+};
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, MIB};
@@ -20,8 +22,8 @@ const SLOW: &str = "--set controller.lock_share_percent=100 --set controller.cpu
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("a_second_manager_is_refused", a_second_manager_is_refused),
-        trial("pause_and_resume", pause_and_resume),
+        trial_of_any_kernel("a_second_manager_is_refused", a_second_manager_is_refused),
+        trial_of_any_kernel("pause_and_resume", pause_and_resume),
         trial("wrong_pids_are_refused", wrong_pids_are_refused),
         trial("kernel_threads_are_refused", kernel_threads_are_refused),
         trial("a_target_killed_in_the_middle", a_target_killed_in_the_middle),

@@ -6,7 +6,7 @@
 //!
 //! `HUGEWISE_VM`, from the guest's kernel command line, tells the guest from a container, where a
 //! test may be process 1 as well and nothing must be mounted or switched off. `PATH` and `TMPDIR`
-//! come the same way.
+//! come the same way, as does `HUGEWISE_SOAK`.
 
 use crate::baseline::CALM;
 use libtest_mimic::{Arguments, ColorSetting, Trial};
@@ -24,6 +24,11 @@ const RESULTS: &str = "/run/results";
 /// True in a virtual machine that was booted for these tests.
 pub(crate) fn is_guest() -> bool {
     std::process::id() == 1 && env::var_os("HUGEWISE_VM").is_some()
+}
+
+/// Long trials, and in guests also those that say nothing of a kernel, are wanted.
+pub(crate) fn is_soak() -> bool {
+    env::var_os("HUGEWISE_SOAK").is_some()
 }
 
 /// The program under test.

@@ -36,6 +36,19 @@ pub(crate) fn skip(reason: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Skip(reason.into()))
 }
 
+/// A trial of what does not depend on the kernel: it runs on this machine, and in virtual machines
+/// only where time does not matter.
+pub(crate) fn trial_of_any_kernel(
+    name: &'static str,
+    test: fn(&Turn) -> anyhow::Result<()>,
+) -> Trial {
+    if init::is_guest() && !init::is_soak() {
+        let skipped = |_: &Turn| Err(skip("the same on every kernel: 'make soak' runs it here"));
+        return trial(name, skipped);
+    }
+    trial(name, test)
+}
+
 /// A trial that runs while no other manager does. Whatever it changed among the machine's
 /// settings must be back at its end.
 pub(crate) fn trial(name: &'static str, test: fn(&Turn) -> anyhow::Result<()>) -> Trial {

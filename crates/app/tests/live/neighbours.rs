@@ -125,7 +125,7 @@ fn starve_nobody(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let program = scratch.program("hugewise")?;
     let before = Settings::read()?;
-    let soak = std::env::var_os("HUGEWISE_SOAK").is_some();
+    let soak = init::is_soak();
     if init::is_guest() && !soak {
         return Err(skip(
             "takes a minute and a half on an emulated processor: 'make soak' runs it",

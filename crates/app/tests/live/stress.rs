@@ -27,15 +27,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn soak() -> bool {
-    std::env::var_os("HUGEWISE_SOAK").is_some()
-}
-
 /// Two writers, each with a copy of what it wrote, while their regions are promoted and split at
 /// random. A third of the pages is zero at any time: those that a split takes away.
 fn writers_find_no_wrong_word(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
-    let (least, most) = match (soak(), init::is_guest()) {
+    let (least, most) = match (init::is_soak(), init::is_guest()) {
         (true, false) => (50_000, Duration::from_secs(600)),
         // An emulated guest beside a busy host takes its time: it ends as soon as it has enough.
         (_, true) => (200, Duration::from_secs(180)),
@@ -95,7 +91,7 @@ fn stress_ng_finds_no_wrong_bit(_: &Turn) -> anyhow::Result<()> {
     let mut collapses = 0;
     let mut shaker = Shaker::new(2)?;
     // A busy machine may need a second round.
-    for seconds in if soak() { vec![300] } else { vec![30, 60, 120] } {
+    for seconds in if init::is_soak() { vec![300] } else { vec![30, 60, 120] } {
         let mut stress = stress_ng(&folder, seconds)?;
         let manager = Manage::new(&scratch, &args).start()?;
         // Besides the manager, which promotes: somebody who splits what is huge, at random.

@@ -1,7 +1,7 @@
 //! What is accessed most becomes huge first, and others are asked beside the policy in force.
 
 use crate::hold::Hold;
-use crate::kit::{Scratch, hugewise, promotes, trial};
+use crate::kit::{Scratch, hugewise, promotes, trial_of_any_kernel};
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, MIB, is_covered};
@@ -17,8 +17,8 @@ const HOT_REGIONS: u64 = (MIB - HOT_MIB) / 2;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("worth_what_is_hinted_to_be_hot_comes_first", hot_comes_first),
-        trial("worth_a_shadow_changes_nothing_and_is_scored", a_shadow_is_scored),
+        trial_of_any_kernel("worth_what_is_hinted_to_be_hot_comes_first", hot_comes_first),
+        trial_of_any_kernel("worth_a_shadow_changes_nothing_and_is_scored", a_shadow_is_scored),
     ]
 }
 

@@ -366,7 +366,7 @@ impl Default for Scan {
 #[serde(default, deny_unknown_fields)]
 pub struct Track {
     /// Trackers that may be used, the best first (`hugewise doctor` says which of them work here);
-    /// none: `[]`. Default `["samples", "damon", "idle_pages", "damon_frames", "referenced"]`.
+    /// none: `[]`. Default `["damon", "idle_pages", "damon_frames", "samples", "referenced"]`.
     pub by: Vec<Tracker>,
     /// Each program is looked at again after this time. Default 30000, as in HawkEye.
     pub interval_ms: u64,
@@ -384,7 +384,7 @@ pub struct Track {
 impl Default for Track {
     fn default() -> Self {
         use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
-        let by = vec![Samples, Damon, IdlePages, DamonFrames, Referenced];
+        let by = vec![Damon, IdlePages, DamonFrames, Samples, Referenced];
         Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5, longest_lock_us: 2_800 }
     }
 }

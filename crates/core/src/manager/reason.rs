@@ -93,7 +93,7 @@ named! {
         "";
     // Looks at how memory is used.
     TrackerBusy = "tracker_busy":
-        "DAMON, or the CPU's counters, are in use, and are never taken over", "";
+        "in use by somebody else, and never taken over", "";
     TrackingTooExpensive = "tracking_too_expensive":
         "a look would take more CPU time, or hold the program's lock longer, than it may",
         "raise track.cpu_percent or track.longest_lock_us, or use another tracker (track.by)";
@@ -106,7 +106,7 @@ named! {
     WithheldByMode = "withheld_by_mode":
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
-        "free memory, or compact: echo 1 > /proc/sys/vm/compact_memory";
+        "free memory, or set compact.mode to 'on'";
     AllocationBackoff = "allocation_backoff":
         "waiting after a failed huge page allocation (ENOMEM)", "";
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",

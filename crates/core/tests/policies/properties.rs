@@ -332,10 +332,10 @@ fn the_journal_says_which_policy_chose_better() {
 
 #[test]
 fn a_tracker_that_is_refused_gives_way_to_the_next_by_name() {
-    let wanted = [Tracker::Samples, Tracker::Damon, Tracker::Referenced];
+    let wanted = [Tracker::Damon, Tracker::Samples, Tracker::Referenced];
     let refused = [
-        (Tracker::Samples, SkipReason::NoMechanism),
         (Tracker::Damon, SkipReason::TrackerBusy),
+        (Tracker::Samples, SkipReason::NoMechanism),
         (Tracker::Referenced, SkipReason::NoPermission),
     ];
     for seed in 0..10 {

@@ -8,6 +8,7 @@ use crate::base::units::{Ns, saturating_u64};
 use crate::manager::limits::fair::metric;
 use crate::manager::state::{State, Target};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Idle penalty of the metric M: an idle huge page counts twice. Where nothing is known of a
@@ -20,9 +21,6 @@ const FRUITLESS: f64 = 4.0;
 /// less (`docs/measurements.md#defaults-by-choice`).
 const AGING: Ns = Ns::s(60);
 
-/// User, cgroup, program.
-pub(super) const LEVELS: usize = 3;
-
 /// One level of a claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Level {
@@ -34,13 +32,18 @@ pub(super) struct Level {
     pub(super) of: usize,
 }
 
-/// A program's claim, the level that is compared first in front.
-pub(super) type Claim = [Level; LEVELS];
+/// A program's claim: as a user, as a cgroup of that user, as a program.
+pub(super) type Claim = [Level; 3];
 
-/// Whether the one claim is stronger: at the first level at which they differ. `None`: they are
-/// the same.
+/// The first level at which two claims differ; `None`: they are the same.
 pub(super) fn differ(a: &Claim, b: &Claim) -> Option<usize> {
     a.iter().zip(b).position(|(a, b)| a.claim.total_cmp(&b.claim).is_ne())
+}
+
+/// An order: the stronger claim at the first level at which they differ comes first.
+pub(super) fn strongest_first(a: &Claim, b: &Claim) -> Ordering {
+    let level = differ(a, b);
+    level.map_or(Ordering::Equal, |level| b[level].claim.total_cmp(&a[level].claim))
 }
 
 /// What the programs of one user or cgroup have together.

@@ -1,6 +1,6 @@
 //! Who is served next, and when.
 
-use super::claims::{Claim, Claims, LEVELS, differ};
+use super::claims::{Claim, Claims, differ, strongest_first};
 use crate::base::units::{Ns, ProcId, saturating_u64};
 use crate::manager::decision::{Action, Motive, Queues};
 use crate::manager::reason::Limit;
@@ -44,8 +44,7 @@ impl Bid {
 
     /// Whether its claim is the stronger one.
     fn is_stronger(&self, other: &Self) -> bool {
-        let level = differ(&self.claim, &other.claim);
-        level.is_some_and(|level| self.claim[level].claim > other.claim[level].claim)
+        strongest_first(&self.claim, &other.claim).is_lt()
     }
 
     /// Whether this split comes before the other: at once what is pressed, then what brings back
@@ -121,18 +120,12 @@ fn turns(target: &Target, queue: usize, at: Ns, end: Ns) -> u64 {
 fn first(mut bids: Vec<Bid>, free: Option<u64>) -> Option<Bid> {
     let wanted = bids.iter().map(|bid| bid.turns).sum::<u64>();
     let scarce = free.filter(|free| *free < wanted);
-    bids.sort_by(|a, b| a.turn.at.cmp(&b.turn.at).then_with(|| strongest_first(a, b)));
+    bids.sort_by(|a, b| {
+        a.turn.at.cmp(&b.turn.at).then_with(|| strongest_first(&a.claim, &b.claim))
+    });
     let leaves_enough =
         |bid: &&Bid| scarce.is_none_or(|free| taken_before(&bids, bid) < free.max(1));
     bids.iter().find(leaves_enough).copied()
-}
-
-fn strongest_first(a: &Bid, b: &Bid) -> Ordering {
-    match (a.is_stronger(b), b.is_stronger(a)) {
-        (true, _) => Ordering::Less,
-        (_, true) => Ordering::Greater,
-        _ => Ordering::Equal,
-    }
 }
 
 /// Blocks that those with a stronger claim than `bid` can take until theirs is as weak, or until
@@ -140,7 +133,7 @@ fn strongest_first(a: &Bid, b: &Bid) -> Ordering {
 fn taken_before(bids: &[Bid], bid: &Bid) -> u64 {
     let mut groups = BTreeMap::<(usize, usize), (u64, u64)>::new();
     for other in bids.iter().filter(|other| other.is_stronger(bid)) {
-        let level = differ(&other.claim, &bid.claim).unwrap_or(LEVELS - 1);
+        let Some(level) = differ(&other.claim, &bid.claim) else { continue };
         let group = groups.entry((level, other.claim[level].of)).or_default();
         *group = (other.lacks(bid, level), group.1.saturating_add(other.turns));
     }

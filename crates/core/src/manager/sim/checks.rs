@@ -1,10 +1,10 @@
 //! Watches a simulated manager and collects every broken promise.
 
 use super::activity::{Activity, Checker};
-use super::{BASE, HUGE, Sim, SimProcess, SimRegion};
+use super::{BASE, EXCLUDED, HUGE, Sim, SimProcess, SimRegion};
 use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use crate::manager::compaction::Compact;
-use crate::manager::config::{CompactMode, Config};
+use crate::manager::config::{CompactMode, Config, Rule, RuleAction};
 use crate::manager::decision::{Action, Decision, Motive, Outcome};
 use crate::manager::engine::{Manager, Sink, TICK, Wake, World};
 use crate::manager::limits::budgets::{LOCK_BURST, lock_cost};
@@ -251,10 +251,27 @@ impl Checked {
     }
 }
 
-/// What the configuration of the simulation and the program itself exclude.
+/// A configuration for simulated machines: one of their programs is left alone by a rule, and small
+/// ones are targets, too.
+#[must_use]
+pub fn config() -> Config {
+    let excluded = Rule {
+        action: RuleAction::Exclude,
+        exe: Some(EXCLUDED.into()),
+        cgroup: None,
+        unit: None,
+        user: None,
+        share: 1.0,
+    };
+    let mut config = Config { rules: vec![excluded], ..Config::default() };
+    config.select.min_anon_bytes = Bytes::mib(4);
+    config
+}
+
+/// What that configuration and the program itself exclude.
 fn is_excluded(process: &SimProcess) -> bool {
     let sample = &process.sample;
-    let excluded = sample.exe.as_deref() == Some("/excluded/program");
+    let excluded = sample.exe.as_deref() == Some(EXCLUDED);
     excluded || sample.real_time || sample.thp_disabled == Some(true)
 }
 

@@ -38,6 +38,8 @@ pub use compaction::Pieces;
 
 const HUGE: u64 = Geometry::X86_64.huge.0;
 const PAGES: u16 = 512;
+/// The program that [`checks::config`] leaves alone.
+const EXCLUDED: &str = "/excluded/program";
 
 /// One simulated region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -223,7 +225,7 @@ impl Sim {
         match self.rng.below(8) {
             0 => sample.thp_disabled = Some(true),
             1 => sample.real_time = true,
-            2 => sample.exe = Some("/excluded/program".into()),
+            2 => sample.exe = Some(EXCLUDED.into()),
             _ => {}
         }
         let dense = self.rng.percent(50);
