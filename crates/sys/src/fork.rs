@@ -243,11 +243,18 @@ mod tests {
     /// As the kernel ends all threads of a process that is killed.
     #[test]
     fn it_ends_with_the_thread_that_started_it() -> Result<(), Box<dyn std::error::Error>> {
+        use std::io::Read;
         static TEXT: [u8; 1 << 20] = [b'x'; 1 << 20];
-        let (_out, into) = io::pipe()?;
+        let (mut out, into) = io::pipe()?;
         let into = File::from(std::os::fd::OwnedFd::from(into));
-        let start = std::thread::spawn(move || writing_child(&into, &TEXT));
-        let child = start.join().map_err(|_| "the thread panicked")?;
+        let start = std::thread::spawn(move || {
+            let child = writing_child(&into, &TEXT);
+            // Whoever writes has said with whom it ends.
+            let began = out.read_exact(&mut [0]);
+            (child, began, out)
+        });
+        let (child, began, _out) = start.join().map_err(|_| "the thread panicked")?;
+        began?;
         let mut child = child.map_err(|errno| errno.to_string())?;
         for _ in 0..10_000 {
             if let Some(ended) = child.ended()? {

@@ -179,22 +179,28 @@ fn addresses_are_touched() -> Verdict {
         }
     }
     let pid = child.id();
-    assert_eq!(child.finish(), "touched");
     let (mut inside, mut others) = (Vec::new(), 0);
-    let end = addr + HUGE;
-    for addresses in &mut all {
-        addresses.drain(|touch| match touch {
-            Touch::Sample { pid: who, address, user, missed } if who == pid => {
-                assert!(user && missed.is_none(), "{touch:?}");
-                inside.extend((addr..end).contains(&address).then_some(address));
-            }
-            Touch::Sample { address, .. } => others += u64::from((addr..end).contains(&address)),
-            Touch::Lost(_) => {}
-        });
+    let (end, began) = (addr + HUGE, Instant::now());
+    // The kernel itself decides how many faults make a sample, and may take long for the first.
+    while inside.len() < 32 && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(50));
+        for addresses in &mut all {
+            addresses.drain(|touch| match touch {
+                Touch::Sample { pid: who, address, user, missed } if who == pid => {
+                    assert!(user && missed.is_none(), "{touch:?}");
+                    inside.extend((addr..end).contains(&address).then_some(address));
+                }
+                Touch::Sample { address, .. } => {
+                    others += u64::from((addr..end).contains(&address));
+                }
+                Touch::Lost(_) => {}
+            });
+        }
     }
+    assert_eq!(child.finish(), "touched");
     let wrong = inside.iter().filter(|at| !touched((*at - addr) / PAGE as u64)).count();
     assert_eq!((wrong, others), (0, 0), "of {} samples", inside.len());
-    assert!(inside.len() >= 32, "{} samples in half a second of faults", inside.len());
+    assert!(inside.len() >= 32, "{} samples in a minute of faults", inside.len());
     done()
 }
 
@@ -207,9 +213,8 @@ fn touches_memory() -> Result<(), Failed> {
     let mut arena = Arena::new(HUGE_LEN, HUGE_LEN)?;
     arena.advise(0..HUGE_LEN, LocalAdvice::NoHugePage)?;
     println!("{}", arena.addr());
-    Child::wait_for_end_of_input();
-    let until = Instant::now() + Duration::from_millis(500);
-    while Instant::now() < until {
+    let told = std::thread::spawn(Child::wait_for_end_of_input);
+    while !told.is_finished() {
         for (page, at) in (0..).zip((0..HUGE_LEN).step_by(PAGE)) {
             if touched(page) {
                 arena.touch(at);
