@@ -14,6 +14,7 @@ pub mod engine;
 pub mod environment;
 pub mod group;
 pub mod load;
+mod machine;
 pub mod manager;
 pub mod program;
 pub mod programs;

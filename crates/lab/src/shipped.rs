@@ -42,6 +42,7 @@ pub const BENCHMARKS: &[(&str, &str)] = shipped! {
     "promote"
     "promote-parts"
     "hot-end"
+    "hot-join"
     "tail"
     "scan-dense"
     "scan-sparse"

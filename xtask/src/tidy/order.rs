@@ -78,7 +78,7 @@ pub const ORDERS: [Order; 4] = [
         folder: "crates/core/src/experiment",
         layers: &[
             Apart(&["stats", "settings"]),
-            Apart(&["metric", "tools"]),
+            Apart(&["metric", "tools", "machine"]),
             Apart(&["kind"]),
             Apart(&["load"]),
             Apart(&["spec"]),

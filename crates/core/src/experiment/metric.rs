@@ -67,6 +67,15 @@ metrics! {
     "user_cpu_s" "s" Lower 2: "CPU time of the workload in user mode.";
     "kernel_cpu_s" "s" Lower 2: "CPU time of the workload in the kernel.";
     "kernel_cpu_percent" "%" Lower 1: "Share of the machine's CPU time spent in the kernel.";
+    "machine_user_percent" "%" Neither 1: "Share of the machine's CPU time spent in programs.";
+    "machine_idle_percent" "%" Neither 1: "Share of the machine's CPU time that nobody used.";
+    "machine_stolen_percent" "%" Lower 1: "Share of the CPU time that the hypervisor took.";
+    "machine_faults" "" Lower 0: "Page faults of the whole machine meanwhile.";
+    "machine_huge_faults" "" Neither 0: "Those of them that got a huge page.";
+    "machine_huge_fallbacks" "" Lower 0: "Those that wanted a huge page and got base pages.";
+    "machine_compact_stalls" "" Lower 0: "Times that a program itself had to compact memory.";
+    "machine_collapses" "" Neither 0: "Regions that became huge, whoever did it.";
+    "machine_splits" "" Neither 0: "Huge pages that were split, whoever did it.";
     "manager_cpu_s" "s" Lower 2: "CPU time of hugewise's manager.";
     "manager_cpu_percent" "%" Lower 2: "CPU time of hugewise's manager, of one core.";
     "manager_rss_mib" "MiB" Lower 1: "Resident memory of hugewise's manager.";

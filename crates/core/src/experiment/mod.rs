@@ -11,6 +11,7 @@ pub mod enough;
 pub mod kind;
 pub mod kinds;
 pub mod load;
+pub mod machine;
 pub mod metric;
 pub mod quiet;
 pub mod record;

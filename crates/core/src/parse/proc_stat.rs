@@ -31,15 +31,33 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Share of the time since an earlier reading that was spent in the kernel, interrupts
-    /// included, percent of all CPUs; `None` when no time has passed.
+    /// Ticks spent in the kernel, interrupts included.
     #[must_use]
-    pub fn kernel_percent_since(&self, before: &Self) -> Option<f64> {
+    pub fn kernel(&self) -> u64 {
+        self.system + self.irq + self.softirq
+    }
+
+    /// Ticks spent in programs, niced ones and guests included.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.user + self.nice
+    }
+
+    /// Ticks in which a CPU had nothing to do.
+    #[must_use]
+    pub fn unused(&self) -> u64 {
+        self.idle + self.iowait
+    }
+
+    /// Share of the time since an earlier reading that was spent on a part, percent of all CPUs;
+    /// `None` when no time has passed.
+    #[must_use]
+    pub fn percent_since(&self, before: &Self, part: fn(&Self) -> u64) -> Option<f64> {
+        // Each part by itself: idle time may go back a little.
         let since = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before)) as f64;
-        let kernel = since(|t| t.system) + since(|t| t.irq) + since(|t| t.softirq);
-        let others = since(|t| t.user) + since(|t| t.nice) + since(|t| t.steal);
-        let all = kernel + others + since(|t| t.idle) + since(|t| t.iowait);
-        (all > 0.0).then(|| 100.0 * kernel / all)
+        let all = since(Self::kernel) + since(Self::programs) + since(Self::unused);
+        let all = all + since(|times| times.steal);
+        (all > 0.0).then(|| 100.0 * since(part) / all)
     }
 }
 
@@ -154,8 +172,8 @@ softirq 5 1 1 1
         let before = CpuTimes { user: 50, system: 500, idle: 7, ..CpuTimes::default() };
         let mut now = CpuTimes { user: 80, system: 510, idle: 57, ..before };
         (now.irq, now.softirq) = (4, 6);
-        assert_eq!(now.kernel_percent_since(&before), Some(20.0));
-        assert_eq!(now.kernel_percent_since(&now), None);
+        assert_eq!(now.percent_since(&before, CpuTimes::kernel), Some(20.0));
+        assert_eq!(now.percent_since(&now, CpuTimes::kernel), None);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Drives the workloads that are part of hugewise.
 
 use super::{common, reach};
+use crate::machine::Watch;
 use crate::program::cpu_s;
 use crate::run::{Run, key};
 use crate::talk::Talk;
 use hugewise_core::experiment::kind::More;
 use hugewise_core::experiment::kinds::AFTER;
+use hugewise_core::experiment::machine;
 use hugewise_workloads::protocol::{Event, Report, Request};
 use std::time::Instant;
 
@@ -37,10 +39,13 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()
     let before = cpu_s(pid);
     talk.measure(run.measure())?;
     let (began, mut huge) = (Instant::now(), Vec::new());
+    let mut watch = run.kind().metrics.contains(&machine::METRICS[0]).then(Watch::start);
     let measured = talk.measured(&mut |said| {
+        watch.iter_mut().for_each(Watch::beat);
         huge.extend(run.huge().map(|mib| (began.elapsed().as_secs_f64(), mib)));
         progress(run, said)
     })?;
+    watch.into_iter().for_each(|watch| watch.note(run, phase));
     reach::note(run, phase, &measured, huge);
     note(run, phase, measured);
     run.cpu_since(phase, pid, before);

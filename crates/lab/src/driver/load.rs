@@ -1,6 +1,7 @@
 //! The load of an experiment: sent to the server that a driver has started, and noted.
 
 use crate::load::{self, Access, Progress};
+use crate::machine::Watch;
 use crate::run::Run;
 use anyhow::{Context, bail};
 use hugewise_core::base::count::counted;
@@ -9,8 +10,6 @@ use hugewise_core::experiment::load::knee::{Knee, Limits, by_curvature, by_limit
 use hugewise_core::experiment::load::outcome::Second;
 use hugewise_core::experiment::load::profile::Step;
 use hugewise_core::experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
-use hugewise_core::parse::proc_stat::{self, CpuTimes};
-use hugewise_linux::root::Root;
 use std::fmt::Write as _;
 
 /// Values over time, by the keys of their metrics: seconds since the begin, and the value.
@@ -33,7 +32,7 @@ pub(super) fn fill(run: &mut Run<'_>, spec: &LoadSpec, access: &Access) -> anyho
     load::run(&fill, access, &mut |_| run.beat()).map(drop)
 }
 
-/// Sends the load, and notes what it found and how much of the machine was spent in the kernel.
+/// Sends the load, and notes what it found and what the machine did meanwhile.
 pub(super) fn measure(
     run: &mut Run<'_>,
     spec: &LoadSpec,
@@ -41,19 +40,15 @@ pub(super) fn measure(
 ) -> anyhow::Result<LoadResult> {
     let (_, profile) = spec.check()?;
     run.step("under load")?;
-    let before = cpu();
-    let result = load::run(spec, access, &mut |progress| run.step(&text(&progress)))?;
-    let kernel = before.zip(cpu()).and_then(|(before, now)| now.kernel_percent_since(&before));
     // In Gatling's time two JVMs start and a compiler runs: that is not the load.
-    if let Some(percent) = kernel.filter(|_| spec.tool == Tool::Own) {
-        run.value("kernel_cpu_percent", percent);
-    }
+    let mut watch = (spec.tool == Tool::Own).then(Watch::start);
+    let result = load::run(spec, access, &mut |progress| {
+        watch.iter_mut().for_each(Watch::beat);
+        run.step(&text(&progress))
+    })?;
+    watch.into_iter().for_each(|watch| watch.note(run, ""));
     note(run, &profile, &result)?;
     Ok(result)
-}
-
-fn cpu() -> Option<CpuTimes> {
-    proc_stat::parse(&Root::live().read_text("proc/stat").ok()?).value.all
 }
 
 fn text(progress: &Progress) -> String {

@@ -13,6 +13,7 @@ mod fault;
 mod fragment;
 mod graph;
 mod gups;
+mod join;
 mod kit;
 mod segment;
 mod stress;
@@ -117,6 +118,7 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
         BuiltIn::Gups(params) => Box::new(gups::Gups::new(params, setup)?),
         BuiltIn::PointerChase(params) => Box::new(chase::PointerChase::new(params, setup)?),
         BuiltIn::Btree(params) => Box::new(btree::Btree::new(params, setup)?),
+        BuiltIn::HashJoin(params) => Box::new(join::HashJoin::new(params, setup)?),
         BuiltIn::Graph(params) => Box::new(graph::GraphWork::new(params, setup)?),
         BuiltIn::AllocatorChurn(params) => Box::new(churn::Churn::new(params, setup)),
         BuiltIn::SharedSegment(params) => Box::new(segment::SharedSegment::new(params)?),

@@ -13,6 +13,7 @@ fn tiny(kind: &str) -> &'static str {
         "fault-latency" => r#"{"mib":4,"threads":2,"order":"random"}"#,
         "graph" => r#"{"scale":8}"#,
         "gups" => r#"{"mib":4,"hot_percent":50,"updates":"pages","beside":"base_pages"}"#,
+        "hash-join" => r#"{"mib":4}"#,
         "allocator-churn" => r#"{"live_mib":1}"#,
         "shared-segment" => r#"{"mib":2,"processes":1}"#,
         "stress-cpu" => "{}",

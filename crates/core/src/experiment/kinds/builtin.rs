@@ -14,6 +14,16 @@ pub const PARENT_METRICS: &[&str] = &[
     "reach_huge_percent",
     "user_cpu_s",
     "kernel_cpu_s",
+    "kernel_cpu_percent",
+    "machine_user_percent",
+    "machine_idle_percent",
+    "machine_stolen_percent",
+    "machine_faults",
+    "machine_huge_faults",
+    "machine_huge_fallbacks",
+    "machine_compact_stalls",
+    "machine_collapses",
+    "machine_splits",
     "after.rss_mib",
     "after.cgroup_mib",
     "after.huge_mib",
@@ -95,6 +105,14 @@ params! {
 }
 
 params! {
+    /// Parameters of `hash-join`.
+    HashJoin {
+        mib: usize = count(256, 4, 1 << 20), "Memory of both tables, MiB.";
+        table_percent: usize = count(12, 1, 90), "Share of the hash table, percent.";
+    }
+}
+
+params! {
     /// Parameters of `graph`.
     Graph {
         algorithm: Algorithm = word(), "Search from random vertices, or rank all of them.";
@@ -149,7 +167,7 @@ macro_rules! takes_its_size {
     )*};
 }
 
-takes_its_size! { FaultLatency SparseTouch Gups Size SharedSegment Stride }
+takes_its_size! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride }
 
 impl Demand for Graph {
     /// Not known: it depends on what is drawn.
@@ -188,6 +206,16 @@ pub(super) const FAULT_LATENCY: Kind = Kind {
         "rss_mib",
         "cgroup_mib",
         "huge_mib",
+        "kernel_cpu_percent",
+        "machine_user_percent",
+        "machine_idle_percent",
+        "machine_stolen_percent",
+        "machine_faults",
+        "machine_huge_faults",
+        "machine_huge_fallbacks",
+        "machine_compact_stalls",
+        "machine_collapses",
+        "machine_splits",
     ],
     programs: &[],
 };
@@ -259,6 +287,25 @@ pub(super) const BTREE: Kind = Kind {
         "p99_us",
         "p999_us",
         "worst_us",
+        "reach_s",
+        "reach_huge_percent",
+        "fill_s",
+        "rss_mib",
+        "cgroup_mib",
+        "huge_mib",
+    ],
+    programs: &[],
+};
+
+pub(super) const HASH_JOIN: Kind = Kind {
+    name: "hash-join",
+    about: "Rows, read in their order, look random partners up in a hash table at the end.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Nothing,
+    params: HashJoin::PARAMS,
+    metrics: &[
+        "ops_per_s",
         "reach_s",
         "reach_huge_percent",
         "fill_s",

@@ -17,7 +17,7 @@ use super::spec::{Experiment, HugePages, Variant};
 use serde::{Serialize, Serializer};
 
 pub use builtin::{
-    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HotPart, Order,
+    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
     PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
 };
 pub use external::{
@@ -82,6 +82,7 @@ tasks! {
         Gups: Gups = builtin::GUPS;
         PointerChase: Size = builtin::POINTER_CHASE;
         Btree: Size = builtin::BTREE;
+        HashJoin: HashJoin = builtin::HASH_JOIN;
         Graph: Graph = builtin::GRAPH;
         AllocatorChurn: AllocatorChurn = builtin::ALLOCATOR_CHURN;
         SharedSegment: SharedSegment = builtin::SHARED_SEGMENT;
