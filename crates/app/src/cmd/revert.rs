@@ -48,9 +48,11 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     }
     if nothing {
         let place = args.state_dir.display();
-        let nothing = format!("Nothing to put back: '{place}' records no changed setting.\n");
-        let by_hand = if args.all { "" } else { set_by_hand(&root, args) };
-        return Ok(Output::text(nothing + by_hand, code));
+        let whose = if args.all { "" } else { " of a manager" };
+        let nothing =
+            format!("Nothing to put back: '{place}' records no changed setting{whose}.\n");
+        let others = if args.all { String::new() } else { others(&root, args) };
+        return Ok(Output::text(nothing + &others, code));
     }
     let mut done: String = steps.iter().map(|step| setting(step) + "\n").collect();
     done += &pools.as_ref().map(text).unwrap_or_default();
@@ -63,13 +65,22 @@ fn by_hand(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<RestoredFile>> 
     Ok(if args.dry_run || !root.is_live() { kept.plan() } else { kept.restore() })
 }
 
-/// What the operator set stays until he says so.
-fn set_by_hand(root: &Root, args: &RevertArgs) -> &'static str {
-    let trail = Trail::existing(root.clone(), &args.state_dir, thp_settings::OWNER);
-    match trail.is_ok_and(|trail| !trail.entries().is_empty()) {
-        true => "What 'hugewise thp set' changed stays: 'hugewise thp revert' undoes that.\n",
-        false => "",
+/// What is there beside a manager's: the operator's stays until he says so, and what an experiment
+/// left goes back before the next one.
+fn others(root: &Root, args: &RevertArgs) -> String {
+    let any = |owner, below: &str| {
+        let trail = Trail::existing(root.clone(), &args.state_dir.join(below), owner);
+        trail.is_ok_and(|trail| !trail.entries().is_empty())
+    };
+    let mut text = String::new();
+    if LEFT.iter().any(|(owner, below)| any(*owner, below)) {
+        text += "What an experiment left that was killed stays: 'hugewise revert --all' or the \
+                 next 'hugewise lab run' puts it back.\n";
     }
+    if any(thp_settings::OWNER, "") {
+        text += "What 'hugewise thp set' changed stays: 'hugewise thp revert' undoes that.\n";
+    }
+    text
 }
 
 /// The locks of experiments and of managers. A running experiment puts its own values back after

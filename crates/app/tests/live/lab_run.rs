@@ -182,6 +182,9 @@ fn reverted(_: &Turn) -> anyhow::Result<()> {
         let base = ["revert", "--all", "--state-dir", &state];
         hugewise(base.iter().chain(more).copied())
     };
+    // Its own settings are no manager's, but whoever asks is told of them.
+    let said = hugewise(["revert", "--state-dir", &state])?.expect(0)?;
+    ensure!(said.out.contains("hugewise revert --all"), "{said:#?}");
     let planned = revert(&["--dry-run"])?.expect(0)?;
     ensure!(planned.out.contains("scan_sleep_millisecs"), "{planned:#?}");
     ensure!(thp("khugepaged/scan_sleep_millisecs")? == PACE, "a dry run changed it");
