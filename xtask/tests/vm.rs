@@ -1,8 +1,8 @@
 //! The live tests, again, on other kernels.
 //!
 //! Boots each kernel with the live test binary (`crates/app/tests/live.rs`) as `/init` and makes
-//! every test of the guest a trial of this binary, named `<kernel>/<test>`. Boots two kernels;
-//! with `HUGEWISE_SOAK=1` all.
+//! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, and
+//! one of them once more with two NUMA nodes; with `HUGEWISE_SOAK=1` all kernels.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ use xtask::vm::{self, Config, Error};
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trials: Vec<Trial> = if args.list {
-        kernels().iter().map(|k| Trial::test(format!("{k}/boot"), || Ok(()))).collect()
+        guests().iter().map(|g| Trial::test(format!("{}/boot", g.name), || Ok(()))).collect()
     } else {
         run_guests(&args)
     };
@@ -29,26 +29,46 @@ fn soak() -> bool {
     env::var_os("HUGEWISE_SOAK").is_some()
 }
 
-fn kernels() -> Vec<&'static str> {
-    if soak() { vec!["6.12", "6.1", "5.10", "newest"] } else { vec!["6.12", "6.1"] }
+/// A virtual machine, and what is tested there.
+#[derive(Debug, Clone, Copy)]
+struct Guest {
+    name: &'static str,
+    series: &'static str,
+    nodes: u32,
+    /// Only tests whose name holds this.
+    only: Option<&'static str>,
 }
 
-/// A filter such as `6.1/` boots that kernel only; `6.12/collapse` runs only matching tests there.
-fn wanted(args: &Arguments, kernel: &str) -> bool {
+impl Guest {
+    const fn of(series: &'static str) -> Self {
+        Self { name: series, series, nodes: 1, only: None }
+    }
+}
+
+/// What depends on nodes and on nothing else.
+const NUMA: Guest = Guest { name: "numa", series: "6.12", nodes: 2, only: Some("numa") };
+
+fn guests() -> Vec<Guest> {
+    let series: &[_] = if soak() { &["6.12", "6.1", "5.10", "newest"] } else { &["6.12", "6.1"] };
+    series.iter().copied().map(Guest::of).chain([NUMA]).collect()
+}
+
+/// A filter such as `6.1/` boots that guest only; `6.12/collapse` runs only matching tests there.
+fn wanted(args: &Arguments, guest: &Guest) -> bool {
     let chosen = args.filter.as_ref().and_then(|f| f.split_once('/'));
-    chosen.is_none_or(|(chosen, _)| chosen == kernel)
+    chosen.is_none_or(|(chosen, _)| chosen == guest.name)
 }
 
 fn run_guests(args: &Arguments) -> Vec<Trial> {
-    let kernels = kernels().into_iter().filter(|kernel| wanted(args, kernel));
+    let guests = guests().into_iter().filter(|guest| wanted(args, guest));
     match build() {
         Ok(programs) => {
             let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
             // Side by side: the tests of a guest mostly wait for the next tick of a manager.
             std::thread::scope(|scope| {
                 let programs = &programs;
-                let start = |kernel| scope.spawn(move || run_guest(kernel, programs, filter));
-                let guests: Vec<_> = kernels.map(start).collect();
+                let start = |guest| scope.spawn(move || run_guest(guest, programs, filter));
+                let guests: Vec<_> = guests.map(start).collect();
                 let trials = guests.into_iter().map(|guest| guest.join());
                 trials.flat_map(|trials| trials.expect("a guest's thread does not panic")).collect()
             })
@@ -56,7 +76,7 @@ fn run_guests(args: &Arguments) -> Vec<Trial> {
         Err(error) => {
             let text = error.to_string();
             let skip = matches!(error, Error::Unavailable(_));
-            kernels.map(|kernel| boot_trial(kernel, skip, &text)).collect()
+            guests.map(|guest| boot_trial(guest.name, skip, &text)).collect()
         }
     }
 }
@@ -69,12 +89,13 @@ struct Programs {
 /// Boots a kernel and runs the live tests there. An emulated kernel now and then crashes while it
 /// boots (seen once in patching its own code, `sched_clock_cpu`): one that crashed before the first
 /// test began has said nothing of hugewise, and is booted once more.
-fn run_guest(kernel: &'static str, programs: &Programs, filter: Option<&str>) -> Vec<Trial> {
-    match boot(kernel, programs, filter) {
+fn run_guest(guest: Guest, programs: &Programs, filter: Option<&str>) -> Vec<Trial> {
+    let name = guest.name;
+    match boot(guest, programs, filter) {
         Err(end) => {
-            println!("{kernel}| crashed before the first test, booted once more; its end:\n{end}");
-            boot(kernel, programs, filter).unwrap_or_else(|end| {
-                vec![boot_trial(kernel, false, &format!("crashed twice; its end:\n{end}"))]
+            println!("{name}| crashed before the first test, booted once more; its end:\n{end}");
+            boot(guest, programs, filter).unwrap_or_else(|end| {
+                vec![boot_trial(name, false, &format!("crashed twice; its end:\n{end}"))]
             })
         }
         Ok(trials) => trials,
@@ -82,18 +103,16 @@ fn run_guest(kernel: &'static str, programs: &Programs, filter: Option<&str>) ->
 }
 
 /// The results of one boot; an error is the end of a guest that crashed before the first test.
-fn boot(
-    kernel: &'static str,
-    programs: &Programs,
-    filter: Option<&str>,
-) -> Result<Vec<Trial>, String> {
-    let (mut config, mut began) = (Config::new(kernel, &programs.live), false);
+fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<Trial>, String> {
+    let Guest { name: kernel, series, nodes, only } = guest;
+    let (mut config, mut began) = (Config::new(series, &programs.live), false);
+    config.nodes = nodes;
     config.files.push((programs.hugewise.clone(), "/bin/hugewise".to_string()));
     if soak() {
         config.append = "HUGEWISE_SOAK=1".to_string();
         config.time_limit *= 6;
     }
-    if let Some(filter) = filter.filter(|filter| !filter.is_empty()) {
+    if let Some(filter) = filter.filter(|filter| !filter.is_empty()).or(only) {
         // What follows the two dashes becomes arguments of init, that is, of the live tests.
         config.append = format!("{} -- {filter}", config.append);
     }

@@ -38,6 +38,8 @@ pub(crate) struct FileSink {
     pub(crate) made: Option<Keeper>,
     /// Told after each tick.
     pub(crate) service: Service,
+    /// Kernel settings, as far as this manager changes some.
+    pub(crate) settings: Settings,
 }
 
 impl Sink for FileSink {
@@ -47,6 +49,7 @@ impl Sink for FileSink {
 
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
         self.service.alive();
+        self.settings.follow(manager, &mut self.journal);
         self.journal.flush();
         if let Some(made) = &mut self.made {
             made.keep(at, manager.state());
@@ -148,6 +151,16 @@ impl OwnedSettings {
     pub(crate) fn put_back(&mut self, journal: &mut Journal) -> Vec<Restored> {
         let done = self.trail.restore();
         self.restored = true;
+        Self::told(done, journal)
+    }
+
+    /// The same of one setting; the others stay.
+    pub(crate) fn put_back_file(&mut self, file: &str, journal: &mut Journal) -> Vec<Restored> {
+        let done = self.trail.restore_file(file);
+        Self::told(done, journal)
+    }
+
+    fn told(done: Vec<Restored>, journal: &mut Journal) -> Vec<Restored> {
         for step in &done {
             if let Some(record) = restored_record(step) {
                 journal.write(&record);
@@ -157,6 +170,51 @@ impl OwnedSettings {
         done.into_iter()
             .filter(|step| matches!(step, Restored::Failed { .. } | Restored::Foreign { .. }))
             .collect()
+    }
+}
+
+/// Kernel settings of a running manager, and one that comes and goes with shortage of memory.
+pub(crate) struct Settings {
+    /// Those that are changed; `None` where nothing may be, as in a dry run.
+    pub(crate) owned: Option<OwnedSettings>,
+    /// `--keep-settings`: none is, at any time.
+    pub(crate) kept: bool,
+    /// What was written because memory is short, or would have been.
+    short: Option<ownership::WantedSetting>,
+}
+
+impl Settings {
+    pub(crate) const fn new(owned: Option<OwnedSettings>, kept: bool) -> Self {
+        Self { owned, kept, short: None }
+    }
+
+    /// Writes what the mode wants while memory is short, and puts it back afterwards.
+    fn follow(&mut self, manager: &Manager, journal: &mut Journal) {
+        let short = !self.kept && manager.state().pressure().on_machine().is_some();
+        let wanted = ownership::while_short(manager.config(), manager.mode());
+        match (short, self.short.take(), wanted) {
+            (true, None, Some(want)) => self.begin(want, journal),
+            (true, Some(written), Some(_)) => self.short = Some(written),
+            (_, Some(written), _) => {
+                if let Some(owned) = &mut self.owned {
+                    owned.put_back_file(&written.file, journal);
+                }
+            }
+            (_, None, _) => {}
+        }
+    }
+
+    fn begin(&mut self, want: ownership::WantedSetting, journal: &mut Journal) {
+        match &mut self.owned {
+            None => rehearse_settings(std::slice::from_ref(&want), journal),
+            Some(owned) => {
+                if let Err(error) = owned.take(std::slice::from_ref(&want), journal) {
+                    note(&format!("{}: {error:#}", want.why));
+                }
+            }
+        }
+        // Not tried again as long as memory is short, whatever came of it.
+        self.short = Some(want);
     }
 }
 
@@ -282,13 +340,14 @@ fn line(manager: &Manager, now: Ns) -> String {
 
 /// Mode, owned settings and the journal are fixed at the start.
 fn say_what_needs_a_restart(old: &Config, new: &Config) {
-    let never = old.promote.allow_under_never != new.promote.allow_under_never;
+    let never = old.promote.allow_under_never != new.promote.allow_under_never
+        || old.promote.mixed_nodes != new.promote.mixed_nodes;
     let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent;
     let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
     if fixed || never || warm {
         note(
-            "changes of mode, settings, journal, promote.allow_under_never and \
-             controller.warm_cpu_percent take effect at the next start",
+            "changes of mode, settings, journal, promote.allow_under_never, promote.mixed_nodes \
+             and controller.warm_cpu_percent take effect at the next start",
         );
     }
 }

@@ -54,6 +54,8 @@ mod machine;
 mod manager;
 #[path = "live/neighbours.rs"]
 mod neighbours;
+#[path = "live/nodes.rs"]
+mod nodes;
 #[path = "live/pressure.rs"]
 mod pressure;
 #[path = "live/promote.rs"]
@@ -96,6 +98,7 @@ fn trials() -> Vec<Trial> {
     all.extend(giveback::trials());
     all.extend(pressure::trials());
     all.extend(compact::trials());
+    all.extend(nodes::trials());
     all.extend(fair::trials());
     all.extend(settings::trials());
     all.extend(control::trials());

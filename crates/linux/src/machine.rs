@@ -55,12 +55,26 @@ fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
     numbers.into_iter().map(of).collect()
 }
 
+/// NUMA nodes that have memory; `None` where the kernel does not say, as without NUMA.
+#[must_use]
+pub fn nodes_with_memory(root: &Root) -> Option<BTreeSet<u32>> {
+    let list = root.read_line("sys/devices/system/node/has_memory").ok()?;
+    parse::cpulist::parse(&list).ok()
+}
+
 /// Free blocks of huge-page size, counted in huge pages; `None` where `/proc/buddyinfo` cannot be
 /// read.
 #[must_use]
 pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
+    free_huge_of(root, geometry, None)
+}
+
+/// The same, on one NUMA node; on all of them without one.
+#[must_use]
+pub fn free_huge_of(root: &Root, geometry: Geometry, node: Option<u32>) -> Option<u64> {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
-    let zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
+    let mut zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
+    zones.retain(|zone| node.is_none_or(|node| zone.node == node));
     (!zones.is_empty()).then(|| parse::buddyinfo::free_blocks_at_or_above(&zones, order))
 }
 

@@ -96,7 +96,7 @@ impl Target {
     /// # Errors
     /// The named reason.
     pub(crate) fn renew(&mut self, root: &Root) -> Result<(), SkipReason> {
-        if self.pidfd.has_exited().unwrap_or(true) {
+        if self.has_exited() {
             return Err(SkipReason::Gone);
         }
         let pid = self.id.pid;
@@ -107,6 +107,11 @@ impl Target {
         }
         self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
         Ok(())
+    }
+
+    /// Whether it has ended, as far as that can be told.
+    pub(crate) fn has_exited(&self) -> bool {
+        self.pidfd.has_exited().unwrap_or(true)
     }
 
     /// Carries out a call on it. All of the program slept through it where its CPU time was the

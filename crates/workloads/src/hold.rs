@@ -10,6 +10,7 @@ use clap::{Parser, ValueEnum};
 use hugewise_core::base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::numa;
 use hugewise_linux::prctl;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,6 +39,9 @@ struct Args {
     /// A second mapping of so many MiB, of which a thread reads every page again and again
     #[arg(long, default_value_t = 0)]
     hot: usize,
+    /// NUMA nodes from which pages come in turn; otherwise from wherever the kernel likes
+    #[arg(long, value_delimiter = ',')]
+    nodes: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,9 +176,12 @@ impl Held {
         // Base pages at first, even on a machine that gives huge ones to everybody.
         let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
         prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
+        let turns = (!args.nodes.is_empty()).then(|| numa::take_turns(&args.nodes));
+        let turns = turns.transpose().context("cannot take memory from these nodes")?;
         for region in (0..len).step_by(HUGE) {
             held.write(region..region + args.fill * page);
         }
+        drop(turns);
         prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
         if args.advise == Some(Advise::Later) {
             held.arena.advise(0..len, LocalAdvice::HugePage)?;

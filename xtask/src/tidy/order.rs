@@ -56,6 +56,7 @@ pub const ORDERS: [Order; 4] = [
                 "ownership",
                 "thp_settings",
                 "decision",
+                "nodes",
                 "select",
             ]),
             Apart(&["limits"]),

@@ -38,6 +38,8 @@ pub struct Config {
     /// Further files: where they come from, and their absolute path in the guest.
     pub files: Vec<(PathBuf, String)>,
     pub memory_mib: u32,
+    /// NUMA nodes, each with an equal share of the memory.
+    pub nodes: u32,
     /// More words for the kernel command line. Words the kernel does not know, `NAME=value`
     /// without a dot in the name, become environment variables of init.
     pub append: String,
@@ -51,6 +53,7 @@ impl Config {
             init: init.to_path_buf(),
             files: Vec::new(),
             memory_mib: MEMORY_MIB,
+            nodes: 1,
             append: String::new(),
             // Two guests at once took 480 s on two processors that did nothing else.
             time_limit: Duration::from_secs(900),
@@ -109,11 +112,24 @@ fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
         .arg("-initrd")
         .arg(initramfs)
         .args(["-append", append.trim()])
+        .args(numa(config))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
         .map_err(|e| failed(format!("cannot start {QEMU}: {e}")))
+}
+
+/// The arguments that spread memory over nodes: none for one. Processors go to the first of them.
+fn numa(config: &Config) -> Vec<String> {
+    let nodes = if config.nodes > 1 { config.nodes } else { 0 };
+    let node = |node: u32| {
+        let (mib, cpus) = (config.memory_mib / nodes, if node == 0 { ",cpus=0-1" } else { "" });
+        let backend = format!("memory-backend-ram,id=m{node},size={mib}M");
+        let numa = format!("node,nodeid={node},memdev=m{node}{cpus}");
+        ["-object".to_owned(), backend, "-numa".to_owned(), numa]
+    };
+    (0..nodes).flat_map(node).collect()
 }
 
 fn build_initramfs(config: &Config) -> Result<Vec<u8>> {

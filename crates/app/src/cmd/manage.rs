@@ -3,7 +3,7 @@
 use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR, pids};
 use crate::control::Desk;
-use crate::daemon::{self, FileSink, Lines, OwnedSettings, Until};
+use crate::daemon::{self, FileSink, Lines, OwnedSettings, Settings, Until};
 use crate::journal::Journal;
 use crate::made::Keeper;
 use crate::output::Output;
@@ -25,9 +25,9 @@ use hugewise_core::manager::replay::Recorder;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::state::made::Made;
 use hugewise_core::manager::status::{self, TargetStatus};
-use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, MixedNodes, OperatorNever, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError, Role};
-use hugewise_linux::probe::{self, ProbeChild};
+use hugewise_linux::probe::{self, Abilities, ProbeChild};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{self, Restored, make_dir};
 use hugewise_linux::world::Live;
@@ -59,7 +59,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     let named = named_processes(&root, &pids(&args.pid))?;
     // Refused before anything is touched; what is wanted is asked again once a crashed manager's
     // settings are back.
-    wanted_settings(&root, &config, mode)?;
+    let able = able_to(mode, &root, &config)?;
     if mode == Mode::Guard && !config.demote.sample {
         note(GUARD_IS_BLIND);
     }
@@ -91,16 +91,16 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
         daemon::control_server(&args.daemon.run_dir, desk.clone(), send, !alone && !is_root());
     let (made, earlier) = made(&root, args, alone);
     let actuator = acts.then(|| actuator(&root, &config, args.dry_run));
-    let frees_zeros = probe::frees_zeros(&root, &ProbeChild::this_program(&["workload", "probe"]));
-    let world = Live::new(root, actuator, events);
-    let mut world = world.knowing(frees_zeros).tracking(&args.state_dir);
+    let world = Live::new(root, actuator, events).knowing(able.frees_zeros);
+    let mut world = world.tracking(&args.state_dir);
     let now = world.now();
     let mut manager = Manager::new(config, mode, Selection { named }, now);
     manager.remember(earlier);
     let (progress, dry_run) = (Progress::new(!global.json), args.dry_run);
     let lines = (!global.json && !progress.is_watched()).then(|| Lines::new(now));
     let service = Service::from_environment();
-    let mut sink = FileSink { journal, desk, dry_run, progress, lines, made, service };
+    let settings = Settings::new(settings, args.keep_settings);
+    let mut sink = FileSink { journal, desk, dry_run, progress, lines, made, service, settings };
     let until = Until { done: args.once, end: until.map(|wait| now + wait) };
 
     let (why, end) = match &record {
@@ -111,7 +111,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
         }
     };
     manager.refresh(end);
-    let done = finish(global, &manager, sink, settings, why, end)?;
+    let done = finish(global, &manager, sink, why, end)?;
     Ok(recorded(record.as_ref(), done))
 }
 
@@ -197,7 +197,12 @@ fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
         true => OperatorNever::Override,
         false => OperatorNever::Respect,
     };
+    let mixed = match config.promote.mixed_nodes {
+        true => MixedNodes::Promote,
+        false => MixedNodes::Refuse,
+    };
     Actuator::new(root, reach, machine::geometry(root), never)
+        .with_mixed_nodes(root, mixed)
         .warming_ahead(config.controller.warm_cpu_percent)
 }
 
@@ -211,13 +216,12 @@ fn finish(
     global: &Global,
     manager: &Manager,
     mut sink: FileSink,
-    settings: Option<OwnedSettings>,
     why: &str,
     end: Ns,
 ) -> anyhow::Result<Output> {
     sink.service.ends();
     let put_back = |mut settings: OwnedSettings| settings.put_back(&mut sink.journal);
-    let not_restored = settings.map(put_back).unwrap_or_default();
+    let not_restored = sink.settings.owned.take().map(put_back).unwrap_or_default();
     let totals = manager.state().totals().clone();
     if let Some(made) = &mut sink.made {
         made.write(manager.state());
@@ -281,6 +285,19 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
         let _ = writeln!(text, "  {} {name}: left alone: {means}. {remedy}", alone.pid);
     }
     text.trim_end().to_owned()
+}
+
+/// What this kernel can do. An error where the mode must not run, as where nothing can be promoted:
+/// then khugepaged must not be kept from it either.
+fn able_to(mode: Mode, root: &Root, config: &Config) -> anyhow::Result<Abilities> {
+    let able = probe::abilities(root, &ProbeChild::this_program(&["workload", "probe"]));
+    if mode != Mode::Ingens || able.promotes != Some(false) {
+        return wanted_settings(root, config, mode).map(|_| able);
+    }
+    let message = "refused: this kernel cannot make a huge page from outside a process (Linux 6.1 \
+                   and later can). '--mode guard' leaves that to khugepaged, stops it while memory \
+                   is short, and takes waste back; '--mode observe' only looks";
+    Err(exit::coded(exit::REFUSED, message))
 }
 
 fn wanted_settings(

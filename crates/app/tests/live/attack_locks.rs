@@ -3,7 +3,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, skip, trial, trial_of_any_kernel, wait_for};
+use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel, wait_for};
 use crate::machine::{Settings, Turn};
 use crate::manager::{Manage, Manager, journal};
 use crate::stranger::{self, CONTAINER, IMPOSSIBLE, LockHolder, NAMESPACES, NO_TERMINAL, SELF};
@@ -96,6 +96,7 @@ fn a_strangers_locks_block_nothing(_: &Turn) -> anyhow::Result<()> {
 
 /// A lock outlives execve: whoever takes one and then starts `sudo` is root by name only.
 fn a_set_user_id_program_is_a_stranger(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
     needs_root()?;
     let scratch = Scratch::new()?;
     let program = scratch.join("set-user-id");
@@ -242,6 +243,7 @@ fn a_closed_terminal_ends_it_cleanly(_: &Turn) -> anyhow::Result<()> {
 }
 
 fn one_line_says_what_root_adds(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
     needs_root()?;
     let scratch = Scratch::new()?;
     let program = scratch.program("hugewise")?;

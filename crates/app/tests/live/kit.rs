@@ -156,8 +156,19 @@ impl Said {
 
     /// This exit code, or an error with everything that was said.
     pub(crate) fn expect(self, code: i32) -> anyhow::Result<Self> {
+        if self.code != Some(code) {
+            self.may_be_refused()?;
+        }
         ensure!(self.code == Some(code), "exit code {code} expected, but: {self:#?}");
         Ok(self)
+    }
+
+    /// A reason to skip where a manager that promotes was rightly refused.
+    pub(crate) fn may_be_refused(&self) -> anyhow::Result<()> {
+        match self.err.contains("this kernel cannot make a huge page from outside") {
+            true => promotes(),
+            false => Ok(()),
+        }
     }
 
     /// All of its standard output as one JSON value.

@@ -3,7 +3,7 @@
 use crate::init;
 use crate::kit::{PATIENCE, Said, Scratch, json_lines, wait_for};
 use crate::schemas;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -99,7 +99,11 @@ impl<'a> Manage<'a> {
         // The first status comes after the first tick: by then everything is set up.
         wait_for("the manager's first tick", || {
             let ended = manager.process.try_wait()?;
-            ensure!(ended.is_none(), "it ended: {:#?}", manager.said(None));
+            if ended.is_some() {
+                let said = manager.said(None);
+                said.may_be_refused()?;
+                bail!("it ended: {said:#?}");
+            }
             Ok(manager.status().is_ok_and(|status| status["schema"].is_u64()))
         })?;
         Ok(manager)

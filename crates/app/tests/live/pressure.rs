@@ -3,13 +3,15 @@
 use crate::group::Group;
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, number, promotes, skip, trial};
-use crate::machine::{Kernel, Turn};
+use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
+use crate::machine::{Kernel, Turn, thp};
 use crate::manager::{Manage, journal};
 use anyhow::{Context, ensure};
+use hugewise_core::parse::meminfo;
 use libtest_mimic::Trial;
+use rustix::process::Signal;
 use serde_json::Value;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, copy, sink};
 
 const MIB: u64 = 1 << 20;
@@ -22,7 +24,11 @@ const SLOWLY: &str = "--set quota.bytes_per_s=4194304 --set demote.sample=true \
 const SPLITS: u64 = 16;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("who_waits_for_memory_gives_back", who_waits_for_memory_gives_back)]
+    vec![
+        trial("who_waits_for_memory_gives_back", who_waits_for_memory_gives_back),
+        trial("guard_parks_khugepaged_while_memory_is_short", guard_parks_khugepaged),
+        trial("a_kernel_that_cannot_promote_keeps_its_khugepaged", keeps_its_khugepaged),
+    ]
 }
 
 /// A cgroup has a fifth of its memory left, and that is full of a file that is read once: each page
@@ -75,5 +81,52 @@ fn stops_and_gives_back(journal: &[Value]) -> anyhow::Result<()> {
     ensure!(promoted == 0, "{promoted} promotions while memory is short");
     let pressed = meanwhile.iter().filter(|r| r["motive"] == "pressure").count();
     ensure!(pressed as u64 >= SPLITS, "{pressed} splits while memory is short");
+    Ok(())
+}
+
+/// khugepaged's pause between two scans.
+const SLEEP: &str = "khugepaged/scan_sleep_millisecs";
+const PARKED: &str = "4294967295";
+
+/// The marks are moved to where this machine is short of memory, and back.
+fn guard_parks_khugepaged(_: &Turn) -> anyhow::Result<()> {
+    let memory = meminfo::parse(&fs::read_to_string("/proc/meminfo")?).value;
+    let (total, available) = (memory.mem_total_bytes, memory.mem_available_bytes);
+    let free = available.context("no MemAvailable")? * 100 / total.context("no MemTotal")?;
+    if free >= 88 {
+        return Err(skip(format!("{free} % of the memory is available: no mark lies above that")));
+    }
+    let (scratch, mut hold, before) = (Scratch::new()?, Hold::start("--mib 32")?, thp(SLEEP)?);
+    let config = scratch.join("hugewise.toml");
+    let high = "mem_available_low_percent = 90\nmem_available_high_percent = 95\n";
+    fs::write(&config, format!("[watermark]\n{high}"))?;
+    let args = format!("--pid {} --for 1h --mode guard --config {}", hold.pid(), config.display());
+    let manager = Manage::new(&scratch, &args).start()?;
+    wait_for("khugepaged to be parked", || Ok(thp(SLEEP)? == PARKED))?;
+    ensure!(thp("khugepaged/max_ptes_none")? == "51", "max_ptes_none");
+    fs::write(&config, "")?;
+    manager.signal(Signal::HUP)?;
+    wait_for("its pace to come back", || Ok(thp(SLEEP)? == before))?;
+    ensure!(thp("khugepaged/max_ptes_none")? == "51", "only the pace came back");
+    manager.stop()?.expect(0)?;
+    hold.verify()?;
+    let records = journal(&scratch)?;
+    let of = |record: &&Value| record["file"].as_str().is_some_and(|file| file.ends_with(SLEEP));
+    let to: Vec<_> = records.iter().filter(of).filter_map(|record| record["to"].as_str()).collect();
+    ensure!(to == [PARKED, before.as_str()], "once parked and once put back: {to:?}");
+    Ok(())
+}
+
+/// Where hugewise cannot promote, it must not keep khugepaged from it.
+fn keeps_its_khugepaged(_: &Turn) -> anyhow::Result<()> {
+    if promotes().is_ok() {
+        return Err(skip("needs a kernel before 6.1: 'make soak' boots one"));
+    }
+    let (scratch, hold, before) = (Scratch::new()?, Hold::start("--mib 32")?, thp(SLEEP)?);
+    let args = format!("--pid {} --once", hold.pid());
+    let said = Manage::new(&scratch, &args).run()?.expect(6)?;
+    ensure!(said.err.contains("'--mode guard' leaves that to khugepaged"), "{}", said.err);
+    ensure!(thp(SLEEP)? == before, "a setting was changed");
+    Manage::new(&scratch, &format!("{args} --mode guard")).run()?.expect(0)?;
     Ok(())
 }

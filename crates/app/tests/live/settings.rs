@@ -235,6 +235,7 @@ fn a_foreign_change_is_left_alone(_: &Turn) -> anyhow::Result<()> {
 }
 
 fn never_is_a_refusal(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
     if !init::is_guest() {
         return Err(skip("switches huge pages off: only in a virtual machine"));
     }

@@ -150,6 +150,9 @@ pub struct Promote {
     pub bloat_budget_most_percent: f64,
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
+    /// Promote regions whose pages lie on several NUMA nodes, too: the huge page lies on the node
+    /// of most of them. Default false. Meant for memory that is spread over nodes on purpose.
+    pub mixed_nodes: bool,
     /// Touch the destination block before a collapse, so that a host that backs memory lazily
     /// takes its fault outside the target's lock (`docs/measurements.md#lazily-backed-memory`).
     pub warm: Warm,
@@ -167,6 +170,7 @@ impl Default for Promote {
             bloat_budget_percent: 3.0,
             bloat_budget_most_percent: 0.0,
             allow_under_never: false,
+            mixed_nodes: false,
             warm: Warm::Auto,
             burst: Burst::Once,
         }
@@ -437,11 +441,20 @@ pub struct Settings {
     pub guard_max_ptes_none: u32,
     /// Park khugepaged (scan sleep at its maximum) in mode `ingens`. Default true.
     pub park_khugepaged: bool,
+    /// Park khugepaged in mode `guard`, too, but only while memory is short on the machine: what it
+    /// fills then has to be given back. Default true.
+    pub guard_parks_khugepaged: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { own: true, max_ptes_none: 51, guard_max_ptes_none: 51, park_khugepaged: true }
+        Self {
+            own: true,
+            max_ptes_none: 51,
+            guard_max_ptes_none: 51,
+            park_khugepaged: true,
+            guard_parks_khugepaged: true,
+        }
     }
 }
 

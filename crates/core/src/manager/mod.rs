@@ -20,6 +20,7 @@ pub mod decision;
 pub mod engine;
 pub mod hints;
 pub mod limits;
+pub mod nodes;
 pub mod ownership;
 pub mod policy;
 pub mod reason;

@@ -124,6 +124,18 @@ pub fn wanted(
     Ok(all)
 }
 
+/// What `mode` writes while memory is short on the machine, and takes back when it is not any
+/// more.
+#[must_use]
+pub fn while_short(config: &Config, mode: Mode) -> Option<WantedSetting> {
+    let wanted = config.settings.own && config.settings.guard_parks_khugepaged;
+    (mode == Mode::Guard && wanted).then(|| WantedSetting {
+        file: format!("{THP_DIR}/khugepaged/scan_sleep_millisecs"),
+        value: PARKED_MS.to_string(),
+        why: "memory is short: khugepaged must not fill regions now",
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +200,18 @@ mod tests {
         assert_eq!(wanted(&config, Mode::Observe, &never), Ok(vec![]));
         config.promote.allow_under_never = true;
         assert!(wanted(&config, Mode::Ingens, &never).is_ok());
+    }
+
+    #[test]
+    fn only_guard_parks_khugepaged_for_a_while() {
+        let mut config = Config::default();
+        let file = |config: &Config, mode| while_short(config, mode).map(|want| want.file);
+        let sleep = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
+        assert_eq!(file(&config, Mode::Guard), Some(sleep.clone()));
+        assert!((OWNER.owns)(&sleep));
+        assert_eq!(file(&config, Mode::Ingens), None, "there it is parked all the time");
+        assert_eq!(file(&config, Mode::Observe), None);
+        config.settings.guard_parks_khugepaged = false;
+        assert_eq!(file(&config, Mode::Guard), None);
     }
 }

@@ -64,6 +64,9 @@ named! {
     Swapped = "swapped": "some of its pages are in swap", "";
     SharedPages = "shared_pages":
         "some of its pages are shared with another process, as after a fork", "";
+    MixedNodes = "mixed_nodes":
+        "its pages lie on several NUMA nodes, and a huge page lies on one",
+        "set promote.mixed_nodes to true where that is meant, as with 'numactl --interleave'";
     WriteProtected = "write_protected": "userfaultfd write protection is active on it", "";
     Shrunk = "shrunk": "fewer pages are populated than when it was chosen", "";
     AdvisedAgainst = "advised_against": "the program said MADV_NOHUGEPAGE for it", "";
@@ -107,6 +110,9 @@ named! {
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
         "free memory, or set compact.mode to 'on'";
+    NoFreeHugePageOnNode = "no_free_huge_page_on_node":
+        "no free block of huge page size on the NUMA node of its pages",
+        "free memory there, or set compact.mode to 'on'";
     AllocationBackoff = "allocation_backoff":
         "waiting after a failed huge page allocation (ENOMEM)", "";
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",
@@ -141,6 +147,7 @@ impl SkipReason {
             self,
             Self::SharedPages
                 | Self::SharedMapping
+                | Self::MixedNodes
                 | Self::WriteProtected
                 | Self::Swapped
                 | Self::Shrunk
@@ -148,6 +155,12 @@ impl SkipReason {
                 | Self::RetryLater
                 | Self::RefusedByKernel
         )
+    }
+
+    /// Whether further attempts on the same program would come to nothing as well, for a while.
+    #[must_use]
+    pub const fn lies_in_program(self) -> bool {
+        self.lies_in_region() || matches!(self, Self::NoFreeHugePageOnNode)
     }
 }
 

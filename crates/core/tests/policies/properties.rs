@@ -427,6 +427,31 @@ fn hints_go_with_a_reload() {
 }
 
 /// Many programs at once: together they keep to the budget of tracking.
+/// Nine tenths of each region are in use, which is too much to be split for its waste alone.
+#[test]
+fn what_nobody_accesses_gives_its_waste_back_when_memory_is_short() {
+    let well_used = SimRegion { used: 475, huge: true, each: 9, ..SimRegion::default() };
+    let hot = SimRegion { accessed: 475, ..well_used };
+    let regions = [vec![well_used; 40], vec![hot; 40]].concat();
+    let mut sim = Sim::with_regions(regions, Ns::s(1_000));
+    (sim.trackers, sim.frees_zeros) = (vec![Tracker::Samples], true);
+    let mut config = config();
+    config.demote.sample = true;
+    let mut manager = manager(config, &mut sim);
+    let huge = |sim: &Sim| {
+        let regions = &sim.processes[&100].regions;
+        [0..40, 40..80].map(|range| regions[range].iter().filter(|region| region.huge).count())
+    };
+    let end = sim.now() + Ns::s(200);
+    follow(&mut sim, &mut manager, end);
+    assert_eq!(huge(&sim), [40, 40], "while memory suffices nobody loses anything");
+    sim.memory_falls_short();
+    let end = sim.now() + Ns::s(60);
+    follow(&mut sim, &mut manager, end);
+    let [cold, hot] = huge(&sim);
+    assert!(cold < 5 && hot == 40, "{cold} cold and {hot} hot ones are left");
+}
+
 #[test]
 fn looks_at_many_programs_share_one_budget() {
     let mut sim = Sim::quiet(60, 200, Ns::s(200));

@@ -19,6 +19,7 @@ use hugewise_core::base::units::{Geometry, Ns};
 use hugewise_core::parse::proc_stat;
 use hugewise_sys::cpu::{self, CpuPin};
 use hugewise_sys::memory::{Arena, LocalAdvice};
+use hugewise_sys::numa;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -45,9 +46,16 @@ impl Block {
         Ok(Self(arena))
     }
 
-    /// Takes a free block and has the host back it. False where this process got base pages: THP
-    /// is `never`, or no block was free.
-    pub(super) fn touch(&mut self, pages: &mut PageReader, own_pages: &File) -> bool {
+    /// Takes a free block, of this NUMA node if one is named, and has the host back it. False where
+    /// this process got base pages: THP is `never`, or no block was free.
+    pub(super) fn touch(
+        &mut self,
+        pages: &mut PageReader,
+        own_pages: &File,
+        node: Option<u32>,
+    ) -> bool {
+        // A node that is not to be had is no reason to warm none: another block does no harm.
+        let _turns = node.map(|node| numa::take_turns(&[node]));
         self.0.set(0, 1);
         self.0.set(self.0.len() - 1, 1);
         pages.region(own_pages, self.0.addr()).is_ok_and(|counts| counts.huge)
@@ -76,8 +84,10 @@ struct Slot {
     /// `None` while the thread has it.
     block: Option<Block>,
     ready: Option<Ready>,
-    /// A block is wanted until then.
+    /// A block is wanted until then, ...
     until: Option<Instant>,
+    /// ... of this NUMA node, if one is named.
+    node: Option<u32>,
     /// Blocks that were warmed and not wanted after all.
     unused: u64,
     ended: bool,
@@ -88,6 +98,8 @@ struct Slot {
 struct Ready {
     /// On this CPU, from whose free list it came.
     cpu: u32,
+    /// As it was asked for.
+    node: Option<u32>,
     /// CPU time that it took.
     took: Ns,
 }
@@ -100,7 +112,8 @@ impl Ahead {
             return None;
         }
         let block = Some(Block::new(geometry).ok()?);
-        let slot = Mutex::new(Slot { block, ready: None, until: None, unused: 0, ended: false });
+        let slot = Slot { block, ready: None, until: None, node: None, unused: 0, ended: false };
+        let slot = Mutex::new(slot);
         let shared = Arc::new(Shared { slot, changed: Condvar::new(), cpu_ns: AtomicU64::new(0) });
         let mut warmer = Warmer {
             shared: shared.clone(),
@@ -117,21 +130,25 @@ impl Ahead {
 
     /// Gives the warmed block back to the free list of the CPU that it came from, and keeps this
     /// thread there while the pin lives: the next block taken there is this one. With the CPU time
-    /// that the warm-up took; `None` when none is ready.
-    pub(super) fn hand_over(&self) -> Option<(CpuPin, Ns)> {
+    /// that the warm-up took; `None` when none of this NUMA node is ready.
+    pub(super) fn hand_over(&self, node: Option<u32>) -> Option<(CpuPin, Ns)> {
         // Held by a thread that does not run, the lock may be taken for long.
         let mut slot = self.0.slot.try_lock().ok()?;
-        let Ready { cpu, took } = slot.ready.take()?;
+        let Ready { cpu, took, .. } = slot.ready.take_if(|ready| ready.node == node)?;
         let pin = cpu::pin_current_thread(cpu);
         let freed = slot.block.as_mut().is_some_and(Block::free);
         pin.ok().filter(|_| freed).map(|pin| (pin, took))
     }
 
-    /// Asks for the next block. Not before a call has ended: a CPU that takes a host fault answers
+    /// Asks for the next block, of the node that the last promotion took one of: the next is mostly
+    /// the same program's. Not before a call has ended: a CPU that takes a host fault answers
     /// nobody for milliseconds, and the call would wait for it with the target's lock in hand.
-    pub(super) fn ask(&self) {
+    pub(super) fn ask(&self, node: Option<u32>) {
         if let Ok(mut slot) = self.0.slot.try_lock() {
-            slot.until = Some(Instant::now() + HELD);
+            if slot.ready.is_some_and(|ready| ready.node != node) {
+                slot.release();
+            }
+            (slot.until, slot.node) = (Some(Instant::now() + HELD), node);
             self.0.changed.notify_one();
         }
     }
@@ -173,8 +190,8 @@ impl Slot {
 }
 
 impl Shared {
-    /// Waits until a block is wanted; `None` at the end.
-    fn wanted(&self) -> Option<Block> {
+    /// Waits until a block is wanted, and of which node; `None` at the end.
+    fn wanted(&self) -> Option<(Block, Option<u32>)> {
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if slot.ended {
@@ -184,7 +201,8 @@ impl Shared {
             slot = match left {
                 Some(left) if !left.is_zero() => {
                     if slot.ready.is_none() {
-                        return slot.block.take();
+                        let node = slot.node;
+                        return slot.block.take().map(|block| (block, node));
                     }
                     let waited = self.changed.wait_timeout(slot, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
@@ -218,19 +236,19 @@ struct Warmer {
 
 impl Warmer {
     fn run(&mut self) {
-        while let Some(mut block) = self.shared.wanted() {
+        while let Some((mut block, node)) = self.shared.wanted() {
             let began = cpu::thread_cpu_time_ns();
-            let spare = machine::free_huge(&self.idle.root, self.geometry);
+            let spare = machine::free_huge_of(&self.idle.root, self.geometry, node);
             let free = spare.is_none_or(|free| free >= SPARE) && self.idle.has_time();
             // The block goes back to this CPU's free list.
             let on = cpu::current_cpu();
             let pin = cpu::pin_current_thread(on);
-            let warm = free && pin.is_ok() && block.touch(&mut self.pages, &self.own_pages);
+            let warm = free && pin.is_ok() && block.touch(&mut self.pages, &self.own_pages, node);
             drop(pin);
             let now = cpu::thread_cpu_time_ns();
             let took = Ns(now.saturating_sub(began));
             self.shared.cpu_ns.store(now, Ordering::Relaxed);
-            self.shared.put(block, warm.then_some(Ready { cpu: on, took }));
+            self.shared.put(block, warm.then_some(Ready { cpu: on, node, took }));
             let pause = took.as_s() * (100.0 / self.cpu_percent - 1.0).max(0.0);
             let pause = Duration::try_from_secs_f64(pause).unwrap_or(LOOK);
             std::thread::sleep(if warm { pause } else { pause.max(LOOK) });

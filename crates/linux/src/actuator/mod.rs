@@ -1,9 +1,13 @@
 //! Carries decisions out: re-check, warm, act, verify.
 
 mod ahead;
+mod nodes;
 mod split;
 
+pub use self::nodes::MixedNodes;
+
 use self::ahead::{Ahead, Block};
+use self::nodes::Nodes;
 use crate::machine;
 use crate::pages::{Frames, PageReader};
 use crate::root::Root;
@@ -27,6 +31,13 @@ struct Destination {
     warm: Option<Ns>,
     /// It was warmed just now, not ahead.
     fresh: bool,
+}
+
+/// What a re-check found of a region that may become huge.
+struct Checked {
+    populated: u16,
+    /// The NUMA node that its huge page would come from; `None`: it does not matter, or is unknown.
+    node: Option<u32>,
 }
 
 /// How far an actuator goes.
@@ -60,6 +71,7 @@ pub struct Actuator {
     /// CPU time that warming ahead may take, percent of a core.
     ahead_cpu_percent: f64,
     never: OperatorNever,
+    nodes: Nodes,
     /// [`machine::failed_allocations`] when it was last read.
     failed_allocations: Option<u64>,
 }
@@ -72,7 +84,14 @@ impl Actuator {
         let own_pages = || File::open("/proc/self/pagemap");
         let block = Block::new(geometry).and_then(|block| Ok((block, own_pages()?))).ok();
         let (ahead, ahead_cpu_percent) = (OnceCell::new(), 0.0);
-        Self { reach, geometry, block, ahead, ahead_cpu_percent, never, failed_allocations }
+        let nodes = Nodes::new(root, MixedNodes::Refuse);
+        Self { reach, geometry, block, ahead, ahead_cpu_percent, never, nodes, failed_allocations }
+    }
+
+    /// The same actuator, told what regions on several NUMA nodes mean to it.
+    #[must_use]
+    pub fn with_mixed_nodes(self, root: &Root, mixed: MixedNodes) -> Self {
+        Self { nodes: Nodes::new(root, mixed), ..self }
     }
 
     /// The same actuator, which warms destinations ahead in a thread of the idle scheduling class
@@ -130,14 +149,14 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
-        let populated = match self.recheck(root, pages, target, decision) {
-            Ok(populated) => populated,
+        let Checked { populated, node } = match self.recheck(root, pages, target, decision) {
+            Ok(checked) => checked,
             Err(reason) => return skipped(reason, None),
         };
         if !self.acts() {
             return Outcome::Withheld { populated };
         }
-        let Destination { pin, warm, fresh } = self.destination(root, pages, decision);
+        let Destination { pin, warm, fresh } = self.destination(root, pages, decision, node);
         // A warm-up may take milliseconds, time enough for a fork or an exec: check again.
         if fresh && let Err(reason) = self.recheck(root, pages, target, decision) {
             return skipped(reason, warm);
@@ -149,7 +168,7 @@ impl Actuator {
         if decision.warm
             && let Some(ahead) = self.ahead(root)
         {
-            if decision.another { ahead.ask() } else { ahead.release() }
+            if decision.another { ahead.ask(node) } else { ahead.release() }
         }
         let failed = |class: FailureClass, reason, errno| Outcome::Failed {
             class,
@@ -169,7 +188,7 @@ impl Actuator {
             },
             Err(Errno::SRCH) => skipped(SkipReason::Gone, warm),
             Err(errno) => {
-                let class = FailureClass::of_errno(errno.0);
+                let mut class = FailureClass::of_errno(errno.0);
                 if class == FailureClass::Allocation && !self.allocation_failed(root) {
                     return match self.recheck(root, pages, target, decision) {
                         Err(reason) => skipped(reason, warm),
@@ -178,6 +197,12 @@ impl Actuator {
                 }
                 let reason = match class {
                     FailureClass::Refused => target.refusal(root, decision.mapping),
+                    // The kernel looked on that node only (`alloc_charge_folio`), and a block may
+                    // be free there that its reserve keeps from us: no other node is short.
+                    FailureClass::Allocation if node.is_some() => {
+                        class = FailureClass::Transient;
+                        SkipReason::NoFreeHugePageOnNode
+                    }
                     _ => class.reason(),
                 };
                 failed(class, reason, Some(errno.0))
@@ -201,7 +226,7 @@ impl Actuator {
         pages: &mut PageReader,
         target: &mut Target,
         decision: &Decision,
-    ) -> Result<u16, SkipReason> {
+    ) -> Result<Checked, SkipReason> {
         target.renew(root)?;
         let thp = machine::thp_mode(root, self.geometry);
         if self.never == OperatorNever::Respect && thp.is_none_or(|mode| mode == ThpMode::Never) {
@@ -230,7 +255,12 @@ impl Actuator {
         if machine::free_huge(root, self.geometry) == Some(0) {
             return Err(SkipReason::NoFreeHugePage);
         }
-        Ok(u16::try_from(counts.populated()).unwrap_or(u16::MAX))
+        let node = self.nodes.of(target, decision.region, self.geometry)?;
+        if node.is_some() && machine::free_huge_of(root, self.geometry, node) == Some(0) {
+            return Err(SkipReason::NoFreeHugePageOnNode);
+        }
+        let populated = u16::try_from(counts.populated()).unwrap_or(u16::MAX);
+        Ok(Checked { populated, node })
     }
 
     /// Sees to it that the next free block of this CPU is warm, where that is wanted.
@@ -239,13 +269,14 @@ impl Actuator {
         root: &Root,
         pages: &mut PageReader,
         decision: &Decision,
+        node: Option<u32>,
     ) -> Destination {
-        let ready = decision.warm.then(|| self.ahead(root)?.hand_over()).flatten();
+        let ready = decision.warm.then(|| self.ahead(root)?.hand_over(node)).flatten();
         if let Some((pin, took)) = ready {
             return Destination { pin: Some(pin), warm: Some(took), fresh: false };
         }
         let pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
-        let warm = decision.warm.then(|| self.warm(pages)).flatten();
+        let warm = decision.warm.then(|| self.warm(pages, node)).flatten();
         Destination { pin, warm, fresh: warm.is_some() }
     }
 
@@ -257,10 +288,10 @@ impl Actuator {
     /// Takes the next free block, has the host back it, and gives it back to the head of the free
     /// list (`docs/measurements.md#lazily-backed-memory`). `None` where this process cannot get a
     /// huge page by a fault.
-    fn warm(&mut self, pages: &mut PageReader) -> Option<Ns> {
+    fn warm(&mut self, pages: &mut PageReader, node: Option<u32>) -> Option<Ns> {
         let (block, own_pages) = self.block.as_mut()?;
         let began = Instant::now();
-        let warmed = block.touch(pages, own_pages);
+        let warmed = block.touch(pages, own_pages, node);
         (block.free() && warmed).then(|| ns_since(began))
     }
 }

@@ -12,6 +12,7 @@ mod damon;
 mod files;
 mod finding;
 mod functional;
+mod nodes;
 mod privileges;
 mod table;
 #[cfg(test)]
@@ -100,6 +101,7 @@ pub fn run(root: &Root, child: &ProbeChild) -> Features {
     let release = kernel_release.as_deref().and_then(|text| kernel_release::parse(text).ok());
     let mut found = files::observe(root, release);
     found.insert("damon", damon::look(root));
+    found.insert("numa_nodes", nodes::look(root));
     found.extend(functional::prove(root, child, &found));
     let mechanisms: Vec<Mechanism> = table::MECHANISMS
         .iter()
@@ -139,14 +141,24 @@ pub fn privileges(root: &Root) -> Privileges {
     privileges::look(root)
 }
 
-/// Whether splitting a huge page gives its zero pages back (Linux 6.12), proven on a child's
-/// memory; `None` where that could not be found out. Takes about 10 ms.
+/// What a manager has to know of its kernel before it begins, proven on a child's memory; `None` is
+/// what could not be found out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Huge pages can be made from outside a process (Linux 6.1).
+    pub promotes: Option<bool>,
+    /// Splitting a huge page gives its zero pages back (Linux 6.12).
+    pub frees_zeros: Option<bool>,
+}
+
+/// Finds them out. Takes about 10 ms.
 #[must_use]
-pub fn frees_zeros(root: &Root, child: &ProbeChild) -> Option<bool> {
+pub fn abilities(root: &Root, child: &ProbeChild) -> Abilities {
     let found = functional::prove(root, child, &Findings::new());
-    match found.get("split_frees_zero_pages")?.state {
+    let holds = |key| match found.get(key)?.state {
         State::Present => Some(true),
         State::Absent(_) => Some(false),
         State::Refused(_) | State::Unknown(_) => None,
-    }
+    };
+    Abilities { promotes: holds("remote_collapse"), frees_zeros: holds("split_frees_zero_pages") }
 }

@@ -74,6 +74,12 @@ pub(super) const MECHANISMS: &[Row] = &[
         "free blocks where memory is fragmented (compact.mode)",
         "promotions wait until blocks come free by themselves",
     ),
+    row(
+        Useful,
+        "numa_nodes",
+        "leave regions on several nodes alone",
+        "a huge page may take memory away from the node that uses it",
+    ),
     row(Useful, "psi_memory", "pressure: back off in time", "pressure from MemAvailable alone"),
     row(Useful, "memcg", "who shares a memory limit", "limits are noticed only on failure"),
     row(Useful, "pagemap_pfn", "partially mapped huge pages", "'map' shows these as base pages"),

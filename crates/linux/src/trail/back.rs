@@ -85,15 +85,28 @@ pub fn revert(
 impl Trail {
     /// Puts every setting back, the last change first, and empties the trail of what is settled.
     pub fn restore(&mut self) -> Vec<Restored> {
+        self.restore_those(|_| true)
+    }
+
+    /// Puts one setting back, and leaves the others as they are.
+    pub fn restore_file(&mut self, file: &str) -> Vec<Restored> {
+        self.restore_those(|one| one == file)
+    }
+
+    fn restore_those(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<Restored> {
         // Each is read once more when the one before is done: that may have changed it.
         let files = self.files_with_ours();
-        let steps = files.iter().map(|(file, ours)| self.carry_out(self.step(file, *ours)));
+        let files = files.iter().filter(|(file, _)| wanted(file));
+        let steps = files.map(|(file, ours)| self.carry_out(self.step(file, *ours)));
         let mut done: Vec<Restored> = steps.collect();
         let stays = |entry: &Entry| {
-            done.iter().any(|step| match step {
-                Restored::Failed { file, .. } | Restored::InUse { file, .. } => *file == entry.file,
-                _ => false,
-            })
+            !wanted(&entry.file)
+                || done.iter().any(|step| match step {
+                    Restored::Failed { file, .. } | Restored::InUse { file, .. } => {
+                        *file == entry.file
+                    }
+                    _ => false,
+                })
         };
         self.entries.retain(stays);
         // What a pool was shrunk to is ours, too: the next time is to recognise it.

@@ -132,3 +132,22 @@ fn nothing_is_written_when_the_trail_cannot_be() {
     trail.set(NONE, "51").expect("sets");
     assert_eq!(fixture.get(NONE), "51");
 }
+
+#[test]
+fn one_setting_goes_back_and_the_others_stay() {
+    let fixture = Fixture::new();
+    let mut trail = fixture.trail();
+    trail.set(NONE, "51").expect("sets");
+    trail.set(ENABLED, "madvise").expect("sets");
+    let done = trail.restore_file(NONE);
+    assert!(matches!(&done[..], [Restored::PutBack { to, .. }] if to == "511"), "{done:?}");
+    assert_eq!((fixture.get(NONE), fixture.get(ENABLED)), ("511".into(), "madvise".into()));
+    assert!(trail.restore_file(NONE).is_empty(), "nothing is left of it");
+    // Also after a crash, with what the disk holds.
+    let done = fixture.trail().restore();
+    assert!(
+        matches!(done.last(), Some(Restored::PutBack { to, .. }) if to == "always"),
+        "{done:?}"
+    );
+    assert_eq!((fixture.get(NONE), fixture.get(ENABLED)), ("511".into(), "always".into()));
+}

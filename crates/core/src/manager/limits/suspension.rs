@@ -14,6 +14,9 @@ const PATIENCE: u32 = 32;
 /// tells whether it was the last.
 const BASE: Ns = Ns::s(5);
 
+/// The longest while the NUMA node of its pages is full: what others free there comes at any time.
+const NODE_FULL: Ns = Ns::s(60);
+
 /// Attempts in a row without success, and the suspension that they led to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Suspension {
@@ -32,7 +35,11 @@ impl Suspension {
     pub fn failed(&mut self, reason: SkipReason, now: Ns) {
         self.fruitless = self.fruitless.saturating_add(1);
         if self.fruitless >= PATIENCE && self.active(now).is_none() {
-            let length = BASE.0.saturating_mul(1 << self.times.min(16)).min(REFUSED.0);
+            let most = match reason {
+                SkipReason::NoFreeHugePageOnNode => NODE_FULL,
+                _ => REFUSED,
+            };
+            let length = BASE.0.saturating_mul(1 << self.times.min(16)).min(most.0);
             self.wait = Some(Wait { until: now + Ns(length), reason });
             self.times = self.times.saturating_add(1);
         }

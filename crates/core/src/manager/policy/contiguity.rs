@@ -6,24 +6,29 @@ use crate::manager::snapshot::{MachineSample, NodeFree};
 /// Compaction that would help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// The node with most free memory in small pieces, of which most blocks can be made; `None`:
-    /// not known of any.
+    /// A node without free blocks before others, and of these the one with most free memory in
+    /// small pieces, of which most blocks can be made; `None`: not known of any.
     pub node: Option<NodeFree>,
     /// Regions that wait for a block.
     pub blocks: u64,
 }
 
-/// Whether this, which bars all promotions, says no more than that there are no free blocks.
+/// Whether a region lacks no more than a free block: that is what bars all promotions, and nothing
+/// bars its own program, or that is what bars its own.
 #[must_use]
-pub fn lacks_blocks(barred: Option<SkipReason>) -> bool {
-    matches!(barred, Some(SkipReason::NoFreeHugePage | SkipReason::AllocationBackoff))
+pub fn starves(all: Option<SkipReason>, own: Option<SkipReason>) -> bool {
+    match (all, own) {
+        (Some(SkipReason::NoFreeHugePage | SkipReason::AllocationBackoff), own) => own.is_none(),
+        (None, own) => own == Some(SkipReason::NoFreeHugePageOnNode),
+        _ => false,
+    }
 }
 
 /// What would help so many regions that lack nothing but a free block; `None`: there are none.
 #[must_use]
 pub fn wanted(starved: u64, machine: Option<&MachineSample>) -> Option<Wanted> {
     let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
-    let node = nodes.iter().max_by_key(|node| node.pieces).copied();
+    let node = nodes.iter().max_by_key(|node| (node.free_huge == 0, node.pieces)).copied();
     (starved > 0).then_some(Wanted { node, blocks: starved })
 }
 
@@ -41,7 +46,18 @@ mod tests {
         let expected = Wanted { node: Some(node(1, 30)), blocks: 7 };
         assert_eq!(wanted(7, Some(&machine)), Some(expected));
         assert_eq!(wanted(7, None), Some(Wanted { node: None, blocks: 7 }));
-        assert!(lacks_blocks(Some(SkipReason::AllocationBackoff)));
-        assert!(!lacks_blocks(Some(SkipReason::LowMemory)) && !lacks_blocks(None));
+        // Where others have blocks left, those who wait do so for a node that has none.
+        let nodes = vec![NodeFree { free_huge: 5, ..node(0, 40) }, node(1, 30)];
+        let machine = MachineSample { nodes, ..MachineSample::example() };
+        assert_eq!(wanted(7, Some(&machine)), Some(expected));
+    }
+
+    #[test]
+    fn who_lacks_a_block_and_nothing_else_starves() {
+        let (full, backoff) = (SkipReason::NoFreeHugePageOnNode, SkipReason::AllocationBackoff);
+        assert!(starves(Some(backoff), None) && starves(None, Some(full)));
+        assert!(!starves(Some(SkipReason::LowMemory), None) && !starves(None, None));
+        assert!(!starves(Some(SkipReason::LowMemory), Some(full)));
+        assert!(!starves(Some(backoff), Some(SkipReason::SharedPages)));
     }
 }

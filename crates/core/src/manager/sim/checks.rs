@@ -1,7 +1,7 @@
 //! Watches a simulated manager and collects every broken promise.
 
 use super::activity::{Activity, Checker};
-use super::{BASE, EXCLUDED, HUGE, Sim, SimProcess, SimRegion};
+use super::{BASE, EXCLUDED, HUGE, PAGES, Sim, SimProcess, SimRegion};
 use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use crate::manager::compaction::Compact;
 use crate::manager::config::{CompactMode, Config, Rule, RuleAction};
@@ -197,7 +197,8 @@ impl Checked {
         }
     }
 
-    /// Something was wasted, it was known, and a huge page that is known to be well used stays.
+    /// Something was wasted, it was known, and a huge page that is known to be well used stays, but
+    /// for one that is hardly accessed (a twentieth of its pages) while memory is short.
     fn check_demoted(&mut self, decision: &Decision, was: Option<(u64, SimRegion)>) {
         let Some((generation, was)) = was else {
             self.broken.push(format!("split nothing of {}", decision.target));
@@ -210,7 +211,8 @@ impl Checked {
         let key = (decision.target, generation * 1_000_000 + was.lives, decision.region);
         let bought = self.last_promoted.get(&key).copied().zip(was.promoted_from);
         self.activity.met(Checker::SplitOfPromoted, bought.is_some().into());
-        if let Some((at, used)) = bought.filter(|(_, used)| *used >= 461) {
+        let cold = decision.motive == Motive::Pressure && was.accessed <= PAGES / 20 + 1;
+        if let Some((at, used)) = bought.filter(|(_, used)| *used >= 461 && !cold) {
             let at = at.as_s();
             self.broken.push(format!("split what was promoted at {at} s with {used} pages"));
         }

@@ -39,6 +39,11 @@ impl Sim {
             (..) if !region.huge => return Err(SkipReason::NoLongerHuge),
             (..) => return Ok((pid, index)),
         }
+        match region.trap {
+            Some(Trap::MixedNodes) => return Err(SkipReason::MixedNodes),
+            Some(Trap::FullNode) => return Err(SkipReason::NoFreeHugePageOnNode),
+            Some(Trap::Pinned | Trap::BusyHole) | None => {}
+        }
         if region.used < decision.min_populated {
             return Err(SkipReason::Shrunk);
         }

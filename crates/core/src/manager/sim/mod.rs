@@ -77,6 +77,10 @@ pub enum Trap {
     Pinned,
     /// A hole under userfaultfd: EBUSY, as if the cgroup were at its limit.
     BusyHole,
+    /// Its pages lie on several NUMA nodes.
+    MixedNodes,
+    /// They lie on a node without a free block.
+    FullNode,
 }
 
 /// One simulated process.

@@ -18,14 +18,26 @@ pub enum Neighbour {
     Pinned,
     /// 20 programs with holes under userfaultfd, each in a cgroup of its own.
     Holes,
+    /// 20 programs whose regions lie on several NUMA nodes each.
+    Mixed,
+    /// 20 programs on a NUMA node without a free block.
+    FullNode,
     /// So many processes that listing them takes 0.4 s.
     Crowd,
 }
 
 impl Neighbour {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Mappings, Self::Sparse, Self::Forks, Self::Pinned, Self::Holes, Self::Crowd];
+    pub const ALL: [Self; 8] = [
+        Self::Mappings,
+        Self::Sparse,
+        Self::Forks,
+        Self::Pinned,
+        Self::Holes,
+        Self::Mixed,
+        Self::FullNode,
+        Self::Crowd,
+    ];
 }
 
 /// The pid of the victim.
@@ -54,6 +66,7 @@ impl Sim {
 
     fn settle(&mut self, neighbour: Neighbour) {
         let dense = SimRegion { used: PAGES, ..SimRegion::default() };
+        let trapped = |trap| vec![SimRegion { trap: Some(trap), ..dense }; 250];
         let full = MachineSample::example().mem_total.unwrap_or_default();
         let (count, regions) = match neighbour {
             Neighbour::Mappings => {
@@ -66,8 +79,10 @@ impl Sim {
                 (3, vec![sparse; 40_000])
             }
             Neighbour::Forks => (300, vec![SimRegion { shared: true, ..dense }; 250]),
-            Neighbour::Pinned => (20, vec![SimRegion { trap: Some(Trap::Pinned), ..dense }; 250]),
-            Neighbour::Holes => (20, vec![SimRegion { trap: Some(Trap::BusyHole), ..dense }; 250]),
+            Neighbour::Pinned => (20, trapped(Trap::Pinned)),
+            Neighbour::Holes => (20, trapped(Trap::BusyHole)),
+            Neighbour::Mixed => (20, trapped(Trap::MixedNodes)),
+            Neighbour::FullNode => (20, trapped(Trap::FullNode)),
             Neighbour::Crowd => {
                 self.list_cost = Ns::ms(400);
                 return;

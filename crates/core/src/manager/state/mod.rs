@@ -195,6 +195,12 @@ impl State {
         &self.left_alone
     }
 
+    /// Where memory is short.
+    #[must_use]
+    pub const fn pressure(&self) -> &Pressure {
+        &self.pressure
+    }
+
     /// Sums since the manager started.
     #[must_use]
     pub fn totals(&self) -> &Totals {

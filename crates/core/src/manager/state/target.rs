@@ -383,7 +383,7 @@ impl Target {
                     self.rate.add(now);
                 }
                 Outcome::Skipped { reason, .. } | Outcome::Failed { reason, .. }
-                    if reason.lies_in_region() =>
+                    if reason.lies_in_program() =>
                 {
                     self.suspension.failed(*reason, now);
                 }

@@ -124,8 +124,9 @@ fn kernel(features: &Features, all: &mut Vec<Advice>) {
     } else if features.verdict.tier == Some(Tier::D) {
         all.push(Advice::new(
             "This kernel cannot promote from outside a process.",
-            "Linux 6.1 or later can (6.12 or later is best). Until then hugewise reports:",
-            &["hugewise status"],
+            "Linux 6.1 or later can (6.12 or later is best). Until then khugepaged promotes, and \
+             hugewise stops it while memory is short and takes waste back; or it only reports:",
+            &["sudo hugewise manage --mode guard", "hugewise status"],
         ));
     }
     if features.thp_mode == Some(ThpMode::Never) {

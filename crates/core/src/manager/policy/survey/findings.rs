@@ -4,7 +4,7 @@
 
 use super::candidate::{Candidate, Order};
 use super::eligible::{Class, classify};
-use super::giveback::{PROMOTED_BY, SplitRule};
+use super::giveback::{Need, PROMOTED_BY, SplitRule};
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
 use crate::manager::decision::{Action, Decision, Motive};
 use crate::manager::limits::thresholds::Thresholds;
@@ -12,8 +12,13 @@ use crate::manager::policy::worth::accessed_pages;
 use crate::manager::policy::{Reasons, View};
 use crate::manager::reason::SkipReason;
 use crate::manager::state::bloat::Waste;
+use crate::manager::state::heat::Use;
 use crate::manager::state::{Region, Target};
 use std::sync::Arc;
+
+/// A region is cold of which a look shows at most this share accessed: a program that comes back to
+/// it loses next to nothing.
+const COLD: f64 = 0.05;
 
 /// All that findings depend on, besides the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +105,7 @@ impl Findings {
             }
             let until = same_until(&region, conditions.rule.settle, now);
             findings.until = findings.until.into_iter().chain(until).min();
-            let tracked = used.is_some();
-            let one = One { id, at, region: &region, waste, accessed, tracked, conditions, now };
+            let one = One { id, at, region: &region, waste, accessed, used, conditions, now };
             match one.split() {
                 None => {}
                 Some(Err(reason)) => reasons.not_split(reason),
@@ -131,7 +135,8 @@ struct One<'a> {
     waste: Waste,
     /// [`accessed_pages`] of it.
     accessed: f64,
-    tracked: bool,
+    /// What a tracker knows of it.
+    used: Option<Use>,
     conditions: Conditions,
     now: Ns,
 }
@@ -140,9 +145,18 @@ impl One<'_> {
     /// Its split, or why there is none; `None`: nothing is wasted in it.
     fn split(&self) -> Option<Result<Candidate, SkipReason>> {
         let rule = self.conditions.rule.at(self.now);
-        let judged = rule.judge(self.region, self.waste, self.conditions.pressed)?;
+        let judged = rule.judge(self.region, self.waste, self.need())?;
         let split = |(motive, waste)| self.candidate(Action::Demote, motive, waste, 0);
         Some(judged.map(split))
+    }
+
+    /// How much its memory is needed elsewhere.
+    fn need(&self) -> Need {
+        match (self.conditions.pressed, self.used) {
+            (false, _) => Need::None,
+            (true, Some(used)) if used.most <= COLD => Need::ByAllAndCold,
+            (true, _) => Need::ByAll,
+        }
     }
 
     /// Its promotion, or why there is none; `None`: it is huge.
@@ -180,7 +194,7 @@ impl One<'_> {
             outlook: None,
         };
         let rank = self.conditions.order.rank(&decision, self.accessed);
-        Candidate { decision, rank, accessed: self.accessed, tracked: self.tracked }
+        Candidate { decision, rank, accessed: self.accessed, tracked: self.used.is_some() }
     }
 }
 

@@ -5,7 +5,8 @@
 //!   promotion will replace it.
 //! * A **huge** region that is badly used is split when the waste in such regions is above the
 //!   budget: the emptiest first, until it is down to half of that. Under pressure on the machine or
-//!   on its cgroup every one goes, also those that only just miss the promotion threshold.
+//!   on its cgroup every one goes, also those that only just miss the promotion threshold; and of
+//!   those that nobody accesses every one that wastes anything worth a split.
 //!
 //! What was split for its waste stays small for a while, longer each time
 //! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
@@ -63,6 +64,17 @@ pub(super) fn choose(
     (candidates, giving_back)
 }
 
+/// How much a region's memory is needed elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// There is enough.
+    None,
+    /// Memory is short.
+    ByAll,
+    /// Memory is short, and the region is known to be hardly accessed: nothing is lost.
+    ByAllAndCold,
+}
+
 /// Whether one region should be split: what that needs to know besides the region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitRule {
@@ -118,7 +130,7 @@ impl SplitRule {
         &self,
         region: &Region,
         waste: Waste,
-        pressed: bool,
+        need: Need,
     ) -> Option<Result<(Motive, u16), SkipReason>> {
         let (waste, source) = match waste {
             Waste::Impossible | Waste::Known(0, _) => return None,
@@ -128,10 +140,11 @@ impl SplitRule {
             Waste::Unknown => return Some(Err(SkipReason::UnknownUse)),
             Waste::Known(waste, source) => (waste, source),
         };
-        let (motive, least) = match (source, pressed) {
+        let (motive, least) = match (source, need) {
             (WasteSource::PartiallyMapped, _) => (Motive::PartiallyMapped, MIN_HELD - 1),
-            (_, true) => (Motive::Pressure, self.pressed),
-            (_, false) => (Motive::OverBloatBudget, self.unused),
+            (_, Need::ByAllAndCold) => (Motive::Pressure, self.pressed.min(MIN_HELD - 1)),
+            (_, Need::ByAll) => (Motive::Pressure, self.pressed),
+            (_, Need::None) => (Motive::OverBloatBudget, self.unused),
         };
         Some(match self.objection(region, motive) {
             _ if waste <= least => Err(SkipReason::WithinBloatBudget),

@@ -204,7 +204,7 @@ impl Survey {
             let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
             let own = barred.get(&decision.target).copied().flatten().or(unsure).or(over);
             let reason = view.promotion_barred.or(own);
-            let starves = own.is_none() && contiguity::lacks_blocks(view.promotion_barred);
+            let starves = contiguity::starves(view.promotion_barred, own);
             self.starved += u64::from(starves);
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));

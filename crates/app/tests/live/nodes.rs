@@ -1,0 +1,105 @@
+//! Machines with several NUMA nodes: a virtual machine of two, as `xtask/tests/vm.rs` boots one.
+
+use crate::hold::Hold;
+use crate::kit::{Scratch, number, promotes, skip, trial};
+use crate::machine::Turn;
+use crate::manager::Manage;
+use crate::promote::{FAST, MIB, is_covered, once, target};
+use anyhow::{Context, ensure};
+use hugewise_linux::root::Root;
+use hugewise_linux::{machine, numa};
+use libtest_mimic::Trial;
+use std::collections::BTreeSet;
+
+/// Regions of each program.
+const REGIONS: u64 = MIB / 2;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("numa_huge_pages_lie_where_their_program_is", where_their_program_is),
+        trial("numa_regions_on_several_nodes_are_left_alone", several_nodes),
+        trial("numa_a_full_node_holds_up_nobody_else", a_full_node),
+    ]
+}
+
+/// Two nodes, and a kernel that promotes.
+fn two_nodes() -> anyhow::Result<()> {
+    promotes()?;
+    match machine::nodes_with_memory(&Root::live()) {
+        Some(nodes) if nodes == BTreeSet::from([0, 1]) => Ok(()),
+        _ => Err(skip("needs the NUMA nodes 0 and 1: a guest of 'make test' has them")),
+    }
+}
+
+/// On which nodes the pages of a workload lie.
+fn nodes(hold: &Hold) -> anyhow::Result<BTreeSet<u32>> {
+    let range = hold.filled.parts.get("cold").context("where is its memory?")?.clone();
+    let pages: Vec<u64> = range.step_by(4096).collect();
+    let found = numa::nodes_of(hold.pid(), &pages)?;
+    ensure!(found.iter().all(Option::is_some), "a page lies nowhere");
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn where_their_program_is(_: &Turn) -> anyhow::Result<()> {
+    two_nodes()?;
+    for (node, warm) in [(0, "always"), (1, "always"), (1, "never")] {
+        let mut hold = Hold::start(&format!("--mib {MIB} --nodes {node}"))?;
+        let wanted = BTreeSet::from([node]);
+        ensure!(nodes(&hold)? == wanted, "it was to lie on node {node}");
+        let warm = format!("--set promote.warm={warm}");
+        let status = once(&Scratch::new()?, hold.pid(), &warm)?.json()?;
+        is_covered(&mut hold, &status)?;
+        ensure!(nodes(&hold)? == wanted, "moved away from node {node}: {status}");
+    }
+    Ok(())
+}
+
+fn several_nodes(_: &Turn) -> anyhow::Result<()> {
+    two_nodes()?;
+    let mut hold = Hold::start(&format!("--mib {MIB} --nodes 0,1"))?;
+    ensure!(nodes(&hold)?.len() == 2, "it was to lie on both nodes");
+    let status = once(&Scratch::new()?, hold.pid(), "")?.json()?;
+    let seen = target(&status, hold.pid())?;
+    ensure!(number(seen, "/skips/mixed_nodes")? == REGIONS, "left alone by name: {status}");
+    ensure!(number(&status, "/promoted")? == 0 && hold.memory()?.huge == 0, "{status}");
+    // The control: where it is meant, all of it becomes huge.
+    let status = once(&Scratch::new()?, hold.pid(), "--set promote.mixed_nodes=true")?.json()?;
+    is_covered(&mut hold, &status)
+}
+
+/// Fills a node but for the reserve that the kernel keeps: in it, blocks may be free that nobody is
+/// given.
+fn fill(node: u32) -> anyhow::Result<Hold> {
+    let root = Root::live();
+    let text = root.read_text(format!("sys/devices/system/node/node{node}/meminfo"))?;
+    let free = text.lines().find(|line| line.contains("MemFree:")).context("no MemFree")?;
+    let kib: u64 = free.split_whitespace().nth(3).context("no number")?.parse()?;
+    // What finds no room there comes from the other node.
+    let hold = Hold::start(&format!("--mib {} --nodes {node}", (kib >> 11 << 1) + 8))?;
+    let left = machine::free_huge_of(&root, machine::geometry(&root), Some(node));
+    match left {
+        Some(left) if left < REGIONS => Ok(hold),
+        left => Err(skip(format!("node {node} could not be filled: {left:?} blocks are left"))),
+    }
+}
+
+fn a_full_node(_: &Turn) -> anyhow::Result<()> {
+    two_nodes()?;
+    let start = |node| Hold::start(&format!("--mib {MIB} --nodes {node}"));
+    let (there, mut here) = (start(1)?, start(0)?);
+    let _full = fill(1)?;
+    let scratch = Scratch::new()?;
+    let pids = format!("--pid {} --pid {}", there.pid(), here.pid());
+    let args = format!("{pids} --once --keep-settings {FAST}");
+    let status = Manage::new(&scratch, &args).run()?.expect(0)?.json()?;
+    let targets = status["targets"].as_array().context("no targets")?;
+    let of = |pid| targets.iter().find(|target| target["pid"] == pid).context("no target");
+    let waits = number(of(there.pid())?, "/skips/no_free_huge_page_on_node")?;
+    let huge = there.memory()?.huge >> 11;
+    ensure!(waits > 0, "none waits for a block of node 1: {status}");
+    ensure!(waits + huge == REGIONS, "{waits} wait for a block of node 1, {huge} are huge");
+    ensure!(nodes(&there)? == BTreeSet::from([1]), "moved away from node 1: {status}");
+    ensure!(here.memory()?.huge >> 11 == REGIONS, "the other program was held up: {status}");
+    here.verify()?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! On which NUMA node a region's huge page would be made.
+
+use crate::machine;
+use crate::root::Root;
+use crate::target::Target;
+use hugewise_core::base::units::{Addr, Geometry};
+use hugewise_core::manager::nodes::{Placement, placement};
+use hugewise_core::manager::reason::SkipReason;
+use hugewise_sys::numa;
+
+/// Pages of a region that are looked at: so many tell a tenth of strays from none.
+const PAGES: u32 = 64;
+
+/// What a region whose pages lie on several nodes means to the actuator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MixedNodes {
+    /// It is not promoted.
+    Refuse,
+    /// `promote.mixed_nodes`: the configuration says that it is meant, as by an interleaving
+    /// policy.
+    Promote,
+}
+
+/// The nodes of this machine.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    /// Whether more than one has memory; where only one has, no page is asked about.
+    several: bool,
+    mixed: MixedNodes,
+}
+
+impl Nodes {
+    /// Those of the machine below `root`.
+    pub(super) fn new(root: &Root, mixed: MixedNodes) -> Self {
+        let nodes = machine::nodes_with_memory(root);
+        Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), mixed }
+    }
+
+    /// The node of a region of base pages, `None` where it does not matter or is not known.
+    ///
+    /// # Errors
+    /// Its pages lie on several, and that is not meant.
+    pub(super) fn of(
+        &self,
+        target: &Target,
+        region: Addr,
+        geometry: Geometry,
+    ) -> Result<Option<u32>, SkipReason> {
+        if !self.several {
+            return Ok(None);
+        }
+        let found = numa::nodes_of(target.id.pid, &sample(region, geometry)).unwrap_or_default();
+        // Asked by pid: it counts only where that was this process until now.
+        if target.has_exited() {
+            return Err(SkipReason::Gone);
+        }
+        match placement(&found) {
+            Placement::Mixed(_) if self.mixed == MixedNodes::Refuse => Err(SkipReason::MixedNodes),
+            place => Ok(place.node()),
+        }
+    }
+}
+
+/// Pages of a region, one from each of as many equal parts, not always the same page of its part:
+/// a policy that interleaves puts every second (third, fourth..) page on the same node, and evenly
+/// spaced ones would all be those.
+fn sample(region: Addr, geometry: Geometry) -> Vec<u64> {
+    let parts = geometry.pages_per_huge().min(PAGES);
+    let part = geometry.pages_per_huge() / parts;
+    // Multiples of the golden ratio's fraction lie evenly between 0 and 1, in no short cycle.
+    let within = |i: u32| i * 40_503 % 65_536 * part / 65_536;
+    let page = |i: u32| u64::from(i * part + within(i));
+    (0..parts).map(|i| region.0 + page(i) * geometry.base.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::base::units::Bytes;
+
+    #[test]
+    fn no_node_hides_from_the_sample() {
+        for nodes in [2, 3, 4, 5, 8] {
+            let region = Addr(7 << 21);
+            let pages = sample(region, Geometry::X86_64);
+            let mut counts = vec![0; nodes];
+            for page in &pages {
+                counts[((page - region.0) >> 12) as usize % nodes] += 1;
+            }
+            let fair = pages.len() / nodes;
+            assert!(counts.iter().all(|count| *count >= fair / 2), "{nodes}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_sample_lies_all_over_the_region() {
+        let few = Geometry { base: Bytes::kib(64), huge: Bytes::mib(2) };
+        let many = Geometry { base: Bytes::kib(64), huge: Bytes::mib(512) };
+        for (geometry, count) in [(Geometry::X86_64, 64), (few, 32), (many, 64)] {
+            let pages = sample(Addr(0), geometry);
+            let part = geometry.huge.0 / count;
+            let parts: Vec<u64> = pages.iter().map(|page| page / part).collect();
+            assert_eq!(parts, (0..count).collect::<Vec<u64>>());
+            assert!(pages.iter().all(|page| page % geometry.base.0 == 0));
+        }
+    }
+}
