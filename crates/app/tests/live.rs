@@ -8,6 +8,8 @@ mod attack_lab;
 mod attack_locks;
 #[path = "live/baseline.rs"]
 mod baseline;
+#[path = "live/cgroups.rs"]
+mod cgroups;
 #[path = "live/compact.rs"]
 mod compact;
 #[path = "live/control.rs"]
@@ -97,6 +99,7 @@ fn trials() -> Vec<Trial> {
     all.extend(worth::trials());
     all.extend(giveback::trials());
     all.extend(pressure::trials());
+    all.extend(cgroups::trials());
     all.extend(compact::trials());
     all.extend(nodes::trials());
     all.extend(fair::trials());

@@ -1,7 +1,7 @@
 //! A memory cgroup of one trial: it counts what a program holds, mapped or not.
 
 use crate::init;
-use crate::kit::skip;
+use crate::kit::{skip, wait_for};
 use anyhow::{Context, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,17 @@ impl Group {
         started
     }
 
+    /// Moves a member to where this trial is.
+    pub(crate) fn leave(&self, pid: u32) -> anyhow::Result<()> {
+        let file = self.home.join("cgroup.procs");
+        fs::write(&file, pid.to_string()).with_context(|| format!("cannot join {file:?}"))
+    }
+
+    /// Removes it, once its last members are gone.
+    pub(crate) fn remove(&self) -> anyhow::Result<()> {
+        wait_for("the end of its members", || Ok(fs::remove_dir(&self.folder).is_ok()))
+    }
+
     /// Memory charged to it, bytes.
     pub(crate) fn usage(&self) -> anyhow::Result<u64> {
         let text = fs::read_to_string(self.folder.join(self.usage))?;
@@ -77,7 +88,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         // A process that was just killed keeps its group busy for a moment.
         for _ in 0..100 {
-            if fs::remove_dir(&self.folder).is_ok() {
+            if !self.folder.exists() || fs::remove_dir(&self.folder).is_ok() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));

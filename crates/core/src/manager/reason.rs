@@ -109,10 +109,10 @@ named! {
     WithheldByMode = "withheld_by_mode":
         "would be promoted or split; this mode or '--dry-run' does not act", "";
     NoFreeHugePage = "no_free_huge_page": "no free block of huge page size",
-        "free memory, or set compact.mode to 'on'";
+        "free memory; with compact.mode 'on' the kernel makes blocks of small pieces";
     NoFreeHugePageOnNode = "no_free_huge_page_on_node":
         "no free block of huge page size on the NUMA node of its pages",
-        "free memory there, or set compact.mode to 'on'";
+        "free memory there; with compact.mode 'on' the kernel makes blocks of small pieces";
     AllocationBackoff = "allocation_backoff":
         "waiting after a failed huge page allocation (ENOMEM)", "";
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",

@@ -77,6 +77,9 @@ pub enum Record {
         target: ProcId,
         /// Its command name.
         name: String,
+        /// What its cgroup belongs to: a container with its pod, or a unit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        belongs_to: Option<String>,
         /// Huge regions.
         huge: u64,
         /// Small regions by reason.
@@ -95,6 +98,9 @@ pub enum Record {
     Pressure {
         /// For a cgroup; `None`: for everybody.
         cgroup: Option<String>,
+        /// What that belongs to: a container with its pod, or a unit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        belongs_to: Option<String>,
         /// What says so; `None`: memory suffices again.
         source: Option<PressureSource>,
     },
@@ -177,6 +183,7 @@ pub fn skips_record(
     Record::Skips {
         target: target.sample.id,
         name: target.sample.name.clone(),
+        belongs_to: target.sample.belongs_to(),
         huge: target.huge(),
         not_promoted: reasons.not_promoted.clone(),
         not_split: reasons.not_split.clone(),
@@ -229,6 +236,7 @@ mod tests {
         all.push(Record::Skips {
             target,
             name: "x".into(),
+            belongs_to: Some("a.service".into()),
             huge: 3,
             not_promoted: [(SkipReason::RetryLater, 2)].into(),
             not_split: BTreeMap::new(),

@@ -6,6 +6,7 @@ use crate::base::units::{Addr, Bytes, Geometry, Ns, ProcId};
 use crate::manager::access::{AccessAsk, AccessReport, Offer};
 use crate::manager::compaction::CompactReport;
 use crate::manager::reason::SkipReason;
+use crate::parse::cgroup;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -276,6 +277,12 @@ impl ProcessSample {
             Some(cgroup) => Cow::Borrowed(cgroup),
             None => Cow::Owned(format!("pid {}", self.id)),
         }
+    }
+
+    /// What its cgroup belongs to ([`cgroup::belongs_to`]); else its unit.
+    #[must_use]
+    pub fn belongs_to(&self) -> Option<String> {
+        self.cgroup.as_deref().and_then(cgroup::belongs_to).or_else(|| self.unit.clone())
     }
 
     /// A process for simulations and tests: of an ordinary user, in cgroup `/sim0` or `/sim1`.

@@ -73,6 +73,9 @@ pub struct TargetStatus {
     pub freed: Bytes,
     /// cgroup.
     pub cgroup: Option<String>,
+    /// What that belongs to: a container with its pod, or a unit; `None`: its path does not say.
+    #[serde(default)]
+    pub belongs_to: Option<String>,
     /// How its memory is used; `None`: nobody looked, or could.
     #[serde(default)]
     pub usage: Option<UseStatus>,
@@ -129,6 +132,9 @@ pub struct LeftAloneStatus {
 pub struct CgroupStatus {
     /// Its path.
     pub cgroup: String,
+    /// What it belongs to, as for a process.
+    #[serde(default)]
+    pub belongs_to: Option<String>,
     /// Managed processes in it.
     pub processes: u64,
     /// Their resident anonymous memory.
@@ -348,6 +354,7 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
         demoted: target.totals.demoted,
         freed: geometry.bytes(target.totals.freed_pages),
         cgroup: target.sample.cgroup.clone(),
+        belongs_to: target.sample.belongs_to(),
         usage: usage(target, geometry, now),
         unfit: target.looks.unfit(now).collect(),
         huge_by_us,
@@ -371,6 +378,7 @@ pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
         let Some(path) = target.sample.cgroup.as_deref() else { continue };
         let cgroup = all.entry(path).or_default();
         cgroup.processes += 1;
+        cgroup.belongs_to = target.sample.belongs_to();
         cgroup.anon += target.sample.anon;
         cgroup.huge += state.geometry.regions(target.huge());
         cgroup.bloat += target.bloat(state.geometry);

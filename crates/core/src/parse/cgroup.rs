@@ -60,6 +60,49 @@ fn ends_in(name: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
 }
 
+/// What a cgroup belongs to, as container runtimes and systemd call it in its path: a container by
+/// the first twelve digits of its number, as their tools print them, with its Kubernetes pod; else
+/// a unit. `None` where the path says nothing of that.
+///
+/// Only a name to show: whoever may make cgroups may call them as he likes. Below `user.slice`,
+/// where any user may, there are no containers.
+#[must_use]
+pub fn belongs_to(path: &str) -> Option<String> {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
+    let parts: Vec<&str> = path.split('/').collect();
+    let container = parts.iter().rev().find_map(|part| container(part));
+    match container.filter(|_| !parts.contains(&"user.slice")) {
+        Some(container) => Some(match parts.iter().find_map(|part| pod(part)) {
+            Some(pod) => format!("pod {pod} container {container}"),
+            None => format!("container {container}"),
+        }),
+        None => named_in(path, &UNIT_ENDINGS).map(str::to_owned),
+    }
+}
+
+/// The container of `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`,
+/// `libpod-ID.scope`, of `ID` alone, or of `lxc.payload.NAME`.
+fn container(part: &str) -> Option<&str> {
+    if let Some(name) = part.strip_prefix("lxc.payload.") {
+        return Some(name);
+    }
+    let name = part.strip_suffix(".scope").unwrap_or(part);
+    let id = name.rsplit('-').next().unwrap_or(name);
+    let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| &id[..12])
+}
+
+/// The pod of `kubepods-burstable-podUID.slice`, in which the number has underscores, or of
+/// `podUID`.
+fn pod(part: &str) -> Option<String> {
+    let name = part.strip_suffix(".slice").unwrap_or(part);
+    let uid = match name.strip_prefix("kubepods") {
+        Some(rest) => rest.rsplit_once("-pod")?.1,
+        None => name.strip_prefix("pod")?,
+    };
+    (uid.len() >= 32).then(|| uid.replace('_', "-"))
+}
+
 /// Whether a unit may be called so that [`Cgroup::unit`] finds it.
 #[must_use]
 pub fn is_unit(name: &str) -> bool {
@@ -129,6 +172,34 @@ mod tests {
         let mixed = "1:name=systemd:/system.slice/cron.service\n0::/\n";
         assert_eq!(unit(mixed).as_deref(), Some("cron.service"));
         assert_eq!(unit("0::/.service"), None);
+    }
+
+    #[test]
+    fn containers_pods_and_units_have_their_names() {
+        let id = "0123456789abcdef".repeat(4);
+        let name = |path: &str| belongs_to(&path.replace("ID", &id));
+        for path in
+            ["/docker/ID", "/system.slice/docker-ID.scope", "/machine.slice/libpod-ID.scope"]
+        {
+            assert_eq!(name(path).as_deref(), Some("container 0123456789ab"), "{path}");
+        }
+        let uid = "5d2a8f3e-0b1c-4d2e-9f3a-4b5c6d7e8f90";
+        let systemd = format!(
+            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice/\
+             cri-containerd-ID.scope",
+            uid.replace('-', "_")
+        );
+        let in_pod = format!("pod {uid} container 0123456789ab");
+        for path in [systemd, format!("/kubepods/burstable/pod{uid}/ID (deleted)")] {
+            assert_eq!(name(&path).as_deref(), Some(&*in_pod), "{path}");
+        }
+        assert_eq!(name("/lxc.payload.web/init.scope").as_deref(), Some("container web"));
+        let unit = "/system.slice/redis.service/ab12";
+        assert_eq!(name(unit).as_deref(), Some("redis.service"));
+        // A user may call his scopes as he likes.
+        let own = "/user.slice/user-7.slice/user@7.service/docker-ID.scope";
+        assert_eq!(name(own), Some(format!("docker-{id}.scope")));
+        assert_eq!((name("/"), name("/jobs/7")), (None, None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::base::units::Ns;
 use crate::manager::limits::pressure::{Pressure, PressureSource};
 use crate::manager::record::Record;
+use crate::parse::cgroup;
 use std::collections::BTreeMap;
 
 /// A cgroup, or the machine.
@@ -27,7 +28,8 @@ impl Told {
             let before = told.and_then(|(_, source)| *source);
             if source != before && told.is_none_or(due) {
                 self.0.insert(cgroup.clone(), (now, source));
-                records.push(Record::Pressure { cgroup, source });
+                let belongs_to = cgroup.as_deref().and_then(cgroup::belongs_to);
+                records.push(Record::Pressure { cgroup, belongs_to, source });
             }
         }
         records
@@ -56,6 +58,7 @@ mod tests {
         assert!((4..=7).contains(&records.len()), "{records:?}");
         let first = Record::Pressure {
             cgroup: Some("/a".into()),
+            belongs_to: None,
             source: Some(PressureSource::CgroupUsage),
         };
         assert_eq!(records.first(), Some(&first));

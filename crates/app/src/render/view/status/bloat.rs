@@ -71,7 +71,7 @@ pub(super) fn cgroups(view: &View, paint: Paint) -> String {
         let short = |bytes: Bytes| number::short(bytes);
         let limited = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), short);
         let line = row([
-            &tail(&printable(&cgroup.cgroup), name_columns()),
+            &tail(&printable(cgroup.belongs_to.as_ref().unwrap_or(&cgroup.cgroup)), name_columns()),
             &cgroup.processes.to_string(),
             &short(cgroup.huge),
             &short(cgroup.bloat.known()),

@@ -252,6 +252,7 @@ mod tests {
             demoted: 12,
             freed: Bytes::mib(9),
             cgroup: Some("/system.slice".to_owned()),
+            belongs_to: None,
             usage: Some(UseStatus {
                 by: Some(Tracker::Referenced),
                 age_s: Some(12.0),
@@ -337,7 +338,8 @@ mod tests {
             limit_hits: None,
         };
         let limited = CgroupStatus {
-            cgroup: "/kubepods.slice/burstable/pod-\u{202e}5d2a/postgres".to_owned(),
+            cgroup: "/lxc.payload.x\u{202e}y".to_owned(),
+            belongs_to: Some("container x\u{202e}y".to_owned()),
             processes: 7,
             huge: Bytes::mib(1000),
             bloat: view.processes[0].bloat,
