@@ -281,7 +281,11 @@ pub(crate) fn run(
     reload: &dyn Fn() -> anyhow::Result<Config>,
 ) -> (&'static str, Ns) {
     let why = run_until(world, manager, sink, until, reload);
-    (why, world.now())
+    let end = world.now();
+    if let Some(record) = manager.end(world, end) {
+        sink.record(end, &record);
+    }
+    (why, end)
 }
 
 fn run_until(

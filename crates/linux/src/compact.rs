@@ -97,16 +97,20 @@ impl Compactor {
         self.running = None;
         Some(report)
     }
+
+    /// Ends the run under way. With what became of it.
+    pub fn finish(&mut self) -> Option<CompactReport> {
+        let Running { stop, report, .. } = self.running.take()?;
+        drop(stop);
+        // Milliseconds, after which no child is left. One that waits for a disk is not waited for:
+        // it ends with this process.
+        report.recv_timeout(END).ok()
+    }
 }
 
 impl Drop for Compactor {
     fn drop(&mut self) {
-        if let Some(Running { stop, report, .. }) = self.running.take() {
-            drop(stop);
-            // Milliseconds, after which no child is left. One that waits for a disk is not waited
-            // for: it ends with this process.
-            let _ = report.recv_timeout(END);
-        }
+        let _ = self.finish();
     }
 }
 

@@ -253,6 +253,10 @@ impl World for Live {
         }
     }
 
+    fn end(&mut self) -> Option<CompactReport> {
+        self.compactor.finish()
+    }
+
     fn now(&mut self) -> Ns {
         // One second ahead, so that no point in time is zero.
         let elapsed = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);

@@ -85,6 +85,23 @@ fn bounded(_: &Turn) -> anyhow::Result<()> {
         "{report:?}"
     );
     ensure!(took < OVERSTAY, "{took:?}: {report:?}");
+    cut_off()
+}
+
+/// A manager that ends tells of the run that it cuts off, unless that was through already.
+fn cut_off() -> anyhow::Result<()> {
+    let root = Root::live();
+    let mut compactor = Compactor::new(&root, machine::geometry(&root));
+    let time = Ns::s(3600);
+    let ask = CompactAsk { time, blocks: u64::MAX, node: 0, most_unmovable_percent: 100.0 };
+    compactor.order(&Compact::Start(ask));
+    let report = compactor.finish().context("nothing is known of the run")?;
+    let cut_off = (CompactEnd::Stopped, None);
+    ensure!(
+        (report.end, report.reason) == cut_off || report.end == CompactEnd::Complete,
+        "{report:?}"
+    );
+    ensure!(compactor.finish().is_none(), "it ended twice");
     Ok(())
 }
 

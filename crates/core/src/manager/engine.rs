@@ -59,6 +59,11 @@ pub trait World {
     /// Begins or ends compaction, beside everything else; one run at a time. Its report comes with
     /// a later observation.
     fn compact(&mut self, order: &Compact);
+    /// Nothing is asked any more: ends what is under way. With what became of a run that this cut
+    /// off.
+    fn end(&mut self) -> Option<CompactReport> {
+        None
+    }
     /// Time now, monotonic.
     fn now(&mut self) -> Ns;
     /// Lets time pass until `at`, or until somebody wants something.

@@ -5,7 +5,7 @@
 //! recorded outcome; any other is withheld, because nobody knows what would have happened.
 
 use crate::base::units::{Addr, Geometry, Ns, ProcId};
-use crate::manager::compaction::Compact;
+use crate::manager::compaction::{Compact, CompactReport};
 use crate::manager::config::Mode;
 use crate::manager::decision::{Decision, Outcome};
 use crate::manager::engine::{Wake, World};
@@ -158,6 +158,11 @@ impl<W: World, F: FnMut(&Event)> World for Recorder<W, F> {
     /// What becomes of it is observed, and recorded as such.
     fn compact(&mut self, order: &Compact) {
         self.world.compact(order);
+    }
+
+    /// A replay asks for nothing after the last observation.
+    fn end(&mut self) -> Option<CompactReport> {
+        self.world.end()
     }
 
     fn now(&mut self) -> Ns {

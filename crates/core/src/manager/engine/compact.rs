@@ -5,6 +5,7 @@ use super::{Manager, World};
 use crate::base::units::Ns;
 use crate::manager::compaction::CompactReport;
 use crate::manager::limits::compaction::Situation;
+use crate::manager::record::Record;
 
 impl Manager {
     /// Begins what the plan wants and limits allow, or ends what is under way.
@@ -26,6 +27,12 @@ impl Manager {
         if let Some(order) = order {
             world.compact(&order);
         }
+    }
+
+    /// Ends what is under way in a world of which nothing more is asked; what to write down of it.
+    pub fn end(&mut self, world: &mut impl World, now: Ns) -> Option<Record> {
+        self.compacted(world.end()?, now);
+        self.compacted.take().map(Record::Compaction)
     }
 
     /// Takes what became of a run; it is written down when the observation is complete.
