@@ -4,7 +4,9 @@
 //! Three kinds that are found in the wild: allocators with an arena for each thread, tables that
 //! were allocated as zeros, allocators that gave most of a heap back.
 
-use crate::kit::{Advise, HUGE, MIB, pattern, request, say, say_verdict, unknown};
+use crate::kit::{
+    Advise, HUGE, MIB, allow_huge_pages, pattern, request, say, say_verdict, unknown,
+};
 use crate::pattern::mix;
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
@@ -43,8 +45,8 @@ struct Args {
     /// Huge pages stay switched off for this program
     #[arg(long, conflicts_with = "advise")]
     thp_disable: bool,
-    /// They are until all is filled: a manager may then promote
-    #[arg(long, conflicts_with_all = ["advise", "thp_disable"])]
+    /// They are until all is filled: then a manager may promote, and khugepaged what is advised
+    #[arg(long, conflicts_with = "thp_disable")]
     later: bool,
     /// Pages in use at the start of each arena
     #[arg(long, default_value_t = 64)]
@@ -124,7 +126,7 @@ impl Bloat {
             Kind::Purge => bloat.purge()?,
         }
         if args.later {
-            prctl::set_thp_disable(false).context("cannot switch huge pages on")?;
+            allow_huge_pages(args.advise == Some(Advise::Huge))?;
         }
         Ok(bloat)
     }

@@ -3,7 +3,10 @@
 //! They answer requests ([`crate::protocol`]), and end with their parent or their input.
 
 use crate::protocol::{Event, Request};
+use anyhow::Context;
 use clap::ValueEnum;
+use hugewise_linux::memory::{Arena, LocalAdvice};
+use hugewise_linux::prctl;
 use std::io::Write;
 
 /// Bytes.
@@ -16,6 +19,18 @@ pub(super) const HUGE: usize = 2 * MIB;
 pub(super) enum Advise {
     /// Huge pages are wanted: one program then behaves as all do under THP `always`.
     Huge,
+}
+
+/// Huge pages that were switched off are allowed again: a manager may promote. So may khugepaged
+/// where the program asked for them: it serves whom it knows, and learns of a program when that
+/// asks for huge pages that it may have.
+pub(super) fn allow_huge_pages(asked: bool) -> anyhow::Result<()> {
+    prctl::set_thp_disable(false).context("cannot switch huge pages on")?;
+    if asked {
+        let mut once = Arena::new(HUGE, HUGE).context("cannot map memory")?;
+        once.advise(0..HUGE, LocalAdvice::HugePage).context("cannot ask for huge pages")?;
+    }
+    Ok(())
 }
 
 /// Says one event.

@@ -5,7 +5,8 @@ use crate::init;
 use crate::kit::{Scratch, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::Manage;
-use anyhow::ensure;
+use anyhow::{Context, ensure};
+use hugewise_core::experiment::stats::together::jain;
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};
 
@@ -16,13 +17,6 @@ const FROM: u64 = 50;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![trial("equal_programs_become_huge_alike", equal_programs_become_huge_alike)]
-}
-
-/// Jain's index of fairness: 1 where all have the same, 1/n where one of n has all.
-fn jain(values: &[u64]) -> f64 {
-    let sum: u64 = values.iter().sum();
-    let squares: u64 = values.iter().map(|value| value * value).sum();
-    (sum * sum) as f64 / (values.len() as u64 * squares) as f64
 }
 
 fn equal_programs_become_huge_alike(_: &Turn) -> anyhow::Result<()> {
@@ -43,7 +37,9 @@ fn equal_programs_become_huge_alike(_: &Turn) -> anyhow::Result<()> {
             break;
         }
         if huge.iter().all(|huge| *huge >= FROM) {
-            (worst, compared) = (worst.min(jain(&huge)), compared + 1);
+            let huge: Vec<f64> = huge.iter().map(|huge| *huge as f64).collect();
+            let index = jain(&huge).context("none is huge")?;
+            (worst, compared) = (worst.min(index), compared + 1);
         }
         ensure!(began.elapsed() < Duration::from_secs(60), "not huge after 60 s: {huge:?}");
         std::thread::sleep(Duration::from_millis(50));

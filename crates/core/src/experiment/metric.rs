@@ -87,6 +87,9 @@ metrics! {
     "huge_mib_per_s" "MiB/s" Higher 1: "Memory that became huge a second.";
     "all_huge_s" "s" Lower 1: "Time until 99 % were huge.";
     "times_base" "x" Higher 2: "Operations a second, in multiples of those on base pages.";
+    "finish_s" "s" Lower 2: "Time that the last program needs for its work, once all are filled.";
+    "solve_s" "s" Lower 2: "Time from the start of the first program to the end of that work.";
+    "jain" "" Higher 3: "Jain's index of who has huge pages, while they become more; 1 is fair.";
     "reach_s" "s" Lower 1: "Time until 80 % of what the run gained in speed was there.";
     "reach_huge_percent" "%" Lower 0: "Memory that was huge by then, of what was at the end.";
     "huge_percent" "%" Neither 0: "Share of a part of the memory that is in huge pages.";

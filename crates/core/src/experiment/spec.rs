@@ -190,11 +190,14 @@ pub enum HugePages {
     /// None from faults, but a manager may promote; only kinds with
     /// [`super::kind::Source::VariantOrLater`] can do that.
     Later,
+    /// As `later`, and asked for, so that khugepaged serves the program after its fill.
+    Khugepaged,
 }
 
 impl HugePages {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Inherit, Self::Never, Self::Always, Self::Later];
+    pub const ALL: [Self; 5] =
+        [Self::Inherit, Self::Never, Self::Always, Self::Later, Self::Khugepaged];
 
     /// From the word in files and on command lines.
     ///
@@ -214,7 +217,14 @@ impl HugePages {
             Self::Never => "never",
             Self::Always => "always",
             Self::Later => "later",
+            Self::Khugepaged => "khugepaged",
         }
+    }
+
+    /// Whether the program has them switched off while it is filled, and then no more.
+    #[must_use]
+    pub const fn come_later(self) -> bool {
+        matches!(self, Self::Later | Self::Khugepaged)
     }
 }
 

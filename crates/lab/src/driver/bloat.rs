@@ -26,6 +26,7 @@ pub(super) fn made_up(params: &Bloat, run: &mut Run<'_>) -> anyhow::Result<()> {
         HugePages::Never => &["--thp-disable"],
         HugePages::Always => &["--advise", "huge"],
         HugePages::Later => &["--later"],
+        HugePages::Khugepaged => &["--later", "--advise", "huge"],
     });
     // What is purged in pieces has no whole huge page left when its fill is over.
     let is_torn = params.shape == Shape::Purge && run.huge_pages() == HugePages::Always;
@@ -82,7 +83,7 @@ fn real(params: &Zeros, run: &mut Run<'_>, program: &str, script: &[&str]) -> an
         HugePages::Always if !run.variant().env.contains_key(GLIBC_HUGE.0) => {
             command.env(GLIBC_HUGE.0, GLIBC_HUGE.1);
         }
-        HugePages::Later => bail!(
+        HugePages::Later | HugePages::Khugepaged => bail!(
             "nobody can give {program} huge pages later: nothing but its start switches them off. \
              Say never, always or inherit"
         ),

@@ -32,7 +32,7 @@ pub(super) fn advise(run: &Run<'_>, command: &mut Command) {
 /// An error when the program has huge pages where the variant forbids them, or none where it asks.
 pub(super) fn check_huge(run: &Run<'_>, name: &str, memory: &Memory) -> anyhow::Result<()> {
     match run.huge_pages() {
-        HugePages::Inherit | HugePages::Later => return Ok(()),
+        HugePages::Inherit | HugePages::Later | HugePages::Khugepaged => return Ok(()),
         HugePages::Always | HugePages::Never => {}
     }
     let huge = memory.huge.with_context(|| {

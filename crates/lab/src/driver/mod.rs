@@ -19,6 +19,7 @@ mod redis;
 mod rest;
 mod scale;
 mod scan;
+mod siblings;
 mod wire;
 
 use crate::run::Run;
@@ -46,6 +47,7 @@ pub fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
             Executable::Bloat(params) => bloat::made_up(params, run),
             Executable::Numpy(params) => bloat::numpy(params, run),
             Executable::Node(params) => bloat::node(params, run),
+            Executable::Siblings(params) => siblings::drive(params, run),
         },
         Task::Measurement(measurement) => match measurement {
             Measurement::Promote(params) => promote::drive(params, run),

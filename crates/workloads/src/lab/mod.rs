@@ -19,7 +19,7 @@ mod segment;
 mod stress;
 mod touch;
 
-use crate::kit::{request, say, unknown};
+use crate::kit::{allow_huge_pages, request, say, unknown};
 use crate::protocol::{Event, Request};
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -60,18 +60,15 @@ pub(super) fn run(args: &[String]) -> anyhow::Result<u8> {
     let args = Args::try_parse_from(args)?;
     let params = params(&args)?;
     let churns = matches!(params.task(), Task::BuiltIn(BuiltIn::AllocatorChurn(_)));
-    if churns && args.huge_pages == HugePages::Always {
+    let asks = matches!(args.huge_pages, HugePages::Always | HugePages::Khugepaged);
+    if churns && asks {
         churn::ask_the_allocator_for_huge_pages()?;
     }
-    if matches!(args.huge_pages, HugePages::Never | HugePages::Later) {
+    if args.huge_pages == HugePages::Never || args.huge_pages.come_later() {
         prctl::set_thp_disable(true).context("cannot switch huge pages off for the workload")?;
     }
-    let setup = Setup {
-        seed: args.seed,
-        advise: args.huge_pages == HugePages::Always,
-        scratch: args.scratch.clone(),
-        root: "/".into(),
-    };
+    let setup =
+        Setup { seed: args.seed, advise: asks, scratch: args.scratch.clone(), root: "/".into() };
     let mut progress = Progress::new(Box::new(|percent, text: &str| {
         // A parent that no longer listens is noticed with the next answer.
         let _ = say(&Event::Progress { percent, text: text.to_owned() });
@@ -80,8 +77,8 @@ pub(super) fn run(args: &[String]) -> anyhow::Result<u8> {
     let begin = Instant::now();
     let filled = workload.fill(&mut progress)?;
     let filled = filled.with("fill_s", begin.elapsed().as_secs_f64());
-    if args.huge_pages == HugePages::Later {
-        prctl::set_thp_disable(false).context("cannot allow huge pages for the workload")?;
+    if args.huge_pages.come_later() {
+        allow_huge_pages(asks)?;
     }
     if !say_measured(filled, "fill", Event::Ready)? {
         return Ok(exit::ERROR);

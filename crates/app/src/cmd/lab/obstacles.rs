@@ -66,7 +66,7 @@ fn of_user(checked: &Checked, variant: &Variant, is_root: bool) -> Option<String
 /// sets the switch itself.
 fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Option<String> {
     let promotes = variant.manage.as_ref().is_some_and(|manage| manage.mode != Mode::Observe);
-    let asks = matches!(variant.huge_pages, HugePages::Always | HugePages::Later);
+    let asks = variant.huge_pages == HugePages::Always || variant.huge_pages.come_later();
     if !(promotes || asks) || checked.settings(variant).contains_key("enabled") {
         return None;
     }

@@ -9,11 +9,12 @@ mod external;
 mod fragment;
 mod http;
 mod manager;
+mod siblings;
 mod stress;
 
 use super::kind::{Demand, Kind, ParamError, Source, Start, Times, Value, Values};
 use super::load::Profile;
-use super::spec::{Experiment, HugePages, Variant};
+use super::spec::{Experiment, Variant};
 use serde::{Serialize, Serializer};
 
 pub use builtin::{
@@ -30,6 +31,7 @@ pub use manager::{
     Advise, Bloat, Demo, DemoScenario, Diagnose, Fill, Later, Meanwhile, Method, Promote, Recover,
     Rest, Scale, Scan, Shape, Tool, Zeros,
 };
+pub use siblings::Siblings;
 pub use stress::{StressCpu, StressIo, StressVm};
 
 /// A kind, and how its parameters become a task.
@@ -109,6 +111,7 @@ tasks! {
         Bloat: Bloat = manager::BLOAT;
         Numpy: Zeros = manager::NUMPY;
         Node: Zeros = manager::NODE;
+        Siblings: Siblings = siblings::SIBLINGS;
     }
     /// A measurement of what hugewise itself costs and gains.
     Measurement {
@@ -220,18 +223,19 @@ pub fn in_lab_workload() -> impl Iterator<Item = &'static Kind> {
     all().filter(|kind| kind.start == Start::BuiltIn || kind.name == manager::DEMO.name)
 }
 
-/// Why a variant cannot have [`HugePages::Later`] of this kind, which would otherwise run as
+/// Why a variant cannot have huge pages that come later of this kind, which would otherwise run as
 /// [`HugePages::Inherit`] without a word.
 #[must_use]
 pub fn later_fault(kind: &Kind, variant: &Variant) -> Option<String> {
     let is_wrong = kind.huge_pages != Source::VariantOrLater;
-    (variant.huge_pages == HugePages::Later && is_wrong).then(|| {
+    (variant.huge_pages.come_later() && is_wrong).then(|| {
         let able = all().filter(|kind| kind.huge_pages == Source::VariantOrLater);
         let others = able.filter(|kind| kind.start != Start::BuiltIn).map(|kind| kind.name);
         format!(
-            "variant '{}': huge_pages = 'later' cannot be had for '{}': nobody but a program \
+            "variant '{}': huge_pages = '{}' cannot be had for '{}': nobody but a program \
              itself can switch its huge pages on after its fill; {} and the built-in kinds do",
             variant.name,
+            variant.huge_pages.key(),
             kind.name,
             others.collect::<Vec<_>>().join(", ")
         )
@@ -243,6 +247,7 @@ mod tests {
     use super::*;
     use crate::experiment::kind::Value;
     use crate::experiment::metric;
+    use crate::experiment::spec::HugePages;
     use std::collections::BTreeSet;
 
     fn params(kind: &str, given: &[(&str, Value)]) -> Params {
@@ -267,7 +272,7 @@ mod tests {
         for kind in ["redis", "java", "command", "numpy", "promote"] {
             let said = fault(kind, HugePages::Later).expect(kind);
             assert!(said.starts_with("variant 'b': huge_pages = 'later' cannot"), "{said}");
-            assert!(said.ends_with("; demo, bloat and the built-in kinds do"), "{said}");
+            assert!(said.ends_with("; demo, bloat, siblings and the built-in kinds do"), "{said}");
             assert_eq!(fault(kind, HugePages::Always), None, "{kind}");
         }
     }

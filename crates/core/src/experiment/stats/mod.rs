@@ -4,8 +4,8 @@
 //! number) is `None`. Which of these decide: `docs/adr/0012`.
 //!
 //! [`histogram`] and [`order`] describe; [`spread`] and [`outlier`] say how far values scatter;
-//! [`shift`] and [`mann_whitney`] compare two samples;
-//! [`adjust`] corrects for many comparisons; [`visible`] says what could have been seen.
+//! [`shift`] and [`mann_whitney`] compare two samples; [`reach`] and [`together`] read values over
+//! time; [`adjust`] corrects for many comparisons; [`visible`] says what could have been seen.
 
 pub mod adjust;
 pub mod histogram;
@@ -16,6 +16,7 @@ pub mod outlier;
 pub mod reach;
 pub mod shift;
 pub mod spread;
+pub mod together;
 pub mod visible;
 
 pub use histogram::Histogram;
