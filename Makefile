@@ -35,7 +35,8 @@ PROGRAM ?=
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/dist/hugewise
 ROOT = $(DESTDIR)$(PREFIX)
 MAN = $(ROOT)/share/man/man1
-UNIT = $(ROOT)/lib/systemd/system/hugewise.service
+UNITS = $(ROOT)/lib/systemd/system
+RULES = $(ROOT)/share/hugewise/prometheus
 BASH_COMPLETION = $(ROOT)/share/bash-completion/completions/hugewise
 ZSH_COMPLETION = $(ROOT)/share/zsh/site-functions/_hugewise
 FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
@@ -51,8 +52,10 @@ endif
 	install -D -m 0644 dist/completions/hugewise.bash '$(BASH_COMPLETION)'
 	install -D -m 0644 dist/completions/_hugewise '$(ZSH_COMPLETION)'
 	install -D -m 0644 dist/completions/hugewise.fish '$(FISH_COMPLETION)'
-	install -D -m 0644 dist/hugewise.service '$(UNIT)'
-	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNIT)'
+	install -d '$(UNITS)' '$(RULES)'
+	install -m 0644 dist/*.service dist/*.timer '$(UNITS)'
+	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
+	install -m 0644 dist/prometheus/*.yml '$(RULES)'
 	@echo 'Installed $(ROOT)/bin/hugewise. As a service: systemctl enable --now hugewise'
 
 dist:
@@ -62,7 +65,9 @@ dist:
 # Settings that a running manager changed go back when it is stopped: do that first.
 uninstall:
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
-	rm -f '$(UNIT)' $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
+	rm -f $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
+	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.timer))
+	rm -rf '$(ROOT)/share/hugewise'
 
 deps:
 	@scripts/deps.sh test

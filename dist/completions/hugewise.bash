@@ -46,6 +46,9 @@ _hugewise() {
             hugewise,map)
                 cmd="hugewise__subcmd__map"
                 ;;
+            hugewise,metrics)
+                cmd="hugewise__subcmd__metrics"
+                ;;
             hugewise,pause)
                 cmd="hugewise__subcmd__pause"
                 ;;
@@ -120,6 +123,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,map)
                 cmd="hugewise__subcmd__help__subcmd__map"
+                ;;
+            hugewise__subcmd__help,metrics)
+                cmd="hugewise__subcmd__help__subcmd__metrics"
                 ;;
             hugewise__subcmd__help,pause)
                 cmd="hugewise__subcmd__help__subcmd__pause"
@@ -302,7 +308,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -572,7 +578,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -880,6 +886,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__map)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__metrics)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1837,6 +1857,52 @@ _hugewise() {
                     return 0
                     ;;
                 --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__metrics)
+            opts="-o -n -h --output --openmetrics --top --state-dir --run-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

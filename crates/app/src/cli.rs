@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// A process's address space as a picture: one cell per region
     Map(MapArgs),
+    /// Machine, manager, programs and cgroups as metrics for Prometheus
+    Metrics(MetricsArgs),
     /// Promote well-used memory in the background
     Manage(ManageArgs),
     /// Stop acting until 'resume'; the manager keeps observing
@@ -203,6 +205,29 @@ pub(crate) struct MapArgs {
     /// zeros, and stores nothing.
     #[arg(long)]
     pub(crate) sample: bool,
+}
+
+/// Arguments of `metrics`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  hugewise metrics                          # as Prometheus reads \
+them\n  hugewise metrics --output ./hugewise.prom # a file for node_exporter"
+)]
+pub(crate) struct MetricsArgs {
+    /// Write to this file, which is replaced as a whole; '-' is standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Write OpenMetrics
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) openmetrics: bool,
+    /// Number of programs and of cgroups: the largest ones
+    #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
+    pub(crate) top: usize,
+    /// Directory in which a manager keeps old values of settings
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
 }
 
 /// How to find a running manager.

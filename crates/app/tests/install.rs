@@ -50,6 +50,9 @@ fn all_is_installed_and_nothing_left() {
         "opt/hw/share/zsh/site-functions/_hugewise",
         "opt/hw/share/fish/vendor_completions.d/hugewise.fish",
         "opt/hw/lib/systemd/system/hugewise.service",
+        "opt/hw/lib/systemd/system/hugewise-metrics.service",
+        "opt/hw/lib/systemd/system/hugewise-metrics.timer",
+        "opt/hw/share/hugewise/prometheus/hugewise.rules.yml",
     ] {
         assert!(has(file), "{file} is missing: {installed:?}");
     }

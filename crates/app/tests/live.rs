@@ -54,6 +54,8 @@ mod lock;
 mod machine;
 #[path = "live/manager.rs"]
 mod manager;
+#[path = "live/metrics.rs"]
+mod metrics;
 #[path = "live/neighbours.rs"]
 mod neighbours;
 #[path = "live/nodes.rs"]
@@ -105,6 +107,7 @@ fn trials() -> Vec<Trial> {
     all.extend(fair::trials());
     all.extend(settings::trials());
     all.extend(control::trials());
+    all.extend(metrics::trials());
     all.extend(hostile::trials());
     all.extend(neighbours::trials());
     all.extend(warm::trials());

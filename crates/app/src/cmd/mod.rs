@@ -11,6 +11,7 @@ mod lab;
 mod look;
 mod manage;
 mod map;
+mod metrics;
 mod replay;
 mod revert;
 mod rules;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Try(args) => r#try::run(global, &args),
         Command::Status(args) => status::run(global, &args),
         Command::Map(args) => map::run(global, &args),
+        Command::Metrics(args) => metrics::run(global, &args),
         Command::Manage(args) => manage::run(global, &args),
         Command::Pause(args) => control::run(global, &args, control::Verb::Pause),
         Command::Resume(args) => control::run(global, &args, control::Verb::Resume),

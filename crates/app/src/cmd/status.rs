@@ -1,6 +1,6 @@
 //! `hugewise status`.
 
-use crate::cli::{Global, StatusArgs, pids};
+use crate::cli::{DaemonArgs, Global, StatusArgs, pids};
 use crate::cmd::look;
 use crate::control::{self, Verb};
 use crate::exit;
@@ -25,6 +25,7 @@ use hugewise_core::parse;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// How long counters are watched: long enough for a rate, short enough to wait for.
 const WATCH: Ns = Ns::s(1);
@@ -76,7 +77,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let shown = largest(&state, if selection.named.is_some() { usize::MAX } else { args.top });
     let more = state.targets().len() - shown.len();
     state.keep_only(&shown);
-    let manager = ask_manager(root, args, &mut missing);
+    let manager = ask_manager(root, &args.daemon, &args.state_dir, &mut missing);
 
     if root.is_live() {
         let open = look::scan(&mut world, &shown, |report, now| state.scanned(report, now));
@@ -142,15 +143,21 @@ fn left_alone(
     named.filter_map(|s| select(config, selection, s).err().map(|reason| one(s, reason))).collect()
 }
 
-fn ask_manager(root: &Root, args: &StatusArgs, missing: &mut Vec<String>) -> Seen {
+/// What a running manager says; what it could not be asked goes to `missing`.
+pub(super) fn ask_manager(
+    root: &Root,
+    daemon: &DaemonArgs,
+    state_dir: &Path,
+    missing: &mut Vec<String>,
+) -> Seen {
     if !root.is_live() {
         return Seen::Unknown;
     }
-    let answer = control::request(&args.daemon.run_dir, Verb::Status);
+    let answer = control::request(&daemon.run_dir, Verb::Status);
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
         Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => Seen::Absent { left: left::changed(root, &args.state_dir) },
+        Ok(None) => Seen::Absent { left: left::changed(root, state_dir) },
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
             Seen::Unknown
@@ -217,7 +224,8 @@ fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
     }
 }
 
-fn machine(
+/// The machine's section, with counters as they have moved since `first`, `watched` ago.
+pub(super) fn machine(
     root: &Root,
     sample: &MachineSample,
     first: &BTreeMap<String, u64>,

@@ -4,6 +4,7 @@
 
 mod axes;
 pub(crate) mod colour;
+pub(crate) mod exposition;
 mod html;
 pub(crate) mod number;
 mod svg;

@@ -13,9 +13,13 @@ use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Command, Output};
 
 const UNIT: &str = include_str!("../../../../dist/hugewise.service");
+/// Writes metrics, when a timer says so.
+const METRICS: &str = include_str!("../../../../dist/hugewise-metrics.service");
+const TIMER: &str = include_str!("../../../../dist/hugewise-metrics.timer");
 
 /// Worst exposure that `systemd-analyze security` may find, in tenths: what is left is what
 /// managing memory of others takes (root, ptrace, all of /proc).
@@ -31,9 +35,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What the unit gives a key, all its lines.
-fn values(key: &str) -> Vec<&'static str> {
-    let lines = UNIT.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+/// What a unit gives a key, all its lines.
+fn values(unit: &'static str, key: &str) -> Vec<&'static str> {
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     lines.collect()
 }
 
@@ -58,20 +62,33 @@ fn said(output: &Output) -> String {
 
 fn unit_is_understood_and_tight(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
-    let unit = scratch.join("hugewise.service");
-    // It complains of programs that are not installed.
-    let program = init::hugewise();
-    fs::write(&unit, UNIT.replace("/usr/bin/hugewise", program.to_str().context("plain")?))?;
-    let unit = unit.to_str().context("a plain path")?;
-    let verified = host("systemd-analyze", &["verify", "--man=no", unit])?;
-    let text = said(&verified);
-    ensure!(verified.status.success() && !text.contains("hugewise.service"), "{text}");
-    let secure = host("systemd-analyze", &["security", "--offline=yes", EXPOSURE, unit])?;
-    let text = said(&secure);
-    if text.contains("unrecognized option") {
-        return Err(skip("this systemd-analyze judges no files (before version 250)"));
+    let units = [
+        ("hugewise-metrics.timer", TIMER),
+        ("hugewise.service", UNIT),
+        ("hugewise-metrics.service", METRICS),
+    ];
+    for (name, text) in units {
+        // It complains of programs that are not installed.
+        let program = init::hugewise();
+        let text = text.replace("/usr/bin/hugewise", program.to_str().context("plain")?);
+        fs::write(scratch.join(name), text)?;
     }
-    ensure!(secure.status.success(), "{text}");
+    for (name, _) in units {
+        let unit = scratch.join(name);
+        let unit = unit.to_str().context("a plain path")?;
+        let verified = host("systemd-analyze", &["verify", "--man=no", unit])?;
+        let text = said(&verified);
+        ensure!(verified.status.success() && !text.contains("hugewise"), "{text}");
+        if name.ends_with(".timer") {
+            continue;
+        }
+        let secure = host("systemd-analyze", &["security", "--offline=yes", EXPOSURE, unit])?;
+        let text = said(&secure);
+        if text.contains("unrecognized option") {
+            return Err(skip("this systemd-analyze judges no files (before version 250)"));
+        }
+        ensure!(secure.status.success(), "{text}");
+    }
     Ok(())
 }
 
@@ -90,12 +107,12 @@ fn calls(set: &str, all: &mut BTreeSet<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the unit's filter allows.
-fn allowed() -> anyhow::Result<BTreeSet<String>> {
+/// What a unit's filter allows.
+fn allowed(unit: &'static str) -> anyhow::Result<BTreeSet<String>> {
     let mut allowed = BTreeSet::new();
     // systemd always allows these.
     calls("@default", &mut allowed)?;
-    for value in values("SystemCallFilter") {
+    for value in values(unit, "SystemCallFilter") {
         let mut named = BTreeSet::new();
         for set in value.trim_start_matches('~').split_ascii_whitespace() {
             calls(set, &mut named)?;
@@ -109,7 +126,7 @@ fn allowed() -> anyhow::Result<BTreeSet<String>> {
 }
 
 fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
-    let allowed = allowed()?;
+    let all = [allowed(UNIT)?, allowed(METRICS)?];
     host("strace", &["-V"])?;
     let scratch = Scratch::new()?;
     let trace = scratch.join("trace");
@@ -117,6 +134,21 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
     let args = format!("--pid {} --once --set demote.sample=true {FAST}", hold.pid());
     let to = format!("-fqqo{}", trace.display());
     Manage::new(&scratch, &args).through("strace", &to).run()?.expect(0)?;
+    let by_manager = called(&trace)?;
+    ensure!(by_manager.contains("process_madvise") || by_manager.len() > 30, "{by_manager:?}");
+    let (program, file) = (init::hugewise(), scratch.join("hugewise.prom"));
+    let words = [to.as_ref(), program.as_os_str(), "metrics".as_ref(), "--output".as_ref()];
+    let done = Command::new("strace").args(words).arg(&file).output()?;
+    ensure!(done.status.success() && file.exists(), "{}", said(&done));
+    for (allowed, called) in all.iter().zip([by_manager, called(&trace)?]) {
+        let forbidden: Vec<&String> = called.difference(allowed).collect();
+        ensure!(forbidden.is_empty(), "a unit forbids what its program calls: {forbidden:?}");
+    }
+    Ok(())
+}
+
+/// The system calls of a trace.
+fn called(trace: &Path) -> anyhow::Result<BTreeSet<String>> {
     let text = fs::read_to_string(trace)?;
     // "PID call(...": resumed ones and signals begin otherwise.
     let call = |line: &str| {
@@ -125,17 +157,13 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         (!call.is_empty() && call.chars().all(plain)).then(|| call.to_owned())
     };
-    let called: BTreeSet<String> = text.lines().filter_map(call).collect();
-    ensure!(called.contains("process_madvise") || called.len() > 30, "traced: {called:?}");
-    let forbidden: Vec<&String> = called.difference(&allowed).collect();
-    ensure!(forbidden.is_empty(), "the unit forbids what the manager calls: {forbidden:?}");
-    Ok(())
+    Ok(text.lines().filter_map(call).collect())
 }
 
 fn capabilities_are_enough(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     host("setpriv", &["--version"])?;
-    let names = values("CapabilityBoundingSet").concat().to_lowercase();
+    let names = values(UNIT, "CapabilityBoundingSet").concat().to_lowercase();
     let names: Vec<String> = names.split(' ').map(|name| name.replacen("cap_", "+", 1)).collect();
     let bound = format!("--bounding-set=-all,{}", names.join(","));
     let scratch = Scratch::new()?;
@@ -145,6 +173,11 @@ fn capabilities_are_enough(_: &Turn) -> anyhow::Result<()> {
     let said = Manage::new(&scratch, &args).through("setpriv", &bound).run()?.expect(0)?;
     is_covered(&mut hold, &said.json()?)?;
     ensure!(before.differences().is_empty(), "{:?}", before.differences());
+    // Metrics need none at all, and say nothing of missing ones.
+    let mut metrics = Command::new("setpriv");
+    metrics.arg("--bounding-set=-all").arg(init::hugewise()).arg("metrics");
+    let done = metrics.arg("--run-dir").arg(scratch.join("run")).output()?;
+    ensure!(done.status.success() && done.stderr.is_empty(), "{}", self::said(&done));
     Ok(())
 }
 
@@ -172,8 +205,11 @@ fn service_manager_hears_it_live(_: &Turn) -> anyhow::Result<()> {
 /// What systemd does with the unit, step by step: whatever the end of the manager was, and however
 /// often it crashed, the unit's last command puts everything back.
 fn restores_after_any_end(_: &Turn) -> anyhow::Result<()> {
-    ensure!(values("ExecStopPost") == ["/usr/bin/hugewise revert"], "{UNIT}");
-    ensure!(values("StartLimitBurst").len() == 1 && values("WatchdogSec").len() == 1, "{UNIT}");
+    ensure!(values(UNIT, "ExecStopPost") == ["/usr/bin/hugewise revert"], "{UNIT}");
+    ensure!(
+        values(UNIT, "StartLimitBurst").len() == 1 && values(UNIT, "WatchdogSec").len() == 1,
+        "{UNIT}"
+    );
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
     let before = Settings::read()?;

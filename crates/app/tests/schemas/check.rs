@@ -17,16 +17,18 @@ schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
     "lab-compare"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "pause" "replay" "revert"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
+    "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 31] = [
+pub(crate) const COMMANDS: [(&str, &str); 32] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
     ("map", "map"),
+    ("metrics", "metrics"),
     ("manage", "manage"),
     ("pause", "pause"),
     ("resume", "pause"),

@@ -79,6 +79,8 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("status", &["status", "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--pid", &me, "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--root", text(&machine(&scratch))], DONE);
+    all.run("metrics", &["metrics", "--run-dir", text(&run)], DONE);
+    all.run("metrics", &["metrics", "--root", text(&machine(&scratch))], DONE);
     all.run("map", &["map", &me], DONE);
     all.run("map", &["map", &me, "--sample"], DONE);
     drop(memory);
@@ -139,6 +141,10 @@ pub(crate) fn managed(all: &mut Outputs) {
     all.run("pause", &[&["pause"], &at[..]].concat(), &[0]);
     all.run("pause", &[&["resume"], &at[..]].concat(), &[0]);
     let seen = all.run("status", &[&["status", "--pid", &me], &at[..]].concat(), DONE);
+    let metrics = all.run("metrics", &[&["metrics"], &at[..]].concat(), &[0]);
+    let up = |metric: &Value| metric["name"] == "hugewise_manager_up";
+    let up = metrics["metrics"].as_array().and_then(|all| all.iter().find(|one| up(one)));
+    assert_eq!(up.expect("always there")["values"][0]["value"], 1.0);
     let signalled = Pid::from_child(&child);
     kill_process(signalled, Signal::TERM).expect("it still runs");
     let done = child.wait_with_output().expect("it ends");

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod hugetlb;
 pub(crate) mod lab;
 pub(crate) mod map;
+pub(crate) mod metrics;
 pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod score;

@@ -199,7 +199,7 @@ fn missing(view: &View, paint: Paint) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::render::golden;
     use crate::render::view::status::machine::COUNTERS;
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    fn with_manager() -> View {
+    pub(crate) fn with_manager() -> View {
         let view = sample();
         let memory = CgroupSample {
             usage: Bytes::mib(1400),

@@ -1,0 +1,82 @@
+//! `hugewise metrics`.
+
+use super::status::{ask_manager, machine};
+use crate::cli::{Global, MetricsArgs};
+use crate::cmd::look;
+use crate::exit;
+use crate::output::{Asked, Output};
+use crate::render::exposition::{self, Form};
+use crate::render::view::metrics::{Facts, SizeCounter, metrics};
+use crate::say::note;
+use hugewise_core::base::units::{Bytes, Ns};
+use hugewise_core::evidence::hugetlb::facts::Pool;
+use hugewise_core::evidence::hugetlb::pools::from_files;
+use hugewise_core::manager::engine::World;
+use hugewise_core::manager::ownership::THP_DIR;
+use hugewise_core::manager::snapshot::Ask;
+use hugewise_core::parse;
+use hugewise_linux::hugetlb::pools::files;
+use hugewise_linux::probe;
+use hugewise_linux::root::Root;
+use hugewise_linux::world::Live;
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &MetricsArgs) -> anyhow::Result<Output> {
+    let root = Root::at(&global.root);
+    // It takes no capability to ask: only the user counts.
+    if probe::privileges(&root).uid != Some(0) {
+        look::say_what_root_adds(&root, "metrics", "asks a running manager");
+    }
+    // With '--json' it is that which goes to standard output.
+    let standard = args.output.as_os_str() == "-";
+    let asked =
+        (!standard || !global.json).then(|| Asked::begin(&args.output, global)).transpose()?;
+    let mut missing = Vec::new();
+    let metrics = metrics(&facts(&root, args, &mut missing));
+    missing.iter().for_each(|what| note(&format!("not known: {what}")));
+    let code = if missing.is_empty() { exit::OK } else { exit::PARTIAL };
+    let form = if args.openmetrics { Form::OpenMetrics } else { Form::Prometheus };
+    let text = asked.map(|asked| asked.finish(exposition::text(&metrics, form))).transpose()?;
+    if global.json {
+        return Output::json(&exposition::json(&metrics), code);
+    }
+    Ok(Output::text(text.flatten().unwrap_or_default(), code))
+}
+
+fn facts(root: &Root, args: &MetricsArgs, missing: &mut Vec<String>) -> Facts {
+    let seen = Live::observer(root.clone()).observe(&Ask { machine: true, ..Ask::default() });
+    let sample = seen.machine.as_ref();
+    let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
+    Facts {
+        machine: sample.map(|m| machine(root, m, &m.vmstat, Ns(0))).unwrap_or_default(),
+        page_tables: memory.ok().and_then(|memory| memory.page_tables_bytes).map(Bytes),
+        sizes: sizes(root),
+        pools: hugetlb(root),
+        manager: ask_manager(root, &args.daemon, &args.state_dir, missing),
+        top: args.top,
+    }
+}
+
+/// Counters of each size of transparent huge pages (Linux 6.10 and later have some).
+fn sizes(root: &Root) -> Vec<SizeCounter> {
+    let mut all = Vec::new();
+    for folder in root.names(THP_DIR, true) {
+        let Some(size) = folder.strip_prefix("hugepages-") else { continue };
+        let stats = format!("{THP_DIR}/{folder}/stats");
+        for name in root.names(&stats, false) {
+            let line = root.read_line(format!("{stats}/{name}")).ok();
+            if let Some(value) = line.and_then(|line| line.parse().ok()) {
+                all.push(SizeCounter { size: size.to_owned(), name, value });
+            }
+        }
+    }
+    all
+}
+
+fn hugetlb(root: &Root) -> Vec<Pool> {
+    let texts: Vec<_> = files(root)
+        .into_iter()
+        .filter_map(|path| Some((root.read_text(&path).ok()?, path)))
+        .collect();
+    from_files(texts.iter().map(|(text, path)| (path.as_str(), text.as_str())))
+}
