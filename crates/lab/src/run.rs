@@ -358,6 +358,11 @@ impl<'a> Run<'a> {
         Memory::read(self.group.as_ref(), pid)
     }
 
+    /// What one of its processes holds alone.
+    pub fn holds_alone(&self, pid: u32) -> Memory {
+        Memory::read(None, pid)
+    }
+
     /// Processes of the workload: those in its cgroup, or this one where there is no group.
     pub fn pids(&self, pid: u32) -> Vec<u32> {
         let pids = self.group.as_ref().map(Group::pids).unwrap_or_default();

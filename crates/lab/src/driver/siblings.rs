@@ -71,7 +71,7 @@ fn watch(
             if began.elapsed() >= next {
                 next = began.elapsed() + LOOK;
                 for (line, pid) in huge.iter_mut().zip(pids) {
-                    let mib = run.holds(*pid).huge.unwrap_or(0.0);
+                    let mib = run.holds_alone(*pid).huge.unwrap_or(0.0);
                     line.push((began.elapsed().as_secs_f64(), mib));
                 }
             }
