@@ -1,13 +1,16 @@
 //! Machines with several NUMA nodes: a virtual machine of two, as `xtask/tests/vm.rs` boots one.
 
 use crate::hold::Hold;
+use crate::init;
 use crate::kit::{Scratch, number, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB, is_covered, once, target};
 use anyhow::{Context, ensure};
+use hugewise_core::base::units::Geometry;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, numa};
+use hugewise_workloads::protocol::{Request, Span};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 
@@ -67,39 +70,58 @@ fn several_nodes(_: &Turn) -> anyhow::Result<()> {
     is_covered(&mut hold, &status)
 }
 
-/// Fills a node but for the reserve that the kernel keeps: in it, blocks may be free that nobody is
-/// given.
+/// A program with as much memory as a node has free, but for the reserve that the kernel keeps.
+/// What finds no room there comes from the other node.
 fn fill(node: u32) -> anyhow::Result<Hold> {
     let root = Root::live();
     let text = root.read_text(format!("sys/devices/system/node/node{node}/meminfo"))?;
     let free = text.lines().find(|line| line.contains("MemFree:")).context("no MemFree")?;
     let kib: u64 = free.split_whitespace().nth(3).context("no number")?.parse()?;
-    // What finds no room there comes from the other node.
-    let hold = Hold::start(&format!("--mib {} --nodes {node}", (kib >> 11 << 1) + 8))?;
-    let left = machine::free_huge_of(&root, machine::geometry(&root), Some(node));
-    match left {
-        Some(left) if left < REGIONS => Ok(hold),
-        left => Err(skip(format!("node {node} could not be filled: {left:?} blocks are left"))),
+    Hold::start(&format!("--mib {} --nodes {node}", (kib >> 11 << 1) + 8))
+}
+
+/// A program on a full node, and those that fill it. Its pages lie in pieces between theirs: of
+/// what a promotion frees the kernel can make no block for the next one.
+fn on_a_full_node(node: u32) -> anyhow::Result<(Hold, Vec<Hold>)> {
+    let mut first = fill(node)?;
+    for offset_mib in 0..usize::try_from(MIB)? * 3 {
+        first.ask(Request::Drop(Span { offset_mib, len_kib: 512 }))?;
     }
+    let there = Hold::start(&format!("--mib {MIB} --nodes {node}"))?;
+    let mut all = vec![first, fill(node)?];
+    // Then block by block, until a program gets none from there.
+    for _ in 0..REGIONS {
+        let hold = Hold::start(&format!("--mib 2 --nodes {node} --advise huge"))?;
+        let got_one = hold.memory()?.huge > 0 && nodes(&hold)? == BTreeSet::from([node]);
+        all.push(hold);
+        if !got_one {
+            return Ok((there, all));
+        }
+    }
+    let left = machine::free_huge_of(&Root::live(), Geometry::X86_64, Some(node));
+    Err(skip(format!("node {node} could not be filled: {left:?} blocks are left")))
 }
 
 fn a_full_node(_: &Turn) -> anyhow::Result<()> {
     two_nodes()?;
-    let start = |node| Hold::start(&format!("--mib {MIB} --nodes {node}"));
-    let (there, mut here) = (start(1)?, start(0)?);
-    let _full = fill(1)?;
+    let mut here = Hold::start(&format!("--mib {MIB} --nodes 0"))?;
+    let (there, _full) = on_a_full_node(1)?;
+    ensure!(nodes(&there)? == BTreeSet::from([1]), "it was to lie on node 1");
     let scratch = Scratch::new()?;
     let pids = format!("--pid {} --pid {}", there.pid(), here.pid());
     let args = format!("{pids} --once --keep-settings {FAST}");
     let status = Manage::new(&scratch, &args).run()?.expect(0)?.json()?;
     let targets = status["targets"].as_array().context("no targets")?;
     let of = |pid| targets.iter().find(|target| target["pid"] == pid).context("no target");
-    let waits = number(of(there.pid())?, "/skips/no_free_huge_page_on_node")?;
-    let huge = there.memory()?.huge >> 11;
-    ensure!(waits > 0, "none waits for a block of node 1: {status}");
-    ensure!(waits + huge == REGIONS, "{waits} wait for a block of node 1, {huge} are huge");
-    ensure!(nodes(&there)? == BTreeSet::from([1]), "moved away from node 1: {status}");
     ensure!(here.memory()?.huge >> 11 == REGIONS, "the other program was held up: {status}");
     here.verify()?;
+    let huge = there.memory()?.huge >> 11;
+    init::say(&format!("{huge} regions on the full node became huge"));
+    if huge == REGIONS {
+        return Err(skip("the kernel found blocks on the full node all the same"));
+    }
+    let waits = number(of(there.pid())?, "/skips/no_free_huge_page_on_node")?;
+    ensure!(waits + huge == REGIONS, "{waits} wait for a block of node 1, {huge} are huge");
+    ensure!(nodes(&there)? == BTreeSet::from([1]), "moved away from node 1: {status}");
     Ok(())
 }
