@@ -17,6 +17,7 @@ declare -A used_by=(
     [java]="tests of HugeTLB pages with Java"
     [javac]="tests of loads that Gatling sends"
     [mvn]="tests of loads that Gatling sends"
+    [promtool]="tests of metrics and alerts"
 )
 declare -A package=(
     [redis-server]=redis-server
@@ -29,6 +30,7 @@ declare -A package=(
     [java]=default-jre-headless
     [javac]=default-jdk-headless
     [mvn]=maven
+    [promtool]=prometheus
 )
 policy=/usr/sbin/policy-rc.d
 clusters=/etc/postgresql-common/createcluster.conf

@@ -9,13 +9,12 @@ use crate::render::exposition::{self, Form};
 use crate::render::view::metrics::{Facts, SizeCounter, metrics};
 use crate::say::note;
 use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::evidence::hugetlb::facts::Pool;
 use hugewise_core::evidence::hugetlb::pools::from_files;
 use hugewise_core::manager::engine::World;
 use hugewise_core::manager::ownership::THP_DIR;
 use hugewise_core::manager::snapshot::Ask;
 use hugewise_core::parse;
-use hugewise_linux::hugetlb::pools::files;
+use hugewise_linux::hugetlb::pools::texts;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
@@ -51,7 +50,7 @@ fn facts(root: &Root, args: &MetricsArgs, missing: &mut Vec<String>) -> Facts {
         machine: sample.map(|m| machine(root, m, &m.vmstat, Ns(0))).unwrap_or_default(),
         page_tables: memory.ok().and_then(|memory| memory.page_tables_bytes).map(Bytes),
         sizes: sizes(root),
-        pools: hugetlb(root),
+        pools: from_files(texts(root).iter().map(|(path, text)| (path.as_str(), text.as_str()))),
         manager: ask_manager(root, &args.daemon, &args.state_dir, missing),
         top: args.top,
     }
@@ -71,12 +70,4 @@ fn sizes(root: &Root) -> Vec<SizeCounter> {
         }
     }
     all
-}
-
-fn hugetlb(root: &Root) -> Vec<Pool> {
-    let texts: Vec<_> = files(root)
-        .into_iter()
-        .filter_map(|path| Some((root.read_text(&path).ok()?, path)))
-        .collect();
-    from_files(texts.iter().map(|(text, path)| (path.as_str(), text.as_str())))
 }

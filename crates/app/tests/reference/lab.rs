@@ -33,7 +33,8 @@ const KEYS: &[(&str, &str)] = &[
         "variant.huge_pages",
         "`inherit`: what the machine and the program make of it; `never`: none, by \
          `PR_SET_THP_DISABLE`; `always`: at every fault, as far as the program has a switch; \
-         `later`: none from faults, but a manager may promote (built-in kinds, `demo`, `bloat`)",
+         `later`: none from faults, but a manager may promote (built-in kinds, `demo`, `bloat`, \
+         `siblings`); `khugepaged`: as `later`, and khugepaged may, too",
     ),
     ("variant.settings", "kernel settings, on top of the experiment's"),
     ("variant.hugetlb", "HugeTLB pages on top of the pool's, by their size: `\"2MiB\" = 512`"),

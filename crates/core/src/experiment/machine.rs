@@ -26,19 +26,35 @@ const SHARES: [(&str, Part); 4] = [
     ("machine_stolen_percent", |times| times.steal),
 ];
 
-/// The keys of all that [`Machine::since`] may know, and so of kinds that it is noted for.
-pub const METRICS: [&str; 10] = [
-    "kernel_cpu_percent",
-    "machine_user_percent",
-    "machine_idle_percent",
-    "machine_stolen_percent",
-    "machine_faults",
-    "machine_huge_faults",
-    "machine_huge_fallbacks",
-    "machine_compact_stalls",
-    "machine_collapses",
-    "machine_splits",
-];
+/// Keys of a kind, and those of all that [`Machine::since`] may know after them: it is noted for
+/// this kind.
+macro_rules! with_machine {
+    ($($key:literal),* $(,)?) => {
+        &[
+            $($key,)*
+            "kernel_cpu_percent",
+            "machine_user_percent",
+            "machine_idle_percent",
+            "machine_stolen_percent",
+            "machine_faults",
+            "machine_huge_faults",
+            "machine_huge_fallbacks",
+            "machine_compact_stalls",
+            "machine_collapses",
+            "machine_splits",
+        ]
+    };
+}
+pub(crate) use with_machine;
+
+/// The keys of all that [`Machine::since`] may know.
+const METRICS: &[&str] = with_machine![];
+
+/// Whether what the machine did is noted for a kind with these keys.
+#[must_use]
+pub fn is_noted(keys: &[&str]) -> bool {
+    METRICS.iter().all(|key| keys.contains(key))
+}
 
 /// The counters of a machine at one time.
 #[derive(Debug, Clone, Default)]
@@ -107,5 +123,6 @@ mod tests {
         let listed = SHARES.iter().map(|one| one.0).chain(EVENTS.iter().map(|one| one.0));
         assert_eq!(listed.collect::<Vec<_>>(), METRICS);
         assert!(METRICS.iter().all(|key| metric::find(key).is_some()));
+        assert!(is_noted(with_machine!["rss_mib"]) && !is_noted(&["kernel_cpu_percent"]));
     }
 }

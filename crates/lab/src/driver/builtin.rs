@@ -39,7 +39,7 @@ fn measure(run: &mut Run<'_>, talk: &mut Talk, phase: &str) -> anyhow::Result<()
     let before = cpu_s(pid);
     talk.measure(run.measure())?;
     let (began, mut huge) = (Instant::now(), Vec::new());
-    let mut watch = run.kind().metrics.contains(&machine::METRICS[0]).then(Watch::start);
+    let mut watch = machine::is_noted(run.kind().metrics).then(Watch::start);
     let measured = talk.measured(&mut |said| {
         watch.iter_mut().for_each(Watch::beat);
         huge.extend(run.huge().map(|mib| (began.elapsed().as_secs_f64(), mib)));
@@ -70,11 +70,16 @@ fn change(run: &mut Run<'_>, talk: &mut Talk) -> anyhow::Result<()> {
 
 /// Starts the workload.
 pub(super) fn start(run: &Run<'_>) -> anyhow::Result<Talk> {
-    let (kind, mut command) = (run.kind(), run.own_workload()?);
-    command.args(["lab", kind.name, "--params"]).arg(serde_json::to_string(run.params())?);
+    start_one(run, run.kind().name, &serde_json::to_string(run.params())?)
+}
+
+/// Starts one of this built-in kind.
+pub(super) fn start_one(run: &Run<'_>, kind: &str, params: &str) -> anyhow::Result<Talk> {
+    let mut command = run.own_workload()?;
+    command.args(["lab", kind, "--params", params]);
     command.args(["--seed", &run.seed().to_string(), "--huge-pages", run.huge_pages().key()]);
     command.arg("--scratch").arg(run.directory());
-    Talk::start(kind.name, &mut command)
+    Talk::start(kind, &mut command)
 }
 
 /// Shows what a workload says of its progress; an error after Ctrl-C.

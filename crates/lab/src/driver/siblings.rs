@@ -1,6 +1,6 @@
 //! Identical programs side by side: who gets huge pages, and who is done when.
 
-use super::builtin::progress;
+use super::builtin::{progress, start_one};
 use super::common;
 use crate::run::Run;
 use crate::talk::Talk;
@@ -50,10 +50,7 @@ pub(super) fn drive(params: &Siblings, run: &mut Run<'_>) -> anyhow::Result<()> 
 /// One of them, filled.
 fn started(params: &Siblings, run: &mut Run<'_>) -> anyhow::Result<Talk> {
     let asked = serde_json::json!({ "mib": params.mib, "updates": "pages" });
-    let mut command = run.own_workload()?;
-    command.args(["lab", WORKLOAD, "--params", &asked.to_string()]);
-    command.args(["--seed", &run.seed().to_string(), "--huge-pages", run.huge_pages().key()]);
-    let mut talk = Talk::start(WORKLOAD, &mut command)?;
+    let mut talk = start_one(run, WORKLOAD, &asked.to_string())?;
     talk.ready(&mut |said| progress(run, said))?;
     Ok(talk)
 }

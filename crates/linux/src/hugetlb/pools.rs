@@ -30,7 +30,8 @@ fn below(root: &Root, folder: &str, names: &[&str]) -> Vec<String> {
 }
 
 /// Their texts by path, and what memory each node has.
-pub(super) fn texts(root: &Root) -> BTreeMap<String, String> {
+#[must_use]
+pub fn texts(root: &Root) -> BTreeMap<String, String> {
     let memory = nodes(root).into_iter().map(|node| format!("{NODES}/{node}/meminfo"));
     let all = files(root).into_iter().chain(memory);
     all.filter_map(|path| Some((root.read_text(&path).ok()?, path)))

@@ -59,7 +59,7 @@ pub(crate) fn metrics(facts: &Facts) -> Vec<Metric> {
     all.gauge("manager_up", "1 while a manager runs, 0 while none does.", up);
     if let Some(status) = facts.manager.status() {
         manager(&mut all, status);
-        not_more(&mut all, status);
+        skipped(&mut all, status);
         compaction(&mut all, status);
         programs(&mut all, &status.targets, facts.top);
         cgroups(&mut all, &status.cgroups, facts.top);
@@ -244,7 +244,7 @@ fn manager(all: &mut List, status: &ManagerStatus) {
 }
 
 /// Regions by the reason for which they stay as they are.
-fn not_more(all: &mut List, status: &ManagerStatus) {
+fn skipped(all: &mut List, status: &ManagerStatus) {
     let by = |(reason, n): (&SkipReason, &u64)| (label("reason", reason.key()), Some(*n as f64));
     let small = status.targets.iter().flat_map(|target| target.not_promoted.iter().map(by));
     all.add(Type::Gauge, "regions_not_promoted", "Regions that are not made huge.", small);

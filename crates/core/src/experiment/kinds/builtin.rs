@@ -1,11 +1,12 @@
 //! Workloads that are part of hugewise: small, and they verify their data.
 
 use crate::experiment::kind::{Demand, Kind, More, Source, Start, count, params, word, words};
+use crate::experiment::machine::with_machine;
 
 /// Metrics that whoever starts a workload measures from outside; a workload itself never says
 /// them. Every other metric of a built-in kind is in what the workload says when it is ready or
 /// has measured; those of the phase [`AFTER`] in what it says when it is measured once more.
-pub const PARENT_METRICS: &[&str] = &[
+pub const PARENT_METRICS: &[&str] = with_machine![
     "rss_mib",
     "cgroup_mib",
     "mem_available_less_mib",
@@ -14,16 +15,6 @@ pub const PARENT_METRICS: &[&str] = &[
     "reach_huge_percent",
     "user_cpu_s",
     "kernel_cpu_s",
-    "kernel_cpu_percent",
-    "machine_user_percent",
-    "machine_idle_percent",
-    "machine_stolen_percent",
-    "machine_faults",
-    "machine_huge_faults",
-    "machine_huge_fallbacks",
-    "machine_compact_stalls",
-    "machine_collapses",
-    "machine_splits",
     "after.rss_mib",
     "after.cgroup_mib",
     "after.huge_mib",
@@ -196,7 +187,7 @@ pub(super) const FAULT_LATENCY: Kind = Kind {
     huge_pages: Source::VariantOrLater,
     more: More::Nothing,
     params: FaultLatency::PARAMS,
-    metrics: &[
+    metrics: with_machine![
         "p50_us",
         "p99_us",
         "p999_us",
@@ -206,16 +197,6 @@ pub(super) const FAULT_LATENCY: Kind = Kind {
         "rss_mib",
         "cgroup_mib",
         "huge_mib",
-        "kernel_cpu_percent",
-        "machine_user_percent",
-        "machine_idle_percent",
-        "machine_stolen_percent",
-        "machine_faults",
-        "machine_huge_faults",
-        "machine_huge_fallbacks",
-        "machine_compact_stalls",
-        "machine_collapses",
-        "machine_splits",
     ],
     programs: &[],
 };

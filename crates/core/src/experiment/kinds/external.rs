@@ -5,6 +5,7 @@ use crate::experiment::kind::{
     Demand, Kind, More, Program, Source, Start, Times, count, flag, params, text, texts, word,
     words,
 };
+use crate::experiment::machine::with_machine;
 
 /// Bytes of an entry of memcached's hash table: a pointer.
 const ENTRY: u64 = 8;
@@ -254,7 +255,7 @@ pub(super) const REDIS: Kind = Kind {
     huge_pages: Source::Variant,
     more: More::Nothing,
     params: Redis::PARAMS,
-    metrics: &[
+    metrics: with_machine![
         "ops_per_s",
         "p50_us",
         "p99_us",
@@ -267,16 +268,6 @@ pub(super) const REDIS: Kind = Kind {
         "service.p99_us",
         "knee_per_s",
         "bend_per_s",
-        "kernel_cpu_percent",
-        "machine_user_percent",
-        "machine_idle_percent",
-        "machine_stolen_percent",
-        "machine_faults",
-        "machine_huge_faults",
-        "machine_huge_fallbacks",
-        "machine_compact_stalls",
-        "machine_collapses",
-        "machine_splits",
         "user_cpu_s",
         "kernel_cpu_s",
         "rss_mib",

@@ -3,6 +3,7 @@
 use super::external::User;
 use crate::experiment::kind::{Demand, Kind, More, Source, Start, params, text, texts, word};
 use crate::experiment::load::Target;
+use crate::experiment::machine::with_machine;
 
 params! {
     /// Parameters of `http`.
@@ -66,7 +67,7 @@ pub(super) const HTTP: Kind = Kind {
     huge_pages: Source::Variant,
     more: More::Nothing,
     params: Http::PARAMS,
-    metrics: &[
+    metrics: with_machine![
         "p50_us",
         "p99_us",
         "p999_us",
@@ -78,16 +79,6 @@ pub(super) const HTTP: Kind = Kind {
         "service.p99_us",
         "knee_per_s",
         "bend_per_s",
-        "kernel_cpu_percent",
-        "machine_user_percent",
-        "machine_idle_percent",
-        "machine_stolen_percent",
-        "machine_faults",
-        "machine_huge_faults",
-        "machine_huge_fallbacks",
-        "machine_compact_stalls",
-        "machine_collapses",
-        "machine_splits",
         "rss_mib",
         "cgroup_mib",
         "huge_mib",
