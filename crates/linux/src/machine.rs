@@ -66,16 +66,32 @@ pub fn nodes_with_memory(root: &Root) -> Option<BTreeSet<u32>> {
 /// read.
 #[must_use]
 pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
-    free_huge_of(root, geometry, None)
+    free_of(root, geometry, None).huge
 }
 
-/// The same, on one NUMA node; on all of them without one.
+/// How much of the free memory a huge page finds room in.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FreeBlocks {
+    /// Free blocks of huge-page size, counted in huge pages; `None` where they cannot be read.
+    pub huge: Option<u64>,
+    /// FMFI at huge-page order; `None` where nothing is free, or it cannot be read.
+    pub fmfi: Option<f64>,
+}
+
+/// Free blocks of one NUMA node, or of all of them.
 #[must_use]
-pub fn free_huge_of(root: &Root, geometry: Geometry, node: Option<u32>) -> Option<u64> {
+pub fn free_of(root: &Root, geometry: Geometry, node: Option<u32>) -> FreeBlocks {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
-    let mut zones = parse::buddyinfo::parse(&root.read_text("proc/buddyinfo").ok()?).value;
+    let text = root.read_text("proc/buddyinfo").unwrap_or_default();
+    let mut zones = parse::buddyinfo::parse(&text).value;
     zones.retain(|zone| node.is_none_or(|node| zone.node == node));
-    (!zones.is_empty()).then(|| parse::buddyinfo::free_blocks_at_or_above(&zones, order))
+    if zones.is_empty() {
+        return FreeBlocks::default();
+    }
+    FreeBlocks {
+        huge: Some(parse::buddyinfo::free_blocks_at_or_above(&zones, order)),
+        fmfi: parse::buddyinfo::fmfi_total(&zones, order),
+    }
 }
 
 /// Huge pages that could not be allocated for a collapse since boot, by anybody:

@@ -202,7 +202,7 @@ fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
         false => MixedNodes::Refuse,
     };
     Actuator::new(root, reach, machine::geometry(root), never)
-        .with_mixed_nodes(root, mixed)
+        .with_nodes(root, mixed, config.watermark.fmfi_high)
         .warming_ahead(config.controller.warm_cpu_percent)
 }
 

@@ -113,6 +113,9 @@ named! {
     NoFreeHugePageOnNode = "no_free_huge_page_on_node":
         "no free block of huge page size on the NUMA node of its pages",
         "free memory there; with compact.mode 'on' the kernel makes blocks of small pieces";
+    NodeInPieces = "node_in_pieces":
+        "would waste memory, and the free memory of its NUMA node is in pieces",
+        "free memory there, or raise watermark.fmfi_high";
     AllocationBackoff = "allocation_backoff":
         "waiting after a failed huge page allocation (ENOMEM)", "";
     CgroupBackoff = "cgroup_backoff": "waiting: the target's cgroup is at its limit (EBUSY)",

@@ -238,7 +238,7 @@ impl Warmer {
     fn run(&mut self) {
         while let Some((mut block, node)) = self.shared.wanted() {
             let began = cpu::thread_cpu_time_ns();
-            let spare = machine::free_huge_of(&self.idle.root, self.geometry, node);
+            let spare = machine::free_of(&self.idle.root, self.geometry, node).huge;
             let free = spare.is_none_or(|free| free >= SPARE) && self.idle.has_time();
             // The block goes back to this CPU's free list.
             let on = cpu::current_cpu();

@@ -84,14 +84,15 @@ impl Actuator {
         let own_pages = || File::open("/proc/self/pagemap");
         let block = Block::new(geometry).and_then(|block| Ok((block, own_pages()?))).ok();
         let (ahead, ahead_cpu_percent) = (OnceCell::new(), 0.0);
-        let nodes = Nodes::new(root, MixedNodes::Refuse);
+        let nodes = Nodes::new(root, MixedNodes::Refuse, 1.0);
         Self { reach, geometry, block, ahead, ahead_cpu_percent, never, nodes, failed_allocations }
     }
 
-    /// The same actuator, told what regions on several NUMA nodes mean to it.
+    /// The same actuator, told what regions on several NUMA nodes mean to it, and from which FMFI
+    /// of a node on none of its free blocks is wasted.
     #[must_use]
-    pub fn with_mixed_nodes(self, root: &Root, mixed: MixedNodes) -> Self {
-        Self { nodes: Nodes::new(root, mixed), ..self }
+    pub fn with_nodes(self, root: &Root, mixed: MixedNodes, fmfi_high: f64) -> Self {
+        Self { nodes: Nodes::new(root, mixed, fmfi_high), ..self }
     }
 
     /// The same actuator, which warms destinations ahead in a thread of the idle scheduling class
@@ -256,8 +257,8 @@ impl Actuator {
             return Err(SkipReason::NoFreeHugePage);
         }
         let node = self.nodes.of(target, decision.region, self.geometry)?;
-        if node.is_some() && machine::free_huge_of(root, self.geometry, node) == Some(0) {
-            return Err(SkipReason::NoFreeHugePageOnNode);
+        if let Some(node) = node {
+            self.nodes.serves(root, node, decision.motive, self.geometry)?;
         }
         let populated = u16::try_from(counts.populated()).unwrap_or(u16::MAX);
         Ok(Checked { populated, node })

@@ -4,6 +4,7 @@ use crate::machine;
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_core::base::units::{Addr, Geometry};
+use hugewise_core::manager::decision::Motive;
 use hugewise_core::manager::nodes::{Placement, placement};
 use hugewise_core::manager::reason::SkipReason;
 use hugewise_sys::numa;
@@ -27,13 +28,38 @@ pub(super) struct Nodes {
     /// Whether more than one has memory; where only one has, no page is asked about.
     several: bool,
     mixed: MixedNodes,
+    /// `watermark.fmfi_high`: from there on a node's free blocks are too scarce to waste any.
+    fmfi_high: f64,
 }
 
 impl Nodes {
     /// Those of the machine below `root`.
-    pub(super) fn new(root: &Root, mixed: MixedNodes) -> Self {
+    pub(super) fn new(root: &Root, mixed: MixedNodes, fmfi_high: f64) -> Self {
         let nodes = machine::nodes_with_memory(root);
-        Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), mixed }
+        Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), mixed, fmfi_high }
+    }
+
+    /// Whether a promotion may take a free block of this node.
+    ///
+    /// # Errors
+    /// It has none, or it would be left partly empty where few are left: the bloat budget knows
+    /// the machine's FMFI only, in which one whole node hides the pieces of another.
+    pub(super) fn serves(
+        &self,
+        root: &Root,
+        node: u32,
+        motive: Motive,
+        geometry: Geometry,
+    ) -> Result<(), SkipReason> {
+        let free = machine::free_of(root, geometry, Some(node));
+        if free.huge == Some(0) {
+            return Err(SkipReason::NoFreeHugePageOnNode);
+        }
+        let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.fmfi_high);
+        if motive == Motive::BloatBudget && in_pieces {
+            return Err(SkipReason::NodeInPieces);
+        }
+        Ok(())
     }
 
     /// The node of a region of base pages, `None` where it does not matter or is not known.
@@ -77,6 +103,24 @@ fn sample(region: Addr, geometry: Geometry) -> Vec<u64> {
 mod tests {
     use super::*;
     use hugewise_core::base::units::Bytes;
+
+    #[test]
+    fn each_node_is_asked_for_its_own_blocks() {
+        let scratch = hugewise_scratch::Scratch::new();
+        // FMFI 0.83 on node 0, 0 on node 1, and all of node 2 in pieces; 0.45 of all.
+        let zones = "Node 0, zone Normal 0 0 0 0 0 0 0 0 10 1 0\n\
+                     Node 1, zone Normal 0 0 0 0 0 0 0 0 0 3 5\n\
+                     Node 2, zone Normal 0 0 0 0 0 0 0 0 10 0 0\n";
+        std::fs::create_dir(scratch.path().join("proc")).expect("a new directory");
+        std::fs::write(scratch.path().join("proc/buddyinfo"), zones).expect("written");
+        let root = Root::at(scratch.path());
+        let nodes = Nodes::new(&root, MixedNodes::Refuse, 0.5);
+        let asked = |node, motive| nodes.serves(&root, node, motive, Geometry::X86_64).err();
+        assert_eq!(asked(0, Motive::Utilization), None);
+        assert_eq!(asked(0, Motive::BloatBudget), Some(SkipReason::NodeInPieces));
+        assert_eq!(asked(1, Motive::BloatBudget), None);
+        assert_eq!(asked(2, Motive::Utilization), Some(SkipReason::NoFreeHugePageOnNode));
+    }
 
     #[test]
     fn no_node_hides_from_the_sample() {
