@@ -28,6 +28,9 @@ _hugewise() {
             hugewise,doctor)
                 cmd="hugewise__subcmd__doctor"
                 ;;
+            hugewise,freezes)
+                cmd="hugewise__subcmd__freezes"
+                ;;
             hugewise,help)
                 cmd="hugewise__subcmd__help"
                 ;;
@@ -105,6 +108,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,doctor)
                 cmd="hugewise__subcmd__help__subcmd__doctor"
+                ;;
+            hugewise__subcmd__help,freezes)
+                cmd="hugewise__subcmd__help__subcmd__freezes"
                 ;;
             hugewise__subcmd__help,help)
                 cmd="hugewise__subcmd__help__subcmd__help"
@@ -308,7 +314,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -577,8 +583,42 @@ _hugewise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hugewise__subcmd__freezes)
+            opts="-h --longer-than --for --keep --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --longer-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hugewise__subcmd__help)
-            opts="doctor try status map metrics manage pause resume revert replay diagnose hugetlb thp lab rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -662,6 +702,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__freezes)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

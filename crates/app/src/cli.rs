@@ -113,6 +113,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
+    /// Watch for freezes, and say who held the CPU or the memory meanwhile
+    Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
@@ -383,6 +385,23 @@ pub(crate) struct DiagnoseArgs {
     /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+/// Arguments of `freezes`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise freezes                          # until Ctrl-C\n  \
+hugewise freezes --longer-than 1s --for 8h\n  hugewise diagnose hugewise-freezes/2026*    # what \
+else the machine did then")]
+pub(crate) struct FreezesArgs {
+    /// The shortest freeze to tell, at least 20ms
+    #[arg(long, default_value = "300ms", value_name = "TIME")]
+    pub(crate) longer_than: String,
+    /// How long to watch (default: until SIGINT or SIGTERM)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) r#for: Option<String>,
+    /// Directory for captures of the seconds before and after each freeze
+    #[arg(long, default_value = "hugewise-freezes", value_name = "DIR")]
+    pub(crate) keep: PathBuf,
 }
 
 /// Arguments of `capture`.

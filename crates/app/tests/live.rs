@@ -18,6 +18,8 @@ mod control;
 mod doctor;
 #[path = "live/fair.rs"]
 mod fair;
+#[path = "live/freezes.rs"]
+mod freezes;
 #[path = "live/giveback.rs"]
 mod giveback;
 #[path = "live/group.rs"]
@@ -108,6 +110,7 @@ fn trials() -> Vec<Trial> {
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(metrics::trials());
+    all.extend(freezes::trials());
     all.extend(hostile::trials());
     all.extend(neighbours::trials());
     all.extend(warm::trials());

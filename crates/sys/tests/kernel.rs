@@ -142,7 +142,7 @@ fn a_clock_sees() -> Verdict {
     let (mut ours, mut deepest) = (0, 0);
     for clock in &mut clocks {
         clock.drain(|record| {
-            if let Record::Sample { pid, kernel } = record
+            if let Record::Sample { pid, kernel, .. } = record
                 && pid == std::process::id()
             {
                 ours += 1;

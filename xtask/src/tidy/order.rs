@@ -69,10 +69,10 @@ pub const ORDERS: [Order; 4] = [
     Order {
         folder: "crates/core/src/evidence",
         layers: &[
-            Apart(&["recording"]),
+            Apart(&["functions", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["watch"]),
+            Apart(&["freeze", "watch"]),
         ],
     },
     Order {

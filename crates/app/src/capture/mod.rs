@@ -64,6 +64,14 @@ impl Stop {
         Ok(Self(Some(receive)))
     }
 
+    /// Waits until it is stopped; for ever, where nothing does.
+    pub(crate) fn wait(&self) {
+        if let Some(receive) = &self.0 {
+            // An error says that the thread is gone, which ends with the process only.
+            let _ = receive.recv();
+        }
+    }
+
     /// Waits until then; `true` when it was stopped.
     pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let wait = at.saturating_duration_since(Instant::now());

@@ -11,15 +11,30 @@ const BYTES_MAX: usize = 64 << 20;
 #[derive(Debug)]
 struct Frame {
     at: Instant,
-    packed: Vec<u8>,
+    text: Text,
     text_bytes: usize,
+}
+
+/// The text of a sample.
+#[derive(Debug)]
+enum Text {
+    Packed(Vec<u8>),
+    Plain(Vec<u8>),
+}
+
+impl Text {
+    /// The memory that it takes.
+    fn bytes(&self) -> usize {
+        let (Self::Packed(bytes) | Self::Plain(bytes)) = self;
+        bytes.len()
+    }
 }
 
 /// Samples of the last minutes, packed.
 #[derive(Debug)]
 pub(crate) struct Ring {
     frames: VecDeque<Frame>,
-    keep: Duration,
+    kept: Duration,
     bytes: usize,
     bytes_max: usize,
 }
@@ -27,21 +42,31 @@ pub(crate) struct Ring {
 impl Ring {
     /// Holds what is not older than `keep`, within 64 MiB.
     pub(crate) fn new(keep: Duration) -> Self {
-        Self { frames: VecDeque::new(), keep, bytes: 0, bytes_max: BYTES_MAX }
+        Self { frames: VecDeque::new(), kept: keep, bytes: 0, bytes_max: BYTES_MAX }
     }
 
-    /// Takes a sample; the oldest make room.
+    /// Takes a sample, packed; the oldest make room.
     pub(crate) fn push(&mut self, at: Instant, text: &[u8]) -> anyhow::Result<()> {
         let packed = super::write::pack(text)?;
-        self.bytes += packed.len();
-        self.frames.push_back(Frame { at, packed, text_bytes: text.len() });
-        let old = |frame: &Frame| at.saturating_duration_since(frame.at) > self.keep;
+        self.keep(at, Text::Packed(packed), text.len());
+        Ok(())
+    }
+
+    /// Takes a sample as it is: packing a small one costs more than the memory that it saves.
+    pub(crate) fn push_text(&mut self, at: Instant, text: Vec<u8>) {
+        let text_bytes = text.len();
+        self.keep(at, Text::Plain(text), text_bytes);
+    }
+
+    fn keep(&mut self, at: Instant, text: Text, text_bytes: usize) {
+        self.bytes += text.bytes();
+        self.frames.push_back(Frame { at, text, text_bytes });
+        let old = |frame: &Frame| at.saturating_duration_since(frame.at) > self.kept;
         while self.frames.len() > 1
             && (self.bytes > self.bytes_max || self.frames.front().is_some_and(old))
         {
-            self.bytes -= self.frames.pop_front().map_or(0, |frame| frame.packed.len());
+            self.bytes -= self.frames.pop_front().map_or(0, |frame| frame.text.bytes());
         }
-        Ok(())
     }
 
     /// How many samples it holds.
@@ -57,22 +82,31 @@ impl Ring {
     /// Each sample's text, the oldest first.
     pub(crate) fn each(&self, mut take: impl FnMut(&[u8])) -> anyhow::Result<()> {
         for frame in &self.frames {
-            let text = zstd::bulk::decompress(&frame.packed, frame.text_bytes);
-            take(&text.context("cannot unpack a sample")?);
+            match &frame.text {
+                Text::Plain(text) => take(text),
+                Text::Packed(packed) => {
+                    let text = zstd::bulk::decompress(packed, frame.text_bytes);
+                    take(&text.context("cannot unpack a sample")?);
+                }
+            }
         }
         Ok(())
     }
 
     /// Writes all samples; gives their size on disk.
     pub(crate) fn write(&self, directory: &mut Directory) -> anyhow::Result<u64> {
-        self.frames.iter().map(|frame| directory.packed(&frame.packed)).sum()
+        let mut write = |frame: &Frame| match &frame.text {
+            Text::Packed(packed) => directory.packed(packed),
+            Text::Plain(text) => directory.sample(text),
+        };
+        self.frames.iter().map(&mut write).sum()
     }
 
     /// Forgets all but the latest sample, with which the next gives rates.
     pub(crate) fn clear(&mut self) {
         let last = self.frames.pop_back();
         self.frames.clear();
-        self.bytes = last.as_ref().map_or(0, |frame| frame.packed.len());
+        self.bytes = last.as_ref().map_or(0, |frame| frame.text.bytes());
         self.frames.extend(last);
     }
 }

@@ -5,6 +5,7 @@ mod config;
 mod control;
 mod diagnose;
 mod doctor;
+mod freezes;
 mod hugetlb;
 mod journal;
 mod lab;
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
+        Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),

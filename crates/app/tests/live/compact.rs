@@ -106,7 +106,7 @@ fn cut_off() -> anyhow::Result<()> {
 }
 
 /// Nearly all memory of a small machine, of which every sixteenth page is kept.
-fn fragment() -> anyhow::Result<Arena> {
+pub(crate) fn fragment() -> anyhow::Result<Arena> {
     let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
     let free = usize::try_from(free.context("free memory is unknown")?.0)?;
     // What is left the program, its manager and the kernel live on.
@@ -125,7 +125,7 @@ fn fragment() -> anyhow::Result<Arena> {
 
 /// Huge pages of somebody else, who takes them while there are any; without the kernel's own help,
 /// which would make more.
-fn take_all_blocks() -> anyhow::Result<Arena> {
+pub(crate) fn take_all_blocks() -> anyhow::Result<Arena> {
     fs::write(PROACTIVENESS, "0").context("compaction_proactiveness")?;
     let size = 256 * MIB;
     let mut arena = Arena::new(size, 2 * MIB)?;

@@ -14,7 +14,7 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor"
+    "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
     "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
@@ -23,7 +23,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 32] = [
+pub(crate) const COMMANDS: [(&str, &str); 33] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -37,6 +37,7 @@ pub(crate) const COMMANDS: [(&str, &str); 32] = [
     ("diagnose --explain", "rules"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
+    ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
     ("hugetlb verify", "hugetlb-verify"),

@@ -81,6 +81,10 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("status", &["status", "--root", text(&machine(&scratch))], DONE);
     all.run("metrics", &["metrics", "--run-dir", text(&run)], DONE);
     all.run("metrics", &["metrics", "--root", text(&machine(&scratch))], DONE);
+    // No machine freezes for so long.
+    let kept = scratch.join("freezes");
+    let freezes = ["freezes", "--longer-than", "1h", "--for", "1s", "--keep", text(&kept)];
+    all.run("freezes", &freezes, &[0, 5]);
     all.run("map", &["map", &me], DONE);
     all.run("map", &["map", &me, "--sample"], DONE);
     drop(memory);

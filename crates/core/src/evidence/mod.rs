@@ -1,7 +1,9 @@
 //! What a machine says of itself: recordings, HugeTLB pools and their users, the diagnosis that
-//! follows, and when a closer look is due.
+//! follows, when a closer look is due, and who made it freeze.
 
 pub mod diagnose;
+pub mod freeze;
+mod functions;
 pub mod hugetlb;
 pub mod recording;
 pub mod watch;

@@ -41,6 +41,7 @@ pub mod sysctl;
 pub mod sysv_shm;
 pub mod tcp_table;
 pub mod thp_choice;
+pub mod trace_format;
 pub mod vmstat;
 
 /// How many problems one text may report. A file in an unknown format would otherwise cost as much

@@ -46,6 +46,19 @@ pub(super) const FILES: [&str; 36] = [
     "/proc/sys/vm/vfs_cache_pressure",
 ];
 
+/// Of these the counters that move within a second, and cost little to read.
+pub(super) const FAST: [&str; 9] = [
+    "/proc/stat",
+    "/proc/meminfo",
+    "/proc/vmstat",
+    "/proc/buddyinfo",
+    "/proc/loadavg",
+    "/proc/pressure/cpu",
+    "/proc/pressure/memory",
+    "/proc/pressure/io",
+    "/proc/softirqs",
+];
+
 /// Settings that a kernel without HugeTLB does not have; as above, where they are there.
 const HUGETLB: [&str; 2] =
     ["/proc/sys/vm/hugetlb_shm_group", "/proc/sys/vm/nr_overcommit_hugepages"];

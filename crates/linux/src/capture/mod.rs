@@ -157,6 +157,16 @@ impl Sampler {
         out.finish(&header)
     }
 
+    /// A sample of those counters only that move within a second: its text.
+    pub fn fast(&mut self) -> Vec<u8> {
+        let header = header(&self.root);
+        let mut out = Writer::default();
+        for path in list::FAST {
+            self.take(&mut out, path, path);
+        }
+        out.finish(&header)
+    }
+
     /// What could not be read so far, by path; for processes as `/proc/PID/...`.
     #[must_use]
     pub const fn unreadable(&self) -> &BTreeMap<String, Unreadable> {

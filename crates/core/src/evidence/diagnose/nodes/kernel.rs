@@ -16,6 +16,7 @@ use crate::evidence::diagnose::missing::{
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::functions::{COMPACTION, RECLAIM};
 use crate::evidence::recording::{Field, Subject};
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
@@ -178,7 +179,7 @@ pub(super) fn disk_requests(look: &Look<'_>) -> Answer {
 
 /// Do programs stop to make huge blocks of free memory?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
-    if let Some(answer) = profile::named(look, &profile::COMPACTION) {
+    if let Some(answer) = profile::named(look, &COMPACTION) {
         let counts = [Field::CompactStall, Field::CompactFail].map(|field| look.mean_of(field));
         return answer.and(counts.into_iter().flatten().map(|seen| look.quote(&seen)));
     }
@@ -424,7 +425,7 @@ fn traced(look: &Look<'_>) -> Option<Answer> {
 /// Is it system calls: is most of the time explained by nothing that can be counted?
 pub(super) fn system_calls(look: &Look<'_>) -> Answer {
     let named = |names: &[&str]| profile::named(look, names);
-    let named = named(&profile::COMPACTION).or_else(|| named(&profile::RECLAIM));
+    let named = named(&COMPACTION).or_else(|| named(&RECLAIM));
     if let Some(named) = named.or_else(|| profile::huge_faults(look)) {
         return Answer::no(named.evidence);
     }

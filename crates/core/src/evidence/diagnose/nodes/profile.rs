@@ -5,43 +5,10 @@ use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
 use crate::evidence::recording::readers::capture::stacks::SYSCALL_ENTRY;
 use crate::evidence::recording::{Field, Subject, Unit};
 
-/// Functions that say by themselves what the kernel does.
-pub(super) const COMPACTION: [&str; 5] =
-    ["compact_zone", "isolate_freepages", "isolate_migratepages", "migrate_pages", "compaction_"];
-/// Clearing or copying all of a huge page, from Linux 2.6.38 to 6.18.
-const HUGE_CLEARING: [&str; 9] = [
-    "clear_huge_page",
-    "clear_subpage",
-    "clear_gigantic_page",
-    "clear_contig_highpages",
-    "folio_zero_user",
-    "process_huge_page",
-    "copy_user_huge_page",
-    "copy_user_large_folio",
-    "copy_subpage",
-];
-/// Page faults that hand out a huge page: clearing it, and finding or making it.
-const HUGE_FAULT: [&str; 5] = [
-    "do_huge_pmd_anonymous_page",
-    "do_huge_pmd_wp_page",
-    "vma_alloc_anon_folio_pmd",
-    "hugepage_vma_alloc",
-    "alloc_hugepage_vma",
-];
-/// Clearing one base page, of a huge one or for itself.
-const CLEARING: [&str; 6] = [
-    "clear_page_erms",
-    "clear_page_rep",
-    "clear_page_orig",
-    "clear_page_c",
-    "clear_highpage",
-    "clear_pages_erms",
-];
-pub(super) const RECLAIM: [&str; 4] =
-    ["shrink_", "try_to_free", "try_to_unmap", "folio_referenced"];
 /// Only the start of a process has these.
 const STARTS: [&str; 5] =
     ["copy_page_range", "copy_pte_range", "dup_mmap", "dup_mm", "copy_process"];

@@ -9,6 +9,7 @@ use crate::evidence::diagnose::narrow::Narrow;
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
+use crate::evidence::functions::RECLAIM;
 use crate::evidence::hugetlb::tables;
 use crate::evidence::recording::{Field, Point, Series, Stamp, Subject};
 
@@ -147,7 +148,7 @@ fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
 
 /// Does the kernel reclaim memory in these times?
 pub(super) fn reclaim(look: &Look<'_>) -> Answer {
-    if let Some(answer) = super::profile::named(look, &super::profile::RECLAIM) {
+    if let Some(answer) = super::profile::named(look, &RECLAIM) {
         return answer;
     }
     // The kernel's own thread for it is busy: that is reclaim, whatever else is known.

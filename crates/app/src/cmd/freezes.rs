@@ -1,0 +1,294 @@
+//! `hugewise freezes`: watches this machine, and tells each freeze with who caused it.
+//!
+//! Counters that cost little are read every second, whole samples now and then, and those of the
+//! last seconds are kept in memory. After a freeze a whole sample is taken each second for a while.
+//! Then all of them are written down as a capture.
+
+use crate::capture::{Directory, Manifest, Ring, Stop, Taken};
+use crate::cli::{FreezesArgs, Global};
+use crate::cmd::manage::duration;
+use crate::exit;
+use crate::output::{self, Output, paint};
+use crate::render::view::freeze::{self, Told, Watched};
+use crate::say::{Progress, note};
+use hugewise_core::base::count::counted;
+use hugewise_core::base::units::Ns;
+use hugewise_core::evidence::freeze::{Freeze, explain};
+use hugewise_linux::capture::{Options, PROCESSES_MAX, Sampler};
+use hugewise_linux::freeze::{Recorder, Waker, now};
+use hugewise_linux::root::Root;
+use hugewise_linux::{cpu, save};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Time between looks while nothing happens, each with the counters that cost little.
+const LOOK: Duration = Duration::from_secs(5);
+/// Time between whole samples during and after a freeze.
+const SECOND: Duration = Duration::from_secs(1);
+/// What came before a freeze and is kept, ...
+const BEFORE: Duration = Duration::from_secs(25);
+/// ... and what comes after.
+const AFTER: Duration = Duration::from_secs(4);
+/// Time between whole samples while nothing freezes, at least, and the share of a core that they
+/// may take.
+const WHOLE: Duration = Duration::from_secs(60);
+const WHOLE_SHARE: f64 = 0.0005;
+/// Most captures of one start.
+const CAPTURES_MAX: usize = 50;
+/// The shortest freeze that can be asked for: an idle machine's timers are 1 ms late at most, a
+/// busy one's threads wait some milliseconds for each other.
+const LEAST: Ns = Ns::ms(20);
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &FreezesArgs) -> anyhow::Result<Output> {
+    let root = Root::at(&global.root);
+    let usage = |text: String| exit::coded(exit::USAGE, text);
+    if !root.is_live() {
+        return Err(usage("a copy of /proc does not freeze: leave '--root' out".to_owned()));
+    }
+    let bound = bound(&args.longer_than)?;
+    if bound < LEAST {
+        let text = format!("'--longer-than {}' is below {:.0} ms", args.longer_than, LEAST.as_ms());
+        return Err(usage(text));
+    }
+    let length = args.r#for.as_deref().map(duration).transpose()?;
+    save::new_directory(&args.keep, 0o700).map_err(output::refused)?;
+    let recorder = Recorder::start(&root, bound).map_err(anyhow::Error::msg)?;
+    let stopped = on_signals(recorder.waker())?;
+    let mut watcher = Watcher::new(global, root, args.keep.clone(), recorder, bound);
+    watcher.greet();
+    let began = Instant::now();
+    let end = length.map(|length| began + Duration::from_nanos(length.0));
+    while watcher.look()? {
+        let now = Instant::now();
+        if end.is_some_and(|end| now >= end) || stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        let left = end.map_or(LOOK, |end| end.saturating_duration_since(now));
+        watcher.recorder.wait(left.min(watcher.pause()));
+    }
+    watcher.finish()
+}
+
+/// Whether a signal asked for the end, which ends the recorder's waiting, too.
+fn on_signals(waker: Waker) -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Stop::on_signals()?;
+    let stopped = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stopped);
+    thread::Builder::new().name("stop".into()).spawn(move || {
+        stop.wait();
+        told.store(true, Ordering::Relaxed);
+        waker.wake();
+    })?;
+    Ok(stopped)
+}
+
+/// A bound, which may be less than a second.
+fn bound(text: &str) -> anyhow::Result<Ns> {
+    let ms = text.strip_suffix("ms").and_then(|number| number.trim_end().parse().ok());
+    ms.map_or_else(|| duration(text), |ms| Ok(Ns(Ns::ms(1).0.saturating_mul(ms))))
+}
+
+/// Freezes that are looked into.
+#[derive(Debug)]
+struct Event {
+    freezes: Vec<Freeze>,
+    until: Instant,
+}
+
+struct Watcher<'a> {
+    global: &'a Global,
+    root: Root,
+    keep: PathBuf,
+    recorder: Recorder,
+    bound: Ns,
+    sampler: Sampler,
+    ring: Ring,
+    /// When the last sample was taken, and the last whole one with what it cost.
+    sampled: Option<Instant>,
+    whole: Option<(Instant, Duration)>,
+    event: Option<Event>,
+    began: Instant,
+    cpu_ns: u64,
+    freezes: usize,
+    captures: usize,
+    progress: Progress,
+    /// Nobody reads standard output any more.
+    closed: bool,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(global: &'a Global, root: Root, keep: PathBuf, recorder: Recorder, bound: Ns) -> Self {
+        let options = Options { arguments: false, processes_max: PROCESSES_MAX };
+        Self {
+            global,
+            sampler: Sampler::new(&root, options),
+            root,
+            keep,
+            recorder,
+            bound,
+            ring: Ring::new(BEFORE),
+            sampled: None,
+            whole: None,
+            event: None,
+            began: Instant::now(),
+            // Without the start, which reads the kernel's list of functions once.
+            cpu_ns: cpu::process_cpu_time_ns(),
+            freezes: 0,
+            captures: 0,
+            progress: Progress::new(!global.json),
+            closed: false,
+        }
+    }
+
+    /// Says what is watched, and what is not.
+    fn greet(&self) {
+        let cpus = self.recorder.cpus();
+        for missing in self.recorder.missing() {
+            note(&format!("not watched: {missing}"));
+        }
+        if !self.global.json {
+            note(&format!(
+                "watching {} for freezes of {:.0} ms and more; captures go to '{}'",
+                counted(cpus.len() as u64, "CPU", "CPUs"),
+                self.bound.as_ms(),
+                self.keep.display()
+            ));
+        }
+    }
+
+    /// Takes what came, with all that follows from it; `false` when nobody listens any more.
+    fn look(&mut self) -> anyhow::Result<bool> {
+        let found = self.recorder.look();
+        let at = Instant::now();
+        // Whoever runs in the middle of a freeze shows in what its CPU time grows by.
+        self.sample(at, self.recorder.hurries() || !found.is_empty())?;
+        if !found.is_empty() {
+            let fresh = || Event { freezes: Vec::new(), until: at + AFTER };
+            self.event.get_or_insert_with(fresh).freezes.extend(found);
+        }
+        if self.event.as_ref().is_some_and(|event| at >= event.until) {
+            self.conclude()?;
+        }
+        self.show();
+        Ok(!self.closed)
+    }
+
+    /// Until the next look, unless something happens.
+    const fn pause(&self) -> Duration {
+        if self.event.is_some() { SECOND } else { LOOK }
+    }
+
+    /// Takes the sample that is due. `close`: something happens just now.
+    fn sample(&mut self, at: Instant, close: bool) -> anyhow::Result<()> {
+        let close = close || self.event.is_some();
+        let (fast, whole) = match (close, self.whole) {
+            (true, _) => (SECOND, SECOND),
+            (false, Some((_, cost))) => (LOOK, cost.div_f64(WHOLE_SHARE).max(WHOLE)),
+            (false, None) => (LOOK, Duration::ZERO),
+        };
+        // A moment early is as good as a moment late.
+        let due =
+            |last: Instant, wait: Duration| at.saturating_duration_since(last) >= wait.mul_f64(0.8);
+        if self.sampled.is_some_and(|last| !due(last, fast)) {
+            return Ok(());
+        }
+        self.sampled = Some(at);
+        if self.whole.is_some_and(|(last, _)| !due(last, whole)) {
+            self.ring.push_text(at, self.sampler.fast());
+            return Ok(());
+        }
+        let before = cpu::process_cpu_time_ns();
+        let text = self.sampler.sample();
+        self.ring.push(at, &text)?;
+        let cost = cpu::process_cpu_time_ns().saturating_sub(before);
+        self.whole = Some((at, Duration::from_nanos(cost)));
+        Ok(())
+    }
+
+    /// Tells what froze, and keeps the samples around it.
+    fn conclude(&mut self) -> anyhow::Result<()> {
+        let Some(event) = self.event.take() else { return Ok(()) };
+        let kept = self.kept(&event);
+        if let Err(error) = &kept {
+            note(&format!("not kept: {error:#}"));
+        }
+        let kept = kept.ok().flatten();
+        self.progress.show("");
+        for freeze in event.freezes {
+            self.freezes += 1;
+            let account = explain(&freeze, &self.recorder.facts(&freeze));
+            let told = Told { at: began(&freeze), freeze, account, kept: kept.clone() };
+            let text = match self.global.json {
+                true => serde_json::to_string(&told.json())? + "\n",
+                false => freeze::text(&told, paint(self.global)),
+            };
+            self.closed |= !output::now(&text)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the samples down; `None` where there are enough captures.
+    fn kept(&mut self, event: &Event) -> anyhow::Result<Option<PathBuf>> {
+        let Some(first) = event.freezes.first().filter(|_| self.captures < CAPTURES_MAX) else {
+            return Ok(None);
+        };
+        self.captures += 1;
+        let time = crate::journal::rfc3339(began(first)).replace(':', "");
+        let time = time.split('.').next().unwrap_or_default();
+        let path = self.keep.join(format!("{time}Z-{}", self.captures));
+        let mut directory = Directory::create(&path)?;
+        let mut manifest = Manifest::new(&self.root, SECOND, false);
+        manifest.bytes = self.ring.write(&mut directory)?;
+        manifest.samples = self.ring.len() as u64;
+        manifest.text_bytes = self.ring.text_bytes();
+        manifest.end(Taken::of(&self.sampler), None);
+        directory.manifest(&manifest)?;
+        Ok(Some(path))
+    }
+
+    /// The end: what goes on counts as it is.
+    fn finish(mut self) -> anyhow::Result<Output> {
+        let found = self.recorder.end();
+        if !found.is_empty() {
+            let fresh = || Event { freezes: Vec::new(), until: Instant::now() };
+            self.event.get_or_insert_with(fresh).freezes.extend(found);
+        }
+        self.conclude()?;
+        let elapsed = self.began.elapsed();
+        let cpu_ns = cpu::process_cpu_time_ns().saturating_sub(self.cpu_ns);
+        let watched = Watched {
+            length: elapsed,
+            freezes: self.freezes,
+            own_cpu_percent: 100.0 * cpu_ns as f64 / elapsed.as_nanos().max(1) as f64,
+            missing: self.recorder.missing().to_vec(),
+        };
+        let code = match self.freezes {
+            0 if watched.missing.is_empty() => exit::OK,
+            0 => exit::PARTIAL,
+            _ => exit::WARNING,
+        };
+        self.progress.show("");
+        match self.global.json {
+            true => Output::json(&watched.json(), code),
+            false => Ok(Output::text(watched.text(), code)),
+        }
+    }
+
+    fn show(&self) {
+        let minutes = self.began.elapsed().as_secs() / 60;
+        let state = match &self.event {
+            Some(_) => "taking a closer look".to_owned(),
+            None => counted(self.freezes as u64, "freeze", "freezes"),
+        };
+        self.progress.show(&format!("{minutes} min: {state}"));
+    }
+}
+
+/// When it began, by the clock on the wall.
+fn began(freeze: &Freeze) -> SystemTime {
+    SystemTime::now() - Duration::from_nanos(now().since(freeze.began).0)
+}

@@ -1,0 +1,179 @@
+//! `hugewise freezes` on the real kernel: freezes of three kinds, made on purpose.
+
+use crate::compact;
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Said, Scratch, skip, trial};
+use crate::machine::Turn;
+use crate::schemas;
+use anyhow::{Context, ensure};
+use hugewise_linux::memory::{Arena, LocalAdvice};
+use libtest_mimic::Trial;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+const MIB: usize = 1 << 20;
+const PAGE: usize = 4096;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("freezes_name_a_real_time_task", real_time),
+        trial("freezes_name_who_stops_a_program", stopped),
+        trial("freezes_tell_a_stopped_recorder_from_a_frozen_machine", recorder),
+        trial("freezes_name_direct_compaction", compaction),
+    ]
+}
+
+/// A watcher that has begun.
+struct Watch {
+    child: Child,
+}
+
+impl Watch {
+    fn start(scratch: &Scratch, bound: &str) -> anyhow::Result<Self> {
+        let mut command = Command::new(init::hugewise());
+        command.args(["freezes", "--json", "--longer-than", bound, "--keep"]);
+        command.arg(scratch.join("kept")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().context("cannot start hugewise")?;
+        // It reads the kernel's list of functions first.
+        sleep(Duration::from_secs(4));
+        Ok(Self { child })
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Its lines but the last one, each as the schema says; what it takes to watch is there.
+    fn stop(self) -> anyhow::Result<Vec<Value>> {
+        // What comes after a freeze is part of it.
+        sleep(Duration::from_secs(6));
+        kill_process(self.pid(), Signal::INT)?;
+        let said = Said::of(&self.child.wait_with_output()?);
+        let lines = said.out.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+        let mut lines = lines.with_context(|| format!("{said:#?}"))?;
+        schemas::all_fit("freezes", &lines).map_err(anyhow::Error::msg)?;
+        let end = lines.pop().with_context(|| format!("no line: {said:#?}"))?;
+        if let Some(missing) = end["missing"][0].as_str() {
+            return Err(skip(missing));
+        }
+        ensure!(said.code == Some(if lines.is_empty() { 0 } else { 3 }), "{said:#?}");
+        Ok(lines)
+    }
+}
+
+/// The freezes of one cause.
+fn of_cause<'a>(lines: &'a [Value], cause: &str) -> anyhow::Result<Vec<&'a Value>> {
+    let found: Vec<&Value> = lines.iter().filter(|line| line["cause"] == cause).collect();
+    ensure!(!found.is_empty(), "none of cause {cause}: {lines:#?}");
+    Ok(found)
+}
+
+fn seconds(line: &Value) -> f64 {
+    line["length_ns"].as_f64().unwrap_or(0.0) / 1e9
+}
+
+fn real_time(_: &Turn) -> anyhow::Result<()> {
+    for tool in ["taskset", "chrt"] {
+        let found = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
+        found.map_err(|error| skip(format!("{tool} of util-linux: {error}")))?;
+    }
+    let scratch = Scratch::new()?;
+    let watch = Watch::start(&scratch, "250ms")?;
+    // The kernel ends it after two seconds of CPU time: nobody else could, on that CPU.
+    let hog = "ulimit -t 2; while :; do :; done";
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0", "chrt", "-f", "10", "sh", "-c", hog]);
+    let ended = command.stderr(Stdio::null()).status()?;
+    let lines = watch.stop()?;
+    if ended.code() == Some(1) {
+        return Err(skip("no real-time task can be started here (CAP_SYS_NICE)"));
+    }
+    let found = of_cause(&lines, "real_time_task")?;
+    let longest = found.iter().map(|line| seconds(line)).fold(0.0, f64::max);
+    ensure!((0.5..4.0).contains(&longest), "of two seconds {longest} s were told: {found:#?}");
+    let holder = &found[0]["holders"][0];
+    ensure!(holder["name"] == "sh" && holder["real_time"][1] == 10, "{found:#?}");
+    // The capture can be read, and was taken around it.
+    let kept = found[0]["kept"].as_str().context("it was kept")?;
+    let samples = fs::read_dir(Path::new(kept))?.count();
+    ensure!(samples >= 4, "{samples} files of a capture");
+    let output = Command::new(init::hugewise()).args(["diagnose", kept]).output()?;
+    ensure!(output.status.code() != Some(1), "{:#?}", Said::of(&output));
+    Ok(())
+}
+
+fn stopped(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let watch = Watch::start(&scratch, "300ms")?;
+    let victim = Hold::start("--mib 2")?;
+    let pid = Pid::from_raw(i32::try_from(victim.pid())?).context("a pid")?;
+    for (signal, wait_ms) in [(Signal::STOP, 700), (Signal::CONT, 0)] {
+        kill_process(pid, signal)?;
+        sleep(Duration::from_millis(wait_ms));
+    }
+    let lines = watch.stop()?;
+    let ours = |line: &&&Value| line["freeze"]["pid"] == victim.pid();
+    let found = of_cause(&lines, "stopped")?;
+    let line = found.iter().find(ours).with_context(|| format!("not ours: {found:#?}"))?;
+    ensure!((0.7..3.0).contains(&seconds(line)), "{line:#}");
+    ensure!(line["freeze"]["by"] == std::process::id(), "{line:#}");
+    ensure!(line["freeze"]["lasts"] == false, "{line:#}");
+    Ok(())
+}
+
+fn recorder(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    let watch = Watch::start(&scratch, "500ms")?;
+    let pid = watch.pid();
+    kill_process(pid, Signal::STOP)?;
+    sleep(Duration::from_millis(1500));
+    kill_process(pid, Signal::CONT)?;
+    let lines = watch.stop()?;
+    let found = of_cause(&lines, "recorder_stopped")?;
+    ensure!(seconds(found[0]) >= 1.0, "{found:#?}");
+    let of_others = |line: &&Value| line["cause"] == "program" || line["cause"] == "kernel_work";
+    ensure!(!lines.iter().any(|line| of_others(&line)), "somebody was blamed: {lines:#?}");
+    Ok(())
+}
+
+fn compaction(_: &Turn) -> anyhow::Result<()> {
+    if !init::is_guest() {
+        return Err(skip("it fragments nearly all memory: only in a virtual machine"));
+    }
+    if fs::metadata("/proc/pressure/memory").is_err() {
+        return Err(skip("this kernel has no PSI"));
+    }
+    let kept = (compact::fragment()?, compact::take_all_blocks()?);
+    let scratch = Scratch::new()?;
+    let watch = Watch::start(&scratch, "100ms")?;
+    let before = stalls()?;
+    // With 'defrag' at 'madvise' each of these faults makes its own block.
+    let size = 64 * MIB;
+    let mut arena = Arena::new(size, 2 * MIB)?;
+    arena.advise(0..size, LocalAdvice::HugePage)?;
+    for offset in (0..size).step_by(PAGE) {
+        arena.set(offset, 1);
+    }
+    let lines = watch.stop()?;
+    drop((arena, kept));
+    let grown = stalls()? - before;
+    init::say(&format!("compact_stall grew by {grown}: {lines:?}"));
+    if grown < 5 {
+        return Err(skip(format!("only {grown} faults had to compact")));
+    }
+    let found = of_cause(&lines, "compaction")?;
+    ensure!(found[0]["freeze"]["kind"] == "memory", "{found:#?}");
+    Ok(())
+}
+
+fn stalls() -> anyhow::Result<u64> {
+    let text = fs::read_to_string("/proc/vmstat")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("compact_stall "));
+    Ok(line.context("compact_stall")?.trim().parse()?)
+}
