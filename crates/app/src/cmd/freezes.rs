@@ -1,8 +1,8 @@
 //! `hugewise freezes`: watches this machine, and tells each freeze with who caused it.
 //!
-//! Counters that cost little are read every second, whole samples now and then, and those of the
-//! last seconds are kept in memory. After a freeze a whole sample is taken each second for a while.
-//! Then all of them are written down as a capture.
+//! Counters that cost little are read every few seconds, whole samples now and then, and those of
+//! the last seconds are kept in memory. After a freeze a whole sample is taken each second for a
+//! while. Then all of them are written down as a capture.
 
 use crate::capture::{Directory, Manifest, Ring, Stop, Taken};
 use crate::cli::{FreezesArgs, Global};

@@ -213,7 +213,10 @@ impl Detector {
         if let What::Cpu { cpus } = &mut open.what {
             cpus.insert(late.cpu);
         }
-        open.late.insert((late.cpu, late.due), late);
+        // Of one that was told nobody asks for more, and it may last for hours.
+        if !self.told {
+            open.late.insert((late.cpu, late.due), late);
+        }
     }
 
     /// The time in which some program waited for memory so far.

@@ -72,7 +72,11 @@ impl Pairs {
     pub fn estimate(&self) -> f64 {
         let last = self.sorted.len() - 1;
         let (low, high) = (self.sorted[last / 2], self.sorted[last - last / 2]);
-        if self.neutral == 0.0 { low + 0.5 * (high - low) } else { low * (high / low).sqrt() }
+        // Neither way leaves the range of numbers, however far apart the two are.
+        match self.neutral == 0.0 {
+            true => low.midpoint(high),
+            false => (low.sqrt() * high.sqrt()).clamp(low, high),
+        }
     }
 
     /// The interval of level `1 - alpha`; `None` where so few values allow none but the whole line.
@@ -111,6 +115,15 @@ mod tests {
         // 2 / 252 is the smallest p: no interval below.
         assert_eq!(shift.interval(0.007), None);
         assert_eq!(Pairs::ratios(&baseline, &[1.0, 0.0]), None);
+    }
+
+    #[test]
+    fn the_middle_of_pairs_that_lie_far_apart_is_a_number() {
+        let far = Pairs::ratios(&[9.6, 8.0], &[f64::MIN_POSITIVE, 3.3e69]).expect("finite");
+        assert!(far.estimate() > 1e-130 && far.estimate() < 1e-110, "{}", far.estimate());
+        let most = [-8e307, 8e307];
+        let wide = Pairs::differences(&most, &most).expect("finite");
+        assert_eq!(wide.estimate(), 0.0);
     }
 
     #[test]
