@@ -1,8 +1,12 @@
 //! The latest samples in memory, so that what came before an event can still be looked at.
 
-use super::Directory;
+use super::manifest::{Manifest, Taken};
+use super::write::Directory;
 use anyhow::Context;
+use hugewise_linux::capture::Sampler;
+use hugewise_linux::root::Root;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Most memory that packed samples take: of 10,000 processes one has about 1 MiB.
@@ -69,16 +73,6 @@ impl Ring {
         }
     }
 
-    /// How many samples it holds.
-    pub(crate) fn len(&self) -> usize {
-        self.frames.len()
-    }
-
-    /// Size of all samples as text.
-    pub(crate) fn text_bytes(&self) -> u64 {
-        self.frames.iter().map(|frame| frame.text_bytes as u64).sum()
-    }
-
     /// Each sample's text, the oldest first.
     pub(crate) fn each(&self, mut take: impl FnMut(&[u8])) -> anyhow::Result<()> {
         for frame in &self.frames {
@@ -93,13 +87,26 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes all samples; gives their size on disk.
-    pub(crate) fn write(&self, directory: &mut Directory) -> anyhow::Result<u64> {
-        let mut write = |frame: &Frame| match &frame.text {
-            Text::Packed(packed) => directory.packed(packed),
-            Text::Plain(text) => directory.sample(text),
-        };
-        self.frames.iter().map(&mut write).sum()
+    /// Writes all samples down as a capture; `every` is the time between them.
+    pub(crate) fn capture(
+        &self,
+        path: &Path,
+        root: &Root,
+        every: Duration,
+        sampler: &Sampler,
+    ) -> anyhow::Result<()> {
+        let mut directory = Directory::create(path)?;
+        let mut manifest = Manifest::new(root, every, false);
+        for frame in &self.frames {
+            manifest.bytes += match &frame.text {
+                Text::Packed(packed) => directory.packed(packed)?,
+                Text::Plain(text) => directory.sample(text)?,
+            };
+            manifest.text_bytes += frame.text_bytes as u64;
+            manifest.samples += 1;
+        }
+        manifest.end(Taken::of(sampler), None);
+        directory.manifest(&manifest)
     }
 
     /// Forgets all but the latest sample, with which the next gives rates.
@@ -130,10 +137,11 @@ mod tests {
             ring.push(at, format!("sample {second}").as_bytes()).expect("packs");
         }
         assert_eq!(texts(&ring).first().map(String::as_str), Some("sample 19"));
-        assert_eq!((ring.len(), ring.text_bytes()), (11, 99));
+        let bytes: usize = texts(&ring).iter().map(String::len).sum();
+        assert_eq!((texts(&ring).len(), bytes), (11, 99));
         ring.bytes_max = 40;
         ring.push(began + Duration::from_secs(30), b"sample 30").expect("packs");
-        assert!(ring.bytes <= 40 && ring.len() >= 1, "{ring:?}");
+        assert!(ring.bytes <= 40 && !texts(&ring).is_empty(), "{ring:?}");
         assert_eq!(texts(&ring).last().map(String::as_str), Some("sample 30"));
         ring.clear();
         assert_eq!(texts(&ring), ["sample 30"]);

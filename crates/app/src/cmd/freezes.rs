@@ -4,7 +4,7 @@
 //! the last seconds are kept in memory. After a freeze a whole sample is taken each second for a
 //! while. Then all of them are written down as a capture.
 
-use crate::capture::{Directory, Manifest, Ring, Stop, Taken};
+use crate::capture::{Ring, Stop};
 use crate::cli::{FreezesArgs, Global};
 use crate::cmd::manage::duration;
 use crate::exit;
@@ -13,7 +13,7 @@ use crate::render::view::freeze::{self, Told, Watched};
 use crate::say::{Progress, note};
 use hugewise_core::base::count::counted;
 use hugewise_core::base::units::Ns;
-use hugewise_core::evidence::freeze::{Freeze, explain};
+use hugewise_core::evidence::freeze::{Freeze, What, explain};
 use hugewise_linux::capture::{Options, PROCESSES_MAX, Sampler};
 use hugewise_linux::freeze::{Recorder, Waker, now};
 use hugewise_linux::root::Root;
@@ -36,8 +36,12 @@ const AFTER: Duration = Duration::from_secs(4);
 /// may take.
 const WHOLE: Duration = Duration::from_secs(60);
 const WHOLE_SHARE: f64 = 0.0005;
-/// Most captures of one start.
+/// Most captures of one start, ...
 const CAPTURES_MAX: usize = 50;
+/// ... and of these for stopped programs alone: any user can stop programs of their own all day.
+const CAPTURES_OF_STOPS_MAX: usize = 10;
+/// Most stopped programs that are told at a time; the rest is counted.
+const STOPS_TOLD_MAX: usize = 10;
 /// The shortest freeze that can be asked for: an idle machine's timers are 1 ms late at most, a
 /// busy one's threads wait some milliseconds for each other.
 const LEAST: Ns = Ns::ms(20);
@@ -51,7 +55,8 @@ pub(crate) fn run(global: &Global, args: &FreezesArgs) -> anyhow::Result<Output>
     }
     let bound = bound(&args.longer_than)?;
     if bound < LEAST {
-        let text = format!("'--longer-than {}' is below {:.0} ms", args.longer_than, LEAST.as_ms());
+        let given = &args.longer_than;
+        let text = format!("'--longer-than {given}': the shortest is {:.0}ms", LEAST.as_ms());
         return Err(usage(text));
     }
     let length = args.r#for.as_deref().map(duration).transpose()?;
@@ -88,8 +93,12 @@ fn on_signals(waker: Waker) -> anyhow::Result<Arc<AtomicBool>> {
 
 /// A bound, which may be less than a second.
 fn bound(text: &str) -> anyhow::Result<Ns> {
-    let ms = text.strip_suffix("ms").and_then(|number| number.trim_end().parse().ok());
-    ms.map_or_else(|| duration(text), |ms| Ok(Ns(Ns::ms(1).0.saturating_mul(ms))))
+    let Some(number) = text.strip_suffix("ms") else { return duration(text) };
+    let ms: u64 = number.trim_end().parse().map_err(|_| {
+        let text = format!("'{text}' is not a length of time: write one such as 300ms or 2s");
+        exit::coded(exit::USAGE, text)
+    })?;
+    Ok(Ns(Ns::ms(1).0.saturating_mul(ms)))
 }
 
 /// Freezes that are looked into.
@@ -115,6 +124,7 @@ struct Watcher<'a> {
     cpu_ns: u64,
     freezes: usize,
     captures: usize,
+    captures_of_stops: usize,
     progress: Progress,
     /// Nobody reads standard output any more.
     closed: bool,
@@ -139,6 +149,7 @@ impl<'a> Watcher<'a> {
             cpu_ns: cpu::process_cpu_time_ns(),
             freezes: 0,
             captures: 0,
+            captures_of_stops: 0,
             progress: Progress::new(!global.json),
             closed: false,
         }
@@ -218,8 +229,13 @@ impl<'a> Watcher<'a> {
         }
         let kept = kept.ok().flatten();
         self.progress.show("");
+        let mut stops = 0;
         for freeze in event.freezes {
             self.freezes += 1;
+            stops += usize::from(is_stop(&freeze));
+            if is_stop(&freeze) && stops > STOPS_TOLD_MAX {
+                continue;
+            }
             let account = explain(&freeze, &self.recorder.facts(&freeze));
             let told = Told { at: began(&freeze), freeze, account, kept: kept.clone() };
             let text = match self.global.json {
@@ -228,25 +244,28 @@ impl<'a> Watcher<'a> {
             };
             self.closed |= !output::now(&text)?;
         }
+        if stops > STOPS_TOLD_MAX {
+            let more = (stops - STOPS_TOLD_MAX) as u64;
+            let more = counted(more, "more program was", "more programs were");
+            note(&format!("{more} stopped at about that time, and not told one by one"));
+        }
         Ok(())
     }
 
     /// Writes the samples down; `None` where there are enough captures.
     fn kept(&mut self, event: &Event) -> anyhow::Result<Option<PathBuf>> {
-        let Some(first) = event.freezes.first().filter(|_| self.captures < CAPTURES_MAX) else {
+        let stops_only = event.freezes.iter().all(is_stop);
+        let enough = self.captures >= CAPTURES_MAX
+            || (stops_only && self.captures_of_stops >= CAPTURES_OF_STOPS_MAX);
+        let Some(first) = event.freezes.first().filter(|_| !enough) else {
             return Ok(None);
         };
         self.captures += 1;
+        self.captures_of_stops += usize::from(stops_only);
         let time = crate::journal::rfc3339(began(first)).replace(':', "");
         let time = time.split('.').next().unwrap_or_default();
         let path = self.keep.join(format!("{time}Z-{}", self.captures));
-        let mut directory = Directory::create(&path)?;
-        let mut manifest = Manifest::new(&self.root, SECOND, false);
-        manifest.bytes = self.ring.write(&mut directory)?;
-        manifest.samples = self.ring.len() as u64;
-        manifest.text_bytes = self.ring.text_bytes();
-        manifest.end(Taken::of(&self.sampler), None);
-        directory.manifest(&manifest)?;
+        self.ring.capture(&path, &self.root, SECOND, &self.sampler)?;
         Ok(Some(path))
     }
 
@@ -288,7 +307,26 @@ impl<'a> Watcher<'a> {
     }
 }
 
+/// Whether it is a stopped program, which anybody can have as often as they like.
+const fn is_stop(freeze: &Freeze) -> bool {
+    matches!(freeze.what, What::Stopped { .. })
+}
+
 /// When it began, by the clock on the wall.
 fn began(freeze: &Freeze) -> SystemTime {
     SystemTime::now() - Duration::from_nanos(now().since(freeze.began).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_may_be_less_than_a_second() {
+        assert_eq!(bound("300ms").ok(), Some(Ns::ms(300)));
+        assert_eq!(bound("2s").ok(), Some(Ns::s(2)));
+        for wrong in ["ms", "-3ms", "0.5s", "soon", "3"] {
+            assert_eq!(exit::of_error(&bound(wrong).expect_err(wrong)), exit::USAGE, "{wrong}");
+        }
+    }
 }

@@ -6,22 +6,13 @@ use std::fs;
 use crate::hugetlb::pools;
 use crate::root::Root;
 
-/// Files of the whole machine.
-pub(super) const FILES: [&str; 36] = [
-    "/proc/stat",
-    "/proc/meminfo",
-    "/proc/vmstat",
-    "/proc/buddyinfo",
-    "/proc/loadavg",
-    "/proc/pressure/cpu",
-    "/proc/pressure/memory",
-    "/proc/pressure/io",
+/// Files of the whole machine, beside [`FAST`].
+pub(super) const FILES: [&str; 27] = [
     "/proc/diskstats",
     "/proc/net/dev",
     "/proc/net/softnet_stat",
     "/proc/net/snmp",
     "/proc/net/netstat",
-    "/proc/softirqs",
     "/proc/interrupts",
     "/proc/sysvipc/shm",
     "/proc/version",
@@ -46,7 +37,7 @@ pub(super) const FILES: [&str; 36] = [
     "/proc/sys/vm/vfs_cache_pressure",
 ];
 
-/// Of these the counters that move within a second, and cost little to read.
+/// Counters of the whole machine that move within a second, and cost little to read.
 pub(super) const FAST: [&str; 9] = [
     "/proc/stat",
     "/proc/meminfo",

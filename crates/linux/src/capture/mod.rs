@@ -127,7 +127,7 @@ impl Sampler {
         if let Some(stacks) = &mut self.stacks {
             out.file(STACKS, stacks.text().as_bytes());
         }
-        for path in list::FILES {
+        for path in list::FAST.into_iter().chain(list::FILES) {
             self.take(&mut out, path, path);
         }
         if header.monotonic_ns >= self.sockets_due_ns {

@@ -113,10 +113,15 @@ impl Recorder {
             kept("waiting for memory", "this kernel has no PSI (boot with psi=1)".into());
         }
         let (send, messages) = mpsc::channel();
+        let probes = Probes::start(root, bound, &send)?;
+        match probes.out_of_reach() {
+            0 => {}
+            cpus => kept("CPUs", format!("this process may not use {cpus} of them")),
+        }
         Ok(Self {
             root: root.clone(),
             detector: Detector::new(bound),
-            probes: Probes::start(root, bound, &send)?,
+            probes,
             messages,
             send,
             late: Vec::new(),

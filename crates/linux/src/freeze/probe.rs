@@ -19,7 +19,7 @@ use std::thread;
 
 /// Time between two wake-ups of a CPU, at least, ...
 const EVERY: Ns = Ns::ms(200);
-/// ... and so much for each CPU: 400 wake-ups a second in all, of 5 us each on CPUs that are in use
+/// ... and so much for each CPU, which makes 400 wake-ups a second in all
 /// (`docs/measurements.md#freezes`).
 const EVERY_OF_CPU: Ns = Ns::us(2_500);
 /// Programs wait for memory from this share of the time on.
@@ -32,6 +32,10 @@ const WAKES: u32 = 16;
 pub(super) struct Probes {
     ends: Arc<AtomicBool>,
     due: Due,
+    /// Delays from here on count.
+    told: Ns,
+    /// CPUs that this process may not use.
+    out_of_reach: usize,
 }
 
 /// When the probe of each CPU is to wake next, in nanoseconds.
@@ -46,14 +50,16 @@ impl Probes {
         let online = sampling::online(root)?;
         let allowed = cpu::allowed_cpus(std::process::id()).unwrap_or_default();
         let allowed: BTreeSet<u32> = allowed.into_iter().collect();
+        let out_of_reach = online.difference(&allowed).count();
         let cpus = online.intersection(&allowed);
+        let told = Ns(bound.0 / 2);
         let due: Due = Arc::new(cpus.map(|cpu| (*cpu, AtomicU64::new(u64::MAX))).collect());
         let ends = Arc::new(AtomicBool::new(false));
         let mut pressure = File::open(root.path(PRESSURE)).ok();
         for cpu in due.keys() {
             let probe = Probe {
                 cpu: *cpu,
-                told: Ns(bound.0 / 2),
+                told,
                 due: Arc::clone(&due),
                 ends: Arc::clone(&ends),
                 send: send.clone(),
@@ -62,7 +68,7 @@ impl Probes {
             let started = thread::Builder::new().name(format!("probe-{cpu}"));
             started.spawn(move || probe.run()).map_err(|error| error.to_string())?;
         }
-        Ok(Self { ends, due })
+        Ok(Self { ends, due, told, out_of_reach })
     }
 
     /// CPUs that have a probe.
@@ -70,10 +76,15 @@ impl Probes {
         self.due.keys().copied().collect()
     }
 
+    /// How many CPUs have none, because this process may not use them.
+    pub(super) const fn out_of_reach(&self) -> usize {
+        self.out_of_reach
+    }
+
     /// Probes that are late by now.
     pub(super) fn overdue(&self, now: Ns) -> impl Iterator<Item = Late> {
         let due = self.due.iter().map(|(cpu, due)| (*cpu, Ns(due.load(Ordering::Relaxed))));
-        let late = due.filter(move |(_, due)| *due < now);
+        let late = due.filter(move |(_, due)| now.since(*due) >= self.told);
         late.map(move |(cpu, due)| Late { cpu, due, woke: now, ready: None })
     }
 }

@@ -6,7 +6,7 @@
 //! them are diagnosed and written down as a capture.
 
 use super::told;
-use crate::capture::{Directory, Manifest, Ring, Stop, Taken};
+use crate::capture::{Ring, Stop};
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit;
 use crate::output::{self, Output, paint};
@@ -217,13 +217,7 @@ impl<'a> Follower<'a> {
         let time = time.split('.').next().unwrap_or_default();
         let share = event.alarms.first().map_or("event", |alarm| alarm.share.key());
         let path = self.keep.join(format!("{time}Z-{share}-{}", self.events));
-        let mut directory = Directory::create(&path)?;
-        let mut manifest = Manifest::new(&self.root, self.between(), false);
-        manifest.bytes = self.ring.write(&mut directory)?;
-        manifest.samples = self.ring.len() as u64;
-        manifest.text_bytes = self.ring.text_bytes();
-        manifest.end(Taken::of(&self.sampler), None);
-        directory.manifest(&manifest)?;
+        self.ring.capture(&path, &self.root, self.between(), &self.sampler)?;
         Ok(Some(path))
     }
 

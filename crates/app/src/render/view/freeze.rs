@@ -99,7 +99,11 @@ pub(crate) fn text(told: &Told, paint: Paint) -> String {
     let (means, remedy) = told.account.cause.text();
     line("Why", means);
     for (at, holder) in told.account.holders.iter().enumerate() {
-        line(if at == 0 { "Who" } else { "" }, &who(holder));
+        let text = match told.freeze.what {
+            What::Stopped { .. } => named(holder),
+            _ => who(holder),
+        };
+        line(if at == 0 { "Who" } else { "" }, &text);
     }
     for (at, seen) in told.account.seen.iter().enumerate() {
         line(if at == 0 { "Seen" } else { "" }, &printable(seen));
@@ -137,9 +141,13 @@ fn headline(told: &Told) -> String {
     }
 }
 
+fn named(holder: &Holder) -> String {
+    format!("'{}' (pid {})", printable(&holder.name), holder.pid)
+}
+
 /// A holder in words.
 fn who(holder: &Holder) -> String {
-    let mut text = format!("'{}' (pid {})", printable(&holder.name), holder.pid);
+    let mut text = named(holder);
     if let Some((policy, priority)) = holder.real_time {
         let _ = match policy {
             1 => write!(text, ", SCHED_FIFO {priority}"),
@@ -157,4 +165,53 @@ fn who(holder: &Holder) -> String {
         let _ = write!(text, " ({})", functions.join(" < "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_core::evidence::freeze::Cause;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn told(what: What, cause: Cause, name: &str) -> Told {
+        let (began, ended) = (Ns::s(1), Ns::ms(2500));
+        let holder = Holder {
+            pid: 7,
+            name: name.to_owned(),
+            percent: 97.4,
+            work: Work::Own,
+            functions: Vec::new(),
+            real_time: Some((1, 50)),
+        };
+        let seen = vec![format!("'{name}' was there")];
+        Told {
+            at: SystemTime::UNIX_EPOCH,
+            freeze: Freeze { what, began, ended, lasts: false, late: BTreeMap::new() },
+            account: Account { cause, holders: vec![holder], seen, missing: Vec::new() },
+            kept: None,
+        }
+    }
+
+    #[test]
+    fn a_freeze_is_told_with_who_and_how_much() {
+        let cpu = What::Cpu { cpus: BTreeSet::from([1]) };
+        let text = text(&told(cpu, Cause::RealTimeTask, "hog"), Paint::plain());
+        assert!(text.starts_with("1970-01-01 00:00:00 UTC  CPU 1 froze for 1.50 s\n"), "{text}");
+        assert!(text.contains("'hog' (pid 7), SCHED_FIFO 50: 97 %, its own code"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+
+    #[test]
+    fn who_sends_a_signal_has_no_share() {
+        let stop = What::Stopped { pid: 9, by: 7 };
+        let text = text(&told(stop, Cause::Stopped, "shell"), Paint::plain());
+        assert!(text.contains("'shell' (pid 7)\n") && !text.contains('%'), "{text}");
+    }
+
+    #[test]
+    fn names_of_strangers_stay_harmless() {
+        let memory = What::Memory { stalled_ns: 400_000_000 };
+        let text = text(&told(memory, Cause::Reclaim, "\u{1b}[31m\nx"), Paint::plain());
+        assert!(!text.contains('\u{1b}') && !text.contains("\nx"), "{text}");
+    }
 }
