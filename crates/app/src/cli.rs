@@ -1,6 +1,7 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
 mod hugetlb;
+mod investigate;
 mod journal;
 mod lab;
 #[cfg(test)]
@@ -15,6 +16,9 @@ use std::path::PathBuf;
 pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
+};
+pub(crate) use investigate::{
+    InvestigateCommand, InvestigatePlanArgs, InvestigateReportArgs, InvestigateRunArgs,
 };
 pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
@@ -124,6 +128,9 @@ pub(crate) enum Command {
     /// Compare settings on this machine: interleaved runs, statistics, a report
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Find the cause of a slow service: hypotheses, put to the test by changes that are undone
+    #[command(subcommand)]
+    Investigate(InvestigateCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
     /// Record kernel data, to diagnose later or elsewhere

@@ -21,6 +21,14 @@ pub struct Ended {
     pub why: Enough,
 }
 
+/// A bound that protects a live service does not hold: the run is over, and the experiment goes on.
+#[derive(Debug, thiserror::Error)]
+#[error("the guard ended it: {bound}")]
+pub struct Guarded {
+    /// Which bound, and what was found.
+    pub bound: String,
+}
+
 /// Runs what is left of an experiment.
 ///
 /// # Errors
@@ -59,6 +67,7 @@ fn summary(record: &Record) -> (String, bool) {
     let seconds = duration(record.seconds);
     match &record.outcome {
         Outcome::Failed { error } => (format!("failed after {seconds}: {error}"), true),
+        Outcome::Guarded { bound } => (format!("ended by the guard: {bound}"), true),
         Outcome::Done if record.conditions.noisy.is_empty() => {
             (format!("done in {seconds}"), false)
         }
@@ -88,7 +97,7 @@ fn one(
     let (measured, outcome) = match measured {
         Ok(measured) => (measured, Outcome::Done),
         Err(error) if exit::of(error.as_ref()) == exit::REFUSED => return Err(error),
-        Err(error) => (Measured::default(), Outcome::Failed { error: format!("{error:#}") }),
+        Err(error) => (Measured::default(), failed(&error)),
     };
     Ok(Record {
         schema: SCHEMA,
@@ -100,6 +109,13 @@ fn one(
         measured,
         conditions,
     })
+}
+
+fn failed(error: &anyhow::Error) -> Outcome {
+    match error.downcast_ref::<Guarded>() {
+        Some(guarded) => Outcome::Guarded { bound: guarded.bound.clone() },
+        None => Outcome::Failed { error: format!("{error:#}") },
+    }
 }
 
 /// What need not be run: what has been, and what failed too often.

@@ -7,7 +7,9 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+pub mod change;
 pub mod child;
+mod counters;
 pub mod driver;
 mod during;
 pub mod engine;

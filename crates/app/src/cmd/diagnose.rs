@@ -16,12 +16,18 @@ use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::rules;
 use hugewise_core::evidence::diagnose::nodes::Node;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
+use hugewise_core::evidence::recording::Recording;
 use hugewise_linux::root::Root;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a machine is watched unless something else is asked for.
 const WATCH: Duration = Duration::from_secs(10);
+
+/// What this machine does, watched for as long as usual.
+pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
+    input::watch(root, WATCH, servers::Servers::new(&[])?)
+}
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {

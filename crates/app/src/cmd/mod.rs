@@ -7,6 +7,7 @@ mod diagnose;
 mod doctor;
 mod freezes;
 mod hugetlb;
+mod investigate;
 mod journal;
 mod lab;
 mod look;
@@ -45,6 +46,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
+        Command::Investigate(command) => investigate::run(global, &command),
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),

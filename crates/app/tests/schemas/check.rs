@@ -15,7 +15,8 @@ macro_rules! schemas {
 
 schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
-    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
+    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
+    "investigate-plan" "investigate-setup" "journal" "journal-score"
     "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
     "revert"
@@ -23,7 +24,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 33] = [
+pub(crate) const COMMANDS: [(&str, &str); 37] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -52,6 +53,10 @@ pub(crate) const COMMANDS: [(&str, &str); 33] = [
     ("lab run", "lab-report"),
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
+    ("investigate plan", "investigate-plan"),
+    ("investigate run --dry-run", "investigate-setup"),
+    ("investigate run", "investigate"),
+    ("investigate report", "investigate"),
     ("rules", "rules"),
     ("capture", "capture"),
     ("config show", "config-show"),
@@ -106,7 +111,9 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     // from here: these have tests of their own.
     let plain = COMMANDS.iter().filter(|(words, _)| !words.contains(" --"));
     let found = plain.filter(|(words, _)| begins(words)).max_by_key(|(words, _)| words.len());
-    let unclear =
-        has("--explain") || has("--follow") || (has("lab") && (has("list") || has("--dry-run")));
+    let unclear = has("--explain")
+        || has("--follow")
+        || has("--dry-run") && has("run")
+        || (has("lab") && has("list"));
     found.map(|(_, schema)| *schema).filter(|_| !unclear)
 }

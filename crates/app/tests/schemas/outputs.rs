@@ -128,6 +128,31 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("lab-setup", &dry, &[0]);
 }
 
+/// Hypotheses, and what came of them.
+pub(crate) fn investigated(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let ledger = scratch.join("ledger.toml");
+    let content = "name = \"n\"\nquestion = \"q\"\n[goal]\nmetric = \"kernel_cpu_percent\"\n\
+                [trials]\nlength_s = 1\nsettle_ms = 0\nrepetitions = 1\n[[hypothesis]]\n\
+                name = \"a\"\nbecause = \"b\"\ngain_percent = 30\napply = [\"true\"]\n\
+                undo = [\"true\"]\n";
+    written(&ledger, content);
+    let recording = scratch.join("meminfo.txt");
+    written(&recording, "MemTotal: 1000 kB\nMemFree: 10 kB\nMemAvailable: 10 kB\n");
+    all.run("investigate-plan", &["investigate", "plan", text(&recording)], &[0]);
+    let output = scratch.join("trials");
+    let state = scratch.join("state");
+    let run = ["investigate", "run", text(&ledger), "--output", text(&output)];
+    let run = [&run[..], &["--state-dir", text(&state)]].concat();
+    all.run("investigate-setup", &[&run[..], &["--dry-run"]].concat(), &[0]);
+    let done = hugewise(&run).output().expect("the program runs");
+    // Where an experiment or a manager runs already, or counters cannot be read, there is none.
+    if !done.stdout.is_empty() {
+        all.add("investigate", parsed(&run, &done));
+        all.run("investigate", &["investigate", "report", text(&output)], &[0, 5]);
+    }
+}
+
 /// A manager that only observes this process, asked while it runs, and what it leaves.
 pub(crate) fn managed(all: &mut Outputs) {
     let scratch = Scratch::new();

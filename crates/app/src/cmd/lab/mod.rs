@@ -1,7 +1,7 @@
 //! `hugewise lab`.
 
 mod compare;
-mod form;
+pub(super) mod form;
 mod list;
 mod obstacles;
 mod prepare;
@@ -10,7 +10,9 @@ mod results;
 mod run;
 mod setup;
 
+pub(super) use prepare::file_text;
 pub(crate) use run::{alone, plan};
+pub(super) use run::{begin, needs_leave};
 
 use crate::cli::{Global, LabCommand};
 use crate::exit;

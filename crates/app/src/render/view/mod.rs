@@ -4,6 +4,7 @@ pub(crate) mod diagnosis;
 pub(crate) mod doctor;
 pub(crate) mod freeze;
 pub(crate) mod hugetlb;
+pub(crate) mod investigate;
 pub(crate) mod lab;
 pub(crate) mod map;
 pub(crate) mod metrics;

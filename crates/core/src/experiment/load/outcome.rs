@@ -284,6 +284,12 @@ impl Recorder {
         self.lost_users += 1;
     }
 
+    /// The latency that 1 % of the answered requests exceed so far.
+    #[must_use]
+    pub fn p99_so_far(&self) -> Option<Ns> {
+        self.latency.quantile(0.99).map(Ns)
+    }
+
     /// Requests whose time came, answers and failures so far.
     #[must_use]
     pub fn so_far(&self) -> (u64, u64, u64) {
