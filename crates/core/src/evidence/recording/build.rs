@@ -1,6 +1,7 @@
 //! Collects what the readers understand into a [`Recording`].
 
 mod counts;
+mod programs;
 mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +102,8 @@ pub struct Builder {
     looks: Looks,
     /// Machines whose listings follow, each below its name.
     awaited: Vec<String>,
+    /// Programs of all inputs.
+    programs: Vec<programs::Program>,
     /// Of the current input.
     problems: usize,
     cuts: usize,
