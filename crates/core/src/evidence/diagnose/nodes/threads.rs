@@ -270,9 +270,11 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         }
         let weight = 0.6 * (program.share(&found) / 100.0).min(1.0);
         let mut evidence = vec![first];
-        if connection {
-            evidence.push(users(program, found.what()));
-        }
+        let users = users(program, found.what()).filter(|_| connection);
+        // Who has one outside of its calls is among the others.
+        let others = if users.is_none() { others(program, &waits) } else { None };
+        evidence.extend(users);
+        evidence.extend(others);
         evidence.extend(program.cpu());
         evidence.push(limit_or_consequence(program, &found));
         let one = one_moment(program).filter(|_| !connection);
@@ -280,18 +282,24 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
     })
 }
 
-/// Who uses the connections of a pool.
-fn users(program: &Program<'_>, pool: &str) -> Evidence {
+/// Who uses the connections of a pool, where a thread is seen to.
+fn users(program: &Program<'_>, pool: &str) -> Option<Evidence> {
     let users = program.members(Field::ConnectionUsers, pool);
-    let Some(most) = users.first() else {
-        return Evidence::derived(
-            "no thread is seen to use one: they were not given back, or are held outside of the \
-             driver's calls",
-        );
-    };
+    let most = users.first()?;
     let count = write::number(program.members_mean(&users));
     let text = format!("{count} seen to use one: {}", program.listed(&users));
-    program.look.say(&most.seen, &text)
+    Some(program.look.say(&most.seen, &text))
+}
+
+/// What the other threads with work do, while many wait for a permit: who has one is among them.
+fn others(program: &Program<'_>, waits: &str) -> Option<Evidence> {
+    let mut all = program.groups(Field::ThreadsDoing);
+    all.retain(|group| !waits.starts_with(group.what()));
+    all.sort_by(|a, b| b.mean(program.dumps).total_cmp(&a.mean(program.dumps)));
+    let most = all.first()?;
+    let count = write::counted(program.members_mean(&all), "other thread", "other threads");
+    let text = format!("{count} with work: {}", program.listed(&all));
+    Some(program.look.say(&most.seen, &text))
 }
 
 /// Whether the pool is the limit, or what its users wait for.
@@ -301,6 +309,9 @@ fn limit_or_consequence(program: &Program<'_>, found: &Group) -> Evidence {
             "the CPUs are full: the pool only shows where threads wait for them",
         );
     }
+    if found.seen.field == Field::ThreadsLimited {
+        return Evidence::derived("it lets no more in at a time: how long those stay decides");
+    }
     let users = program.members(Field::ConnectionUsers, found.what());
     let (all, still) = (program.members_mean(&users), program.still(found.what()));
     let text = match program.dumps {
@@ -309,7 +320,11 @@ fn limit_or_consequence(program: &Program<'_>, found: &Group) -> Evidence {
              small: take three, 5 s apart"
                 .to_owned()
         }
-        _ if all < 1.0 => "what is in use does not come back in time".to_owned(),
+        _ if all < 1.0 => {
+            "none is seen in a call of the driver: whoever has one does something else meanwhile, \
+             or did not give it back"
+                .to_owned()
+        }
         dumps if still as f64 * 2.0 >= all => format!(
             "the same {still} use it in all {dumps} dumps, and do nothing meanwhile: what they \
              wait for is slow, and the pool is short of it"

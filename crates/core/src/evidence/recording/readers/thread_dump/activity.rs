@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::known::{
     CONNECTS, FILES, IDLE, LIBRARIES, LOCK_CLASSES, POLLS, POOLS, REQUESTS, RESULTS, SERVER_READS,
-    SERVICES, SOCKET_READS, TASKS, is_of,
+    SERVICES, SOCKET_PARKS, SOCKET_READS, TASKS, is_of,
 };
 use super::line::{Object, Relation, State};
 use super::name::method;
@@ -251,6 +251,7 @@ fn limited(stack: &Stack, task: bool, request: bool) -> Option<&'static str> {
 fn service(stack: &Stack, task: bool, request: bool) -> Option<Option<&'static str>> {
     let reads = stack.state.is_none_or(|state| state == State::Runnable)
         && stack.near(SOCKET_READS, NEAR / 2);
+    let reads = reads || (stack.is_waiting() && stack.near(SOCKET_PARKS, NEAR));
     let client = stack
         .top
         .iter()

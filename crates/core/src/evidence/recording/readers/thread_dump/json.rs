@@ -4,23 +4,16 @@
 use serde_json::Value;
 
 use super::super::json;
-use super::super::words::{date, joined, time_of_day};
 use super::activity::Stack;
 use super::dump::Dump;
-use super::line::{First, Object, Relation, State, without_module};
-use crate::evidence::recording::{Builder, SourceKind, Stamp};
+use super::line::{First, Object, Relation, State, utc, without_module};
+use crate::evidence::recording::{Builder, SourceKind};
 
 /// Largest text that is read: 100,000 threads with 20 frames each have 200 MB.
 const BYTES_MAX: usize = 256 << 20;
 
 fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
-}
-
-/// `2026-11-26T08:00:00.123456Z`.
-fn time(text: &str) -> Option<Stamp> {
-    let (day, time) = text.split_once('T')?;
-    Some(joined(date(day)?, time_of_day(time.get(..8)?)?))
 }
 
 /// `java.util.concurrent.locks.ReentrantLock$NonfairSync@4f2410ac`: what `Objects.toIdentityString`
@@ -81,7 +74,7 @@ pub(in super::super) fn read(bytes: &[u8], out: &mut Builder) -> bool {
     let containers = whole.and_then(|dump| dump.get("threadContainers")?.as_array());
     let Some((whole, containers)) = whole.zip(containers) else { return false };
     out.resume(SourceKind::ThreadDump, 1);
-    let mut dump = Dump::of_java(text(whole, "time").and_then(time));
+    let mut dump = Dump::of_java(text(whole, "time").and_then(utc));
     for container in containers {
         let threads = container.get("threads").and_then(Value::as_array);
         threads.into_iter().flatten().for_each(|value| thread(value, &mut dump));

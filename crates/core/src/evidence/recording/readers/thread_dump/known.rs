@@ -219,8 +219,9 @@ pub(super) const POLLS: &[&str] = &[
     "sun.nio.ch.SelectorImpl.",
     "sun.nio.ch.EPoll",
     "sun.nio.ch.KQueue",
-    "sun.nio.ch.Poll",
-    "sun.nio.ch.EPollArrayWrapper.",
+    "sun.nio.ch.PollSelectorImpl.",
+    "sun.nio.ch.Poller.pollerLoop",
+    "sun.nio.ch.Poller.subPollerLoop",
     "sun.nio.ch.ServerSocketChannelImpl.",
     "sun.nio.ch.DatagramChannelImpl.receive",
     "sun.nio.ch.DatagramDispatcher.",
@@ -374,6 +375,10 @@ pub(super) const SOCKET_READS: &[&str] = &[
     "org.apache.tomcat.jni.Socket.recv",
 ];
 
+/// Where a virtual thread waits for them, which parks meanwhile.
+pub(super) const SOCKET_PARKS: &[&str] =
+    &["sun.nio.ch.NioSocketImpl.park", "sun.nio.ch.SelChImpl.park"];
+
 /// Where it waits for a file.
 pub(super) const FILES: &[&str] = &[
     "java.io.FileInputStream.",
@@ -438,6 +443,7 @@ pub(super) const LIBRARIES: &[&str] = &[
     "org.jooq.",
     "com.mysql.",
     "com.microsoft.sqlserver.",
+    "com.alibaba.druid.",
     "com.ibm.",
     "com.zaxxer.",
     "com.mchange.",

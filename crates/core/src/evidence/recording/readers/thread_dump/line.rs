@@ -5,6 +5,9 @@
 use super::super::words::{date, joined, time_of_day};
 use crate::evidence::recording::Stamp;
 
+/// Longest name of a class.
+const CLASS_CHARS_MAX: usize = 200;
+
 /// The heading of a dump.
 const HEADING: &str = "Full thread dump ";
 
@@ -86,6 +89,8 @@ pub(super) enum Line<'a> {
     /// `Full thread dump ...`.
     Heading,
     First(First<'a>),
+    /// The same with its state.
+    Numbered(First<'a>, Option<State>),
     State(State),
     /// A frame: class and method.
     Frame(&'a str),
@@ -114,9 +119,31 @@ pub(super) fn at(line: &str) -> Option<Stamp> {
     Some(joined(date(day)?, time_of_day(time)?))
 }
 
-/// `4711:` alone on a line.
+/// `4711:` alone on a line; `4711` in a file.
 pub(super) fn pid(line: &str) -> Option<u32> {
-    line.trim_end().strip_suffix(':')?.parse().ok()
+    let line = line.trim_end();
+    line.strip_suffix(':').unwrap_or(line).parse().ok()
+}
+
+/// `2026-11-26T09:00:18.674346022Z` alone on a line, in UTC.
+pub(super) fn utc(text: &str) -> Option<Stamp> {
+    let (day, time) = text.trim().strip_suffix('Z')?.split_once('T')?;
+    Some(joined(date(day)?, time_of_day(time.get(..8)?)?))
+}
+
+/// `25.0.3+9-LTS` alone on a line: the version of Java.
+fn is_version(line: &str) -> bool {
+    let text = line.trim();
+    let part = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('+') && text.chars().all(part)
+}
+
+/// Whether these are the first lines of a file of `Thread.dump_to_file`: process, time, version, a
+/// blank one, and a thread.
+pub(super) fn is_file(lines: &[&str]) -> bool {
+    let [process, time, version, blank, thread, ..] = lines else { return false };
+    let head = process.trim().parse::<u32>().is_ok() && utc(time).is_some() && is_version(version);
+    head && blank.trim().is_empty() && numbered(thread).is_some()
 }
 
 /// Whether a dump begins in this line.
@@ -155,14 +182,30 @@ pub(super) fn first(line: &str) -> Option<First<'_>> {
     (found.tid.is_some() || other).then_some(found)
 }
 
+/// `#25 "" virtual WAITING 2026-11-26T09:00:18.9Z`, as `Thread.dump_to_file` prints it: name and
+/// state, which Java 21 leaves out.
+fn numbered(line: &str) -> Option<(&str, Option<State>)> {
+    let (number, rest) = line.strip_prefix('#')?.split_once(' ')?;
+    number.parse::<u64>().ok()?;
+    let (name, rest) = rest.strip_prefix('"')?.rsplit_once('"')?;
+    let state = rest.split_whitespace().find_map(State::new);
+    let name = if name.is_empty() { "virtual thread" } else { name };
+    Some((name, state))
+}
+
 /// `<0x000000071c0b5d8> (a java.lang.Object)`.
 fn object(text: &str) -> Option<Object> {
     let (address, rest) = text.trim_start().strip_prefix('<')?.split_once('>')?;
+    // `<java.lang.Object@5b3def05>`, of `Thread.dump_to_file`: the hash stands for the address.
+    if let Some((class, hash)) = address.rsplit_once('@').filter(|_| rest.trim().is_empty()) {
+        let class = class.chars().take(CLASS_CHARS_MAX).collect();
+        return Some(Object { address: u64::from_str_radix(hash, 16).ok(), class });
+    }
     let class = rest.trim().strip_prefix("(a ").and_then(|rest| rest.strip_suffix(')'));
     // `(a java.lang.Class for com.shop.Stock)`: of a static method.
     let class =
         class.map_or("", |class| class.strip_prefix("java.lang.Class for ").unwrap_or(class));
-    let class = class.chars().take(200).collect();
+    let class = class.chars().take(CLASS_CHARS_MAX).collect();
     let bare = || u64::from_str_radix(address, 16).ok();
     Some(Object { address: hexadecimal(address).or_else(bare), class })
 }
@@ -188,7 +231,10 @@ fn lock(line: &str) -> Option<Line<'_>> {
 
 /// `at java.base@17.0.15/java.lang.Thread.run(Thread.java:840)`: class and method.
 pub(super) fn frame(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("at ")?;
+    // Java 21 sets frames in by six blanks where it writes to a file, and says no `at`.
+    let text = line.trim_start();
+    let bare = || line.strip_prefix("      ").filter(|_| text.contains('/'));
+    let rest = text.strip_prefix("at ").or_else(bare)?;
     let (whole, place) = rest.split_once('(')?;
     place.trim_end().ends_with(')').then_some(())?;
     without_module(whole)
@@ -273,6 +319,10 @@ pub(super) fn read(line: &str) -> Option<Line<'_>> {
     if let Some(found) = first(line) {
         return Some(Line::First(found));
     }
+    if let Some((name, state)) = numbered(line) {
+        let first = First { name, is_java: true, ..First::default() };
+        return Some(Line::Numbered(first, state));
+    }
     let text = line.trim();
     if let Some(state) = text.strip_prefix("java.lang.Thread.State: ") {
         return State::new(state.split(' ').next()?).map(Line::State);
@@ -293,8 +343,11 @@ pub(super) fn read(line: &str) -> Option<Line<'_>> {
     if let Some(name) = member {
         return Some(Line::Member(name));
     }
-    let simple = at(line).map(Line::At).or_else(|| pid(line).map(Line::Pid));
-    simple.or_else(|| lock(line)).or_else(|| is_known(line).then_some(Line::Known))
+    let time = at(line).or_else(|| utc(line));
+    let simple = time.map(Line::At).or_else(|| pid(line).map(Line::Pid));
+    simple
+        .or_else(|| lock(line))
+        .or_else(|| (is_known(line) || is_version(line)).then_some(Line::Known))
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ fn starts(lines: &[&str]) -> bool {
     match line::read(ahead(0)) {
         Some(Line::Heading) => true,
         Some(Line::At(_)) => line::is_heading(ahead(1)),
-        Some(Line::Pid(_)) => line::is_heading(ahead(1)) || line::is_heading(ahead(2)),
+        Some(Line::Pid(_)) => {
+            line::is_heading(ahead(1)) || line::is_heading(ahead(2)) || line::is_file(lines)
+        }
         // A part of a dump: a thread with its state, or one behind another.
         Some(Line::First(_)) => {
             (1..=2).any(|by| matches!(line::read(ahead(by)), Some(Line::State(_) | Line::First(_))))
@@ -43,7 +45,7 @@ fn starts(lines: &[&str]) -> bool {
 
 /// Begins at the heading of a dump, or at a thread.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let near = [lines.ahead(0), lines.ahead(1), lines.ahead(2)];
+    let near = [0, 1, 2, 3, 4].map(|by| lines.ahead(by));
     // A log of systemd or of containers puts something before each line.
     let prefixed = near.iter().any(|line| line::is_heading(line) && !prefix(line).is_empty());
     let bare = |line: &str| if prefixed { prefix(line).len() } else { 0 };
@@ -58,17 +60,18 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     Some(Box::new(Threads { prefixed, pid, dump: Dump::of_java(at), ..Threads::default() }))
 }
 
-/// What a log put before a line of a dump: `Nov 26 08:00:00 app1 java[4711]: `, `app-1  | `.
+/// What a log put before a line of a dump: `Nov 26 08:00:00 app1 java[4711]: `, `app-1  | `. An
+/// empty line may have lost the blank behind it.
 fn prefix(line: &str) -> &str {
-    let journal = line.find("]: ").map(|at| at + 3).filter(|at| {
-        let words = line.get(..*at).unwrap_or_default().split_whitespace().count();
-        (3..=6).contains(&words)
-    });
-    let compose = line.find(" | ").map(|at| at + 3);
-    let compose = compose.filter(|at| {
-        let name = line.get(..*at).unwrap_or_default();
-        !name.contains('"') && name.split_whitespace().count() == 2
-    });
+    let behind = |end: &str| {
+        let bare = end.trim_end();
+        let within = line.find(end).map(|at| at + end.len());
+        within.or_else(|| line.ends_with(bare).then_some(line.len()))
+    };
+    let words = |at: usize| line.get(..at).unwrap_or_default().split_whitespace().count();
+    let journal = behind("]: ").filter(|at| (3..=6).contains(&words(*at)));
+    let compose = behind(" | ")
+        .filter(|at| words(*at) == 2 && !line.get(..*at).unwrap_or_default().contains('"'));
     line.get(..journal.or(compose).unwrap_or(0)).unwrap_or_default()
 }
 
@@ -148,6 +151,12 @@ impl Threads {
             }
             Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.finish(out),
             Line::First(first) => self.thread(&first),
+            Line::Numbered(first, state) => {
+                self.thread(&first);
+                if let Some(stack) = self.stack() {
+                    stack.state = state;
+                }
+            }
             Line::State(state) => {
                 if let Some(stack) = self.stack() {
                     stack.state = Some(state);

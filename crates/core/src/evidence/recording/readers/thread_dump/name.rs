@@ -51,7 +51,7 @@ pub(super) fn pool(shown: &str) -> String {
     let name = name.split_once(" #").map_or(name.as_str(), |(before, _)| before);
     let name = name.trim_end_matches('\u{2026}');
     let bare = without_place(name.trim_end_matches([')', ']']));
-    let bare = bare.unwrap_or(name);
+    let bare = bare.unwrap_or(name).trim_end_matches('-');
     // `qtp1830908236-31`: what is left ends with the hash of the pool's object.
     let hash = bare.bytes().rev().take_while(u8::is_ascii_digit).count();
     let bare = if hash > PLACE_DIGITS_MAX { &bare[..bare.len() - hash] } else { bare };
