@@ -265,7 +265,8 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         let once = connection && program.dumps < 2;
         let enough = found.mean(1) >= look.limit(T::ThreadsWaiting)
             && program.share(&found) >= look.limit(T::ThreadsShare);
-        if !program.is_much(&found) && !(once && enough) {
+        let much = program.is_much(&found) || (once && enough);
+        if !much {
             return Some(Answer::no(vec![first]).if_close(true));
         }
         let weight = 0.6 * (program.share(&found) / 100.0).min(1.0);

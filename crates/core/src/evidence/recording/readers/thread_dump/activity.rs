@@ -257,7 +257,8 @@ fn service(stack: &Stack, task: bool, request: bool) -> Option<Option<&'static s
         .iter()
         .take(CLIENT)
         .find_map(|frame| SERVICES.iter().find(|(start, _)| frame.starts_with(start)));
-    if !reads && !(stack.is_waiting() && client.is_some()) {
+    let asks = stack.is_waiting() && client.is_some();
+    if !reads && !asks {
         return None;
     }
     let server = stack.near(SERVER_READS, NEAR);

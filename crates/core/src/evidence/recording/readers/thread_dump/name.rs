@@ -102,7 +102,7 @@ mod tests {
             ),
             ("Camel (camel-1) thread #12 - timer://x", "Camel (camel-1) thread"),
             ("nioEventLoopGroup-3-2", "nioEventLoopGroup-3"),
-            ("GC task thread#0 (ParallelGC)", "GC task thread#0 (ParallelGC"),
+            ("GC task thread#0 (ParallelGC)", "GC task thread#0 (ParallelGC)"),
             ("12", "numbered threads"),
         ] {
             assert_eq!(pool(&shown(name)), wanted, "{name}");
