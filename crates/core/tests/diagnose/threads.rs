@@ -60,7 +60,7 @@ fn a_slow_database_is_told_apart_from_a_small_pool() {
     assert_eq!(suffers(&slow)[0], "service_wait");
     assert_eq!(found(&slow, "pool_limit").follows, Some(Cause::ServiceWait));
     let wanted = [
-        "4 of 4 threads that use a connection of HikariCP: waits for PostgreSQL in",
+        "4 of 4 threads with a connection of HikariCP wait for PostgreSQL in",
         "com.shop.Orders.find; the same 4 in all 3 dumps",
         "wait for a connection of HikariCP, in each of 3 dumps",
     ];

@@ -394,13 +394,13 @@ fn behind_pool(program: &Program<'_>) -> Option<(Group, Vec<Evidence>)> {
         return None;
     }
     let text = format!(
-        "{}: {} of {} that use a connection of {}: {}; the same {still} in all {} dumps, and they \
-         do nothing meanwhile",
+        "{}: {} of {} with a connection of {} wait for {}; the same {still} in all {} dumps, and \
+         they do nothing meanwhile",
         program.name,
         write::number(own),
         write::counted(all, "thread", "threads"),
         pool.what(),
-        remote.what(),
+        waits(remote).unwrap_or_default(),
         program.dumps
     );
     let evidence = vec![

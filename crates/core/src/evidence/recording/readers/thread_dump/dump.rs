@@ -130,7 +130,7 @@ impl Dump {
         }
         stack.released();
         let shown = name::shown(first.name);
-        let pool = name::pool(&shown);
+        let pool = name::pool(first.name);
         let held = stack.holds.iter().filter_map(|object| object.address).collect();
         self.add((shown, pool), activity(&stack), held, first.cpu_ms);
     }

@@ -28,6 +28,11 @@ fn without_peer(name: &str) -> &str {
 
 /// The name of a thread as it may be shown: what it serves left out.
 pub(super) fn shown(name: &str) -> String {
+    short(&clean(name))
+}
+
+/// The same, however long.
+fn clean(name: &str) -> String {
     // One that is longer is made of what it serves.
     let name = if name.len() > NAME_BYTES_MAX { "" } else { without_peer(name) };
     // WebLogic puts the state of the thread before its name: `[ACTIVE] ExecuteThread: '12' ...`.
@@ -36,27 +41,27 @@ pub(super) fn shown(name: &str) -> String {
     let text = words.collect::<Vec<_>>().join(" ");
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     let text = text.trim_end_matches([' ', ':', '-', '|', '(', '[', '#']);
-    if text.is_empty() { "a thread".to_owned() } else { short(text) }
+    if text.is_empty() { "a thread".to_owned() } else { text.to_owned() }
 }
 
-/// The pool of a thread: its shown name without its place in the pool.
-pub(super) fn pool(shown: &str) -> String {
+/// The pool of a thread: its name without its place in the pool.
+pub(super) fn pool(name: &str) -> String {
+    let cleaned = clean(name);
     // `ExecuteThread: '12' for queue: 'default'`: the place stands in the middle.
-    let quoted = shown.split_once('\'').and_then(|(before, rest)| {
+    let quoted = cleaned.split_once('\'').and_then(|(before, rest)| {
         let (number, after) = rest.split_once('\'')?;
         number.parse::<u32>().ok().map(|_| format!("{}{after}", before.trim_end()))
     });
-    let name = quoted.unwrap_or_else(|| shown.to_owned());
+    let name = quoted.unwrap_or_else(|| cleaned.clone());
     // `Camel thread #12 - timer`: what follows the place is the task.
     let name = name.split_once(" #").map_or(name.as_str(), |(before, _)| before);
-    let name = name.trim_end_matches('\u{2026}');
     let bare = without_place(name.trim_end_matches([')', ']']));
     let bare = bare.unwrap_or(name).trim_end_matches('-');
     // `qtp1830908236-31`: what is left ends with the hash of the pool's object.
     let hash = bare.bytes().rev().take_while(u8::is_ascii_digit).count();
     let bare = if hash > PLACE_DIGITS_MAX { &bare[..bare.len() - hash] } else { bare };
     let bare = bare.trim_end_matches([' ', '-', '_', '#', ':', '.', '(', '[', '@', '|']);
-    if bare.is_empty() { "numbered threads".to_owned() } else { bare.to_owned() }
+    if bare.is_empty() { "numbered threads".to_owned() } else { short(bare) }
 }
 
 /// The name without the number at its end; `None` where there is none.
@@ -98,14 +103,14 @@ mod tests {
             ("RMI TCP Connection(5)-10.1.2.3", "RMI TCP Connection"),
             (
                 "[ACTIVE] ExecuteThread: '12' for queue: 'weblogic.kernel.Default (self-tuning)'",
-                "ExecuteThread: for queue: 'weblogic.kernel.Default (self-tuning)'",
+                "ExecuteThread: for queue: 'weblogic.kernel.Default (self-tun\u{2026}",
             ),
             ("Camel (camel-1) thread #12 - timer://x", "Camel (camel-1) thread"),
             ("nioEventLoopGroup-3-2", "nioEventLoopGroup-3"),
             ("GC task thread#0 (ParallelGC)", "GC task thread#0 (ParallelGC)"),
             ("12", "numbered threads"),
         ] {
-            assert_eq!(pool(&shown(name)), wanted, "{name}");
+            assert_eq!(pool(name), wanted, "{name}");
         }
     }
 
