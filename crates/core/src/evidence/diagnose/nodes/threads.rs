@@ -9,7 +9,7 @@ use crate::evidence::diagnose::missing::{THREADS, THREADS_OWNERS};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
-use crate::evidence::recording::{Field, Point, Subject};
+use crate::evidence::recording::{Field, Point, Series, Subject, Unit};
 
 /// Programs of which dumps are read.
 const KINDS: [&str; 2] = ["java", "go"];
@@ -17,6 +17,9 @@ const KINDS: [&str; 2] = ["java", "go"];
 /// A thread that used less CPU between two dumps has not gone on: a call to a database takes its
 /// caller some 0.1 ms, and there are hundreds of short ones in the seconds between two dumps.
 const STILL_MS: f64 = 5.0;
+
+/// Share of one CPU from which on it is said what collecting garbage took.
+const COLLECTORS_SHARE: f64 = 0.2;
 
 /// Most things that a sentence lists.
 const LISTED_MAX: usize = 3;
@@ -71,7 +74,7 @@ impl<'a> Program<'a> {
     fn groups(&self, field: Field) -> Vec<Group> {
         let own = |(subject, _): &(&Subject, _)| subject.service() == Some(self.name);
         let all = self.look.host.subjects(field).filter(own);
-        let group = |(subject, all): (&Subject, &[crate::evidence::recording::Series])| {
+        let group = |(subject, all): (&Subject, &[Series])| {
             let points = || all.iter().flat_map(|s| s.points.iter().map(move |p| (s.source, *p)));
             let highest = points().reduce(|a, b| if b.1.value > a.1.value { b } else { a });
             let (source, Point { at, value }) = highest?;
@@ -174,9 +177,14 @@ impl<'a> Program<'a> {
         let grown = |group: &Group| Some(group.values.last()? - group.values.first()?);
         let (used, passed) = (grown(&cpu)?, grown(&age)?);
         (passed > 0.0 && used >= 0.0).then(|| {
-            let share =
-                write::value(crate::evidence::recording::Unit::Percent, used / passed * 100.0);
-            let text = format!("between the dumps its threads took {share} of one CPU");
+            let share = write::value(Unit::Percent, used / passed * 100.0);
+            let collectors = self.whole(Field::CollectorsCpu).and_then(|group| grown(&group));
+            let collectors = collectors.filter(|used| *used >= passed * COLLECTORS_SHARE);
+            let collectors = collectors.map_or_else(String::new, |used| {
+                let share = write::value(Unit::Percent, used / passed * 100.0);
+                format!(", and its collectors of garbage {share}")
+            });
+            let text = format!("between the dumps its threads took {share} of one CPU{collectors}");
             self.look.say(&cpu.seen, &text)
         })
     }
@@ -279,7 +287,9 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         evidence.extend(program.cpu());
         evidence.push(limit_or_consequence(program, &found));
         let one = one_moment(program).filter(|_| !connection);
-        Some(Answer::yes(weight, evidence).and(one))
+        // A request may well wait for what others put into a queue: a chat does nothing else.
+        let queue = found.what().starts_with("an item of a queue");
+        Some(Answer::yes(weight, evidence).and(one).mild(queue))
     })
 }
 

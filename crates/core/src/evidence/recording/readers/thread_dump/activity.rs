@@ -137,6 +137,9 @@ pub(super) struct Activity {
     pub(super) lock: Option<u64>,
     /// Whether it serves a request.
     pub(super) request: bool,
+    /// Whether it is one of a limited number: virtual threads and goroutines are started as they
+    /// are needed.
+    pub(super) pooled: bool,
     /// The pools of whose connections it uses one, each a bit in the order of the runtime's list.
     pub(super) uses: u32,
 }
@@ -301,7 +304,8 @@ pub(super) fn activity(stack: &Stack) -> Activity {
     let (request, task) = (stack.has(REQUESTS), stack.has(TASKS));
     let new = |does: Does, what: &str, lock: Option<u64>| {
         let what = what.to_owned();
-        Activity { does, what, site: stack.site(), lock, request, uses: 0 }
+        let pooled = !stack.has(&["java.lang.VirtualThread.run"]);
+        Activity { does, what, site: stack.site(), lock, request, pooled, uses: 0 }
     };
     let mut found = if stack.top.is_empty() {
         new(Does::Idle, "", None)

@@ -49,12 +49,23 @@ struct Thread {
     cpu_ms: Option<f64>,
 }
 
-/// Threads of a pool: those without work, with work, and with a request.
+/// Threads of a pool: those that wait for work, that wait for what comes on connections, that work,
+/// and that serve a request.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     idle: usize,
+    polls: usize,
     busy: usize,
     requests: usize,
+}
+
+impl Counts {
+    /// Threads that could take work. In a pool of event loops those that poll can; where they are
+    /// few beside many with work, as in Jetty's pool, they only accept and hand on.
+    fn free(&self) -> usize {
+        let loops = self.polls * 4 > self.busy;
+        self.idle + if loops { self.polls } else { 0 }
+    }
 }
 
 /// A dump that is being read.
@@ -205,21 +216,21 @@ impl Dump {
         let mut doing: BTreeMap<(usize, String), usize> = BTreeMap::new();
         for thread in &self.threads {
             let Some(counts) = counts.get_mut(thread.pool) else { continue };
-            counts.idle += usize::from(thread.activity.does == Does::Idle);
+            let pooled = thread.activity.pooled;
+            counts.idle += usize::from(pooled && thread.activity.does == Does::Idle);
+            counts.polls += usize::from(thread.activity.does == Does::Polls);
             if thread.is_busy() {
-                counts.busy += 1;
-                counts.requests += usize::from(thread.activity.request);
+                counts.busy += usize::from(pooled);
+                counts.requests += usize::from(pooled && thread.activity.request);
                 *doing.entry((thread.pool, thread.activity.phrase(false))).or_default() += 1;
             }
         }
         let named = self.pools.iter().filter_map(|(name, pool)| Some((name, counts.get(*pool)?)));
         let mut named: Vec<_> = named.filter(|(_, counts)| counts.idle + counts.busy > 1).collect();
         named.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.idle + counts.busy));
-        // Goroutines are started as they are needed: they are no pool.
-        named.retain(|_| self.kind == "java");
         for (pool, counts) in named.into_iter().take(GROUPS_MAX) {
             put.part(Field::PoolActive, pool, counts.busy);
-            put.part(Field::PoolIdle, pool, counts.idle);
+            put.part(Field::PoolIdle, pool, counts.free());
             put.part(Field::PoolRequests, pool, counts.requests);
         }
         let names: BTreeMap<usize, &String> = self.pools.iter().map(|(n, p)| (*p, n)).collect();

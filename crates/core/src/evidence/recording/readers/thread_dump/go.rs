@@ -181,7 +181,7 @@ impl Open {
                 uses |= 1_u32 << bit;
             }
         }
-        Activity { does, what: what.to_owned(), site, lock, request, uses }
+        Activity { does, what: what.to_owned(), site, lock, request, pooled: false, uses }
     }
 }
 

@@ -190,12 +190,72 @@ fn json_of_virtual_threads() {
 }
 
 #[test]
+fn json_of_spring_boot() {
+    let frame = |class: &str, method: &str| {
+        format!("{{\"className\":\"{class}\",\"methodName\":\"{method}\",\"lineNumber\":5}}")
+    };
+    let thread = |name: &str, state: &str, rest: &str| {
+        let frames = [frame("com.shop.Stock", "reserve"), frame("java.lang.Thread", "run")];
+        format!(
+            "{{\"threadName\":\"{name}\",\"threadState\":\"{state}\",{rest},\"stackTrace\":[{}]}}",
+            frames.join(",")
+        )
+    };
+    let lock = "{\"className\":\"com.shop.Stock\",\"identityHashCode\":77}";
+    let blocked = format!("\"lockName\":\"com.shop.Stock@4d\",\"lockInfo\":{lock}");
+    let holds = format!("\"lockedMonitors\":[{lock}]");
+    let text = format!(
+        "{{\"threads\":[{},{},{}]}}",
+        thread("exec-1", "RUNNABLE", &holds),
+        thread("exec-2", "BLOCKED", &blocked),
+        thread("exec-3", "BLOCKED", &blocked)
+    );
+    let recording = read(&text);
+    all_understood(&recording);
+    let lock = "com.shop.Stock in com.shop.Stock.reserve";
+    assert_eq!(values(&recording, Field::ThreadsLocked, &part(lock)), [2.0]);
+    let holder = group(lock, "runs in com.shop.Stock.reserve");
+    assert_eq!(values(&recording, Field::LockHolders, &holder), [2.0]);
+}
+
+#[test]
+fn virtual_threads_and_event_loops_are_no_full_pool() {
+    let thread = |name: &str, frames: &[&str]| {
+        let frames: String =
+            frames.iter().map(|frame| format!("\tat {frame}(X.java:1)\n")).collect();
+        format!(
+            "\"{name}\" #9 prio=5 os_prio=0 tid=0x7f01 nid=0x5 runnable\n   \
+             java.lang.Thread.State: RUNNABLE\n{frames}\n"
+        )
+    };
+    let handler = "io.netty.channel.AbstractChannelHandlerContext.invokeChannelRead";
+    let mut text: String = (0..12)
+        .map(|n| thread(&format!("loop-{n}"), &["com.shop.Page.get", handler]))
+        .chain((12..16).map(|n| thread(&format!("loop-{n}"), &["sun.nio.ch.EPoll.wait"])))
+        .collect();
+    let service = "jakarta.servlet.http.HttpServlet.service";
+    text.extend((0..12).map(|n| {
+        let frames = ["com.shop.Page.get", service, "java.lang.VirtualThread.run"];
+        thread(&format!("handler-{n}"), &frames)
+    }));
+    let recording = read(&text);
+    all_understood(&recording);
+    let of = |field: Field, name: &str| values(&recording, field, &part(name));
+    assert_eq!(
+        (of(Field::PoolActive, "loop"), of(Field::PoolIdle, "loop")),
+        (vec![12.0], vec![4.0])
+    );
+    assert_eq!(of(Field::PoolActive, "handler"), [0.0; 0]);
+}
+
+#[test]
 fn what_is_no_dump_is_none() {
     for text in [
         "\"main\" is the thread\nand more\n",
         "4711:\nall is well\n",
         "2026-11-26 08:40:02\nup\n",
         "{\"threadDump\": 5}",
+        "{\"threads\": [5]}",
         "\tat com.shop.Main.main(Main.java:5)\n",
     ] {
         let recording = read(text);
