@@ -1,7 +1,6 @@
 //! Collects what the readers understand into a [`Recording`].
 
 mod counts;
-mod programs;
 mod typed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::expected::Expected;
 use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_by_time};
 use super::looks::Looks;
+use super::programs::Programs;
 use super::{
     Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
     Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
@@ -103,7 +103,7 @@ pub struct Builder {
     /// Machines whose listings follow, each below its name.
     awaited: Vec<String>,
     /// Programs of all inputs.
-    programs: Vec<programs::Program>,
+    programs: Programs,
     /// Of the current input.
     problems: usize,
     cuts: usize,

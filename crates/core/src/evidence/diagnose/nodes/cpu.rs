@@ -219,25 +219,37 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     if full { Answer::yes(busy.value / 100.0, evidence) } else { Answer::no(evidence) }
 }
 
+/// The process whose threads wait most for a CPU, and how many tasks of all such processes do.
+fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
+    let lines = look.lines(Field::ProcRunDelay, |_| true);
+    let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
+    let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
+    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some((most, all))
+}
+
 /// Do tasks wait for a CPU, as the scheduler counts it?
 pub(super) fn delayed(look: &Look<'_>) -> Answer {
-    let Some(waits) = look.mean_of(Field::RunDelay) else { return Answer::unknown(&[RUN_DELAY]) };
+    let threads = delayed_threads(look);
+    let whole = look.mean_of(Field::RunDelay);
+    // Where the kernel does not count all tasks: those of busy processes, which are less.
+    let part = threads.as_ref().map(|(most, all)| Seen { value: *all, ..most.clone() });
+    let least = if whole.is_some() { "" } else { "at least " };
+    let Some(waits) = whole.or(part) else { return Answer::unknown(&[RUN_DELAY]) };
     let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
     let text = format!(
-        "{} for a CPU at any time, as a mean, on {}",
+        "{least}{} for a CPU at any time, as a mean, on {}",
         write::counted(waits.value, "task waits", "tasks wait"),
         write::counted(cpus, "CPU", "CPUs")
     );
     let mut evidence = vec![look.say(&waits, &text)];
-    let threads = look.lines(Field::ProcRunDelay, |_| true);
-    let most = threads.iter().filter_map(|line| look.mean(line));
-    let most = most.reduce(|a, b| if b.value > a.value { b } else { a });
     let limit = look.limit(T::DelayPerCpu) * cpus;
-    let close = look.is_close(waits.value, limit);
+    // A part that is below it rules nothing out.
+    let close = look.is_close(waits.value, limit) || !least.is_empty();
     if waits.value < limit {
         return Answer::no(evidence).if_close(close);
     }
-    evidence.extend(most.map(|seen| look.quote(&seen)));
+    evidence.extend(threads.map(|(most, _)| look.quote(&most)));
     let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
     let Some(busy) = busy else {
         return Answer::yes(0.5, evidence).mild(true).lacking(&[CPU]);

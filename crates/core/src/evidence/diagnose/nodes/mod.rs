@@ -530,19 +530,19 @@ nodes! {
         [], Some(Cause::Deadlock), threads::deadlock;
     "threads.service" < Some("threads"), "Do threads wait for another service's answers?",
         "Threads with a request, or with a connection of an empty pool, in a client's read: the \
-            same ones in all dumps, without using the CPU; or most of a pool without a free thread.",
+            same ones in all dumps, without using the CPU; or most of a pool without a free one.",
         [ThreadsWaiting ThreadsShare ThreadsShareOnce WorkersMin], Some(Cause::ServiceWait),
             threads::service;
     "threads.lock" < Some("threads"), "Do many threads wait for one lock?",
-        "Threads that wait for a monitor or a lock of java.util.concurrent, of those with work; and \
-            what its holder does.",
+        "Threads that wait for a monitor or a lock of java.util.concurrent, of those with work; \
+            and what its holder does.",
         [ThreadsWaiting ThreadsShare ThreadsShareOnce], Some(Cause::ThreadLock), threads::lock;
     "threads.pool" < Some("threads"), "Do threads wait until a pool has something for them?",
         "Threads that wait for a connection of a known pool, a permit of a semaphore, or within a \
             request for a queue, of those with work; and what those do that use the connections.",
         [ThreadsWaiting ThreadsShare ThreadsShareOnce], Some(Cause::PoolLimit), threads::pool;
     "threads.workers" < Some("threads"), "Have all threads for requests work?",
-        "A pool whose threads mostly serve requests, and none of which waits for work, in any dump.",
+        "A pool whose threads mostly serve requests, and none of which waits for work in any dump.",
         [WorkersMin], Some(Cause::WorkersFull), threads::workers;
 
     "web" < None, "Does nginx or php-fpm say that it suffers?",

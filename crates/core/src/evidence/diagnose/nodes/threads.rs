@@ -363,8 +363,8 @@ pub(super) fn service(look: &Look<'_>) -> Answer {
         let weight = (program.share(&found) / 100.0).clamp(0.3, 0.8);
         if enough && program.share(&found) >= look.limit(T::ThreadsShare) {
             let text = format!(
-                "{still} of them are the same in all {} dumps, and do nothing meanwhile: the answer \
-                 takes longer than that",
+                "{still} of them are the same in all {} dumps, and do nothing meanwhile: the \
+                 answer takes longer than that",
                 program.dumps
             );
             return Some(

@@ -25,8 +25,8 @@ ladders! {
             "psql -c 'select query, calls, mean_exec_time from pg_stat_statements order by \
                 total_exec_time desc limit 10'",
             "the same load with fewer in use";
-        Program "a larger pool, where its users are short, and the database and the CPUs have room: \
-            HikariCP maximumPoolSize, Tomcat maxActive, DBCP maxTotal, c3p0 maxPoolSize",
+        Program "a larger pool, where its users are short, and the database and the CPUs have \
+            room: HikariCP maximumPoolSize, Tomcat maxActive, DBCP maxTotal, c3p0 maxPoolSize",
             "psql -c 'show max_connections'  # all pools of all instances together stay below",
             "no thread waits for a connection, and response times fall";
     }

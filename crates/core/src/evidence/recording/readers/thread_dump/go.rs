@@ -247,7 +247,7 @@ mod tests {
                     \t/usr/lib/go/src/database/sql/sql.go:1369 +0x6e5\n\
                     main.find(0x5)\n\t/src/main.go:30 +0x3e\n";
         let main = "goroutine 1 [IO wait, 5 minutes]:\n\
-                    internal/poll.runtime_pollWait(0x7f, 0x72)\n\t/src/runtime/netpoll.go:343 +0x85\n\
+                    internal/poll.runtime_pollWait(0x7f, 0x72)\n\t/src/netpoll.go:343 +0x85\n\
                     main.main()\n\t/src/main.go:50 +0x1d\n\n";
         let mut text = main.to_owned();
         for number in 10..16 {

@@ -42,8 +42,8 @@ const JDBC: &[&str] = &[
 const HTTP: &[&str] = &["org.apache.http.impl.", "org.apache.hc.client5.", "org.apache.hc.core5."];
 
 /// The pools: HikariCP 2.4 to 7, Tomcat JDBC 7 to 11, DBCP 1 and 2, c3p0 0.9, UCP, BoneCP 0.8,
-/// Druid 1.1, IronJacamar 1, Agroal 1 and 2, Atomikos 5, `WebSphere` and Liberty, Apache `HttpClient`
-/// 4 and 5, `MongoDB`'s driver 3 to 5, Jedis over commons-pool.
+/// Druid 1.1 and 1.2, IronJacamar 1, Agroal 1 and 2, Atomikos 5, `WebSphere` and Liberty, Apache
+/// `HttpClient` 4 and 5, `MongoDB`'s driver 3 to 5, Jedis over commons-pool.
 pub(super) const POOLS: &[Pool] = &[
     Pool {
         name: "HikariCP",

@@ -1,6 +1,6 @@
 //! Thread dumps. Of Java: what `jstack`, `jcmd PID Thread.print` and SIGQUIT print, from Java 8 on,
-//! several after one another, and among the lines of a program's log. Of Go ([`go`]): what its runtime
-//! prints of all goroutines.
+//! several after one another, and among the lines of a program's log. Of Go ([`go`]): what its
+//! runtime prints of all goroutines.
 //!
 //! Of a dump only counts and names of classes, methods and pools are recorded: never arguments, nor
 //! what a program writes into the names of its threads about those whom it serves.

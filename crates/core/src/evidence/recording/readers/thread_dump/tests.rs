@@ -171,7 +171,7 @@ fn json_of_virtual_threads() {
     };
     let park = "\"java.base/java.lang.VirtualThread.park(VirtualThread.java:596)\",\
                 \"java.base/java.util.concurrent.locks.LockSupport.park(LockSupport.java:369)\",\
-                \"java.base/java.util.concurrent.locks.ReentrantLock.lock(ReentrantLock.java:322)\",\
+                \"java.base/java.util.concurrent.locks.ReentrantLock.lock(Lock.java:322)\",\
                 \"com.shop.Seats.book(Seats.java:9)\",";
     let blocker = "\"parkBlocker\":{\"object\":\
                    \"java.util.concurrent.locks.ReentrantLock$NonfairSync@1f2e\"},";
