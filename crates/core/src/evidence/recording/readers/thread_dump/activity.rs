@@ -204,6 +204,8 @@ fn uses(stack: &Stack) -> u32 {
 fn locked(stack: &Stack) -> Option<(String, Option<u64>)> {
     let bare = |class: &str| class.split('$').next().unwrap_or_default().to_owned();
     match (&stack.waits, stack.state) {
+        // Java 11 says so of who waits to be notified, as well.
+        (Some((Relation::Enters, _)), Some(State::Waiting | State::TimedWaiting)) => None,
         (Some((Relation::Enters, object)), _) => Some((object.class.clone(), object.address)),
         // Notified, and waiting for the monitor again.
         (Some((Relation::Notified, object)), Some(State::Blocked)) => {

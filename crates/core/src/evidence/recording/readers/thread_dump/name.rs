@@ -14,6 +14,10 @@ const PLACE_DIGITS_MAX: usize = 5;
 
 /// Whether a word of a name may say whom the thread serves: a path, an address, a value.
 fn is_private(word: &str) -> bool {
+    // Words of names, such as `New I/O worker #3`.
+    if word == "I/O" {
+        return false;
+    }
     let dots = word.bytes().filter(|byte| *byte == b'.').count();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let address = dots >= 3 && digits >= 4;
@@ -99,6 +103,8 @@ mod tests {
             ("WebContainer : 12", "WebContainer"),
             ("default task-12", "default task"),
             ("main", "main"),
+            ("I/O dispatcher 12", "I/O dispatcher"),
+            ("New I/O server boss #1 ([id: 0x4364cbbb, /0.0.0.0:6734])", "New I/O server boss"),
             ("http-listener-1(12)", "http-listener-1"),
             ("RMI TCP Connection(5)-10.1.2.3", "RMI TCP Connection"),
             (

@@ -248,6 +248,24 @@ fn virtual_threads_and_event_loops_are_no_full_pool() {
     assert_eq!(of(Field::PoolActive, "handler"), [0.0; 0]);
 }
 
+/// Java 11 prints `waiting to re-lock` of threads that wait to be notified.
+#[test]
+fn who_waits_to_be_notified_waits_for_no_lock() {
+    let text = "\
+\"exec-1\" #19 daemon prio=8 os_prio=0 cpu=2.19ms elapsed=11.19s tid=0x00007f43a0293800 nid=0x29fe \
+in Object.wait()  [0x00007f4368910000]
+   java.lang.Thread.State: TIMED_WAITING (on object monitor)
+        at java.lang.Object.wait(java.base@11.0.9/Native Method)
+        - waiting to re-lock in wait() <0x0000000621213d60> (a com.shop.Queue)
+        at com.shop.Queue.next(Queue.java:148)
+        at java.util.concurrent.ThreadPoolExecutor.runWorker(java.base@11.0.9/X.java:1114)
+        at java.lang.Thread.run(java.base@11.0.9/Thread.java:834)
+";
+    let recording = read(text);
+    all_understood(&recording);
+    assert_eq!(whole(&recording, Field::ThreadsBusy), [0.0]);
+}
+
 #[test]
 fn what_is_no_dump_is_none() {
     for text in [
