@@ -17,9 +17,7 @@ pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
 };
-pub(crate) use investigate::{
-    InvestigateCommand, InvestigatePlanArgs, InvestigateReportArgs, InvestigateRunArgs,
-};
+pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,

@@ -2,6 +2,7 @@
 //! not done again.
 
 use crate::environment::utc;
+use crate::guard::Guarded;
 use crate::stage::Machine;
 use crate::store::Store;
 use hugewise_core::base::exit;
@@ -19,14 +20,6 @@ pub struct Ended {
     pub records: Vec<Record>,
     /// Why nothing more was run.
     pub why: Enough,
-}
-
-/// A bound that protects a live service does not hold: the run is over, and the experiment goes on.
-#[derive(Debug, thiserror::Error)]
-#[error("the guard ended it: {bound}")]
-pub struct Guarded {
-    /// Which bound, and what was found.
-    pub bound: String,
 }
 
 /// Runs what is left of an experiment.

@@ -15,6 +15,7 @@ mod during;
 pub mod engine;
 pub mod environment;
 pub mod group;
+mod guard;
 pub mod load;
 mod machine;
 pub mod manager;

@@ -80,7 +80,8 @@ fn push_hypotheses(out: &mut String, findings: &[Finding]) {
                 let _ = write!(
                     out,
                     "\n[[hypothesis]]\nname = \"{key}\"\nbecause = {}\ngain_percent = 30\n\
-                     set = {{ \"{file}\" = \"{value}\" }}\nmoves = {{ \"{counter}\" = \"{by}\" }}\n",
+                     set = {{ \"{file}\" = \"{value}\" }}\n\
+                     moves = {{ \"{counter}\" = \"{by}\" }}\n",
                     quoted(title)
                 );
             }
@@ -157,11 +158,13 @@ mod tests {
 
     #[test]
     fn a_finding_with_a_known_test_stands_ready_and_others_are_to_be_filled_in() {
-        let vmstat = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
-                      r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n \
-                      1  9 901234  91234   1234  91234 9000 9000  9000 19000 9000 9000  5 15  0 80  0\n \
-                      1  9 901234  91234   1234  91234 9000 9000  9000 19000 9000 9000  5 15  0 80  0\n";
-        let text = ledger(&found(vmstat), Some("http://127.0.0.1:80/\"x\\"));
+        let line = "1  9 901234  91234   1234  91234 9000 9000  9000 19000 9000 9000  5 15 0 80 0";
+        let vmstat = format!(
+            "procs ---memory--- ---swap-- -----io---- -system-- ------cpu-----\n\
+             r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+             {line}\n{line}\n"
+        );
+        let text = ledger(&found(&vmstat), Some("http://127.0.0.1:80/\"x\\"));
         assert!(text.contains("target = \"http://127.0.0.1:80/\\\"x\\\\\""), "{text}");
         assert!(text.contains("\n[[hypothesis]]\nname = \"swapping\""), "{text}");
         assert!(text.contains("metric = \"p99_us\""), "{text}");

@@ -2,7 +2,7 @@
 
 use super::load;
 use crate::counters::Counters;
-use crate::engine::Guarded;
+use crate::guard::Guarded;
 use crate::load::Progress;
 use crate::machine::Watch;
 use crate::run::Run;

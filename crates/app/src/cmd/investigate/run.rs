@@ -1,6 +1,6 @@
 //! `hugewise investigate run`.
 
-use super::{read, tell};
+use super::told::{read, tell};
 use crate::cli::{Global, InvestigateRunArgs};
 use crate::cmd::lab::{alone, begin, file_text, needs_leave, plan};
 use crate::exit;
@@ -72,11 +72,11 @@ fn resumable(
     text: &str,
     directory: &Path,
 ) -> anyhow::Result<RunPlan> {
-    let differs = if old.text != text {
-        Some("another ledger, or this one before it was changed".to_owned())
-    } else {
+    let differs = if old.text == text {
         let other = args.seed.is_some_and(|seed| seed != old.seed);
         other.then(|| format!("this ledger with the seed {}", old.seed))
+    } else {
+        Some("another ledger, or this one before it was changed".to_owned())
     };
     match differs {
         None => Ok(old.clone()),
@@ -90,15 +90,15 @@ fn resumable(
 /// What would be done.
 fn planned(global: &Global, ledger: &Ledger, checked: &Checked) -> anyhow::Result<Output> {
     let repetitions = ledger.repetitions();
-    let trials = checked.variants().len() as f64 * f64::from(repetitions);
+    let trials = checked.variants().len() as u64 * u64::from(repetitions);
     let one = ledger.trials.length_s as f64 + ledger.trials.settle_ms as f64 / 1e3 + OVERHEAD_S;
-    let seconds = trials * one;
+    let seconds = trials as f64 * one;
     if global.json {
         let json = json!({
             "schema": 1,
             "name": ledger.name,
             "hypotheses": ledger.hypotheses.iter().map(|one| &one.name).collect::<Vec<_>>(),
-            "trials": trials as u64,
+            "trials": trials,
             "repetitions": repetitions,
             "seconds": seconds,
             "machine_wide": checked.machine_wide(),

@@ -1,5 +1,5 @@
-//! The form of an experiment's file, or a ledger's: what is no TOML, which keys are unknown or missing, and which
-//! values are of the wrong type; all of it at once.
+//! The form of an experiment's file, or a ledger's: what is no TOML, which keys are unknown or
+//! missing, and which values are of the wrong type; all of it at once.
 //!
 //! The reader stops at the first fault. Each one is therefore taken out of the file, or filled in
 //! where something is missing, and the rest is read again.
