@@ -14,6 +14,7 @@ mod manage;
 mod map;
 mod metrics;
 mod replay;
+mod response;
 mod revert;
 mod rules;
 mod status;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
+        Command::Response(args) => response::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),

@@ -18,6 +18,7 @@ pub mod record;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
-pub mod stats;
 pub mod summary;
 pub mod tools;
+
+pub use crate::stats;

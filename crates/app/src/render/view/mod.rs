@@ -7,6 +7,7 @@ pub(crate) mod hugetlb;
 pub(crate) mod lab;
 pub(crate) mod map;
 pub(crate) mod metrics;
+pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod score;
