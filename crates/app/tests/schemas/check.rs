@@ -18,12 +18,12 @@ schemas! {
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
     "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
-    "revert"
+    "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 33] = [
+pub(crate) const COMMANDS: [(&str, &str); 34] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -37,6 +37,7 @@ pub(crate) const COMMANDS: [(&str, &str); 33] = [
     ("diagnose --explain", "rules"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
+    ("response", "response"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),

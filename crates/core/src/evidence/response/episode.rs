@@ -32,6 +32,8 @@ pub struct Added {
     pub name: &'static str,
     /// Where it passes.
     pub hop: Hop,
+    /// What is likely where time is added in it, and what it does not tell apart.
+    pub means: &'static str,
     /// Its mean in calm windows, in microseconds.
     pub calm_us: f64,
     /// Its mean in the episode, in microseconds.
@@ -100,8 +102,8 @@ impl Shape {
             }
             Self::PilesUp => {
                 "more requests were under way while no more were done in a second: so a queue in \
-                 front of something full looks, but also a slower service whose clients do not \
-                 wait for each other; the parts above say which where the log has them"
+                 front of something full looks, and so does a slower service whose clients do \
+                 not wait for each other"
             }
             Self::Slower => {
                 "about as many were under way and fewer were done in a second: each took longer, \
@@ -250,7 +252,15 @@ fn added(calm: &Cell, slow: &Cell) -> Vec<Added> {
     let each = Part::ALL.map(|part| {
         let calm_us = part_mean(&calm.parts, part, calm.times.count());
         let slow_us = part_mean(&slow.parts, part, slow.times.count());
-        Added { part, name: part.name(), hop: part.hop(), calm_us, slow_us, share: 0.0 }
+        Added {
+            part,
+            name: part.name(),
+            hop: part.hop(),
+            means: part.means(),
+            calm_us,
+            slow_us,
+            share: 0.0,
+        }
     });
     let more = |added: &Added| (added.slow_us - added.calm_us).max(0.0);
     let all: f64 = each.iter().map(more).sum();

@@ -16,7 +16,7 @@ use crate::evidence::diagnose::{Diagnosis, Finding, Interval, Severity};
 use crate::evidence::recording::{
     Clock, Field, Host, Point, Recording, Series, Source, SourceId, Span, Stamp, Subject,
 };
-use crate::stats::{adjust, mann_whitney, median, quantile};
+use crate::stats::{adjust, binomial, mann_whitney, median, quantile};
 
 /// The chance of calling anything moved that did not.
 pub const ALPHA: f64 = 0.01;
@@ -112,6 +112,29 @@ pub struct Moved {
     pub p: f64,
 }
 
+/// Events that come more often in slow windows than in calm ones: slow commands of Redis, pauses of
+/// Java, errors of a disk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Clustered {
+    /// The machine.
+    pub host: Option<String>,
+    /// Which events.
+    pub field: Field,
+    /// In words.
+    pub name: &'static str,
+    /// About what.
+    pub subject: String,
+    /// In calm windows.
+    pub calm: usize,
+    /// In slow windows.
+    pub slow: usize,
+    /// The share of time that slow windows have, 0 to 1.
+    pub slow_time: f64,
+    /// The chance of so many in slow windows if they came at any time (binomial), corrected as
+    /// [`Moved::p`] is. It takes for granted that they were recorded all the time.
+    pub p: f64,
+}
+
 /// Slow times beside recordings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Joined {
@@ -123,6 +146,8 @@ pub struct Joined {
     pub always: Vec<Meanwhile>,
     /// What moved, the surest first.
     pub moved: Vec<Moved>,
+    /// Events that came more often in slow windows.
+    pub events: Vec<Clustered>,
     /// Quantities that were compared.
     pub compared: usize,
     /// What was taken for granted.
@@ -197,7 +222,7 @@ pub fn join(account: &Account, recording: &Recording, diagnosis: &Diagnosis) -> 
     joined.always = distinct(timed.iter().filter(|(_, when)| when.is_none()).map(|(it, _)| it));
     joined.episodes =
         account.episodes.iter().map(|episode| beside(episode, &timed, &spans)).collect();
-    (joined.moved, joined.compared) = moved(account, recording, mapping);
+    compare_all(account, recording, mapping, &mut joined);
     joined
 }
 
@@ -332,15 +357,17 @@ fn by_pace(
     values
 }
 
-/// What differs between slow and calm windows, and how many quantities were compared.
-fn moved(account: &Account, recording: &Recording, mapping: Mapping) -> (Vec<Moved>, usize) {
+/// What differs between slow and calm windows, corrected for all that were compared.
+fn compare_all(account: &Account, recording: &Recording, mapping: Mapping, joined: &mut Joined) {
     let all = recording.hosts.iter().flat_map(|host| {
         let fields = host.series.iter();
         let each = fields.flat_map(|(field, all)| all.keys().map(|subject| (*field, subject)));
-        let each = each.filter(|(field, subject)| is_compared(*field, subject));
         each.map(move |(field, subject)| (host, field, subject))
     });
-    let candidates = all.filter_map(|(host, field, subject)| {
+    let (events, values): (Vec<_>, Vec<_>) =
+        all.partition(|(_, field, _)| field.about().span == Span::Event);
+    let values = values.into_iter().filter(|(_, field, subject)| is_compared(*field, subject));
+    let moved = values.filter_map(|(host, field, subject)| {
         let series = host.series(field, subject)?;
         let (slow, calm, p) = compare(account, recording, mapping, series)?;
         let one = Moved {
@@ -356,19 +383,42 @@ fn moved(account: &Account, recording: &Recording, mapping: Mapping) -> (Vec<Mov
         };
         Some((one, distance(&slow, &calm)))
     });
-    let candidates: Vec<(Moved, f64)> = candidates.take(SERIES_MAX).collect();
-    let chances: Vec<f64> = candidates.iter().map(|(moved, _)| moved.p).collect();
-    let adjusted = adjust::holm(&chances).unwrap_or_default();
-    let compared = candidates.len();
-    let mut moved: Vec<Moved> = candidates
-        .into_iter()
-        .zip(adjusted)
-        .filter(|((_, far), p)| *p <= ALPHA && *far > FAR)
-        .map(|((moved, _), p)| Moved { p, ..moved })
-        .collect();
-    moved.sort_by(|a, b| a.p.total_cmp(&b.p));
+    let mut moved: Vec<(Moved, f64)> = moved.take(SERIES_MAX).collect();
+    let slow_time = slow_time(account);
+    let events = events.into_iter().filter_map(|(host, field, subject)| {
+        let series = host.series(field, subject)?;
+        let clock = clock_of(recording, series.source);
+        let [slow, calm] = by_pace(account, &series.points, |stamp| mapping.ms(stamp, clock));
+        let (slow, calm) = (slow.len(), calm.len());
+        let p = binomial::upper_tail(slow, slow + calm, slow_time).filter(|_| slow + calm > 0)?;
+        let (host, name) = (host.name.clone(), field.about().name);
+        let subject = subject.to_string();
+        Some(Clustered { host, field, name, subject, calm, slow, slow_time, p })
+    });
+    let mut events: Vec<Clustered> = events.take(SERIES_MAX).collect();
+    let chances = moved.iter().map(|(moved, _)| moved.p).chain(events.iter().map(|it| it.p));
+    let adjusted = adjust::holm(&chances.collect::<Vec<f64>>()).unwrap_or_default();
+    joined.compared = adjusted.len();
+    let own = moved.iter_mut().map(|(moved, _)| &mut moved.p);
+    own.chain(events.iter_mut().map(|it| &mut it.p)).zip(adjusted).for_each(|(p, to)| *p = to);
+    moved.retain(|(moved, far)| moved.p <= ALPHA && *far > FAR);
+    moved.sort_by(|(a, _), (b, _)| a.p.total_cmp(&b.p));
     moved.truncate(MOVED_MAX);
-    (moved, compared)
+    events.retain(|it| it.p <= ALPHA);
+    events.sort_by(|a, b| a.p.total_cmp(&b.p));
+    events.truncate(MOVED_MAX);
+    joined.moved = moved.into_iter().map(|(moved, _)| moved).collect();
+    joined.events = events;
+}
+
+/// The share of time that slow windows have.
+fn slow_time(account: &Account) -> f64 {
+    let of = |wanted: Pace| -> f64 {
+        let all = account.windows.iter().filter(|(_, pace)| *pace == wanted);
+        all.map(|(window, _)| window.length_s()).sum()
+    };
+    let (slow, calm) = (of(Pace::Slow), of(Pace::Calm));
+    if slow + calm > 0.0 { slow / (slow + calm) } else { 0.0 }
 }
 
 fn compare(

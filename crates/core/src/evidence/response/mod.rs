@@ -24,7 +24,7 @@ mod window;
 pub use account::{Account, How, Named, PartShare, Row, SCHEMA, Times, Untold, account};
 pub use episode::{Added, AddedTo, Episode, MAIN_SHARE, Shape, Traffic};
 pub use format::Format;
-pub use join::{ALPHA, Beside, Joined, Meanwhile, Moved, Unmatched, join};
+pub use join::{ALPHA, Beside, Clustered, Joined, Meanwhile, Moved, Unmatched, join};
 pub use part::{Hop, Part};
 pub use sketch::RELATIVE_ERROR;
 pub use slow::MARGIN;

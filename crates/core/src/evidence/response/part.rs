@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 macro_rules! parts {
-    ($($variant:ident $key:literal $hop:ident $name:literal;)*) => {
+    ($($variant:ident $key:literal $hop:ident $name:literal, $means:literal;)*) => {
         /// A part of the time of a request. All parts of one request add up to its whole time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Part {
@@ -24,6 +24,12 @@ macro_rules! parts {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What is likely where time is added in it, and what it does not tell apart.
+            #[must_use]
+            pub const fn means(self) -> &'static str {
+                match self { $(Self::$variant => $means,)* }
             }
 
             /// Where it passes.
@@ -56,25 +62,39 @@ pub enum Hop {
 
 parts! {
     // HAProxy's TR: from the first byte of the request to its last header.
-    Receive "receive_request" Client "receiving the request from the client";
+    Receive "receive_request" Client "receiving the request from the client",
+        "clients sent their requests slowly, or the way from them is slow";
     // HAProxy's Tw, nginx's $upstream_queue_time.
-    Queue "queue" Proxy "waiting in the proxy's queue";
+    Queue "queue" Proxy "waiting in the proxy's queue",
+        "the proxy sends no more at a time to a server that takes no more (HAProxy's maxconn)";
     // nginx: all tries before the last one, as $upstream_response_time lists them.
-    EarlierTries "earlier_tries" Upstream "tries of an upstream before the last one";
+    EarlierTries "earlier_tries" Upstream "tries of an upstream before the last one",
+        "an upstream failed or timed out, and the next one was asked";
     // HAProxy's Tc, nginx's $upstream_connect_time.
-    Connect "connect" Connection "connecting to the upstream";
+    Connect "connect" Connection "connecting to the upstream",
+        "the upstream took connections late: packets lost or late, or its queue of new \
+        connections full";
     // HAProxy's Tr, nginx's $upstream_header_time without connecting.
-    FirstByte "first_byte" Upstream "waiting for the upstream's first byte";
+    FirstByte "first_byte" Upstream "waiting for the upstream's first byte",
+        "the upstream took longer to answer: its own work, or waiting within it";
     // nginx's $upstream_response_time behind the headers.
-    Body "upstream_body" Connection "receiving the upstream's body";
+    Body "upstream_body" Connection "receiving the upstream's body",
+        "the upstream sent its answer slowly, or the client took it slowly and the proxy's \
+        buffers were full";
     // Where the log has one time for the upstream.
-    Upstream "upstream" Upstream "the upstream, with the connection to it";
+    Upstream "upstream" Upstream "the upstream, with the connection to it",
+        "the upstream took longer: connecting to it, its own work, or waiting within it";
     // Apache's %^FB.
-    Server "server" Proxy "the server and what is behind it, until the first byte";
+    Server "server" Proxy "the server and what is behind it, until the first byte",
+        "the server took longer to begin its answer: its own work, or what is behind it";
     // HAProxy's Td, and Apache's time behind %^FB.
-    Transfer "transfer" Client "transfer to the client";
+    Transfer "transfer" Client "transfer to the client",
+        "the answer went out slowly: the client, the way to it, or an upstream that sends \
+        slowly";
     // The whole time where the log has no other.
-    Rest "rest" Unknown "what is left";
+    Rest "rest" Unknown "what is left: client or proxy",
+        "outside of the upstream: receiving the request, the proxy itself, or a client \
+        that takes the answer slowly";
 }
 
 impl Serialize for Part {

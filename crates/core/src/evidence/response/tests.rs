@@ -336,6 +336,33 @@ mod joined {
     }
 
     #[test]
+    fn slow_commands_of_redis_that_come_together_are_told() {
+        let noon_s = NOON_MS / 1000;
+        let entry = |id: u64, at: u64| {
+            format!(
+                "{}) 1) (integer) {id}\n   2) (integer) {}\n   3) (integer) 40000\n   \
+                 4) 1) \"KEYS\"\n      2) \"*\"\n   5) \"127.0.0.1:1\"\n   6) \"\"\n",
+                16 - id,
+                noon_s + at
+            )
+        };
+        let slow: String = (0..16).map(|id| entry(15 - id, 195 - 4 * id)).collect();
+        let mut builder = Builder::new();
+        builder
+            .read("redis.txt", format!("$ redis-cli slowlog get\n{slow}").as_bytes())
+            .expect("ok");
+        let recording = builder.finish();
+        let points: usize =
+            recording.hosts.iter().flat_map(|host| host.series.values()).map(|all| all.len()).sum();
+        assert!(points > 0, "{recording:?}");
+        let account = answer(&nginx(&simulated(Fault::SlowService, 5)));
+        let joined = joined(&account, &recording);
+        assert_eq!(joined.unmatched, None, "{joined:?}");
+        let events = joined.events.first().expect("events");
+        assert_eq!((events.field.about().key, events.calm), ("command.slow_ms", 0));
+    }
+
+    #[test]
     fn other_times_and_other_zones_are_said() {
         let account = answer(&haproxy(&simulated(Fault::SlowService, 5)));
         assert_eq!(joined(&account, &sar(3)).unmatched, Some(Unmatched::Apart));

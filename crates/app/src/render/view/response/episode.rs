@@ -37,8 +37,11 @@ pub(super) fn text(
     for said in who(episode) {
         line("Whose", &said);
     }
+    if let Some(main) = episode.parts.first().filter(|added| added.share >= MAIN_SHARE) {
+        line("Means", main.means);
+    }
     line("Load", &load(episode));
-    line("Reads", episode.shape_text);
+    line("", episode.shape_text);
     if episode.all_held_up {
         line("", "nearly all requests were held up: even the fastest ones took long");
     }
@@ -180,15 +183,28 @@ pub(super) fn machine(joined: &Joined, paint: Paint) -> String {
             ),
         );
     }
+    for events in &joined.events {
+        line(
+            "Events",
+            &format!(
+                "{} ({}): {} in slow times, which have {} of the time, {} in calm ones",
+                events.name,
+                printable(&events.subject),
+                events.slow,
+                percent(events.slow_time),
+                events.calm
+            ),
+        );
+    }
     let compared = counted(joined.compared as u64, "quantity", "quantities");
-    match (joined.moved.is_empty(), joined.compared) {
+    match (joined.moved.is_empty() && joined.events.is_empty(), joined.compared) {
         (_, 0) => line("Moved", "not to be told: too few samples in slow or in calm times"),
         (true, _) => line("Moved", &format!("none of {compared} that were compared")),
         (false, _) => line(
             "",
             &format!(
-                "of {compared} compared (rank test, p <= 0.01 corrected for all). What moved at \
-                 the same time need not be the cause"
+                "of {compared} compared (p <= 0.01, corrected for all). What moves at the same \
+                 time need not be the cause"
             ),
         ),
     }

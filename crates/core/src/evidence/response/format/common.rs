@@ -159,7 +159,8 @@ fn is_whole(cell: &[u8]) -> bool {
     !cell.is_empty() && cell.iter().all(u8::is_ascii_digit)
 }
 
-fn is_address(cell: &[u8]) -> bool {
+/// `10.0.0.1:8080`, `[::1]:80` or `unix:/path`.
+pub(super) fn is_address(cell: &[u8]) -> bool {
     if cell.starts_with(b"unix:") {
         return true;
     }
@@ -362,6 +363,7 @@ mod tests {
         let (_, values) = of(&[tail], &mut lines);
         assert_eq!(values.total_us, Some(310_000));
         assert_eq!(values.tries_response.and_then(|tries| tries.last_us), Some(300_000));
+        assert_eq!(values.service.map(|(_, name)| name), Some(&b"10.1.1.1:80"[..]));
         let (_, values) = of(&[" 0.310 10.1.1.1:80, 10.1.1.2:80 0.1, 0.2"], &mut lines);
         assert_eq!(values.service.map(|(_, name)| name), Some(&b"10.1.1.1:80, 10.1.1.2:80"[..]));
         let vhost = b"shop:443 10.0.0.9 - - [10/Oct/2000:13:55:36 -0700] \"GET / x\" 200 1";

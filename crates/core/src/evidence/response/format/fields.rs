@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::common::is_address;
 use super::names;
-use super::slot::{Slot, What};
+use super::slot::{Slot, What, rank};
 use crate::evidence::response::values::{Unit, Values};
+use crate::evidence::response::when::moment;
 
 /// Most fields of a line that are looked at.
 const FIELDS_MAX: usize = 200;
@@ -13,7 +15,42 @@ const DEPTH_MAX: usize = 3;
 
 /// The text of fields that mean something: what values of a line point into.
 #[derive(Debug, Default)]
-pub(in crate::evidence::response) struct Scratch(Vec<(What, Option<Unit>, String)>);
+pub(in crate::evidence::response) struct Scratch {
+    known: Vec<(What, Option<Unit>, String)>,
+    /// Dates under names that nobody knows: one of them is the time of a line that has no other.
+    dates: Vec<String>,
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        self.known.clear();
+        self.dates.clear();
+    }
+
+    /// A field, if it means something and nothing further out means the same.
+    fn put(&mut self, name: &[u8], last: &[u8], text: &str, inner: bool) {
+        let meaning = names::meaning(name).or_else(|| names::meaning(last));
+        match meaning {
+            Some((what, unit)) => {
+                if !inner || self.known.iter().all(|(own, ..)| *own != what) {
+                    self.known.push((what, unit, text.to_owned()));
+                }
+            }
+            // nginx's log has the address of the upstream under this name as its makers write it;
+            // others have the client's program there.
+            None if name == b"ua" && is_address(text.as_bytes()) => {
+                self.known.push((What::Service(rank::ADDRESS), None, text.to_owned()));
+            }
+            None if is_date(text) => self.dates.push(text.to_owned()),
+            None => {}
+        }
+    }
+}
+
+/// Whether a text is a date with a time of day.
+fn is_date(text: &str) -> bool {
+    text.len() >= 19 && text.contains(':') && moment(text.as_bytes()).is_some()
+}
 
 /// How fields without a unit are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +62,27 @@ pub(in crate::evidence::response) struct Fields {
 impl Fields {
     /// The values of a JSON object; `None`: it is none, or nothing in it means anything.
     pub(super) fn json<'a>(self, line: &[u8], scratch: &'a mut Scratch) -> Option<Values<'a>> {
-        scratch.0.clear();
-        let object: Value = serde_json::from_slice(line).ok()?;
-        let mut name = String::new();
-        flat(&object, &mut name, 0, &mut scratch.0);
+        scratch.read_json(line)?;
         self.values(scratch)
     }
 
     /// The values of a line of `key=value`.
     pub(super) fn pairs<'a>(self, line: &[u8], scratch: &'a mut Scratch) -> Option<Values<'a>> {
-        scratch.0.clear();
-        for (name, value) in Pairs(line).take(FIELDS_MAX) {
-            if let Some((what, unit)) = names::meaning(name) {
-                scratch.0.push((what, unit, String::from_utf8_lossy(value).into_owned()));
-            }
-        }
+        scratch.read_pairs(line);
         self.values(scratch)
     }
 
     fn values<'a>(self, scratch: &'a Scratch) -> Option<Values<'a>> {
         let mut values = Values::default();
         // Traefik and Envoy say the unit of the upstream's time by its name, and write both alike.
-        let upstream = scratch.0.iter().find(|(what, _, _)| *what == What::Upstream);
+        let upstream = scratch.known.iter().find(|(what, _, _)| *what == What::Upstream);
         let otherwise = upstream.and_then(|(_, unit, _)| *unit).unwrap_or(self.otherwise);
-        for (what, unit, text) in &scratch.0 {
-            let slot = Slot::time(*what, unit.unwrap_or(otherwise));
-            if !slot.take(text.as_bytes(), &mut values) {
-                return None;
-            }
+        for (what, unit, text) in &scratch.known {
+            // A field of this name with something else in it is another one.
+            let _ = Slot::time(*what, unit.unwrap_or(otherwise)).take(text.as_bytes(), &mut values);
+        }
+        if values.start.is_none() && values.end.is_none() {
+            values.end = scratch.dates.first().and_then(|date| moment(date.as_bytes()));
         }
         let something = values.total_us.is_some() || values.status.is_some();
         something.then_some(values)
@@ -71,19 +101,14 @@ pub(super) fn is_pairs(line: &[u8]) -> bool {
     known.len() >= 3 && (known.contains(&What::Status) || known.contains(&What::Total))
 }
 
-/// The whole time as a line has it, where its name says no unit: with decimals or without.
+/// Whether the whole time of a line has decimals, where its name says no unit.
 pub(super) fn undecided(line: &[u8]) -> Option<bool> {
-    let mut found = Vec::new();
-    if is_json(line) {
-        let object: Value = serde_json::from_slice(line).ok()?;
-        flat(&object, &mut String::new(), 0, &mut found);
-    } else {
-        for (name, value) in Pairs(line).take(FIELDS_MAX) {
-            let meaning = names::meaning(name);
-            let text = || String::from_utf8_lossy(value).into_owned();
-            found.extend(meaning.map(|(what, unit)| (what, unit, text())));
-        }
+    let mut scratch = Scratch::default();
+    match is_json(line) {
+        true => scratch.read_json(line)?,
+        false => scratch.read_pairs(line),
     }
+    let found = &scratch.known;
     if found.iter().any(|(what, unit, _)| *what == What::Upstream && unit.is_some()) {
         return None;
     }
@@ -93,38 +118,45 @@ pub(super) fn undecided(line: &[u8]) -> Option<bool> {
     bare.then(|| text.contains('.'))
 }
 
-/// The fields of an object, those within others as `outer.inner`.
-fn flat(
-    value: &Value,
-    name: &mut String,
-    depth: usize,
-    out: &mut Vec<(What, Option<Unit>, String)>,
-) {
-    let Value::Object(fields) = value else { return };
-    for (own, value) in fields.iter().take(FIELDS_MAX) {
-        let before = name.len();
-        if depth > 0 {
-            name.push('.');
+impl Scratch {
+    fn read_json(&mut self, line: &[u8]) -> Option<()> {
+        self.clear();
+        let object: Value = serde_json::from_slice(line).ok()?;
+        self.flat(&object, &mut String::new(), 0);
+        Some(())
+    }
+
+    fn read_pairs(&mut self, line: &[u8]) {
+        self.clear();
+        for (name, value) in Pairs(line).take(FIELDS_MAX) {
+            self.put(name, name, &String::from_utf8_lossy(value), false);
         }
-        name.push_str(own);
-        let text = match value {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Object(_) if depth < DEPTH_MAX => {
-                flat(value, name, depth + 1, out);
-                None
+    }
+
+    /// The fields of an object, and then those within others as `outer.inner`.
+    fn flat(&mut self, value: &Value, name: &mut String, depth: usize) {
+        let Value::Object(fields) = value else { return };
+        for inner in [false, true] {
+            for (own, value) in fields.iter().take(FIELDS_MAX) {
+                if value.is_object() != inner || depth >= DEPTH_MAX {
+                    continue;
+                }
+                let before = name.len();
+                if depth > 0 {
+                    name.push('.');
+                }
+                name.push_str(own);
+                let last = own.rsplit('.').next().unwrap_or(own).as_bytes();
+                match value {
+                    Value::String(text) => self.put(name.as_bytes(), last, text, depth > 0),
+                    Value::Number(number) => {
+                        self.put(name.as_bytes(), last, &number.to_string(), depth > 0);
+                    }
+                    _ => self.flat(value, name, depth + 1),
+                }
+                name.truncate(before);
             }
-            _ => None,
-        };
-        // `request.method` is known by its whole name, and else by its last one.
-        let meaning = || {
-            let last = own.rsplit('.').next().unwrap_or(own);
-            names::meaning(name.as_bytes()).or_else(|| names::meaning(last.as_bytes()))
-        };
-        if let Some((text, (what, unit))) = text.and_then(|text| Some((text, meaning()?))) {
-            out.push((what, unit, text));
         }
-        name.truncate(before);
     }
 }
 
@@ -201,6 +233,9 @@ fn bare(text: &[u8]) -> usize {
 pub(super) fn named_slots(text: &[u8], otherwise: Unit) -> impl Iterator<Item = (Slot, &[u8])> {
     let known = Pairs(text).take(FIELDS_MAX);
     known.filter_map(move |(name, value)| {
+        if name == b"ua" && is_address(value) {
+            return Some((Slot::of(What::Service(rank::ADDRESS)), value));
+        }
         let (what, unit) = names::meaning(name)?;
         Some((Slot::time(what, unit.unwrap_or(otherwise)), value))
     })
@@ -244,6 +279,18 @@ mod tests {
         let mut scratch = Scratch::default();
         let values = SECONDS.json(line, &mut scratch).expect("values");
         assert_eq!((values.total_us, values.upstream_us), (Some(17_000), Some(15_000)));
+    }
+
+    #[test]
+    fn a_date_under_any_name_is_the_time_of_a_line_without_another() {
+        let line = br#"{"t":"2026-11-26T08:53:28+00:00","status":"ok","status_code":200,
+            "details":{"status":7},"request_time":0.026}"#;
+        let mut scratch = Scratch::default();
+        let values = SECONDS.json(line, &mut scratch).expect("values");
+        assert_eq!((values.end.is_some(), values.status), (true, Some(200)));
+        let both = br#"{"at":"2026-11-26T08:53:28Z","time":"2026-11-26T08:53:29Z","status":200}"#;
+        let values = SECONDS.json(both, &mut scratch).expect("values");
+        assert_eq!(values.end.map(|end| end.ms % 10_000), Some(9000));
     }
 
     #[test]

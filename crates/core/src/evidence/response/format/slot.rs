@@ -121,7 +121,7 @@ impl Slot {
         let us = time_us(text, self.unit);
         match self.what {
             What::Total => {
-                values.total_us = us;
+                values.total_us = us.or(values.total_us);
                 values.early |= text.starts_with(b"+");
             }
             What::Session => {
@@ -157,7 +157,7 @@ fn named(text: &[u8]) -> Option<&[u8]> {
 fn status(text: &[u8], values: &mut Values<'_>) -> bool {
     let text = text.trim_ascii();
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u16>().ok());
-    values.status = number.filter(|status| (100..=599).contains(status));
+    values.status = number.filter(|status| (100..=599).contains(status)).or(values.status);
     // Envoy and HAProxy write 0 and -1 where no answer was sent, nginx 000.
     values.status.is_some() || is_nothing(text) || number == Some(0)
 }
