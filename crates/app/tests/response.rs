@@ -53,7 +53,8 @@ fn haproxy(queue_ms: u64) -> String {
     for at in 0..12_000_u64 {
         let (s, ms) = (at / 50, at % 50 * 20);
         let server = at % 2;
-        let queue = if (60..120).contains(&s) && server == 1 { queue_ms + at % 97 } else { 0 };
+        let full = queue_ms > 0 && (60..120).contains(&s) && server == 1;
+        let queue = if full { queue_ms + at % 97 } else { 0 };
         let service = 10 + at % 37;
         let _ = writeln!(
             text,
@@ -191,7 +192,8 @@ fn recordings_beside_it_say_what_the_machine_did() {
         let user = if (7..13).contains(&at) { 92.0 } else { 11.0 } + (at % 5) as f64 / 10.0;
         let _ = writeln!(
             sar,
-            "12:{:02}:{:02}        all     {user:.2}      0.00      2.00      1.00      0.00     {:.2}",
+            "12:{:02}:{:02}        all     {user:.2}      0.00      2.00      1.00      0.00 \
+             {:.2}",
             at * 10 / 60,
             at * 10 % 60,
             97.0 - user

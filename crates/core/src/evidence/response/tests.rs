@@ -292,7 +292,7 @@ fn what_a_log_lacks_is_said_with_its_directive() {
 mod joined {
     use super::*;
     use crate::evidence::diagnose::{Thresholds, diagnose};
-    use crate::evidence::recording::{Builder, Recording};
+    use crate::evidence::recording::{Builder, Field, Recording, SourceKind, Stamp, Subject};
 
     /// `sar -u` from before noon on, each 10 s, busy from 120 s to 200 s, in the machine's time.
     fn sar(hour: i64) -> Recording {
@@ -336,30 +336,23 @@ mod joined {
     }
 
     #[test]
-    fn slow_commands_of_redis_that_come_together_are_told() {
-        let noon_s = NOON_MS / 1000;
-        let entry = |id: u64, at: u64| {
-            format!(
-                "{}) 1) (integer) {id}\n   2) (integer) {}\n   3) (integer) 40000\n   \
-                 4) 1) \"KEYS\"\n      2) \"*\"\n   5) \"127.0.0.1:1\"\n   6) \"\"\n",
-                16 - id,
-                noon_s + at
-            )
-        };
-        let slow: String = (0..16).map(|id| entry(15 - id, 195 - 4 * id)).collect();
+    fn events_that_come_together_are_told() {
+        let noon = Stamp(i64::try_from(NOON_MS / 1000).expect("a time"));
         let mut builder = Builder::new();
-        builder
-            .read("redis.txt", format!("$ redis-cli slowlog get\n{slow}").as_bytes())
-            .expect("ok");
-        let recording = builder.finish();
-        let points: usize =
-            recording.hosts.iter().flat_map(|host| host.series.values()).map(|all| all.len()).sum();
-        assert!(points > 0, "{recording:?}");
+        builder.input("gc.log");
+        builder.begin(SourceKind::GcLog, 1);
+        for at in (125..195).step_by(4) {
+            builder.put(Field::GcPause, &Subject::Machine, Some(Stamp(noon.0 + at)), 400.0);
+        }
+        for at in (5..290).step_by(30) {
+            builder.put(Field::Safepoint, &Subject::Machine, Some(Stamp(noon.0 + at)), 4.0);
+        }
         let account = answer(&nginx(&simulated(Fault::SlowService, 5)));
-        let joined = joined(&account, &recording);
+        let joined = joined(&account, &builder.finish());
         assert_eq!(joined.unmatched, None, "{joined:?}");
-        let events = joined.events.first().expect("events");
-        assert_eq!((events.field.about().key, events.calm), ("command.slow_ms", 0));
+        let keys: Vec<&str> = joined.events.iter().map(|it| it.field.about().key).collect();
+        assert_eq!(keys, ["gc.pause_ms"], "{:?}", joined.events);
+        assert_eq!(joined.events[0].calm, 0);
     }
 
     #[test]

@@ -82,13 +82,15 @@ impl Timeline<'_> {
                 }),
             }
         }
-        // The log begins and ends within a window.
+        // The log begins and ends within a window. A rate over less than a tenth of one would be
+        // that of a few requests.
         let (first, last) = self.range_ms;
+        let least = (length_ms / 10).max(1);
         if let Some(window) = windows.first_mut() {
-            window.start_ms = window.start_ms.max(first.min(window.end_ms - 1));
+            window.start_ms = window.start_ms.max(first.min(window.end_ms - least));
         }
         if let Some(window) = windows.last_mut() {
-            window.end_ms = window.end_ms.min((last + 1).max(window.start_ms + 1));
+            window.end_ms = window.end_ms.min((last + 1).max(window.start_ms + least));
         }
         windows
     }

@@ -1,6 +1,6 @@
 //! Slow times in words.
 
-use super::{clock, day, few, percent, shown, time};
+use super::words::{clock, day, few, percent, shown, time};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
 use hugewise_core::base::count::counted;
@@ -126,7 +126,8 @@ fn load(episode: &Episode) -> String {
         false => String::new(),
     };
     format!(
-        "{} requests/s came (calm: {}), {} were done (calm: {}), {} were under way (calm: {}){errors}",
+        "{} requests/s came (calm: {}), {} were done (calm: {}), {} were under way (calm: {})\
+         {errors}",
         few(slow.came_per_s),
         few(calm.came_per_s),
         few(slow.ended_per_s),

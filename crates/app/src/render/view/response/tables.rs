@@ -1,6 +1,6 @@
 //! The tables: where the time passes, over time, and by what requests have in common.
 
-use super::{clock, day, few, percent, shown, time};
+use super::words::{clock, day, few, percent, shown, time};
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, trimmed};
 use hugewise_core::base::escape::printable;
