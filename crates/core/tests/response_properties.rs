@@ -54,7 +54,11 @@ fn check(account: &Account) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn mutated_logs_are_read_to_their_end(
@@ -64,7 +68,7 @@ proptest! {
     ) {
         let mut text: Vec<u8> = Vec::new();
         for (pick, times) in &picks {
-            (0..*times).for_each(|_| text.extend_from_slice(format!("{}\n", LINES[*pick]).as_bytes()));
+            text.extend_from_slice(format!("{}\n", LINES[*pick]).repeat(*times).as_bytes());
         }
         for (at, byte) in &changes {
             let at = at.index(text.len());

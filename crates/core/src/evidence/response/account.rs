@@ -153,7 +153,7 @@ pub struct Account {
     pub classes: Vec<Named>,
     /// By endpoint.
     pub endpoints: Vec<Named>,
-    /// Length of the windows in which slow ones were looked for, in seconds; `None`: not looked for.
+    /// Length of the windows in which slow ones were looked for, in seconds; `None`: they were not.
     pub window_s: Option<f64>,
     /// How long requests took in calm windows; `None`: not looked for.
     pub calm: Option<Times>,

@@ -68,8 +68,8 @@ pub struct Traffic {
     pub ended_per_s: f64,
     /// Mean number of requests under way, from their starts and ends; observed.
     pub in_flight: f64,
-    /// The same by Little's law, ended a second times mean time: derived. It is lower while requests
-    /// pile up, and higher while they are worked off.
+    /// The same by Little's law, ended a second times mean time: derived. It is lower while
+    /// requests pile up, and higher while they are worked off.
     pub in_flight_little: f64,
     /// Share of requests that ended with an error of the server, 0 to 1.
     pub errors: f64,

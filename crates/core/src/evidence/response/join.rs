@@ -320,8 +320,8 @@ fn beside(
     Beside { during, at_other_times, covered: covered.iter().any(meets) }
 }
 
-/// Whether a quantity can tell slow from calm: a rate or a state of a part of the machine that lives
-/// as long as it does.
+/// Whether a quantity can tell slow from calm: a rate or a state of a part of the machine that
+/// lives as long as it does.
 fn is_compared(field: Field, subject: &Subject) -> bool {
     let lasting = matches!(
         subject,

@@ -2,8 +2,8 @@
 //!
 //! Forms: the Common Log Format (`18/Sep/2011:19:18:28 -0400`, HAProxy's with milliseconds and
 //! without a zone), ISO 8601, and seconds since 1970 with whatever unit. Sources: Apache's
-//! `mod_log_config` (`%t`), nginx's `ngx_http_log_module` (`$time_local`, `$time_iso8601`, `$msec`),
-//! HAProxy's configuration manual 8.2.3 and 8.2.6.
+//! `mod_log_config` (`%t`), nginx's `ngx_http_log_module` (`$time_local`, `$time_iso8601`,
+//! `$msec`), HAProxy's configuration manual 8.2.3 and 8.2.6.
 
 use crate::base::calendar::{DAY_S, days};
 

@@ -120,8 +120,9 @@ mod tests {
         let format = r#"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-agent}i\" %D"#;
         let whole = format!("LogFormat \"{format}\" timed");
         assert_eq!(parse(&whole), parse(format));
-        let line = b"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET /apache_pb.gif HTTP/1.0\" \
-                     200 2326 \"http://www.example.com/start.html\" \"Mozilla/4.08 [en] (Win98)\" 412";
+        let line = b"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] \"GET /apache_pb.gif \
+            HTTP/1.0\" 200 2326 \"http://www.example.com/start.html\" \"Mozilla/4.08 [en] \
+            (Win98)\" 412";
         let values = parse(format).read(line).expect("matches");
         assert_eq!((values.total_us, values.status), (Some(412), Some(200)));
         assert!(values.start.is_some() && values.end.is_none());

@@ -165,7 +165,8 @@ mod tests {
     fn lines_of_the_manual_are_read() {
         let pieces = parse(HTTPLOG);
         let captured = b"10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 \
-            10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} \"GET /index.html HTTP/1.1\"";
+            10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} \"GET /index.html \
+            HTTP/1.1\"";
         let values = pieces.read(captured).expect("matches");
         assert_eq!(values.total_us, Some(109_000));
         assert_eq!((values.receive_us, values.queue_us), (Some(10_000), Some(0)));

@@ -6,7 +6,7 @@ pub(super) enum Prefix {
     /// Nothing.
     #[default]
     None,
-    /// syslog: `<134>Feb  6 12:14:14 host haproxy[14389]: ` (RFC 3164 and what rsyslog makes of it).
+    /// syslog: `<134>Feb  6 12:14:14 host haproxy[14389]: `, as of RFC 3164 and of rsyslog.
     Syslog,
     /// The container runtimes of Kubernetes: `2016-10-06T00:17:09.669794202Z stdout F `.
     Container,
