@@ -114,19 +114,13 @@ impl Cell {
 }
 
 /// Stretches of time without a gap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     /// Index into [`WIDTHS_S`].
     width: usize,
     /// Number of the first one, in widths since 1970.
     first: i64,
     all: Vec<Cell>,
-}
-
-impl Default for Cells {
-    fn default() -> Self {
-        Self { width: 0, first: 0, all: Vec::new() }
-    }
 }
 
 impl Cells {

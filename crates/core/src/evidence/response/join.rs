@@ -154,6 +154,9 @@ pub struct Joined {
     pub notes: Vec<&'static str>,
 }
 
+/// When a finding holds, in milliseconds on the logs' clock; `None`: always, or no matter of time.
+type Times = Option<Vec<(i64, i64)>>;
+
 /// From a recording's clock to the logs'.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
@@ -214,7 +217,7 @@ pub fn join(account: &Account, recording: &Recording, diagnosis: &Diagnosis) -> 
     if joined.unmatched.is_some() {
         return joined;
     }
-    let timed: Vec<(Meanwhile, Option<Vec<(i64, i64)>>)> = diagnosis
+    let timed: Vec<(Meanwhile, Times)> = diagnosis
         .findings
         .iter()
         .map(|finding| (meanwhile(finding), when(finding, recording, mapping)))
@@ -293,7 +296,7 @@ fn distinct<'a>(all: impl Iterator<Item = &'a Meanwhile>) -> Vec<Meanwhile> {
 }
 
 /// When a finding holds, on the logs' clock; `None`: always, or no matter of time.
-fn when(finding: &Finding, recording: &Recording, mapping: Mapping) -> Option<Vec<(i64, i64)>> {
+fn when(finding: &Finding, recording: &Recording, mapping: Mapping) -> Times {
     if finding.intervals.is_empty() || finding.intervals.contains(&Interval::ALWAYS) {
         return None;
     }
@@ -303,11 +306,7 @@ fn when(finding: &Finding, recording: &Recording, mapping: Mapping) -> Option<Ve
     finding.intervals.iter().map(|interval| mapping.span_ms(interval, clock)).collect()
 }
 
-fn beside(
-    episode: &Episode,
-    findings: &[(Meanwhile, Option<Vec<(i64, i64)>>)],
-    covered: &[(i64, i64)],
-) -> Beside {
+fn beside(episode: &Episode, findings: &[(Meanwhile, Times)], covered: &[(i64, i64)]) -> Beside {
     let (from, to) = episode.span_ms;
     let meets = |span: &(i64, i64)| span.0 < to && from < span.1;
     let of = |wanted: bool| {

@@ -166,7 +166,9 @@ mod tests {
             values.iter().for_each(|value| all.record(*value));
             let mut sorted = values.clone();
             sorted.sort_unstable();
-            let rank = ((values.len() as f64 * q).ceil() as usize).clamp(1, values.len());
+            // The first place at or before which a share of all lies.
+            let share = |rank: &usize| *rank as f64 >= values.len() as f64 * q;
+            let rank = (1..=values.len()).find(share).unwrap_or(values.len());
             let truth = sorted[rank - 1] as f64;
             let found = all.quantile(q).expect("values") as f64;
             prop_assert!((found - truth).abs() <= truth * RELATIVE_ERROR, "{found} for {truth}");

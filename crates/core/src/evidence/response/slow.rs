@@ -240,9 +240,7 @@ mod tests {
         let mut rng = Rng::new(11);
         let mut windows: Vec<Window> =
             (0..60).map(|at| window(at, 20_000.0, 100, &mut rng)).collect();
-        for at in 30..34 {
-            windows[at].cell = Cell::default();
-        }
+        windows[30..34].iter_mut().for_each(|window| window.cell = Cell::default());
         windows[34] = window(34, 3_000_000.0, 400, &mut rng);
         assert_eq!(stretches(&SEARCH.paces(&windows)), [(34, 34)]);
     }

@@ -116,9 +116,9 @@ impl Timeline<'_> {
             let windows = usize::try_from(span_ms / *length_ms + 1).unwrap_or(usize::MAX);
             *length_ms % self.width_ms == 0 && windows <= most
         };
-        let lengths = LENGTHS_S.iter().map(|length_s| length_s * 1000);
+        let mut lengths = LENGTHS_S.iter().map(|length_s| length_s * 1000);
         let mut longer = (1..).map(|days| days * 86_400_000);
-        let found = lengths.filter(fits).next();
+        let found = lengths.find(fits);
         found.or_else(|| longer.find(fits)).unwrap_or(86_400_000)
     }
 }

@@ -31,11 +31,8 @@ impl Scratch {
     fn put(&mut self, name: &[u8], last: &[u8], text: &str, inner: bool) {
         let meaning = names::meaning(name).or_else(|| names::meaning(last));
         match meaning {
-            Some((what, unit)) => {
-                if !inner || self.known.iter().all(|(own, ..)| *own != what) {
-                    self.known.push((what, unit, text.to_owned()));
-                }
-            }
+            Some((what, _)) if inner && self.known.iter().any(|(own, ..)| *own == what) => {}
+            Some((what, unit)) => self.known.push((what, unit, text.to_owned())),
             // nginx's log has the address of the upstream under this name as its makers write it;
             // others have the client's program there.
             None if name == b"ua" && is_address(text.as_bytes()) => {
