@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use super::account::Times;
 use super::cells::{Cell, Loads};
 use super::keys::Keys;
 use super::part::{Hop, Part, Parts};
 use super::slow::Pace;
 use super::tally::{LogClock, Tally};
+use super::times::Times;
 use super::window::Window;
 
 /// A name counts as the one where time was added from this share on.

@@ -17,11 +17,12 @@ mod slow;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod times;
 mod values;
 mod when;
 mod window;
 
-pub use account::{Account, How, Named, PartShare, Row, SCHEMA, Times, Untold, account};
+pub use account::{Account, How, Named, PartShare, Row, SCHEMA, Untold, account};
 pub use episode::{Added, AddedTo, Episode, MAIN_SHARE, Shape, Traffic};
 pub use format::Format;
 pub use join::{ALPHA, Beside, Clustered, Joined, Meanwhile, Moved, Unmatched, join};
@@ -29,5 +30,6 @@ pub use part::{Hop, Part};
 pub use sketch::RELATIVE_ERROR;
 pub use slow::MARGIN;
 pub use tally::{Counts, Input, LogClock, Options, Tally};
+pub use times::Times;
 pub use values::Unit;
 pub use when::zone_s;

@@ -7,7 +7,7 @@
 
 use super::fields::{Pairs, named_slots};
 use super::names;
-use super::slot::{Slot, What, rank};
+use super::slot::{Slot, What, is_address, is_whole, rank};
 use crate::evidence::response::values::{Unit, Values, time_us};
 
 /// Most columns behind the format that are looked at.
@@ -153,21 +153,6 @@ fn is_seconds(cell: &[u8]) -> bool {
     let mut parts = cell.split(|c| *c == b'.');
     let (whole, decimals) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     is_whole(whole) && is_whole(decimals) && decimals.len() >= 3 && parts.next().is_none()
-}
-
-fn is_whole(cell: &[u8]) -> bool {
-    !cell.is_empty() && cell.iter().all(u8::is_ascii_digit)
-}
-
-/// `10.0.0.1:8080`, `[::1]:80` or `unix:/path`.
-pub(super) fn is_address(cell: &[u8]) -> bool {
-    if cell.starts_with(b"unix:") {
-        return true;
-    }
-    let Some(colon) = cell.iter().rposition(|c| *c == b':') else { return false };
-    let (host, port) = (cell.get(..colon).unwrap_or_default(), cell.get(colon + 1..));
-    let version_4 = host.contains(&b'.') && host.iter().all(|c| matches!(c, b'0'..=b'9' | b'.'));
-    (version_4 || host.starts_with(b"[")) && port.is_some_and(is_whole)
 }
 
 /// The time of a cell that is one time and no list.

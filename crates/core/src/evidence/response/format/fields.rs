@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::common::is_address;
 use super::names;
-use super::slot::{Slot, What, rank};
+use super::slot::{Slot, What, is_address, rank};
 use crate::evidence::response::values::{Unit, Values};
 use crate::evidence::response::when::moment;
 

@@ -167,3 +167,19 @@ fn queue(text: &[u8], unit: Unit) -> Option<u64> {
     let tries = Tries::read(text, unit).filter(|tries| tries.count > 0)?;
     Some(tries.earlier_us.saturating_add(tries.last_us.unwrap_or(0)))
 }
+
+/// Digits alone.
+pub(super) fn is_whole(cell: &[u8]) -> bool {
+    !cell.is_empty() && cell.iter().all(u8::is_ascii_digit)
+}
+
+/// `10.0.0.1:8080`, `[::1]:80` or `unix:/path`.
+pub(super) fn is_address(cell: &[u8]) -> bool {
+    if cell.starts_with(b"unix:") {
+        return true;
+    }
+    let Some(colon) = cell.iter().rposition(|c| *c == b':') else { return false };
+    let (host, port) = (cell.get(..colon).unwrap_or_default(), cell.get(colon + 1..));
+    let version_4 = host.contains(&b'.') && host.iter().all(|c| matches!(c, b'0'..=b'9' | b'.'));
+    (version_4 || host.starts_with(b"[")) && port.is_some_and(is_whole)
+}
