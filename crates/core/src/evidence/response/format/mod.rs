@@ -92,7 +92,12 @@ impl Format {
         });
         let fits = |format: &Self| {
             let mut scratch = Scratch::default();
-            let fits = |line: &&&[u8]| format.values(line, &mut scratch).is_some();
+            // A line without a time of day is of no use: names behind the Common Log Format alone
+            // are not the whole of a line.
+            let fits = |line: &&&[u8]| {
+                let values = format.values(line, &mut scratch);
+                values.is_some_and(|values| values.start.or(values.end).is_some())
+            };
             bare.iter().filter(fits).count() as f64 >= FITS * bare.len() as f64
         };
         let mut all = found.chain(named).chain(common);
@@ -292,6 +297,23 @@ mod tests {
     }
 
     #[test]
+    fn named_times_behind_the_common_log_format_are_read_with_it() {
+        let line = "127.0.0.1 - - [26/Nov/2026:08:53:28 +0000] \"GET /a/504 HTTP/1.1\" 200 2000 \
+                    \"-\" \"-\" rt=0.026 uct=\"0.001\" uht=\"0.020\" urt=\"0.025\" \
+                    ua=\"127.0.0.1:9102\"";
+        let format = recognised(&[line]).expect("a known format");
+        let mut scratch = Scratch::default();
+        let values = format.read(line.as_bytes(), &mut scratch).expect("values");
+        assert!(values.end.is_some() && values.request.is_some());
+        assert_eq!(values.total_us, Some(26_000));
+        let last = |tries: Option<super::super::values::Tries>| tries.and_then(|it| it.last_us);
+        assert_eq!(last(values.tries_connect), Some(1000));
+        assert_eq!(last(values.tries_header), Some(20_000));
+        assert_eq!(last(values.tries_response), Some(25_000));
+        assert_eq!(values.service.map(|(_, name)| name), Some(&b"127.0.0.1:9102"[..]));
+    }
+
+    #[test]
     fn a_given_format_is_of_whoever_writes_so() {
         let writers = [
             ("$time_local $status $request_time", Writer::Nginx),
@@ -310,7 +332,7 @@ mod tests {
     #[test]
     fn a_unit_that_is_not_said_follows_from_all_lines() {
         let with = |times: [&str; 2]| {
-            let line = |time| format!("{{\"status\":200,\"time\":\"x\",\"duration\":{time}}}");
+            let line = |time| format!("{{\"status\":200,\"ts\":1646861401,\"duration\":{time}}}");
             let lines = times.map(line);
             let format = recognised(&[&lines[0], &lines[1]]).expect("JSON");
             let mut scratch = Scratch::default();
