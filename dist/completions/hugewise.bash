@@ -61,6 +61,9 @@ _hugewise() {
             hugewise,replay)
                 cmd="hugewise__subcmd__replay"
                 ;;
+            hugewise,response)
+                cmd="hugewise__subcmd__response"
+                ;;
             hugewise,resume)
                 cmd="hugewise__subcmd__resume"
                 ;;
@@ -144,6 +147,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,replay)
                 cmd="hugewise__subcmd__help__subcmd__replay"
+                ;;
+            hugewise__subcmd__help,response)
+                cmd="hugewise__subcmd__help__subcmd__response"
                 ;;
             hugewise__subcmd__help,resume)
                 cmd="hugewise__subcmd__help__subcmd__resume"
@@ -354,6 +360,7 @@ _hugewise() {
     case "${cmd}" in
         hugewise)
             opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -658,6 +665,7 @@ _hugewise() {
             ;;
         hugewise__subcmd__help)
             opts="doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1077,6 +1085,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__replay)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__response)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2286,6 +2308,52 @@ _hugewise() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__response)
+            opts="-h --with --format --unit --zone --every --margin --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --margin)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -8,6 +8,7 @@ mod lab;
 mod pages;
 mod pids;
 mod places;
+mod response;
 mod thp;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,7 @@ pub(crate) use lab::{
 };
 pub(crate) use pids::{Pids, pids};
 pub(crate) use places::STATE_DIR;
+pub(crate) use response::ResponseArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 
 /// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
@@ -115,6 +117,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
+    /// Where the time of requests passes, and when it is slow, from access logs
+    Response(ResponseArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert

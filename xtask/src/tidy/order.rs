@@ -37,7 +37,7 @@ pub const ORDERS: [Order; 4] = [
         folder: "crates/core/src",
         layers: &[
             Apart(&["base"]),
-            Apart(&["parse"]),
+            Apart(&["parse", "stats"]),
             Apart(&["manager", "evidence"]),
             Apart(&["experiment"]),
         ],
@@ -72,13 +72,13 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["functions", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["freeze", "watch"]),
+            Apart(&["freeze", "response", "watch"]),
         ],
     },
     Order {
         folder: "crates/core/src/experiment",
         layers: &[
-            Apart(&["stats", "settings"]),
+            Apart(&["settings"]),
             Apart(&["counters", "metric", "tools", "machine"]),
             Apart(&["kind"]),
             Apart(&["load"]),

@@ -15,6 +15,7 @@ mod manage;
 mod map;
 mod metrics;
 mod replay;
+mod response;
 mod revert;
 mod rules;
 mod status;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
+        Command::Response(args) => response::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),

@@ -19,12 +19,12 @@ schemas! {
     "investigate-plan" "investigate-setup" "journal" "journal-score"
     "lab-compare"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
-    "revert"
+    "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 37] = [
+pub(crate) const COMMANDS: [(&str, &str); 38] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -38,6 +38,7 @@ pub(crate) const COMMANDS: [(&str, &str); 37] = [
     ("diagnose --explain", "rules"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
+    ("response", "response"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),

@@ -241,10 +241,34 @@ pub(crate) fn read(all: &mut Outputs) {
     let sar = fs::read_to_string(recordings().join("made/reclaim.sar")).expect("a recording");
     written(&beyond, &format!("{sar}\nnobody knows this line\n"));
     all.run("diagnose", &["diagnose", text(&beyond)], DONE);
+    answered(all, &scratch);
     for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
         let file = recordings().join("real").join(folder);
         all.run("diagnose", &["diagnose", text(&file)], DONE);
     }
+}
+
+/// Logs of a service that is slow for a time, alone and beside a recording; one that says little.
+fn answered(all: &mut Outputs, scratch: &Scratch) {
+    let (slow, bare) = (scratch.join("slow.log"), scratch.join("bare.log"));
+    let line = |at: u64| {
+        let (minute, second) = (at / 1200, at / 20 % 60);
+        let wait = if (4800..7200).contains(&at) { 700 + at % 50 } else { at % 7 };
+        format!(
+            "10.0.1.2:3 [22/Nov/2026:08:{minute:02}:{second:02}.000] web app/s{} 0/{wait}/1/9/{} \
+             200 7 - - ---- 1/1/1/1/0 0/0 \"GET /a/{} HTTP/1.1\"\n",
+            at % 2,
+            wait + 12,
+            at % 3
+        )
+    };
+    written(&slow, &(0..14_400).map(line).collect::<String>());
+    written(&bare, "10.0.0.9 - - [26/Nov/2026:12:00:00 +0100] \"GET /a HTTP/1.1\" 200 5\nx\n");
+    all.run("response", &["response", text(&slow)], &[3]);
+    let sar = recordings().join("made/003.txt");
+    all.run("response", &["response", text(&slow), "--with", text(&sar)], &[3]);
+    all.run("response", &["response", text(&bare), text(&slow), "/nowhere"], DONE);
+    all.run("response", &["response", text(&bare)], &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

@@ -6,4 +6,5 @@ pub mod freeze;
 mod functions;
 pub mod hugetlb;
 pub mod recording;
+pub mod response;
 pub mod watch;

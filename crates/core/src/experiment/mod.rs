@@ -24,7 +24,8 @@ pub mod record;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
-pub mod stats;
 pub mod summary;
 pub mod tools;
 pub mod verdict;
+
+pub use crate::stats;
