@@ -141,7 +141,7 @@ fn finds_the_pool(_: &Turn) -> anyhow::Result<()> {
     let page = fs::read_to_string(scratch.join("trials/report.html"))?;
     ensure!(page.contains("ACCEPTED: pool"), "{page}");
     let again = hugewise(["investigate", "report", &scratch.join("trials").display().to_string()])?;
-    ensure!(again.out.contains("The cause that was confirmed: one worker"), "{}", again.out);
+    ensure!(again.out.contains("ACCEPTED  pool: one worker is too few"), "{}", again.out);
     Ok(())
 }
 
