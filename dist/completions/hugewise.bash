@@ -359,8 +359,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab investigate rules capture config journal workload help"
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -664,8 +663,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab investigate rules capture config journal workload help"
-            opts="doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
