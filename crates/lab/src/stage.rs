@@ -366,6 +366,7 @@ fn not_put_back(step: &Restored) -> Option<String> {
         Restored::PutBack { .. }
         | Restored::Unchanged { .. }
         | Restored::Foreign { .. }
+        | Restored::Gone { .. }
         | Restored::EarlierBoot { .. } => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Outputs of the program itself, as JSON by the schema that each is to fit.
 
 use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA, Series};
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_lab::{shipped, store::Store};
 use hugewise_scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};

@@ -11,8 +11,8 @@ use super::kinds::{self, Params};
 use super::load::{LoadSpec, Operations};
 use super::metric::{self, Better};
 use super::spec::{Change, Experiment, MetricSpec, Noise, Settle, Stop, Variant, Workload};
-use super::stats::mann_whitney::values_needed;
 use super::{counters, settings};
+use crate::stats::mann_whitney::values_needed;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -27,5 +27,3 @@ pub mod spec;
 pub mod summary;
 pub mod tools;
 pub mod verdict;
-
-pub use crate::stats;

@@ -1,7 +1,7 @@
 //! What a run leaves on disk before the next one begins.
 
 use crate::base::units::Bytes;
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ const CGROUP: [&str; 8] = [
     "memory.soft_limit_in_bytes",
 ];
 
-/// Where cgroups are.
+/// Where cgroups are, below the root.
 const CGROUP_DIR: &str = "sys/fs/cgroup";
 
 /// The file of a setting, below the root; `None` where an experiment may not change it.

@@ -6,9 +6,10 @@
 //! at a level that all claims of all hypotheses share, so that one of them excludes the truth with
 //! no more than the ledger's error rate.
 
+use super::enough::given_up;
 use super::ledger::{AS_IS, Claim, Hypothesis, Ledger};
 use super::record::{Outcome, Record, values};
-use super::stats::{Interval, median, shift::Pairs};
+use crate::stats::{Interval, median, shift::Pairs};
 use serde::Serialize;
 
 /// Version of the JSON form of [`Verdicts`].
@@ -134,11 +135,6 @@ impl Verdicts {
             let size = |tried| gain(tried).map_or(-1.0, f64::abs);
             size(b).total_cmp(&size(a))
         });
-        let planned = (ledger.hypotheses.len() + 1)
-            .saturating_mul(usize::try_from(ledger.repetitions()).unwrap_or(usize::MAX));
-        let given_up = |name: &str| super::enough::given_up(records, name);
-        let names = ledger.hypotheses.iter().map(|one| one.name.as_str()).chain([AS_IS]);
-        let dropped = names.filter(|name| given_up(name)).count();
         let own = values(records, &ledger.goal.metric);
         Self {
             schema: SCHEMA,
@@ -148,10 +144,25 @@ impl Verdicts {
             as_is: own.get(AS_IS).and_then(|values| median(values)),
             trials: count(AS_IS),
             error_rate: ledger.trials.error_rate,
-            left: if dropped > 0 { 0 } else { planned.saturating_sub(records.len()) },
+            left: left(ledger, records),
             hypotheses,
         }
     }
+}
+
+/// Trials still to come: none of a hypothesis that was given up, and none at all where the service
+/// as it is was.
+fn left(ledger: &Ledger, records: &[Record]) -> usize {
+    if given_up(records, AS_IS) {
+        return 0;
+    }
+    let each = usize::try_from(ledger.repetitions()).unwrap_or(usize::MAX);
+    let names = ledger.hypotheses.iter().map(|one| one.name.as_str()).chain([AS_IS]);
+    let of = |name: &str| {
+        let (done, guarded, failed) = counted(records, name);
+        each.saturating_sub(done + guarded + failed)
+    };
+    names.filter(|name| !given_up(records, name)).map(of).sum()
 }
 
 /// Trials that count, that the guard ended, and that failed.
@@ -179,7 +190,7 @@ fn verdict(hypothesis: &Hypothesis, records: &[Record], effects: &[Effect]) -> V
     let own = records.iter().filter(|record| record.variant == hypothesis.name);
     let problems: Vec<&Outcome> =
         own.map(|record| &record.outcome).filter(|outcome| **outcome != Outcome::Done).collect();
-    if super::enough::given_up(records, &hypothesis.name) {
+    if given_up(records, &hypothesis.name) {
         match problems.last() {
             Some(Outcome::Guarded { bound }) => return Verdict::Harmful { bound: bound.clone() },
             Some(Outcome::Failed { error }) => {

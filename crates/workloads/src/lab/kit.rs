@@ -3,8 +3,8 @@
 use crate::protocol::{Report, Request};
 use anyhow::Context;
 use hugewise_core::experiment::metric;
-use hugewise_core::experiment::stats::Histogram;
 use hugewise_core::parse::{buddyinfo, meminfo};
+use hugewise_core::stats::Histogram;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::fmt;
 use std::fs;

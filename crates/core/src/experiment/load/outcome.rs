@@ -7,7 +7,7 @@ use super::profile::Profile;
 use super::spec::Tool;
 use crate::base::count::counted;
 use crate::base::units::Ns;
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 use serde::{Deserialize, Serialize};
 pub use series::{PhaseResult, Second};
 use series::{Phases, Seconds};

@@ -92,6 +92,11 @@ fn what_the_guard_ends_twice_is_no_remedy() {
     }
     let (thp, _) = verdicts(&records);
     assert_eq!(thp, Verdict::Harmful { bound: "p99 is 3 s".into() });
+    // An interrupted ledger goes on with the others, and says so.
+    let all = Verdicts::of(&ledger(), &records);
+    assert_eq!(all.left, 0);
+    records.retain(|one| one.repetition != 2 || one.variant == "thp");
+    assert_eq!(Verdicts::of(&ledger(), &records).left, 2);
     let mut failing = trials(8, (0.4, 0.0), 1.0, 5);
     for one in failing.iter_mut().filter(|one| one.variant == "pool") {
         one.outcome = Outcome::Failed { error: "no such program".into() };

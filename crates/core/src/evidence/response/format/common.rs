@@ -5,7 +5,7 @@
 //! be so: the whole time is the longest, and of one try of an upstream connecting ends before the
 //! first byte comes, and that before the end.
 
-use super::fields::{Pairs, named_slots};
+use super::fields::{Pairs, named_slots, quote_end};
 use super::names;
 use super::slot::{Slot, What, is_address, is_whole, rank};
 use crate::evidence::response::values::{Unit, Values, time_us};
@@ -54,17 +54,6 @@ impl<'a> Line<'a> {
         let vhost = (count > 3).then_some(first);
         is_size.then_some(Self { vhost, time, request, status, tail })
     }
-}
-
-/// Where a quoted text ends that may hold quotes behind a backslash.
-fn quote_end(text: &[u8]) -> usize {
-    let mut escaped = false;
-    let ends = |c: &u8| {
-        let ends = *c == b'"' && !escaped;
-        escaped = *c == b'\\' && !escaped;
-        ends
-    };
-    text.iter().position(ends).unwrap_or(text.len())
 }
 
 /// The columns of a tail: quoted, in brackets, or up to a blank that no list goes on behind.

@@ -169,14 +169,14 @@ impl<'a> Iterator for Pairs<'a> {
             let (mark, rest) = behind.split_first()?;
             if *mark == b'"' {
                 // A quoted text that is no value.
-                self.0 = rest.get(quoted(rest) + 1..)?;
+                self.0 = rest.get(quote_end(rest) + 1..)?;
                 continue;
             }
             let start = before.iter().rposition(|c| !is_name(*c)).map_or(0, |at| at + 1);
             let name = before.get(start..)?;
             let value = match rest.strip_prefix(b"\"") {
                 Some(inner) => {
-                    let end = quoted(inner);
+                    let end = quote_end(inner);
                     self.0 = inner.get(end + 1..).unwrap_or_default();
                     inner.get(..end)?
                 }
@@ -197,8 +197,8 @@ const fn is_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.' | b'@')
 }
 
-/// Where a quoted text ends.
-fn quoted(text: &[u8]) -> usize {
+/// Where a quoted text ends that may hold quotes behind a backslash.
+pub(super) fn quote_end(text: &[u8]) -> usize {
     let mut escaped = false;
     let ends = |c: &u8| {
         let ends = *c == b'"' && !escaped;
