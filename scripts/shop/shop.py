@@ -36,6 +36,7 @@ question = "Why is the shop slow?"
 target = "http://127.0.0.1:{port}/item"
 per_s = {per_s}
 connections = 200
+timeout_ms = 30000
 
 [goal]
 metric = "p99_us"
@@ -212,13 +213,29 @@ def put_in(shop, fault, device):
     if fault == "pool":
         shop.write("pool", "4")
     if fault == "packets":
-        for _ in range(os.cpu_count() + 1):
-            shop.start([PYTHON, "-c", PACKETS, "shop-packets"])
+        favour("cpu/shop-net")
+        for _ in range(2 * os.cpu_count()):
+            shop.start([PYTHON, "-c", PACKETS, "shop-packets"], "cpu/shop-net")
     if fault == "neighbour":
+        favour("cpu/shop-batch")
         for _ in range(3 * os.cpu_count()):
             shop.start([PYTHON, "-c", "while True: pass", "shop-hog"], "cpu/shop-batch")
     if fault == "disk":
-        limit(device, 400_000)
+        limit(device, 250_000)
+
+
+def favour(group):
+    """Who is in it gets nearly all of the CPUs, as a batch job with a large weight does."""
+    with open(f"{CGROUPS}/{group}/cpu.shares", "w", encoding="ascii") as file:
+        file.write("262144")
+
+
+def removed(group):
+    try:
+        os.rmdir(group)
+    except OSError:
+        return False
+    return True
 
 
 def limit(device, bytes_per_s):
@@ -236,7 +253,7 @@ def investigate(hugewise, shop, fault, device, keep):
     """The verdicts by hypothesis, and how long it took."""
     ledger = LEDGER.format(
         fault=fault, port=shop.port, per_s=PER_S, pool=shop.pool, device=device,
-        size=4 if fault == "pool" else 32, limit=400_000 if fault == "disk" else 0,
+        size=4 if fault == "pool" else 32, limit=250_000 if fault == "disk" else 0,
         throttle=f"{CGROUPS}/blkio/shop-db/blkio.throttle.write_bps_device")
     path = os.path.join(keep, f"{fault}.toml")
     with open(path, "w", encoding="ascii") as file:
@@ -271,7 +288,7 @@ def one(hugewise, fault, nginx, postgres, keep):
     stat = os.stat("/")
     device = f"{os.major(stat.st_dev)}:{os.minor(stat.st_dev)}"
     before = settings()
-    groups = [f"{CGROUPS}/cpu/shop-batch", f"{CGROUPS}/blkio/shop-db"]
+    groups = [f"{CGROUPS}/{name}" for name in ("cpu/shop-batch", "cpu/shop-net", "blkio/shop-db")]
     for group in groups:
         os.makedirs(group, exist_ok=True)
     shop = Shop(directory)
@@ -282,7 +299,7 @@ def one(hugewise, fault, nginx, postgres, keep):
     finally:
         shop.close()
         for group in groups:
-            os.rmdir(group)
+            wait_for(f"the end of {group}", lambda: removed(group))
         shutil.rmtree(directory)
     right = found[fault]["verdict"] == "accepted"
     others = [name for name, one in found.items()
