@@ -12,7 +12,7 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench soak lint deps clean install uninstall dist
+.PHONY: help try test bench soak shop lint deps clean install uninstall dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
 	@echo 'make soak   the long tests, on more kernels, and the package in a clean Debian'
+	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
 	@echo 'make clean  remove what was built'
@@ -92,6 +93,12 @@ soak:
 	HUGEWISE_SOAK=1 cargo test -p hugewise --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	scripts/clean_root.sh || [ $$? = 77 ]
+
+shop:
+	@scripts/deps.sh test
+	cargo build --release -p hugewise
+	scripts/shop/shop.py $(or $(CARGO_TARGET_DIR),target)/$(HOST)/release/hugewise $(FAULTS) || \
+	    [ $$? = 77 ]
 
 clean:
 	cargo clean

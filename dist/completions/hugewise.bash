@@ -58,6 +58,9 @@ _hugewise() {
             hugewise,pause)
                 cmd="hugewise__subcmd__pause"
                 ;;
+            hugewise,placement)
+                cmd="hugewise__subcmd__placement"
+                ;;
             hugewise,replay)
                 cmd="hugewise__subcmd__replay"
                 ;;
@@ -144,6 +147,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,pause)
                 cmd="hugewise__subcmd__help__subcmd__pause"
+                ;;
+            hugewise__subcmd__help,placement)
+                cmd="hugewise__subcmd__help__subcmd__placement"
                 ;;
             hugewise__subcmd__help,replay)
                 cmd="hugewise__subcmd__help__subcmd__replay"
@@ -359,7 +365,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response placement freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -663,7 +669,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose response placement freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1069,6 +1075,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__pause)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__placement)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2279,6 +2299,28 @@ _hugewise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__placement)
+            opts="-h --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 """A small shop with a fault, and whether 'hugewise investigate' finds it.
 
-    shop.py HUGEWISE [FAULT...] [--times N] [--keep DIR]
+    shop.py HUGEWISE [FAULT...] [--times N] [--kill] [--keep DIR]
+    shop.py --open FAULT
 
-nginx, an application server, Redis and PostgreSQL run as 'nobody' on loopback and sockets. One fault
-after the other is put in, and all of them are tried as hypotheses: the right one must be accepted,
-and every other one refuted. Needs root (cgroups), nginx (or its Debian package to download),
-PostgreSQL, Redis and cgroups of version 1; ends with 77 and the reason where something is missing.
+nginx, an application server, Redis and PostgreSQL run as 'nobody' on loopback and sockets. One
+fault after the other is put in, and all are tried as hypotheses: the right one must be accepted,
+every other one refuted, and everything as before in the end. With --kill hugewise is killed in the
+middle of a trial; what it left is put back, and the investigation goes on. With --open
+the shop is yours until Ctrl-C: with one fault, or with 'none'.
+
+Needs root, nginx (or its Debian package to download), PostgreSQL, Redis and cgroups of version 1;
+ends with 77 and the reason where something is missing.
 """
 import argparse
+import contextlib
 import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,11 +27,16 @@ import tempfile
 import time
 import urllib.request
 
-FAULTS = ("pool", "packets", "neighbour", "disk")
+FAULTS = ("pool", "packets", "neighbour", "disk", "thp")
 NOBODY = pwd.getpwnam("nobody")
 CGROUPS = "/sys/fs/cgroup"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PER_S = 110
+# Writes of the database in a second under the fault 'disk'. Commits share them: they wait, and none
+# is left behind.
+WRITES_PER_S = 20
+THROTTLE = "blkio/shop-db/blkio.throttle.write_iops_device"
+THP = "/sys/kernel/mm/transparent_hugepage"
 # One that 'nobody' may run, wherever this one is.
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin")
 
@@ -69,7 +81,7 @@ set = {{ "cgroup/cpu/shop-batch/cpu.cfs_quota_us" = "5000" }}
 
 [[hypothesis]]
 name = "disk"
-because = "a limit on writes makes commits wait"
+because = "a slow disk makes commits wait"
 gain_percent = 30
 apply = ["sh", "-c", "echo '{device} 0' > {throttle}"]
 undo = ["sh", "-c", "echo '{device} {limit}' > {throttle}"]
@@ -78,7 +90,7 @@ undo = ["sh", "-c", "echo '{device} {limit}' > {throttle}"]
 name = "thp"
 because = "page faults compact memory for huge pages"
 gain_percent = 30
-moves = {{ "thp.fault_alloc_per_s" = "-80%" }}
+moves = {{ "compaction.stalls_per_s" = "-80%" }}
 set = {{ enabled = "never" }}
 """
 
@@ -106,7 +118,7 @@ class Shop:
     """All its programs, ended with it."""
 
     def __init__(self, directory):
-        self.directory, self.programs = directory, []
+        self.directory, self.programs, self.holes = directory, [], None
         self.port = free_port()
         self.pool = os.path.join(directory, "pool")
 
@@ -135,7 +147,6 @@ class Shop:
         return program
 
     def open(self, nginx, postgres):
-        self.write("pool", "32")
         self.start([f"{postgres}/initdb", "-D", self.path("db"), "-A", "trust", "-U", "postgres",
                     "--no-sync"]).wait()
         self.start([f"{postgres}/postgres", "-D", self.path("db"), "-k", self.directory,
@@ -162,7 +173,10 @@ daemon off; pid {self.path('nginx.pid')}; error_log {self.path('nginx.log')};
 worker_processes 1;
 events {{ worker_connections 4096; }}
 http {{
-  access_log off;
+  log_format times '$remote_addr - - [$time_local] "$request" $status $body_bytes_sent '
+                   'request_time=$request_time upstream_addr=$upstream_addr '
+                   'upstream_response_time=$upstream_response_time';
+  access_log {self.path('access.log')} times;
   client_body_temp_path {self.path('t1')}; proxy_temp_path {self.path('t2')};
   fastcgi_temp_path {self.path('t3')}; uwsgi_temp_path {self.path('t4')};
   scgi_temp_path {self.path('t5')};
@@ -186,8 +200,12 @@ http {{
             return False
 
     def close(self):
+        if self.holes:
+            self.holes.kill()
+            self.holes.wait()
         for program in reversed(self.programs):
-            program.terminate()
+            # PostgreSQL would wait for its clients after a SIGTERM.
+            program.send_signal(signal.SIGINT)
         for program in reversed(self.programs):
             try:
                 program.wait(10)
@@ -213,7 +231,7 @@ while True:
 def put_in(shop, fault, device):
     """The fault; its programs end with the shop."""
     if fault == "pool":
-        shop.write("pool", "4")
+        shop.write("pool", "4\n")
     if fault == "packets":
         favour("cpu/shop-net")
         for _ in range(2 * os.cpu_count()):
@@ -223,13 +241,24 @@ def put_in(shop, fault, device):
         for _ in range(3 * os.cpu_count()):
             shop.start([PYTHON, "-c", "while True: pass", "shop-hog"], "cpu/shop-batch")
     if fault == "disk":
-        limit(device, 200_000)
+        limit(device, WRITES_PER_S)
+    if fault == "thp":
+        shop.holes = subprocess.Popen([PYTHON, f"{HERE}/holes.py", "256"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if shop.holes.stdout.readline() != b"ready\n":
+            raise RuntimeError("free memory cannot be fragmented")
+        for name in ("enabled", "defrag"):
+            put(f"{THP}/{name}", "always")
+
+
+def put(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
 
 
 def favour(group):
     """Who is in it gets most of the CPUs, as a batch job with a large weight does."""
-    with open(f"{CGROUPS}/{group}/cpu.shares", "w", encoding="ascii") as file:
-        file.write("16384")
+    put(f"{CGROUPS}/{group}/cpu.shares", "16384")
 
 
 def removed(group):
@@ -240,29 +269,53 @@ def removed(group):
     return True
 
 
-def limit(device, bytes_per_s):
-    path = f"{CGROUPS}/blkio/shop-db/blkio.throttle.write_bps_device"
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f"{device} {bytes_per_s}")
+def limit(device, writes_per_s):
+    """0: none."""
+    put(f"{CGROUPS}/{THROTTLE}", f"{device} {writes_per_s}")
 
 
-def settings():
-    names = ("transparent_hugepage/enabled", "transparent_hugepage/defrag")
-    return [open(f"/sys/kernel/mm/{name}", encoding="ascii").read() for name in names]
+def settings(shop):
+    """What hypotheses change."""
+    files = [shop.pool, f"{THP}/enabled", f"{THP}/defrag", f"{CGROUPS}/{THROTTLE}",
+             f"{CGROUPS}/cpu/shop-batch/cpu.cfs_quota_us"]
+    return {name: open(name, encoding="ascii").read() for name in files}
 
 
-def investigate(hugewise, shop, fault, device, keep):
-    """The verdicts by hypothesis, and how long it took."""
-    ledger = LEDGER.format(
+def restore(before):
+    """Of the THP settings only: the cgroups end with the shop."""
+    for name in (f"{THP}/enabled", f"{THP}/defrag"):
+        chosen = before[name][before[name].index("[") + 1:before[name].index("]")]
+        put(name, chosen)
+
+
+def ledger(shop, fault, device):
+    return LEDGER.format(
         fault=fault, port=shop.port, per_s=PER_S, pool=shop.pool, device=device,
-        size=4 if fault == "pool" else 32, limit=200_000 if fault == "disk" else 0,
-        throttle=f"{CGROUPS}/blkio/shop-db/blkio.throttle.write_bps_device")
+        size=4 if fault == "pool" else 32, limit=WRITES_PER_S if fault == "disk" else 0,
+        throttle=f"{CGROUPS}/{THROTTLE}")
+
+
+def killed(command, revert, shop, as_it_was):
+    """Ends hugewise in the middle of a change, and has that put back."""
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_for("a change", lambda: settings(shop) != as_it_was, 120)
+    program.kill()
+    program.wait()
+    subprocess.run(revert, check=True)
+    if settings(shop) != as_it_was:
+        raise RuntimeError(f"after a kill: {settings(shop)}, and it was {as_it_was}")
+
+
+def investigate(hugewise, shop, fault, device, keep, kill):
+    """The verdicts by hypothesis, and how long it took."""
     path = os.path.join(keep, f"{fault}.toml")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(ledger)
+    put(path, ledger(shop, fault, device))
     began = time.time()
+    state = ["--state-dir", os.path.join(keep, "state")]
     command = [hugewise, "investigate", "run", path, "--machine-wide", "--json", "-o",
-               os.path.join(keep, f"{fault}-trials"), "--state-dir", os.path.join(keep, "state")]
+               os.path.join(keep, f"{fault}-trials"), *state]
+    if kill:
+        killed(command, [hugewise, "revert", "--all", *state], shop, settings(shop))
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode not in (0, 5):
         raise RuntimeError(f"hugewise ended with {done.returncode}")
@@ -283,32 +336,42 @@ def nginx_of(directory):
     return os.path.join(directory, "nginx/usr/sbin/nginx")
 
 
-def one(hugewise, fault, nginx, postgres, keep):
-    """Whether the fault is found, and all else refuted."""
+@contextlib.contextmanager
+def faulty(fault, nginx, postgres):
+    """A shop with the fault, and the disk; everything is as before at its end."""
     directory = tempfile.mkdtemp(prefix="hugewise-shop-")
     os.chown(directory, NOBODY.pw_uid, NOBODY.pw_gid)
     stat = os.stat("/")
     device = f"{os.major(stat.st_dev)}:{os.minor(stat.st_dev)}"
-    before = settings()
     groups = [f"{CGROUPS}/{name}" for name in ("cpu/shop-batch", "cpu/shop-net", "blkio/shop-db")]
     for group in groups:
         os.makedirs(group, exist_ok=True)
     shop = Shop(directory)
+    shop.write("pool", "32\n")
+    before = settings(shop)
     try:
         shop.open(nginx, postgres)
         put_in(shop, fault, device)
-        found, seconds = investigate(hugewise, shop, fault, device, keep)
+        yield shop, device
     finally:
+        restore(before)
         # Or PostgreSQL could not write what it still has to.
         limit(device, 0)
         shop.close()
         for group in groups:
             wait_for(f"the end of {group}", lambda: removed(group))
         shutil.rmtree(directory)
+
+
+def one(hugewise, fault, nginx, postgres, keep, kill):
+    """Whether the fault is found, and all else refuted."""
+    with faulty(fault, nginx, postgres) as (shop, device):
+        before = settings(shop)
+        found, seconds = investigate(hugewise, shop, fault, device, keep, kill)
+        same = settings(shop) == before
     right = found[fault]["verdict"] == "accepted"
     others = [name for name, one in found.items()
               if name != fault and one["verdict"] != "refuted"]
-    same = settings() == before
     word = "found" if right and not others and same else "NOT FOUND"
     verdicts = ", ".join(f"{name} {one['verdict']}" for name, one in found.items())
     print(f"{fault}: {word} in {seconds / 60:.1f} min ({verdicts}; settings "
@@ -316,15 +379,31 @@ def one(hugewise, fault, nginx, postgres, keep):
     return word == "found"
 
 
+def keep_open(fault, nginx, postgres):
+    with faulty(fault, nginx, postgres) as (shop, device):
+        path = shop.path("shop.toml")
+        put(path, ledger(shop, fault, device))
+        print(f"http://127.0.0.1:{shop.port}/item\nAccess log: {shop.path('access.log')}\n"
+              f"Ledger: {path}\nCtrl-C ends the shop.", flush=True)
+        signal.pause()
+
+
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("hugewise")
+    arguments.add_argument("hugewise", nargs="?")
     arguments.add_argument("fault", nargs="*", choices=[*FAULTS, []])
+    arguments.add_argument("--open", choices=[*FAULTS, "none"])
     arguments.add_argument("--times", type=int, default=1)
+    arguments.add_argument("--kill", action="store_true")
     arguments.add_argument("--keep")
     given = arguments.parse_args()
+    if not given.hugewise and not given.open:
+        arguments.error("HUGEWISE, the program to try, is missing")
     if os.geteuid() != 0:
         missing("it needs root")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's background jobs are deaf to the first of them otherwise.
+        signal.signal(number, lambda *_: sys.exit(130))
     postgres = next((path for path in sorted(os.listdir("/usr/lib/postgresql"), reverse=True)
                      if os.path.exists(f"/usr/lib/postgresql/{path}/bin/initdb")), None) \
         if os.path.isdir("/usr/lib/postgresql") else None
@@ -334,14 +413,18 @@ def main():
         missing("no cgroups of version 1 with cpu and blkio")
     keep = given.keep or tempfile.mkdtemp(prefix="hugewise-shop-trials-")
     os.makedirs(keep, exist_ok=True)
-    hugewise = os.path.abspath(given.hugewise)
-    nginx = nginx_of(keep)
-    good = True
+    # 'nobody' runs an nginx from here.
+    os.chmod(keep, 0o755)
+    nginx, postgres = nginx_of(keep), f"/usr/lib/postgresql/{postgres}/bin"
+    if given.open:
+        keep_open(given.open, nginx, postgres)
+        return
+    hugewise, good = os.path.abspath(given.hugewise), True
     for number in range(given.times):
         for fault in given.fault or FAULTS:
             place = os.path.join(keep, str(number + 1))
             os.makedirs(place, exist_ok=True)
-            good &= one(hugewise, fault, nginx, f"/usr/lib/postgresql/{postgres}/bin", place)
+            good &= one(hugewise, fault, nginx, postgres, place, given.kill)
     print(f"Trials: {keep}")
     sys.exit(0 if good else 1)
 

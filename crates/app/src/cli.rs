@@ -7,6 +7,7 @@ mod lab;
 #[cfg(test)]
 mod pages;
 mod pids;
+mod placement;
 mod places;
 mod response;
 mod thp;
@@ -24,6 +25,7 @@ pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
 };
 pub(crate) use pids::{Pids, pids};
+pub(crate) use placement::PlacementArgs;
 pub(crate) use places::STATE_DIR;
 pub(crate) use response::ResponseArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Where the time of requests passes, and when it is slow, from access logs
     Response(ResponseArgs),
+    /// Which of several hosts is out of line, by which program, and what a move would give
+    Placement(PlacementArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert

@@ -20,6 +20,7 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "shared-segment"
     "fault-latency"
     "fragmented-faults"
+    "fragmented-pinned"
     "fragmented-gups"
     "fragmented-graph"
     "fragmented-redis"

@@ -5,7 +5,7 @@ mod input;
 mod servers;
 mod told;
 
-pub(super) use input::read;
+pub(super) use input::{read, read_of_many};
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::config::nearest;

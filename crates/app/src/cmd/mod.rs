@@ -14,6 +14,7 @@ mod look;
 mod manage;
 mod map;
 mod metrics;
+mod placement;
 mod replay;
 mod response;
 mod revert;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
+        Command::Placement(args) => placement::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),

@@ -18,13 +18,13 @@ schemas! {
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal" "journal-score"
     "lab-compare"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
-    "response" "revert"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "placement"
+    "replay" "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 38] = [
+pub(crate) const COMMANDS: [(&str, &str); 39] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -39,6 +39,7 @@ pub(crate) const COMMANDS: [(&str, &str); 38] = [
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
     ("response", "response"),
+    ("placement", "placement"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),

@@ -242,6 +242,7 @@ pub(crate) fn read(all: &mut Outputs) {
     written(&beyond, &format!("{sar}\nnobody knows this line\n"));
     all.run("diagnose", &["diagnose", text(&beyond)], DONE);
     answered(all, &scratch);
+    placed(all, &scratch);
     for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
         let file = recordings().join("real").join(folder);
         all.run("diagnose", &["diagnose", text(&file)], DONE);
@@ -269,6 +270,25 @@ fn answered(all: &mut Outputs, scratch: &Scratch) {
     all.run("response", &["response", text(&slow), "--with", text(&sar)], &[3]);
     all.run("response", &["response", text(&bare), text(&slow), "/nowhere"], DONE);
     all.run("response", &["response", text(&bare)], &[5]);
+}
+
+/// Hosts of which one is full, and one that says nothing of its CPUs.
+fn placed(all: &mut Outputs, scratch: &Scratch) {
+    let host = |name: &str, idle: u32, java: u32| {
+        let file = scratch.join(format!("{name}.txt"));
+        let head = "top - 12:00:01 up 10 days,  1:00,  1 user,  load average: 1.00, 1.00, 1.00";
+        let busy = 100 - idle;
+        let states = "0.0 sy,  0.0 ni, {idle}.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st";
+        let states = states.replace("{idle}", &idle.to_string());
+        let columns = "PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND";
+        let java = format!("1 app 20 0 5000000 900000 20000 S {java}.0 5.0 10:00.00 java");
+        let text = format!("{head}\n%Cpu(s): {busy}.0 us,  {states}\n\n    {columns}\n   {java}\n");
+        written(&file, &text);
+        file
+    };
+    let (full, one, other) = (host("full", 4, 560), host("one", 60, 210), host("other", 58, 230));
+    all.run("placement", &["placement", text(&full), text(&one), text(&other)], &[3]);
+    all.run("placement", &["placement", text(&one), text(&other), "/nowhere"], &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

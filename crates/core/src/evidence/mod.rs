@@ -5,6 +5,7 @@ pub mod diagnose;
 pub mod freeze;
 mod functions;
 pub mod hugetlb;
+pub mod placement;
 pub mod recording;
 pub mod response;
 pub mod watch;

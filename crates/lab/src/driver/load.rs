@@ -38,10 +38,15 @@ pub(super) fn measure(
     spec: &LoadSpec,
     access: &Access,
 ) -> anyhow::Result<LoadResult> {
-    measure_within(run, spec, access, &mut |_| Ok(()))
+    let result = measure_within(run, spec, access, &mut |_| Ok(()))?;
+    if result.completed == 0 {
+        bail!("no request was answered well: {}", failures(&result));
+    }
+    Ok(result)
 }
 
-/// The same, while a guard looks at how it goes: its error ends the load.
+/// The same, while a guard looks at how it goes: its error ends the load. Perhaps nothing is
+/// answered.
 pub(super) fn measure_within(
     run: &mut Run<'_>,
     spec: &LoadSpec,
@@ -76,10 +81,6 @@ fn text(progress: &Progress) -> String {
 }
 
 fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Result<()> {
-    if result.completed == 0 {
-        let said: Vec<&str> = result.errors.keys().map(String::as_str).collect();
-        bail!("no request was answered well: {}", said.join("; "));
-    }
     // Its quantiles are those of answered requests, which are not all: see `values`.
     result.latency.iter().for_each(|all| run.histogram("latency", all.clone()));
     result.service.iter().for_each(|all| run.latencies("service", all.clone()));
@@ -97,6 +98,14 @@ fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Re
     }
     notes(profile, result).into_iter().for_each(|note| run.note(note));
     Ok(())
+}
+
+/// Why requests failed, in words.
+fn failures(result: &LoadResult) -> String {
+    let kinds = result.failed.iter().map(|(kind, count)| format!("{count} x {kind}"));
+    // What the system said of some of them.
+    let said = result.errors.keys().cloned();
+    kinds.chain(said).collect::<Vec<_>>().join("; ")
 }
 
 /// What a load found, by the keys of metrics; `None` is not known. A quantile counts failed

@@ -6,8 +6,10 @@ use crate::guard::Guarded;
 use crate::load::Progress;
 use crate::machine::Watch;
 use crate::run::Run;
+use hugewise_core::base::count::counted;
 use hugewise_core::base::units::Ns;
 use hugewise_core::experiment::kinds::Service;
+use hugewise_core::experiment::load::LoadResult;
 use std::time::{Duration, Instant};
 
 /// Fewer answers say nothing of the slowest 1 %.
@@ -25,21 +27,35 @@ pub(super) fn drive(params: &Service, run: &mut Run<'_>) -> anyhow::Result<()> {
     } else {
         let spec = load::spec(run, &params.target)?;
         let access = run.access();
-        load::measure_within(
-            run,
-            &spec,
-            &access,
-            &mut |progress| match broken(params, progress) {
+        let result =
+            load::measure_within(run, &spec, &access, &mut |at| match broken(params, at) {
                 None => Ok(()),
                 Some(bound) => Err(Guarded { bound }.into()),
-            },
-        )?;
+            })?;
+        let timeout = Ns::ms(spec.timeout_ms);
+        let unanswered = unanswered(&result, timeout);
+        if !unanswered.is_empty() {
+            let failed = counted(result.failures(), "request was", "requests were");
+            let least = timeout.as_s();
+            run.note(format!("{failed} not answered well: taken as {least:.1} s, the timeout"));
+        }
+        for (key, at_least) in unanswered {
+            run.value(key, at_least.0 as f64 / 1e3);
+        }
     }
     // By the names of recordings, which no metric of the load has.
     for (key, value) in counters.finish()? {
         run.value(&key, value);
     }
     Ok(())
+}
+
+/// Quantiles that fall on requests which nobody answered, by their keys: those waited for the
+/// timeout at least. Without a value the worst trials of all would not count.
+fn unanswered(result: &LoadResult, timeout: Ns) -> Vec<(&'static str, Ns)> {
+    let keys = [("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999), ("worst_us", 1.0)];
+    let open = keys.into_iter().filter(|(_, q)| result.quantile(*q).is_none());
+    open.filter(|_| result.failures() > 0).map(|(key, _)| (key, timeout)).collect()
 }
 
 /// Without requests: as long as a measurement takes.
@@ -84,6 +100,24 @@ fn broken(params: &Service, progress: &Progress) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hugewise_core::experiment::load::Tool;
+    use hugewise_core::experiment::load::outcome::Failure;
+    use hugewise_core::stats::Histogram;
+
+    #[test]
+    fn what_nobody_answers_has_waited_for_the_timeout() {
+        let mut result = LoadResult::empty(Tool::Own, Ns::s(5));
+        let timeout = Ns::s(30);
+        assert_eq!(unanswered(&result, timeout), []);
+        result.failed.insert(Failure::Timeout, 2);
+        let all = ["p50_us", "p99_us", "p999_us", "worst_us"];
+        assert_eq!(unanswered(&result, timeout), all.map(|key| (key, timeout)));
+        let mut answered = Histogram::default();
+        (0..98).for_each(|_| answered.record(1_000));
+        result.latency = Some(answered);
+        let keys: Vec<_> = unanswered(&result, timeout).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, all[1..]);
+    }
 
     fn params(guard_p99_ms: u64, guard_failed_percent: u64) -> Service {
         Service { target: "x".into(), settle_ms: 0, guard_p99_ms, guard_failed_percent }

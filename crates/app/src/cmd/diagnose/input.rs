@@ -30,11 +30,27 @@ what Redis, PostgreSQL, nginx or php-fpm say of themselves \
 /// Everything that was named, as one recording. Of several files one may be unreadable: that is a
 /// problem, and the others are used.
 pub(in crate::cmd) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
-    let mut builder = Builder::new();
+    read_into(Builder::new(), files, |_, _| {})
+}
+
+/// The same of several machines: one that its recording does not name is called as the file.
+pub(in crate::cmd) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recording> {
+    read_into(Builder::new(), files, |builder, file| {
+        let stem = file.file_stem().unwrap_or(file.as_os_str());
+        builder.otherwise_named(&stem.to_string_lossy());
+    })
+}
+
+fn read_into(
+    mut builder: Builder,
+    files: &[PathBuf],
+    before: impl Fn(&mut Builder, &Path),
+) -> anyhow::Result<Recording> {
     let mut failed = None;
     for file in files {
         let name =
             if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+        before(&mut builder, file);
         if let Err(error) = read_one(&mut builder, file, &name) {
             builder.input(&name);
             builder.input_problem(format!("left out: {error:#}"));

@@ -8,6 +8,7 @@ pub(crate) mod investigate;
 pub(crate) mod lab;
 pub(crate) mod map;
 pub(crate) mod metrics;
+pub(crate) mod placement;
 pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;

@@ -110,6 +110,8 @@ pub struct Builder {
     /// Whether what is said now is left out: it would have a source or machine of its own.
     closed: bool,
     host: Option<usize>,
+    /// What a machine is called that nobody names.
+    otherwise: Option<String>,
     /// Places of the named machines.
     by_name: BTreeMap<String, usize>,
     /// The machine before a shell prompt named another one.
@@ -158,6 +160,12 @@ impl Builder {
         self.host = Some(host);
     }
 
+    /// A machine that the next inputs do not name is called so, instead of being one for all of
+    /// them.
+    pub fn otherwise_named(&mut self, name: &str) {
+        self.otherwise = Some(name.to_owned());
+    }
+
     /// The machine of this name. A prompt has its first part only, a listing often all of it: one
     /// without a domain is the one machine whose name begins so.
     fn named(&mut self, name: &str) -> Option<usize> {
@@ -199,13 +207,18 @@ impl Builder {
         at
     }
 
-    /// The machine that is spoken of, an unnamed one where nobody said: one for all inputs.
+    /// The machine that is spoken of; where nobody said, an unnamed one for all inputs, or the one
+    /// that they are [otherwise named](Self::otherwise_named) by.
     fn current_host(&mut self) -> usize {
         if let Some(host) = self.host {
             return host;
         }
-        let unnamed = self.out.hosts.iter().position(|host| host.name.is_none());
-        let host = unnamed.unwrap_or_else(|| self.new_host(None));
+        let name = self.otherwise.clone().filter(|_| self.out.hosts.len() < HOSTS_MAX);
+        let found = match &name {
+            Some(name) => self.by_name.get(name).copied(),
+            None => self.out.hosts.iter().position(|host| host.name.is_none()),
+        };
+        let host = found.unwrap_or_else(|| self.new_host(name));
         self.host = Some(host);
         host
     }
