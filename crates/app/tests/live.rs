@@ -76,6 +76,8 @@ mod service;
 mod settings;
 #[path = "live/shaker.rs"]
 mod shaker;
+#[path = "live/signatures.rs"]
+mod signatures;
 #[path = "live/stranger.rs"]
 mod stranger;
 #[path = "live/stress.rs"]
@@ -128,6 +130,7 @@ fn trials() -> Vec<Trial> {
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
+    all.extend(signatures::trials());
     all.extend(load::trials());
     all
 }

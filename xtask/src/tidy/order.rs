@@ -72,7 +72,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["functions", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["freeze", "watch"]),
+            Apart(&["freeze", "signature", "watch"]),
         ],
     },
     Order {

@@ -17,13 +17,13 @@ schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
     "lab-compare"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "replay"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-signatures" "manage" "map" "metrics" "pause" "replay"
     "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 33] = [
+pub(crate) const COMMANDS: [(&str, &str); 34] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -52,6 +52,7 @@ pub(crate) const COMMANDS: [(&str, &str); 33] = [
     ("lab run", "lab-report"),
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
+    ("lab signatures", "lab-signatures"),
     ("rules", "rules"),
     ("capture", "capture"),
     ("config show", "config-show"),

@@ -9,6 +9,7 @@ mod report;
 mod results;
 mod run;
 mod setup;
+pub(crate) mod signatures;
 
 pub(crate) use run::{alone, plan};
 
@@ -29,5 +30,6 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Run(args) => run::run(global, args),
         LabCommand::Report(args) => report::run(global, args),
         LabCommand::Compare(args) => compare::run(global, args),
+        LabCommand::Signatures(args) => signatures::run(global, args),
     }
 }

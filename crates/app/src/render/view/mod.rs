@@ -10,6 +10,7 @@ pub(crate) mod metrics;
 pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod score;
+pub(crate) mod signature;
 pub(crate) mod status;
 pub(crate) mod thp;
 pub(crate) mod trial;

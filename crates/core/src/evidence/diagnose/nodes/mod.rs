@@ -29,6 +29,8 @@ mod traffic;
 mod wait;
 mod web;
 
+pub(in crate::evidence) use pick::hardware;
+
 use super::answer::Answer;
 use super::cause::Cause;
 use super::look::Look;
