@@ -16,6 +16,10 @@ use std::path::Path;
 const MARKS_MAX: usize = 4;
 /// A counter marks a signature where it is at least this share of the largest of all signatures.
 const MARK_MIN: f64 = 0.5;
+/// From this distance on nothing is near.
+const APART_MIN: f64 = 0.9;
+/// Most signatures that are told with their own distance.
+const ALONE_MAX: usize = 3;
 /// Most times that are told.
 const TIMES_MAX: usize = 2;
 
@@ -169,10 +173,12 @@ fn verdict(told: &Resemblance) -> String {
     match told.verdict {
         Verdict::Resembles => mixture,
         Verdict::InPart => format!("{mixture}, but only in part"),
-        Verdict::None if mixture.is_empty() => "none".to_owned(),
-        Verdict::None => format!("none; the nearest is {mixture}"),
-        Verdict::AtRest => "nothing: the machine is at rest".to_owned(),
-        Verdict::TooLittle => "not to be told: too few counters are known".to_owned(),
+        Verdict::None if told.distance.is_none_or(|distance| distance > APART_MIN) => {
+            "none of the stressors".to_owned()
+        }
+        Verdict::None => format!("none of the stressors; the nearest is {mixture}"),
+        Verdict::AtRest => "the machine at rest".to_owned(),
+        Verdict::TooLittle => "nothing that could be told: too few counters are known".to_owned(),
     }
 }
 
@@ -219,15 +225,19 @@ fn compared(told: &Resemblance) -> String {
 fn lines(told: &Resemblance) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(distance) = told.distance {
-        let mut text = format!("{distance:.2}, where 0 is the same and 1 has nothing in common");
-        let named = |name: &str| told.parts.iter().any(|part| part.name == name);
-        if let Some(other) = told.alone.iter().find(|other| !named(&other.name)) {
-            let _ = write!(text, "; {} alone: {:.2}", other.name, other.distance);
-        }
+        let mut text = format!("distance {distance:.2} (0 the same, 1 nothing in common)");
+        let alone = told.alone.iter().take(ALONE_MAX);
+        let alone: Vec<String> =
+            alone.map(|other| format!("{} {:.2}", other.name, other.distance)).collect();
+        let _ = write!(text, "; one alone: {}", alone.join(", "));
         lines.push(("far", text));
     }
     lines.extend(told.misfits.iter().map(|misfit| ("not", misfit.text.clone())));
     lines.push(("of", compared(told)));
+    if !told.not_compared.is_empty() {
+        let names = told.not_compared.join(", ");
+        lines.push(("but", format!("what marks {names} is not in the recording")));
+    }
     lines.extend(told.caveats.iter().map(|caveat| ("but", printable(caveat))));
     lines
 }

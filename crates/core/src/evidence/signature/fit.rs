@@ -10,6 +10,10 @@ use super::vector::Vector;
 /// Most signatures that a mixture is made of: of more, nobody could say which one it was.
 pub const PARTS_MAX: usize = 3;
 
+/// A signature is compared where so much of it is: what marks network load is packets, and where
+/// they are not counted, CPU in the kernel alone would look like it.
+const KNOWN_MIN: f64 = 2.0 / 3.0;
+
 /// A mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
@@ -32,8 +36,8 @@ struct Axis {
 #[derive(Clone, Debug)]
 pub struct Space {
     axes: Vec<Axis>,
-    /// Signatures on these axes.
-    points: Vec<Vec<f64>>,
+    /// Signatures on these axes; `None` for one that too little is known of here.
+    points: Vec<Option<Vec<f64>>>,
 }
 
 impl Space {
@@ -43,23 +47,34 @@ impl Space {
     /// features that count the same events have the weight of one together.
     #[must_use]
     pub fn new(signatures: &[Vector], known: &Vector, cpus: u32) -> Self {
-        let both = |place: &usize| {
-            known.get(*place).is_some() && signatures.iter().all(|one| one.get(*place).is_some())
+        let of_all = |place: &usize| signatures.iter().all(|one| one.get(*place).is_some());
+        let whole: Vec<usize> = (0..FEATURES.len()).filter(of_all).collect();
+        let axes = axes(signatures, &whole, cpus);
+        let is_known = |axis: &Axis| known.get(axis.place).is_some();
+        let compared: Vec<usize> =
+            axes.iter().filter(|axis| is_known(axis)).map(|axis| axis.place).collect();
+        // Where one counter of some events is missing, another one tells as much.
+        let known_events: Vec<&str> =
+            compared.iter().map(|place| FEATURES[*place].events).collect();
+        let is_comparable = |one: &Vector| {
+            let point = project(&axes, one);
+            let known = axes.iter().zip(&point);
+            let known =
+                known.filter(|(axis, _)| known_events.contains(&FEATURES[axis.place].events));
+            let known: f64 = known.map(|(_, value)| value * value).sum();
+            known >= KNOWN_MIN * dot(&point, &point)
         };
-        let places: Vec<usize> = (0..FEATURES.len()).filter(both).collect();
-        let axis = |place: &usize| {
-            let feature = FEATURES.get(*place)?;
-            let events = |other: &&usize| {
-                FEATURES.get(**other).is_some_and(|other| other.events == feature.events)
-            };
-            let alike = places.iter().filter(events).count();
-            let values = signatures.iter().filter_map(|one| one.get(*place));
-            let scale = values.fold(feature.matters(cpus), f64::max);
-            Some(Axis { place: *place, unit: scale * (alike as f64).sqrt() })
-        };
-        let axes: Vec<Axis> = places.iter().filter_map(axis).collect();
-        let points = signatures.iter().map(|one| project(&axes, one)).collect();
-        Self { axes, points }
+        let comparable: Vec<bool> = signatures.iter().map(is_comparable).collect();
+        let axes = self::axes(signatures, &compared, cpus);
+        let point = |(one, comparable): (&Vector, bool)| comparable.then(|| project(&axes, one));
+        let points = signatures.iter().zip(comparable).map(point).collect();
+        Self { points, axes }
+    }
+
+    /// Whether a signature is compared.
+    #[must_use]
+    pub fn compares(&self, index: usize) -> bool {
+        self.points.get(index).is_some_and(Option::is_some)
     }
 
     /// Places of the features that are compared.
@@ -106,10 +121,8 @@ impl Space {
     }
 
     fn fit(&self, point: &[f64], set: &[usize]) -> Option<Fit> {
-        let chosen: Vec<&[f64]> = set
-            .iter()
-            .map(|index| self.points.get(*index).map(Vec::as_slice))
-            .collect::<Option<_>>()?;
+        let one = |index: &usize| self.points.get(*index)?.as_deref();
+        let chosen = set.iter().map(one).collect::<Option<Vec<&[f64]>>>()?;
         let size = dot(point, point);
         let times = solve(&chosen, point)?;
         if size <= 0.0 || !times.iter().all(|times| times.is_finite() && *times > 0.0) {
@@ -167,6 +180,21 @@ pub fn between(signatures: &[Vector], cpus: u32, one: &Vector, other: &Vector) -
     let sizes = dot(&one, &one) * dot(&other, &other);
     let cosine = dot(&one, &other) / sizes.sqrt();
     (sizes > 0.0).then(|| (1.0 - cosine * cosine).clamp(0.0, 1.0).sqrt())
+}
+
+/// The axes of features at these places, which all signatures know.
+fn axes(signatures: &[Vector], places: &[usize], cpus: u32) -> Vec<Axis> {
+    let axis = |place: &usize| {
+        let feature = FEATURES.get(*place)?;
+        let events = |other: &&usize| {
+            FEATURES.get(**other).is_some_and(|other| other.events == feature.events)
+        };
+        let alike = places.iter().filter(events).count();
+        let values = signatures.iter().filter_map(|one| one.get(*place));
+        let scale = values.fold(feature.matters(cpus), f64::max);
+        Some(Axis { place: *place, unit: scale * (alike as f64).sqrt() })
+    };
+    places.iter().filter_map(axis).collect()
 }
 
 fn project(axes: &[Axis], vector: &Vector) -> Vec<f64> {

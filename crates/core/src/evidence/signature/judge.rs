@@ -109,7 +109,9 @@ pub struct Resemblance {
     pub distance: Option<f64>,
     /// What was compared: rates by the names of their features, above the baseline.
     pub rates: BTreeMap<String, f64>,
-    /// All signatures alone, the nearest first.
+    /// Signatures that are not compared: what marks them is not in the recording.
+    pub not_compared: Vec<String>,
+    /// The others alone, the nearest first.
     pub alone: Vec<Other>,
     /// What does not fit, the largest first.
     pub misfits: Vec<Misfit>,
@@ -199,11 +201,9 @@ fn caveats(signatures: &Signatures, cpus: Option<f64>, kernel: Option<&str>) -> 
     if let Some(noise) = signatures.noisy.first() {
         all.push(format!("the machine was not quiet when the signatures were made: {noise}"));
     }
-    match signatures.unknown_rates() {
-        0 => {}
-        many => {
-            all.push(format!("{many} counters of the signatures are not known to this version"))
-        }
+    let unknown = signatures.unknown_rates();
+    if unknown > 0 {
+        all.push(format!("{unknown} counters of the signatures are not known to this version"));
     }
     all
 }
@@ -217,6 +217,8 @@ pub fn judge(vector: &Vector, cpus: f64, signatures: &Signatures) -> Resemblance
     let missing = (0..FEATURES.len()).filter(|place| {
         vector.get(*place).is_none() && vectors.iter().all(|one| one.get(*place).is_some())
     });
+    let numbered = signatures.signatures.iter().enumerate();
+    let not_compared = numbered.filter(|(index, _)| !space.compares(*index));
     let mut told = Resemblance {
         host: None,
         verdict: Verdict::TooLittle,
@@ -225,13 +227,14 @@ pub fn judge(vector: &Vector, cpus: f64, signatures: &Signatures) -> Resemblance
         parts: Vec::new(),
         distance: None,
         rates: vector.rates(),
+        not_compared: not_compared.map(|(_, one)| one.name.clone()).collect(),
         alone: Vec::new(),
         misfits: Vec::new(),
         compared: compared.len(),
         missing: missing.map(|place| FEATURES[place].key).collect(),
         caveats: Vec::new(),
     };
-    if space.kinds_of_events() < EVENTS_MIN {
+    if space.kinds_of_events() < EVENTS_MIN || told.not_compared.len() == vectors.len() {
         return told;
     }
     let matters = |place: &usize| {
@@ -272,8 +275,8 @@ fn alone(space: &Space, vector: &Vector, signatures: &Signatures) -> Vec<Other> 
         name: name.to_owned(),
         distance: space.of_all(vector, &[index]).map_or(1.0, |fit| fit.distance),
     };
-    let names = signatures.signatures.iter().map(|one| one.name.as_str());
-    let mut all: Vec<Other> = names.enumerate().map(one).collect();
+    let names = signatures.signatures.iter().map(|one| one.name.as_str()).enumerate();
+    let mut all: Vec<Other> = names.filter(|(index, _)| space.compares(*index)).map(one).collect();
     all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     all
 }
@@ -286,6 +289,9 @@ fn parts(space: &Space, vector: &Vector, signatures: &Signatures, fit: &Fit) -> 
     };
     let all: f64 = fit.parts.iter().map(size).sum();
     let or = |own: usize| {
+        if fit.distance > IN_PART_MAX {
+            return Vec::new();
+        }
         let others = (0..vectors.len()).filter(|other| fit.parts.iter().all(|(i, _)| i != other));
         let stands_in = |other: &usize| {
             let set = fit.parts.iter().map(|(i, _)| if *i == own { *other } else { *i });

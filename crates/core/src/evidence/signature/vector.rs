@@ -67,8 +67,7 @@ impl Vector {
 
 /// A rate that can be computed with.
 fn sane(value: f64) -> f64 {
-    // `max` turns what is no number into 0.
-    value.max(0.0).min(MOST)
+    if value.is_nan() { 0.0 } else { value.clamp(0.0, MOST) }
 }
 
 fn read(look: &Look<'_>, origin: Origin, cpus: f64) -> Option<f64> {
@@ -80,11 +79,11 @@ fn read(look: &Look<'_>, origin: Origin, cpus: f64) -> Option<f64> {
         Origin::Kernel => used(look.kernel(machine)),
         Origin::Softirq => used(look.line(Field::CpuSoftirq, machine)),
         Origin::Machine(field) => mean(look.line(field, machine)),
-        Origin::Disks(field) => sum(look, disks(look, field)),
+        Origin::Disks(field) => sum(look, &disks(look, field)),
         Origin::Interfaces(field) => {
-            sum(look, hardware(look.lines(field, |s| matches!(s, Subject::Interface(_)))))
+            sum(look, &hardware(look.lines(field, |s| matches!(s, Subject::Interface(_)))))
         }
-        Origin::Cpus(field) => sum(look, look.lines(field, |s| matches!(s, Subject::Cpu(_)))),
+        Origin::Cpus(field) => sum(look, &look.lines(field, |s| matches!(s, Subject::Cpu(_)))),
         Origin::Softirqs(wanted) => softirqs(look, wanted),
     }
 }
@@ -102,7 +101,7 @@ fn disks(look: &Look<'_>, field: Field) -> Vec<Line> {
 }
 
 /// The sum over all lines that have values in the times of the look.
-fn sum(look: &Look<'_>, lines: Vec<Line>) -> Option<f64> {
+fn sum(look: &Look<'_>, lines: &[Line]) -> Option<f64> {
     let means = lines.iter().filter_map(|line| Some(look.mean(line)?.value));
     means.reduce(|sum, more| sum + more)
 }
@@ -114,7 +113,7 @@ fn softirqs(look: &Look<'_>, wanted: &str) -> Option<f64> {
             let Subject::Vector { name, cpu } = subject else { return false };
             name == wanted && cpu.is_some() == each
         });
-        sum(look, lines)
+        sum(look, &lines)
     };
     of(false).or_else(|| of(true))
 }
