@@ -108,16 +108,16 @@ pub(crate) struct LabCompareArgs {
 /// Arguments of `lab signatures`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  hugewise lab signatures           # a minute and a half; the \
-machine is full meanwhile\n  hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  \
-hugewise lab signatures --check   # runs them again, alone and two by two: are they found?"
+    after_help = "Examples:\n  hugewise lab signatures           # a minute and a half, all CPUs \
+busy\n  hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  hugewise lab \
+signatures --check   # runs them again, alone and two by two: are they found?"
 )]
 pub(crate) struct LabSignaturesArgs {
     /// Where they are kept, and read from with --check; '-' is standard output
     #[arg(long, short = 'o', default_value = "hugewise-lab/signatures.json", value_name = "FILE")]
     pub(crate) output: PathBuf,
     /// How long each stressor is watched
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = seconds())]
     pub(crate) seconds: u64,
     /// Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
@@ -132,4 +132,9 @@ pub(crate) struct LabSignaturesArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
+}
+
+/// As many as give two samples, up to ten minutes of each.
+fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=600)
 }

@@ -16,10 +16,8 @@ macro_rules! schemas {
 schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
-    "lab-compare"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-signatures" "manage" "map" "metrics" "pause" "replay"
-    "revert"
-    "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
+    "lab-compare" "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-signatures" "manage" "map"
+    "metrics" "pause" "replay" "revert" "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.

@@ -1,8 +1,11 @@
 //! `hugewise lab signatures`: what stressors do to this machine's counters.
 
 mod check;
+mod file;
 mod stressors;
 mod watcher;
+
+pub(crate) use self::file::read;
 
 use self::stressors::{Load, chosen};
 use self::watcher::Watcher;
@@ -11,22 +14,13 @@ use crate::cli::{Global, LabSignaturesArgs};
 use crate::exit;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::signature as view;
-use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::evidence::diagnose::Thresholds;
 use hugewise_core::evidence::signature::file::{Pair, SCHEMA};
 use hugewise_core::evidence::signature::{Measured, Signature, Signatures, Skipped, between};
 use hugewise_lab::environment::Environment;
-use hugewise_lab::session::Session;
 use hugewise_linux::root::Root;
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
-
-/// What an interruption leaves behind.
-const AFTERWARDS: &str = "nothing runs any more, and nothing was written";
-/// Largest file that is read: one with the most signatures has 40 KiB.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &LabSignaturesArgs) -> anyhow::Result<Output> {
@@ -37,8 +31,7 @@ pub(super) fn run(global: &Global, args: &LabSignaturesArgs) -> anyhow::Result<O
     let root = Root::live();
     let _lock = alone(&root, &args.state_dir)?;
     let asked = Asked::begin(&args.output, global)?;
-    let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
-    let mut watcher = Watcher::new(root, session, Duration::from_secs(args.seconds));
+    let mut watcher = Watcher::start(root, Duration::from_secs(args.seconds))?;
     let noisy = watcher.settle(args.noisy)?;
     let made = make(&mut watcher, &stressors, noisy)?;
     // Nothing runs any more when it is written.
@@ -122,24 +115,4 @@ fn make(
 fn reasons(skipped: &[Skipped]) -> String {
     let all: Vec<String> = skipped.iter().map(|one| format!("{}: {}", one.name, one.why)).collect();
     all.join("; ")
-}
-
-/// Reads what the command wrote.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Signatures> {
-    let mut text = String::new();
-    let file = std::fs::File::open(path).with_context(|| {
-        format!(
-            "cannot open '{}' ('hugewise lab signatures' makes it, where it has run)",
-            path.display()
-        )
-    })?;
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
-    read.with_context(|| format!("cannot read '{}'", path.display()))?;
-    anyhow::ensure!(
-        text.len() as u64 <= FILE_BYTES_MAX,
-        "'{}' is no file of signatures: it is larger than {} MiB",
-        path.display(),
-        FILE_BYTES_MAX >> 20
-    );
-    Signatures::parse(&text).map_err(|why| anyhow::anyhow!("'{}': {why}", path.display()))
 }

@@ -1,19 +1,18 @@
 //! `hugewise lab signatures --check`: are stressors found again, and what is none of them?
 
+use super::file::read;
 use super::stressors::{FOREIGN, Load};
 use super::watcher::Watcher;
-use super::{AFTERWARDS, read};
+
 use crate::cli::{Global, LabSignaturesArgs};
 use crate::cmd::lab::run::alone;
 use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::view::signature::{Checked, Row};
-use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
 use hugewise_core::evidence::signature::{Resemblance, Signatures, Verdict, resembled};
 use hugewise_lab::environment::Environment;
-use hugewise_lab::session::Session;
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -38,8 +37,7 @@ pub(super) fn run(
         "none of these stressors has a signature that can be checked"
     );
     let _lock = alone(&root, &args.state_dir)?;
-    let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
-    let mut watcher = Watcher::new(root, session, Duration::from_secs(args.seconds));
+    let mut watcher = Watcher::start(root, Duration::from_secs(args.seconds))?;
     let noisy = watcher.settle(args.noisy)?;
     let mut sets: Vec<Vec<&Load>> = stressors.iter().map(|load| vec![*load]).collect();
     for (index, load) in stressors.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::stressors::Load;
 use crate::capture::{CapturePlan, Stop, live};
 use crate::render::view::diagnosis::WATCHED;
+use crate::say::Progress;
 use hugewise_core::evidence::recording::readers::capture::Capture;
 use hugewise_core::evidence::recording::{Builder, Recording};
 use hugewise_core::experiment::spec::{Noise, Settle};
@@ -13,6 +14,8 @@ use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::root::Root;
 use std::time::Duration;
 
+/// What an interruption leaves behind.
+const AFTERWARDS: &str = "nothing runs any more, and nothing was written";
 /// Time between samples.
 const EVERY: Duration = Duration::from_secs(1);
 /// A load has come to its pace by then.
@@ -28,10 +31,11 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Watches for so long each time.
-    pub(super) fn new(root: Root, session: Session, length: Duration) -> Self {
+    /// Watches for so long each time. Ctrl-C ends it from now on.
+    pub(super) fn start(root: Root, length: Duration) -> anyhow::Result<Self> {
+        let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-        Self { root, session, length, cpus }
+        Ok(Self { root, session, length, cpus })
     }
 
     /// The machine.
