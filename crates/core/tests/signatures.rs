@@ -71,6 +71,40 @@ fn what_marks_a_load_and_is_not_in_a_recording_is_said() {
     assert!(told.caveats.iter().any(|text| text.contains("another number of CPUs")), "{told:#?}");
 }
 
+#[test]
+fn seconds_between_bad_ones_are_no_baseline() {
+    let signatures = signatures();
+    let fork =
+        &signatures.signatures.iter().find(|one| one.name == "fork").expect("it is there").rates;
+    // Ten seconds of one load, in some of which the CPU time in the kernel is below a threshold.
+    let rows = |values: &dyn Fn(i32) -> String| -> String {
+        (1..=10).map(|second| format!("10:00:{second:02} {}\n", values(second))).collect()
+    };
+    let (faults, forks) = (fork["paging.faults_per_s"], fork["tasks.created_per_s"]);
+    let (freed, switches) = (fork["paging.freed_per_s"], fork["tasks.switches_per_s"]);
+    let cpu = rows(&|second| match second % 5 {
+        0 => "all 10.00 0.00 85.00 0.00 0.00 5.00".to_owned(),
+        _ => "all 6.00 0.00 27.00 0.00 0.00 67.00".to_owned(),
+    });
+    let paging = rows(&|_| format!("0.00 0.00 {faults:.2} 0.00 {freed:.2} 0.00 0.00 0.00 0.00"));
+    let text = format!(
+        "Linux 6.18.44 (shop) 11/26/2026 _x86_64_ (2 CPU)\n\n\
+         10:00:00 CPU %user %nice %system %iowait %steal %idle\n{cpu}\n\
+         10:00:00 pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s \
+         %vmeff\n{paging}\n10:00:00 proc/s cswch/s\n{}\n10:00:00 pswpin/s pswpout/s\n{}",
+        rows(&|_| format!("{forks:.2} {switches:.2}")),
+        rows(&|_| "0.00 0.00".to_owned()),
+    );
+    let mut builder = Builder::new();
+    builder.read("sar", text.as_bytes()).expect("a text");
+    let (recording, thresholds) = (builder.finish(), Thresholds::default());
+    let found = diagnose(&recording, &thresholds);
+    let told = resembled(&recording, &found, &thresholds, &signatures);
+    assert!(!told[0].times.is_empty(), "{told:#?}");
+    assert_eq!((told[0].baseline, told[0].verdict), (Baseline::Rest, Verdict::Resembles));
+    assert_eq!(named(&told[0]), ["fork"].into());
+}
+
 /// An hour of `vmstat -t`-like values as `sar` has them: calm, ten bad minutes, calm.
 fn hour(bad: [f64; 4]) -> String {
     let table = |head: &str, calm: &str, bad: &str| {

@@ -12,7 +12,7 @@ use self::watcher::Watcher;
 use super::run::alone;
 use crate::cli::{Global, LabSignaturesArgs};
 use crate::exit;
-use crate::output::{Asked, Output, paint};
+use crate::output::{self, Asked, Output, paint};
 use crate::render::view::signature as view;
 use anyhow::Context;
 use hugewise_core::evidence::diagnose::Thresholds;
@@ -20,6 +20,8 @@ use hugewise_core::evidence::signature::file::{Pair, SCHEMA};
 use hugewise_core::evidence::signature::{Measured, Signature, Signatures, Skipped, between};
 use hugewise_lab::environment::Environment;
 use hugewise_linux::root::Root;
+use hugewise_linux::save;
+use std::path::Path;
 use std::time::Duration;
 
 /// Runs the command.
@@ -30,6 +32,7 @@ pub(super) fn run(global: &Global, args: &LabSignaturesArgs) -> anyhow::Result<O
     }
     let root = Root::live();
     let _lock = alone(&root, &args.state_dir)?;
+    make_room(&args.output)?;
     let asked = Asked::begin(&args.output, global)?;
     let mut watcher = Watcher::start(root, Duration::from_secs(args.seconds))?;
     let noisy = watcher.settle(args.noisy)?;
@@ -44,6 +47,17 @@ pub(super) fn run(global: &Global, args: &LabSignaturesArgs) -> anyhow::Result<O
     }
     let text = view::made(&made, &args.output, stressors::about, paint(global));
     Ok(Output::text(text, code))
+}
+
+/// Makes the directory of a file, as `lab run` makes that of its results.
+fn make_room(file: &Path) -> anyhow::Result<()> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match directory.filter(|directory| !directory.exists()) {
+        Some(directory) => {
+            save::new_directory(directory, save::DIRECTORY).map(drop).map_err(output::refused)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Watches the machine at rest, and then each stressor.

@@ -4,20 +4,25 @@ use super::feature::{FEATURES, Feature};
 use super::file::Signatures;
 use super::fit::{Fit, Space};
 use super::vector::Vector;
-use crate::evidence::diagnose::{Diagnosis, Interval, Look, Thresholds, apart, in_one_moment};
+use crate::evidence::diagnose::{
+    Diagnosis, Interval, Look, Thresholds, apart, in_one_moment, spacing_s,
+};
 use crate::evidence::recording::{Host, Recording, Subject};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Up to this distance a time resembles a mixture.
 ///
-/// Between what stressors and pairs of them come to when they run again, at most 0.21, and what
-/// loads of another kind do, at least 0.53: measured, see "Signatures" in docs/measurements.md.
+/// Between what stressors and pairs of them come to when they run again, at most 0.25, and what
+/// loads of another kind do, at least 0.67: measured, see "Signatures" in docs/measurements.md.
 pub const RESEMBLES_MAX: f64 = 0.35;
 /// Up to this distance it does so in part.
 pub const IN_PART_MAX: f64 = 0.5;
 /// A further signature is named only where the distance is so much less with it.
-const GAIN_MIN: f64 = 0.1;
+///
+/// Between what one brings that did not run, at most 0.028, and one that did, at least 0.076:
+/// measured, see "Signatures" in docs/measurements.md.
+const GAIN_MIN: f64 = 0.05;
 /// Another signature is named in place of one where the distance is no more than this greater.
 const ALIKE_MAX: f64 = 0.03;
 /// What does not fit is named where it makes so much of a distance alone.
@@ -26,8 +31,12 @@ const MISFIT_MIN: f64 = 0.1;
 const MISFITS_MAX: usize = 4;
 /// Fewer kinds of events than these look like anything.
 const EVENTS_MIN: usize = 5;
-/// Fewer calm samples than these say little of what is usual.
+/// Fewer calm samples than these say little of what is usual, ...
 const CALM_MIN: usize = 5;
+/// ... nor do seconds between two bad ones: who watches for ten seconds watches a bad time.
+const CALM_MIN_S: i64 = 60;
+/// Calm is what is usual: it lasts so many times as long as the bad time, at least.
+const CALM_TIMES: usize = 2;
 
 /// What came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -141,13 +150,15 @@ pub fn resembled(
         let look = Look::alone(&related, host, thresholds);
         let known_cpus = look.cpus();
         let cpus = known_cpus.unwrap_or(f64::from(signatures.cpus)).max(1.0);
-        let calm = calm(&look, &times);
-        let (baseline, base) = match calm {
-            Some(calm) => (Baseline::Calm, Vector::of(&look.during(&calm), cpus)),
-            None => (Baseline::Rest, rest(signatures, cpus)),
+        let bad = Vector::of(&look.during(&times), cpus);
+        let above = |base: &Vector| judge(&bad.above(base), cpus, signatures);
+        let calm = calm(&look, &times).map(|calm| Vector::of(&look.during(&calm), cpus));
+        // A finding may be of less than what goes on all the time.
+        let told = calm.map(|calm| above(&calm)).filter(|told| told.verdict != Verdict::AtRest);
+        let (baseline, told) = match told {
+            Some(told) => (Baseline::Calm, told),
+            None => (Baseline::Rest, above(&rest(signatures, cpus))),
         };
-        let vector = Vector::of(&look.during(&times), cpus).above(&base);
-        let told = judge(&vector, cpus, signatures);
         let kernel = look.setting("kernel").map(|quote| quote.text.as_str());
         let caveats = caveats(signatures, known_cpus, kernel);
         Resemblance { host: host.name.clone(), times, baseline, caveats, ..told }
@@ -162,7 +173,7 @@ fn rest(signatures: &Signatures, cpus: f64) -> Vector {
     Vector::of_rates(&rates.collect())
 }
 
-/// The times that are not bad, where they are at least as long: then they are what is usual.
+/// The times that are not bad, where they are long enough to be what is usual.
 fn calm(look: &Look<'_>, bad: &[Interval]) -> Option<Vec<Interval>> {
     let line = look.user(&Subject::Machine).or_else(|| look.busy(&Subject::Machine))?;
     let mut calm: Vec<Interval> = Vec::new();
@@ -180,7 +191,9 @@ fn calm(look: &Look<'_>, bad: &[Interval]) -> Option<Vec<Interval>> {
         line.points.iter().filter(|point| point.at.is_some() && look.in_times(point)).count()
     };
     let (samples, bad) = (count(&calm), count(bad));
-    (samples >= CALM_MIN && samples >= bad).then_some(calm)
+    let seconds = spacing_s(&line.points)?.saturating_mul(i64::try_from(samples).ok()?);
+    let usual = samples >= CALM_MIN && samples >= bad.saturating_mul(CALM_TIMES);
+    (usual && seconds >= CALM_MIN_S).then_some(calm)
 }
 
 fn caveats(signatures: &Signatures, cpus: Option<f64>, kernel: Option<&str>) -> Vec<String> {
