@@ -37,6 +37,9 @@ _hugewise() {
             hugewise,hugetlb)
                 cmd="hugewise__subcmd__hugetlb"
                 ;;
+            hugewise,investigate)
+                cmd="hugewise__subcmd__investigate"
+                ;;
             hugewise,journal)
                 cmd="hugewise__subcmd__journal"
                 ;;
@@ -57,6 +60,9 @@ _hugewise() {
                 ;;
             hugewise,replay)
                 cmd="hugewise__subcmd__replay"
+                ;;
+            hugewise,response)
+                cmd="hugewise__subcmd__response"
                 ;;
             hugewise,resume)
                 cmd="hugewise__subcmd__resume"
@@ -118,6 +124,9 @@ _hugewise() {
             hugewise__subcmd__help,hugetlb)
                 cmd="hugewise__subcmd__help__subcmd__hugetlb"
                 ;;
+            hugewise__subcmd__help,investigate)
+                cmd="hugewise__subcmd__help__subcmd__investigate"
+                ;;
             hugewise__subcmd__help,journal)
                 cmd="hugewise__subcmd__help__subcmd__journal"
                 ;;
@@ -138,6 +147,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,replay)
                 cmd="hugewise__subcmd__help__subcmd__replay"
+                ;;
+            hugewise__subcmd__help,response)
+                cmd="hugewise__subcmd__help__subcmd__response"
                 ;;
             hugewise__subcmd__help,resume)
                 cmd="hugewise__subcmd__help__subcmd__resume"
@@ -177,6 +189,15 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help__subcmd__hugetlb,verify)
                 cmd="hugewise__subcmd__help__subcmd__hugetlb__subcmd__verify"
+                ;;
+            hugewise__subcmd__help__subcmd__investigate,plan)
+                cmd="hugewise__subcmd__help__subcmd__investigate__subcmd__plan"
+                ;;
+            hugewise__subcmd__help__subcmd__investigate,report)
+                cmd="hugewise__subcmd__help__subcmd__investigate__subcmd__report"
+                ;;
+            hugewise__subcmd__help__subcmd__investigate,run)
+                cmd="hugewise__subcmd__help__subcmd__investigate__subcmd__run"
                 ;;
             hugewise__subcmd__help__subcmd__journal,score)
                 cmd="hugewise__subcmd__help__subcmd__journal__subcmd__score"
@@ -237,6 +258,30 @@ _hugewise() {
                 ;;
             hugewise__subcmd__hugetlb__subcmd__help,verify)
                 cmd="hugewise__subcmd__hugetlb__subcmd__help__subcmd__verify"
+                ;;
+            hugewise__subcmd__investigate,help)
+                cmd="hugewise__subcmd__investigate__subcmd__help"
+                ;;
+            hugewise__subcmd__investigate,plan)
+                cmd="hugewise__subcmd__investigate__subcmd__plan"
+                ;;
+            hugewise__subcmd__investigate,report)
+                cmd="hugewise__subcmd__investigate__subcmd__report"
+                ;;
+            hugewise__subcmd__investigate,run)
+                cmd="hugewise__subcmd__investigate__subcmd__run"
+                ;;
+            hugewise__subcmd__investigate__subcmd__help,help)
+                cmd="hugewise__subcmd__investigate__subcmd__help__subcmd__help"
+                ;;
+            hugewise__subcmd__investigate__subcmd__help,plan)
+                cmd="hugewise__subcmd__investigate__subcmd__help__subcmd__plan"
+                ;;
+            hugewise__subcmd__investigate__subcmd__help,report)
+                cmd="hugewise__subcmd__investigate__subcmd__help__subcmd__report"
+                ;;
+            hugewise__subcmd__investigate__subcmd__help,run)
+                cmd="hugewise__subcmd__investigate__subcmd__help__subcmd__run"
                 ;;
             hugewise__subcmd__journal,help)
                 cmd="hugewise__subcmd__journal__subcmd__help"
@@ -323,7 +368,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -631,7 +676,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map metrics manage pause resume revert replay diagnose freezes hugetlb thp lab rules capture config journal workload help"
+            opts="doctor try status map metrics manage pause resume revert replay diagnose response freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,6 +858,62 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__hugetlb__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__investigate)
+            opts="plan run report"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__investigate__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__investigate__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__investigate__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1009,6 +1110,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__replay)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__response)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1494,6 +1609,184 @@ _hugewise() {
                     return 0
                     ;;
                 --plan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate)
+            opts="-h --json --color --root --help plan run report help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__help)
+            opts="plan run report help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__plan)
+            opts="-h --target --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__report)
+            opts="-h --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__investigate__subcmd__run)
+            opts="-o -h --output --seed --machine-wide --dry-run --state-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2096,6 +2389,52 @@ _hugewise() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__response)
+            opts="-h --with --format --unit --zone --every --margin --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --margin)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

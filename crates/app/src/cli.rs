@@ -1,12 +1,14 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
 mod hugetlb;
+mod investigate;
 mod journal;
 mod lab;
 #[cfg(test)]
 mod pages;
 mod pids;
 mod places;
+mod response;
 mod thp;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -16,6 +18,7 @@ pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
 };
+pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
@@ -23,6 +26,7 @@ pub(crate) use lab::{
 };
 pub(crate) use pids::{Pids, pids};
 pub(crate) use places::STATE_DIR;
+pub(crate) use response::ResponseArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 
 /// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
@@ -114,6 +118,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
     Diagnose(DiagnoseArgs),
+    /// Where the time of requests passes, and when it is slow, from access logs
+    Response(ResponseArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
@@ -125,6 +131,9 @@ pub(crate) enum Command {
     /// Compare settings on this machine: interleaved runs, statistics, a report
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Find the cause of a slow service: hypotheses, put to the test by changes that are undone
+    #[command(subcommand)]
+    Investigate(InvestigateCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
     /// Record kernel data, to diagnose later or elsewhere

@@ -257,8 +257,8 @@ fn restored_record(step: &Restored) -> Option<Record> {
         }
         Restored::Failed { file, error } => (file, error.clone(), None, "could not be put back"),
         Restored::EarlierBoot { file } => (file, String::new(), None, "of an earlier boot"),
-        // Pools are of another trail.
-        Restored::Unchanged { .. } | Restored::InUse { .. } => return None,
+        // Pools and limits of cgroups are of other trails.
+        Restored::Unchanged { .. } | Restored::InUse { .. } | Restored::Gone { .. } => return None,
     };
     Some(Record::Setting { file: file.clone(), from, to, why: why.into() })
 }

@@ -38,6 +38,8 @@ mod hugetlb_limits;
 mod hugetlb_programs;
 #[path = "live/init.rs"]
 mod init;
+#[path = "live/investigate.rs"]
+mod investigate;
 #[path = "live/kit.rs"]
 mod kit;
 #[path = "live/lab.rs"]
@@ -132,6 +134,7 @@ fn trials() -> Vec<Trial> {
     all.extend(lab_run::trials());
     all.extend(signatures::trials());
     all.extend(load::trials());
+    all.extend(investigate::trials());
     all
 }
 

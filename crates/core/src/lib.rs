@@ -7,7 +7,7 @@
 //! The rooms, in their order; none imports one that stands after it:
 //!
 //! 1. [`base`]: units, sizes, named tables;
-//! 2. [`parse`]: the kernel's text;
+//! 2. [`parse`]: the kernel's text; [`stats`]: what measurements say;
 //! 3. [`manager`] (the loop and its policy) and [`evidence`] (recordings, HugeTLB, diagnosis),
 //!    which do not import each other;
 //! 4. [`experiment`]: what is compared, and what follows.
@@ -19,3 +19,4 @@ pub mod evidence;
 pub mod experiment;
 pub mod manager;
 pub mod parse;
+pub mod stats;

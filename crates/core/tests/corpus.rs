@@ -206,7 +206,8 @@ Written by `cargo run -p xtask -- score`. `make test` checks it.
 
 The corpus in `crates/core/tests/corpus` has tickets that were written without knowledge of the
 program, each with its cause; only those named app- and ok-app-, about what servers say of
-themselves, and join- and ok-join- were written by the hand that wrote their readers. A case is
+themselves, threads- and ok-threads-, made by real programs, and join- and ok-join- are by the hand
+that wrote their readers. A case is
 *right* when the first finding is the cause, *not first* when a later one is. On a healthy machine,
 and where a ticket says too little, a warning is a *false alarm*. *Ruled out* counts questions that
 were answered \"no\" although they are the cause. Each ticket is also read in forms that people

@@ -29,6 +29,8 @@ mod said;
 mod seeds;
 #[path = "diagnose/servers.rs"]
 mod servers;
+#[path = "diagnose/threads.rs"]
+mod threads;
 #[path = "diagnose/tickets.rs"]
 mod tickets;
 #[path = "diagnose/told.rs"]

@@ -227,3 +227,31 @@ fn a_sample_of_json_beyond_any_size_is_left_out_and_told() {
     says(&read(&sample), "more than 2000000 values");
     says(&read(&format!("{{\"sysstat\":{}", "[".repeat(1_000_000))), "truncated");
 }
+
+/// A thread of a pool, in a place of its own, that waits for a lock of its own.
+fn thread(number: usize) -> String {
+    format!(
+        "\"pool-{}-thread-{number}\" #{number} prio=5 os_prio=0 cpu=1.20ms elapsed=9.90s \
+         tid=0x7f{number:010x} nid=0x{number:x} waiting for monitor entry\n   \
+         java.lang.Thread.State: BLOCKED (on object monitor)\n\tat \
+         com.shop.Part{number}.take(Part.java:1)\n\t- waiting to lock <0x{number:016x}> (a \
+         com.shop.Part{number})\n\t- locked <0x{:016x}> (a com.shop.Part)\n\tat \
+         java.util.concurrent.ThreadPoolExecutor.runWorker(X.java:1)\n\n",
+        number % 5000,
+        number + 1
+    )
+}
+
+#[test]
+fn a_dump_of_threads_beyond_number_is_told_by_its_largest_groups() {
+    let head = "Full thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n\n";
+    let text: String = std::iter::once(head.to_owned()).chain((0..120_000).map(thread)).collect();
+    let recording = read(&text);
+    says(&recording, "more than 100000 threads: 20000 are left out");
+    let host = &recording.hosts[0];
+    let (_, all) = host.subjects(Field::Threads).next().expect("the program");
+    assert_eq!(all[0].points[0].value, 100_000.0);
+    let series: usize = Field::ALL.iter().map(|field| host.subjects(*field).count()).sum();
+    assert!(series < 1000, "{series}");
+    is_bounded(&diagnosed(&recording));
+}

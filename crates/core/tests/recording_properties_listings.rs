@@ -98,6 +98,15 @@ const SERVERS: [&str; 7] = [
     include_str!("corpus/ok-app-web.txt"),
 ];
 
+/// Dumps of threads: tickets as well.
+const THREADS: [&str; 5] = [
+    include_str!("corpus/threads-dbcp-once.txt"),
+    include_str!("corpus/threads-virtual.txt"),
+    include_str!("corpus/threads-go-sql.txt"),
+    include_str!("corpus/threads-undertow-lock.txt"),
+    include_str!("corpus/threads-jedis-journal.txt"),
+];
+
 /// How many lines of the long samples are taken: enough for several samples of atop.
 fn start(text: &str, bytes: usize) -> String {
     text.char_indices().take_while(|(at, _)| *at < bytes).map(|(_, c)| c).collect()
@@ -106,7 +115,8 @@ fn start(text: &str, bytes: usize) -> String {
 fn samples() -> Vec<String> {
     let short = [TOP, NETWORK, MEMORY, GC, REAL_TOP, PROC].map(str::to_owned);
     let mut samples = Vec::from(short);
-    let listings = SERVERS.iter().filter_map(|ticket| ticket.split_once("\n\n"));
+    let tickets = SERVERS.iter().chain(&THREADS);
+    let listings = tickets.filter_map(|ticket| ticket.split_once("\n\n"));
     samples.extend(listings.map(|(_, listings)| listings.to_owned()));
     samples.push(start(VM, 12_000));
     // Whole objects: a part of one is no JSON at all.

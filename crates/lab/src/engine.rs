@@ -2,6 +2,7 @@
 //! not done again.
 
 use crate::environment::utc;
+use crate::guard::Guarded;
 use crate::stage::Machine;
 use crate::store::Store;
 use hugewise_core::base::exit;
@@ -59,6 +60,7 @@ fn summary(record: &Record) -> (String, bool) {
     let seconds = duration(record.seconds);
     match &record.outcome {
         Outcome::Failed { error } => (format!("failed after {seconds}: {error}"), true),
+        Outcome::Guarded { bound } => (format!("ended by the guard: {bound}"), true),
         Outcome::Done if record.conditions.noisy.is_empty() => {
             (format!("done in {seconds}"), false)
         }
@@ -88,7 +90,7 @@ fn one(
     let (measured, outcome) = match measured {
         Ok(measured) => (measured, Outcome::Done),
         Err(error) if exit::of(error.as_ref()) == exit::REFUSED => return Err(error),
-        Err(error) => (Measured::default(), Outcome::Failed { error: format!("{error:#}") }),
+        Err(error) => (Measured::default(), failed(&error)),
     };
     Ok(Record {
         schema: SCHEMA,
@@ -100,6 +102,13 @@ fn one(
         measured,
         conditions,
     })
+}
+
+fn failed(error: &anyhow::Error) -> Outcome {
+    match error.downcast_ref::<Guarded>() {
+        Some(guarded) => Outcome::Guarded { bound: guarded.bound.clone() },
+        None => Outcome::Failed { error: format!("{error:#}") },
+    }
 }
 
 /// What need not be run: what has been, and what failed too often.

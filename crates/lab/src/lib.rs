@@ -7,12 +7,15 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+pub mod change;
 pub mod child;
+mod counters;
 pub mod driver;
 mod during;
 pub mod engine;
 pub mod environment;
 pub mod group;
+mod guard;
 pub mod load;
 mod machine;
 pub mod manager;

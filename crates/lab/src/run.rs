@@ -16,7 +16,7 @@ use hugewise_core::experiment::kinds::Params;
 use hugewise_core::experiment::record::{Measured, Series};
 use hugewise_core::experiment::schedule::Turn;
 use hugewise_core::experiment::spec::{Experiment, HugePages, Variant};
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;

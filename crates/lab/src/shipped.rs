@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use hugewise_core::experiment::check::check;
     use hugewise_core::experiment::spec::Experiment;
-    use hugewise_core::experiment::stats::mann_whitney::values_needed;
+    use hugewise_core::stats::mann_whitney::values_needed;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,6 +1,7 @@
 //! The machine before, during and after a run: quiet, with a variant's settings, and as it was.
 
 use crate::beside::{self, Beside};
+use crate::change::{Changed, undo_left};
 use crate::child::warm;
 use crate::driver;
 use crate::during;
@@ -28,6 +29,8 @@ use std::time::Duration;
 
 /// Memory that must stay available when a pool grows.
 const LEAVE: Bytes = Bytes::mib(512);
+/// Said when a change by commands that a killed experiment left was undone.
+const LEFT_CHANGE: &str = "left by an experiment that was killed, and undone";
 /// Said where a variant changes something that the experiment was not known to change.
 const NO_TRAIL: &str = "no trail of settings was opened";
 
@@ -63,6 +66,8 @@ pub struct Stage<'a> {
     state_dir: PathBuf,
     manager_dir: PathBuf,
     noisy: bool,
+    /// What a variant's commands have changed.
+    changed: Option<Changed>,
     /// Held while a variant's pools stand.
     pools: Option<InstanceLock>,
     beside: Vec<Beside>,
@@ -84,7 +89,12 @@ impl<'a> Stage<'a> {
     ) -> anyhow::Result<(Self, Vec<Restored>)> {
         let (root, manager_dir) = (Root::live(), state_dir.join(settings::MANAGER));
         let (changes, is_root) = (checked.changes_machine(), rustix::process::geteuid().is_root());
-        let left = match revert(&root, state_dir, &settings::LEFT, false) {
+        let left = undo_left(state_dir, false).and_then(|undone| {
+            let undone = undone.into_iter();
+            undone.for_each(|what| session.log(&format!("hugewise: {LEFT_CHANGE}: '{what}'")));
+            Ok(revert(&root, state_dir, &settings::LEFT, false)?)
+        });
+        let left = match left {
             Err(error) if !changes && !is_root => {
                 session.log(&format!(
                     "hugewise: whether a killed experiment has left settings is unknown: {error:#}"
@@ -104,6 +114,7 @@ impl<'a> Stage<'a> {
             state_dir: state_dir.to_owned(),
             manager_dir,
             noisy,
+            changed: None,
             pools: None,
             beside: Vec::new(),
             fragmenter: None,
@@ -133,6 +144,9 @@ impl<'a> Stage<'a> {
             let page = Bytes(size::parse(text)?.bytes());
             let trail = self.trail.as_mut().context(NO_TRAIL)?;
             more_pages(&self.root, trail, page, *pages)?;
+        }
+        if let Some(change) = &self.variant(index).change {
+            self.changed = Some(Changed::make(change, &self.state_dir)?);
         }
         Ok(())
     }
@@ -238,9 +252,11 @@ impl Machine for Stage<'_> {
         // Nothing of a run is to fill the disk of the next.
         let _ = std::fs::remove_dir_all(&self.scratch);
         // Also when the first fails.
+        let undone = self.changed.take().map_or(Ok(()), Changed::undo);
         let managers = self.put_back_managers();
         let own = self.trail.as_mut().map(Trail::restore).unwrap_or_default();
         self.pools = None;
+        undone?;
         let mut all = managers?.into_iter().chain(own);
         let failed = all.find_map(|step| not_put_back(&step));
         failed.map_or(Ok(()), |what| bail!("a setting could not be put back: {what}"))
@@ -289,6 +305,7 @@ fn not_put_back(step: &Restored) -> Option<String> {
         Restored::PutBack { .. }
         | Restored::Unchanged { .. }
         | Restored::Foreign { .. }
+        | Restored::Gone { .. }
         | Restored::EarlierBoot { .. } => None,
     }
 }

@@ -1,9 +1,11 @@
 //! Children that share this process's memory by `fork`: one that does nothing with it, one that
-//! makes a single call which may take long, and one that writes to its copy and ends.
+//! touches a part of it, one that makes a single call which may take long, and one that writes to
+//! its copy and ends.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -33,6 +35,41 @@ pub fn pausing_child() -> Result<PausingChild, Errno> {
     let answer = unsafe { libc::fork() };
     if answer == 0 {
         wait_for_the_end(parent.as_raw_nonzero().get());
+    }
+    Pid::from_raw(answer).filter(|_| answer > 0).map(PausingChild).ok_or_else(Errno::last)
+}
+
+/// Forks a child that adds 1 to each `stride`-th byte of `bytes`, writes one byte to `done`, and
+/// then waits as one of [`pausing_child`] does.
+///
+/// The kernel copies no page tables of shared memory at a fork: the child makes its own, as a
+/// forked server process of a database does.
+///
+/// # Errors
+/// As [`pausing_child`]; `EINVAL` for a `stride` of 0.
+pub fn touching_child(
+    bytes: &[AtomicU8],
+    stride: usize,
+    done: &File,
+) -> Result<PausingChild, Errno> {
+    if stride == 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    let parent = rustix::process::getpid();
+    // SAFETY: as in `pausing_child`: the child calls prctl, getppid, write, pause and _exit only;
+    // the bytes are atomics that live as long as the caller's borrow, which the child keeps a copy
+    // of, and it never returns from `wait_for_the_end`.
+    // WHY UNSAFE: no safe function forks.
+    let answer = unsafe { libc::fork() };
+    if answer == 0 {
+        let parent = parent.as_raw_nonzero().get();
+        end_with(parent);
+        for byte in bytes.iter().step_by(stride) {
+            byte.fetch_add(1, Ordering::Relaxed);
+        }
+        // Where it can't be written, nobody waits for it any more.
+        let _ = write(done.as_raw_fd(), b"1");
+        wait_for_the_end(parent);
     }
     Pid::from_raw(answer).filter(|_| answer > 0).map(PausingChild).ok_or_else(Errno::last)
 }
@@ -207,13 +244,17 @@ fn nanoseconds(time: libc::timeval) -> u64 {
 /// The whole life of a child that writes.
 fn write_and_end(parent: libc::c_int, file: libc::c_int, text: &'static [u8]) -> ! {
     end_with(parent);
-    // SAFETY: the bytes live as long as the program, and the call reads no more of them.
-    // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
-    let written = unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
-    let code = i32::from(usize::try_from(written) != Ok(text.len()));
+    let code = i32::from(usize::try_from(write(file, text)) != Ok(text.len()));
     // SAFETY: ends the process without running anything of it.
     // WHY UNSAFE: as above.
     unsafe { libc::_exit(code) }
+}
+
+/// The bare system call.
+fn write(file: libc::c_int, text: &[u8]) -> libc::ssize_t {
+    // SAFETY: the bytes live as long as the borrow, and the call reads no more of them.
+    // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
+    unsafe { libc::write(file, text.as_ptr().cast(), text.len()) }
 }
 
 /// Asks for this process's end at the parent's; ends it where that is too late.
@@ -261,6 +302,21 @@ mod tests {
         drop(child);
         // Reaped: not even a zombie is left.
         assert_eq!(state_of(pid), None);
+        Ok(())
+    }
+
+    #[test]
+    fn a_child_touches_what_is_shared() -> Result<(), Box<dyn std::error::Error>> {
+        use std::io::Read;
+        let segment = crate::segment::Segment::create(3 * 4096, false)?;
+        let (mut out, into) = io::pipe()?;
+        let into = File::from(std::os::fd::OwnedFd::from(into));
+        let child = touching_child(segment.bytes(), 4096, &into).map_err(|e| e.to_string())?;
+        out.read_exact(&mut [0])?;
+        let at = |index: usize| segment.bytes()[index].load(Ordering::Relaxed);
+        assert_eq!([at(0), at(1), at(4096), at(8192), at(3 * 4096 - 1)], [1, 0, 1, 1, 0]);
+        assert!(state_of(child.id()).is_some(), "it waits");
+        assert!(touching_child(segment.bytes(), 0, &into).is_err());
         Ok(())
     }
 

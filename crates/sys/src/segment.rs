@@ -48,7 +48,7 @@ impl Segment {
     ///
     /// # Errors
     /// `EINVAL` when there is none; `EACCES` when it is another user's.
-    pub fn attach(id: i32) -> io::Result<Self> {
+    fn attach(id: i32) -> io::Result<Self> {
         // SAFETY: with no address given the kernel picks a range that nothing else uses.
         // WHY UNSAFE: neither std nor rustix knows System V shared memory.
         let start = unsafe { libc::shmat(id, ptr::null(), 0) };

@@ -2,7 +2,7 @@
 //! line, and it answers with lines of JSON. Experiments and tests speak it with all workloads but
 //! two: `try` has one of its own ([`crate::demo::protocol`]), and `probe` that of the doctor.
 
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;

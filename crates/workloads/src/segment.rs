@@ -1,17 +1,19 @@
 //! `hugewise workload segment`: many processes with one System V segment, as a database has them.
 //!
-//! The first process makes the segment and starts the others, which attach it by its number; each
-//! touches every base page of it. It answers requests ([`crate::protocol`]).
+//! The first process makes the segment and forks the others; each touches every base page of it. It
+//! answers requests ([`crate::protocol`]).
 
 use crate::kit::{MIB, request, say, unknown};
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use hugewise_core::base::exit;
+use hugewise_linux::fork::{PausingChild, touching_child};
 use hugewise_linux::prctl;
 use hugewise_linux::segment::Segment;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::fs::File;
+use std::io::{PipeReader, Read};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 /// Arguments of `hugewise workload segment`.
@@ -27,9 +29,6 @@ struct Args {
     /// On HugeTLB pages
     #[arg(long)]
     huge: bool,
-    /// Attach this segment, instead of making one
-    #[arg(long)]
-    attach: Option<i32>,
 }
 
 /// Runs the command.
@@ -37,30 +36,16 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     // First of all: without its parent nobody would end it.
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
     let args = Args::try_parse_from(args)?;
-    if let Some(id) = args.attach {
-        let segment = Segment::attach(id).context("cannot attach the segment")?;
-        touch(&segment);
-        say(&Event::Ready(Report::default()))?;
-        // Nothing is ever said: its end is the parent's wish.
-        std::io::stdin().read_to_end(&mut Vec::new())?;
-        return Ok(exit::OK);
-    }
     ensure!(args.processes > 0 && args.mib > 0, "--processes and --mib are 1 or more");
     let segment = Segment::create(args.mib * MIB, args.huge).context("cannot make a segment")?;
     touch(&segment);
-    let mut others = Vec::new();
-    // Those that were started end with their standard input, also if the next one fails.
-    for _ in 1..args.processes {
-        others.push(Other::start(segment.id())?);
-    }
-    for other in &mut others {
+    let others = (1..args.processes).map(|_| Other::start(&segment)).collect::<Result<_, _>>()?;
+    let others: Vec<Other> = others;
+    for other in &others {
         other.wait_until_ready()?;
     }
     say(&Event::Ready(Report::default()))?;
     obey(&others)?;
-    for mut other in others {
-        other.end()?;
-    }
     Ok(exit::OK)
 }
 
@@ -86,19 +71,22 @@ pub(super) fn touch(segment: &Segment) {
     }
 }
 
-/// A process that attached the segment, too.
+/// A process that shares the segment; ended on drop.
+///
+/// Forked as a database forks its servers, not started anew: a program that starts maps and touches
+/// much of its own text, and those page tables would grow with hugewise.
 #[derive(Debug)]
 pub(super) struct Other {
-    process: Child,
+    process: PausingChild,
+    done: PipeReader,
 }
 
 impl Other {
-    pub(super) fn start(id: i32) -> anyhow::Result<Self> {
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["workload", "segment", "--attach", &id.to_string()]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let process = command.spawn().context("cannot start another process")?;
-        Ok(Self { process })
+    pub(super) fn start(segment: &Segment) -> anyhow::Result<Self> {
+        let (done, into) = std::io::pipe().context("cannot make a pipe")?;
+        let into = File::from(OwnedFd::from(into));
+        let process = touching_child(segment.bytes(), rustix::param::page_size(), &into);
+        Ok(Self { process: process.context("cannot start another process")?, done })
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -106,19 +94,7 @@ impl Other {
     }
 
     /// Waits until it has touched everything.
-    pub(super) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
-        let out = self.process.stdout.take().context("no standard output")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line)?;
-        let ready = matches!(serde_json::from_str(&line), Ok(Event::Ready(_)));
-        ensure!(ready, "another process ended: '{}'", line.trim());
-        Ok(())
-    }
-
-    /// Ends it and waits for that.
-    pub(super) fn end(&mut self) -> anyhow::Result<()> {
-        drop(self.process.stdin.take());
-        self.process.wait()?;
-        Ok(())
+    pub(super) fn wait_until_ready(&self) -> anyhow::Result<()> {
+        (&self.done).read_exact(&mut [0]).context("another process ended")
     }
 }

@@ -26,6 +26,11 @@ use std::time::Duration;
 /// How long a machine is watched unless something else is asked for.
 const WATCH: Duration = Duration::from_secs(10);
 
+/// What this machine does, watched for as long as usual.
+pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
+    input::watch(root, WATCH, servers::Servers::new(&[])?)
+}
+
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
     let mut thresholds = Thresholds::default();

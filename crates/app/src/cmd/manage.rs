@@ -368,6 +368,7 @@ fn still_stands(step: &Restored) -> Option<&str> {
         Restored::Unchanged { .. }
         | Restored::Foreign { .. }
         | Restored::InUse { .. }
+        | Restored::Gone { .. }
         | Restored::EarlierBoot { .. } => None,
     }
 }
@@ -477,6 +478,7 @@ mod tests {
         // Settled by itself, or by somebody who knows better.
         for step in [
             Restored::EarlierBoot { file: file.clone() },
+            Restored::Gone { file: file.clone() },
             Restored::Unchanged { file: file.clone() },
             Restored::Foreign { file, found: text.clone(), written: text },
         ] {

@@ -7,6 +7,7 @@ mod diagnose;
 mod doctor;
 mod freezes;
 mod hugetlb;
+mod investigate;
 mod journal;
 mod lab;
 mod look;
@@ -14,6 +15,7 @@ mod manage;
 mod map;
 mod metrics;
 mod replay;
+mod response;
 mod revert;
 mod rules;
 mod status;
@@ -41,10 +43,12 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Revert(args) => revert::run(global, &args),
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
+        Command::Response(args) => response::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
+        Command::Investigate(command) => investigate::run(global, &command),
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),

@@ -9,6 +9,7 @@ use crate::say::note;
 use hugewise_core::experiment::settings::LEFT;
 use hugewise_core::manager::ownership::OWNER;
 use hugewise_core::manager::thp_settings;
+use hugewise_lab::change::undo_left;
 use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
@@ -25,6 +26,12 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
         owners.extend(LEFT);
         owners.push((thp_settings::OWNER, ""));
     }
+    let changes = args.all && root.is_live();
+    let undone = if changes { undo_left(&args.state_dir, args.dry_run) } else { Ok(None) };
+    // One that cannot be undone keeps no setting from going back.
+    let stuck = undone.as_ref().err().map(|error| format!("{error:#}"));
+    stuck.iter().for_each(|why| note(why));
+    let undone = undone.ok().flatten();
     // Files first: a reboot in between must not bring the settings again.
     let files = if args.all { by_hand(&root, args)? } else { Vec::new() };
     let steps = revert(&root, &args.state_dir, &owners, args.dry_run)?;
@@ -33,13 +40,20 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     if let Some(pools) = &mut pools {
         pools.files.extend(files);
     }
-    let nothing = steps.is_empty() && pools.as_ref().is_none_or(|pools| pools.is_empty());
+    let nothing = steps.is_empty()
+        && undone.is_none()
+        && stuck.is_none()
+        && pools.as_ref().is_none_or(|pools| pools.is_empty());
     let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
+        || stuck.is_some()
         || pools.as_ref().is_some_and(|pools| pools.is_partial());
     let code = if failed { exit::PARTIAL } else { exit::OK };
     if global.json {
         let mut json =
             serde_json::json!({ "schema": 1, "dry_run": args.dry_run, "settings": steps });
+        if args.all {
+            json["undone"] = serde_json::json!(undone);
+        }
         if let Some(pools) = &pools {
             json["hugetlb"] =
                 serde_json::json!({ "settings": pools.settings, "files": pools.files });
@@ -54,8 +68,12 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
         let others = if args.all { String::new() } else { others(&root, args) };
         return Ok(Output::text(nothing + &others, code));
     }
-    let mut done: String = steps.iter().map(|step| setting(step) + "\n").collect();
-    done += &pools.as_ref().map(text).unwrap_or_default();
+    let verb = if args.dry_run { "would be undone by" } else { "undone by" };
+    let command = |what: String| format!("A change of an experiment: {verb} '{what}'\n");
+    let undone = undone.map(|what| command(what.escape_debug().to_string())).unwrap_or_default();
+    let settings: String = steps.iter().map(|step| setting(step) + "\n").collect();
+    let pools = pools.as_ref().map(text).unwrap_or_default();
+    let done = undone + &settings + &pools;
     Ok(Output::text(done, code))
 }
 

@@ -17,7 +17,7 @@ use hugewise_core::base::units::{Bytes, Geometry};
 use hugewise_core::experiment::check::{Checked, check};
 use hugewise_core::experiment::kind::Value;
 use hugewise_core::experiment::kinds::{Executable, Params, Task};
-use hugewise_core::experiment::record::{Outcome, Record};
+use hugewise_core::experiment::record::Record;
 use hugewise_core::experiment::spec::Experiment;
 use hugewise_lab::environment::Environment;
 use hugewise_lab::session::Session;
@@ -103,9 +103,9 @@ fn real(checked: &Checked) -> anyhow::Result<Vec<Record>> {
     // Nobody is told to wait for a quiet machine: what disturbed is shown.
     let (mut stage, _) = Stage::open(checked, session, &directory.join("state"), true)?;
     let ended = engine::run(checked, &lab::plan(), &store, &mut stage)?;
-    let failed = ended.records.iter().filter_map(|record| match &record.outcome {
-        Outcome::Failed { error } => Some(format!("{}: {error}", record.variant)),
-        Outcome::Done => None,
+    let failed = ended.records.iter().filter_map(|record| {
+        let problem = record.outcome.problem()?;
+        Some(format!("{}: {problem}", record.variant))
     });
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {

@@ -1,5 +1,7 @@
 //! The reference page of experiments: kinds, metrics, keys of files, settings, what is shipped.
 
+use hugewise_core::evidence::recording::Field;
+use hugewise_core::experiment::counters;
 use hugewise_core::experiment::kind::{Default, Kind};
 use hugewise_core::experiment::load::LoadSpec;
 use hugewise_core::experiment::load::profile::GRAMMAR;
@@ -43,6 +45,8 @@ const KEYS: &[(&str, &str)] = &[
     ("variant.manage.keep_settings", "it leaves all kernel settings as they are"),
     ("variant.workload", "parameters of the workload that differ"),
     ("variant.env", "environment of the workload's programs"),
+    ("variant.change.apply", "program and arguments that change what no setting is"),
+    ("variant.change.undo", "program and arguments that undo it"),
     ("metric.key", "key of a metric, with its phase: `deleted.rss_mib`"),
     (
         "metric.equal_within_percent",
@@ -137,7 +141,9 @@ fn filled() -> (Value, Value) {
         "name": "n",
         "question": "q",
         "workload": { "kind": "gups" },
-        "variant": [{ "name": "a", "manage": {} }],
+        "variant": [{
+            "name": "a", "manage": {}, "change": { "apply": ["x"], "undo": ["x"] },
+        }],
         "metric": [{ "key": "ops_per_s" }],
         "beside": [{ "kind": "stress-cpu" }],
         "fragment": { "kind": "fragment-holes" },
@@ -247,6 +253,17 @@ fn metrics(page: &mut String) {
     }
 }
 
+fn counted(page: &mut String) {
+    page.push_str(
+        "\n## Counters\n\nWhat the kind `service` notes of the machine, and hypotheses of \
+         `hugewise investigate` can name: means over a\ntrial. Of disks and network interfaces \
+         rates are added up; of all else the largest counts.\n\n| key | meaning |\n|---|---|\n",
+    );
+    for about in counters::fields().map(Field::about) {
+        let _ = writeln!(page, "| `{}` | {} |", about.key, about.name);
+    }
+}
+
 fn changeable(page: &mut String) {
     page.push_str(
         "\n## Settings\n\nWhat an experiment may change, and puts back after each run; anything \
@@ -260,7 +277,7 @@ fn changeable(page: &mut String) {
     }
     page.push_str(
         "| `hugepages-<size>kB/enabled`, `.../shmem_enabled` | of each size of the kernel | yes \
-         |\n",
+         |\n| `cgroup/<path>/cpu.max` and other limits | below `/sys/fs/cgroup` | |\n",
     );
 }
 
@@ -301,6 +318,7 @@ pub(crate) fn page(list: &Value) -> String {
     load(&mut page);
     changeable(&mut page);
     metrics(&mut page);
+    counted(&mut page);
     page.push_str("\n## Kinds of workloads\n");
     kinds::all().for_each(|one| kind(&mut page, one));
     page

@@ -15,13 +15,16 @@ macro_rules! schemas {
 
 schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
-    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "journal" "journal-score"
-    "lab-compare" "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-signatures" "manage" "map"
-    "metrics" "pause" "replay" "revert" "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
+    "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
+    "investigate-plan" "investigate-setup" "journal" "journal-score"
+    "lab-compare"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "lab-signatures" "manage" "map" "metrics" "pause" "replay"
+    "response" "revert"
+    "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 34] = [
+pub(crate) const COMMANDS: [(&str, &str); 39] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -35,6 +38,7 @@ pub(crate) const COMMANDS: [(&str, &str); 34] = [
     ("diagnose --explain", "rules"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
+    ("response", "response"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
@@ -51,6 +55,10 @@ pub(crate) const COMMANDS: [(&str, &str); 34] = [
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
     ("lab signatures", "lab-signatures"),
+    ("investigate plan", "investigate-plan"),
+    ("investigate run --dry-run", "investigate-setup"),
+    ("investigate run", "investigate"),
+    ("investigate report", "investigate"),
     ("rules", "rules"),
     ("capture", "capture"),
     ("config show", "config-show"),
@@ -105,7 +113,9 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     // from here: these have tests of their own.
     let plain = COMMANDS.iter().filter(|(words, _)| !words.contains(" --"));
     let found = plain.filter(|(words, _)| begins(words)).max_by_key(|(words, _)| words.len());
-    let unclear =
-        has("--explain") || has("--follow") || (has("lab") && (has("list") || has("--dry-run")));
+    let unclear = has("--explain")
+        || has("--follow")
+        || has("--dry-run") && has("run")
+        || (has("lab") && has("list"));
     found.map(|(_, schema)| *schema).filter(|_| !unclear)
 }

@@ -1,11 +1,12 @@
 //! Outputs of the program itself, as JSON by the schema that each is to fit.
 
 use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA, Series};
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_lab::{shipped, store::Store};
 use hugewise_scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,42 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("lab-setup", &dry, &[0]);
 }
 
+/// Hypotheses, and what came of them.
+pub(crate) fn investigated(all: &mut Outputs) {
+    let scratch = Scratch::new();
+    let ledger = scratch.join("ledger.toml");
+    let content = "name = \"n\"\nquestion = \"q\"\n[goal]\nmetric = \"kernel_cpu_percent\"\n\
+                [trials]\nlength_s = 1\nsettle_ms = 0\nrepetitions = 1\n[[hypothesis]]\n\
+                name = \"a\"\nbecause = \"b\"\ngain_percent = 30\napply = [\"true\"]\n\
+                undo = [\"true\"]\n";
+    written(&ledger, content);
+    let recording = scratch.join("meminfo.txt");
+    written(&recording, "MemTotal: 1000 kB\nMemFree: 10 kB\nMemAvailable: 10 kB\n");
+    all.run("investigate-plan", &["investigate", "plan", text(&recording)], &[0]);
+    let dry = ["investigate", "run", text(&ledger), "--dry-run"];
+    all.run("investigate-setup", &dry, &[0]);
+    let trials = scratch.join("trials");
+    let store = Store::create(&trials).expect("a directory");
+    let plan = RunPlan {
+        schema: SCHEMA,
+        text: content.to_owned(),
+        quick: false,
+        seed: 1,
+        repetitions: None,
+        without: BTreeMap::new(),
+        environment: Value::Null,
+        began: None,
+        resumed: Vec::new(),
+    };
+    store.begin(&plan).expect("written");
+    for (variant, percent) in [("as-is", 40.0), ("a", 20.0)] {
+        let mut trial = Record::new(0, variant);
+        trial.measured.values.insert("kernel_cpu_percent".into(), percent);
+        store.add(&trial).expect("written");
+    }
+    all.run("investigate", &["investigate", "report", text(&trials)], &[0, 5]);
+}
+
 /// A manager that only observes this process, asked while it runs, and what it leaves.
 pub(crate) fn managed(all: &mut Outputs) {
     let scratch = Scratch::new();
@@ -207,10 +244,34 @@ pub(crate) fn read(all: &mut Outputs) {
     let sar = fs::read_to_string(recordings().join("made/reclaim.sar")).expect("a recording");
     written(&beyond, &format!("{sar}\nnobody knows this line\n"));
     all.run("diagnose", &["diagnose", text(&beyond)], DONE);
+    answered(all, &scratch);
     for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
         let file = recordings().join("real").join(folder);
         all.run("diagnose", &["diagnose", text(&file)], DONE);
     }
+}
+
+/// Logs of a service that is slow for a time, alone and beside a recording; one that says little.
+fn answered(all: &mut Outputs, scratch: &Scratch) {
+    let (slow, bare) = (scratch.join("slow.log"), scratch.join("bare.log"));
+    let line = |at: u64| {
+        let (minute, second) = (at / 1200, at / 20 % 60);
+        let wait = if (4800..7200).contains(&at) { 700 + at % 50 } else { at % 7 };
+        format!(
+            "10.0.1.2:3 [22/Nov/2026:08:{minute:02}:{second:02}.000] web app/s{} 0/{wait}/1/9/{} \
+             200 7 - - ---- 1/1/1/1/0 0/0 \"GET /a/{} HTTP/1.1\"\n",
+            at % 2,
+            wait + 12,
+            at % 3
+        )
+    };
+    written(&slow, &(0..14_400).map(line).collect::<String>());
+    written(&bare, "10.0.0.9 - - [26/Nov/2026:12:00:00 +0100] \"GET /a HTTP/1.1\" 200 5\nx\n");
+    all.run("response", &["response", text(&slow)], &[3]);
+    let sar = recordings().join("made/003.txt");
+    all.run("response", &["response", text(&slow), "--with", text(&sar)], &[3]);
+    all.run("response", &["response", text(&bare), text(&slow), "/nowhere"], DONE);
+    all.run("response", &["response", text(&bare)], &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

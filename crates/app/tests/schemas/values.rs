@@ -177,6 +177,7 @@ fn restored() -> Vec<Restored> {
         Restored::Foreign { file: file(), found: word("3"), written: word("1") },
         Restored::InUse { file: file(), from: word("9"), to: word("5"), wanted: word("0") },
         Restored::EarlierBoot { file: file() },
+        Restored::Gone { file: file() },
         Restored::Failed { file: file(), error: word("denied") },
     ]
 }

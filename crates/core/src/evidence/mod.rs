@@ -7,4 +7,5 @@ mod functions;
 pub mod hugetlb;
 pub mod recording;
 pub mod signature;
+pub mod response;
 pub mod watch;

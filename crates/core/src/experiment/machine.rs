@@ -50,6 +50,12 @@ pub(crate) use with_machine;
 /// The keys of all that [`Machine::since`] may know.
 const METRICS: &[&str] = with_machine![];
 
+/// Whether [`Machine::since`] may know this.
+#[must_use]
+pub fn is_known(key: &str) -> bool {
+    METRICS.contains(&key)
+}
+
 /// Whether what the machine did is noted for a kind with these keys.
 #[must_use]
 pub fn is_noted(keys: &[&str]) -> bool {

@@ -3,21 +3,27 @@
 //! An experiment is a file ([`spec`]). It names a kind of workload ([`kind`]) and the variants that
 //! are compared. [`schedule`] says which run comes next, [`record`] is what a run leaves on disk,
 //! [`compare`] says what differs. [`tools`] reads what programs of others print.
+//!
+//! A [`ledger`] is an experiment on a live service: hypotheses instead of variants, and a
+//! [`verdict`] on each.
 
 pub mod across;
 pub mod check;
 pub mod compare;
+pub mod counters;
 pub mod enough;
 pub mod kind;
 pub mod kinds;
+pub mod ledger;
 pub mod load;
 pub mod machine;
 pub mod metric;
+pub mod propose;
 pub mod quiet;
 pub mod record;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
-pub mod stats;
 pub mod summary;
 pub mod tools;
+pub mod verdict;

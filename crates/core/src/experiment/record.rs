@@ -1,7 +1,7 @@
 //! What a run leaves on disk before the next one begins.
 
 use crate::base::units::Bytes;
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -78,6 +78,22 @@ pub enum Outcome {
         /// What was wrong.
         error: String,
     },
+    /// A bound that protects a live service ended it; its values do not count.
+    Guarded {
+        /// Which bound, and what was found.
+        bound: String,
+    },
+}
+
+impl Outcome {
+    /// Why its values do not count; `None` where they do.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Done => None,
+            Self::Failed { error: problem } | Self::Guarded { bound: problem } => Some(problem),
+        }
+    }
 }
 
 /// What was measured.

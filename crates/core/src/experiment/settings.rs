@@ -44,14 +44,35 @@ const THP: [&str; 10] = [
     "khugepaged/scan_sleep_millisecs",
 ];
 
+/// Limits and weights of a cgroup that can be put back by writing what stood there: one line each
+/// (kernel 6.18, `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1`). `io.max` and the
+/// throttles of `blkio` have a line a device, and one that is missing cannot be written back.
+const CGROUP: [&str; 8] = [
+    "cgroup.freeze",
+    "cpu.cfs_quota_us",
+    "cpu.max",
+    "cpu.shares",
+    "cpu.weight",
+    "io.weight",
+    "memory.high",
+    "memory.soft_limit_in_bytes",
+];
+
+/// Where cgroups are, below the root.
+const CGROUP_DIR: &str = "sys/fs/cgroup";
+
 /// The file of a setting, below the root; `None` where an experiment may not change it.
 ///
 /// A key is a path below `/sys/kernel/mm/transparent_hugepage`, as `khugepaged/max_ptes_none` or
-/// `hugepages-64kB/enabled`, or `vm.` with the name of a sysctl.
+/// `hugepages-64kB/enabled`, `vm.` with the name of a sysctl, or `cgroup/` with the path of a
+/// limit below `/sys/fs/cgroup`, as `cgroup/batch.slice/cpu.max`.
 #[must_use]
 pub fn file(key: &str) -> Option<String> {
     if let Some(name) = key.strip_prefix("vm.") {
         return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
+    }
+    if let Some(path) = key.strip_prefix("cgroup/") {
+        return is_limit(path).then(|| format!("{CGROUP_DIR}/{path}"));
     }
     (THP.contains(&key) || of_size(key)).then(|| format!("{THP_DIR}/{key}"))
 }
@@ -60,6 +81,19 @@ pub fn file(key: &str) -> Option<String> {
 pub fn keys() -> impl Iterator<Item = String> {
     let vm = VM.iter().map(|name| format!("vm.{name}"));
     THP.iter().map(|key| (*key).to_owned()).chain(vm)
+}
+
+/// `batch.slice/cpu.max` and the like: of a cgroup that is not the root, and straight on.
+fn is_limit(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let known = parts.next().is_some_and(|name| CGROUP.contains(&name));
+    let (mut groups, mut straight) = (0_u32, true);
+    for part in parts {
+        groups += 1;
+        straight &= !part.is_empty() && part != "." && part != "..";
+        straight &= !part.contains(char::is_control);
+    }
+    known && groups > 0 && straight
 }
 
 /// `hugepages-64kB/enabled` and the like.
@@ -88,7 +122,10 @@ pub fn is_machine_wide(key: &str) -> bool {
 fn may_own(path: &str) -> bool {
     let thp = path.strip_prefix(THP_DIR).and_then(|rest| rest.strip_prefix('/'));
     let vm = path.strip_prefix("proc/sys/vm/");
-    thp.is_some_and(|key| file(key).is_some()) || vm.is_some_and(|name| VM.contains(&name))
+    let cgroup = path.strip_prefix(CGROUP_DIR).and_then(|rest| rest.strip_prefix('/'));
+    thp.is_some_and(|key| file(key).is_some())
+        || vm.is_some_and(|name| VM.contains(&name))
+        || cgroup.is_some_and(is_limit)
 }
 
 #[cfg(test)]
@@ -105,6 +142,13 @@ mod tests {
             assert_eq!(file(key), None, "{key}");
         }
         assert!(!may_own("proc/sys/vm/panic_on_oom") && !may_own("etc/passwd"));
+        let quota = file("cgroup/cpu/batch/cpu.cfs_quota_us").expect("a limit");
+        assert_eq!(quota, "sys/fs/cgroup/cpu/batch/cpu.cfs_quota_us");
+        assert!(may_own(&quota) && !is_machine_wide("cgroup/batch.slice/cpu.max"));
+        for path in ["cpu.max", "a/../cpu.max", "a//cpu.max", "a/./cpu.max", "a/cgroup.procs", ""] {
+            assert_eq!(file(&format!("cgroup/{path}")), None, "{path}");
+            assert!(!may_own(&format!("sys/fs/cgroup/{path}")), "{path}");
+        }
         for key in keys() {
             assert!(file(&key).is_some_and(|path| may_own(&path)), "{key}");
         }

@@ -173,6 +173,19 @@ pub struct Variant {
     /// Environment of the workload's programs.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Commands that change what no setting is: a flag of a product, the size of a pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// A change by commands, with its way back. Whoever runs hugewise runs them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Program and arguments that make the change.
+    pub apply: Vec<String>,
+    /// Program and arguments that undo it, whether or not it was made, and however often.
+    pub undo: Vec<String>,
 }
 
 /// Huge pages of one program.

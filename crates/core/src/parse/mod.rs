@@ -33,6 +33,7 @@ pub mod pid_stat;
 pub mod pid_status;
 pub mod pressure;
 pub mod proc_stat;
+pub mod schedstat;
 pub mod smaps;
 pub mod snmp;
 pub mod softnet;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hugewise_core::evidence::diagnose::{Cause, Diagnosis, Thresholds, Verdict, diagnose, nodes};
 
-use super::{Text, joins, logged, made, of_texts, parts, put, real, seeds, servers, told};
+use super::{Text, joins, logged, made, of_texts, parts, put, real, seeds, servers, threads, told};
 
 /// Answers that cannot be, each with its reason.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[(
@@ -31,6 +31,7 @@ fn all() -> Vec<Diagnosis> {
         .chain(told::texts())
         .chain(logged::texts())
         .chain(parts::texts())
+        .chain(threads::texts())
         .map(|text| of_texts(&[text]))
         .chain(texts)
         .chain(put)

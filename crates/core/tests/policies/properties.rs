@@ -1,7 +1,6 @@
 //! Properties of policies, and of what they are told.
 
 use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::experiment::stats::together::jain;
 use hugewise_core::manager::access::Tracker;
 use hugewise_core::manager::config::{Config, Mode, PolicyKind};
 use hugewise_core::manager::decision::Action;
@@ -14,6 +13,7 @@ use hugewise_core::manager::sim::contest::{Decider, Knowledge, run};
 use hugewise_core::manager::sim::scenario::{self, Scenario};
 use hugewise_core::manager::sim::{Sim, SimProcess, SimRegion};
 use hugewise_core::manager::snapshot::{ProcessSample, ThpMode};
+use hugewise_core::stats::together::jain;
 
 fn config() -> Config {
     let mut config = Config::default();

@@ -5,7 +5,7 @@ use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::compare::{
     Better, Comparison, Judged, Judgement, Rule, compare, judge,
 };
-use hugewise_core::experiment::stats::normal;
+use hugewise_core::stats::normal;
 use std::f64::consts::PI;
 
 const EXPERIMENTS: u64 = 200;

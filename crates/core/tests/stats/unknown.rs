@@ -1,7 +1,7 @@
 //! Values that are no finite numbers, and too few of them, are unknown and never a panic.
 
-use hugewise_core::experiment::stats::spread::{deviation, mad, pooled_deviation};
-use hugewise_core::experiment::stats::{
+use hugewise_core::stats::spread::{deviation, mad, pooled_deviation};
+use hugewise_core::stats::{
     Histogram, Summary, adjust, mann_whitney, median, normal, outlier::Outliers, quantile,
     shift::Pairs, visible,
 };

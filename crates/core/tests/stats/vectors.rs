@@ -1,11 +1,11 @@
 //! The same numbers as SciPy and statsmodels: `vectors.py` writes `vectors.json`, which names their
 //! versions.
 
-use hugewise_core::experiment::stats::mann_whitney::{self, Method, Test};
-use hugewise_core::experiment::stats::outlier::{Outliers, THRESHOLD};
-use hugewise_core::experiment::stats::shift::Pairs;
-use hugewise_core::experiment::stats::spread::{deviation, mad};
-use hugewise_core::experiment::stats::{Interval, adjust, normal, quantile};
+use hugewise_core::stats::mann_whitney::{self, Method, Test};
+use hugewise_core::stats::outlier::{Outliers, THRESHOLD};
+use hugewise_core::stats::shift::Pairs;
+use hugewise_core::stats::spread::{deviation, mad};
+use hugewise_core::stats::{Interval, adjust, normal, quantile};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

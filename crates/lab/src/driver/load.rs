@@ -38,12 +38,23 @@ pub(super) fn measure(
     spec: &LoadSpec,
     access: &Access,
 ) -> anyhow::Result<LoadResult> {
+    measure_within(run, spec, access, &mut |_| Ok(()))
+}
+
+/// The same, while a guard looks at how it goes: its error ends the load.
+pub(super) fn measure_within(
+    run: &mut Run<'_>,
+    spec: &LoadSpec,
+    access: &Access,
+    guard: &mut dyn FnMut(&Progress) -> anyhow::Result<()>,
+) -> anyhow::Result<LoadResult> {
     let (_, profile) = spec.check()?;
     run.step("under load")?;
     // In Gatling's time two JVMs start and a compiler runs: that is not the load.
     let mut watch = (spec.tool == Tool::Own).then(Watch::start);
     let result = load::run(spec, access, &mut |progress| {
         watch.iter_mut().for_each(Watch::beat);
+        guard(&progress)?;
         run.step(&text(&progress))
     })?;
     watch.into_iter().for_each(|watch| watch.note(run, ""));
@@ -52,7 +63,7 @@ pub(super) fn measure(
 }
 
 fn text(progress: &Progress) -> String {
-    let Progress { at, time, intended, completed, failed } = *progress;
+    let Progress { at, time, intended, completed, failed, .. } = *progress;
     let mut text = format!("under load: {:.0} of {:.0} s", at.as_s(), time.as_s());
     // Gatling says nothing before its end.
     if intended > 0 {

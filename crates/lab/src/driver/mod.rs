@@ -19,6 +19,7 @@ mod redis;
 mod rest;
 mod scale;
 mod scan;
+mod service;
 mod siblings;
 mod wire;
 
@@ -56,6 +57,7 @@ pub fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
             Measurement::Scale(params) => scale::drive(params, run),
             Measurement::Recover(params) => recover::drive(params, run),
             Measurement::Diagnose(params) => diagnose::drive(params, run),
+            Measurement::Service(params) => service::drive(params, run),
         },
         Task::Beside(_) => bail!("'{}' runs in [[beside]] only", run.kind().name),
     }

@@ -5,7 +5,6 @@ use crate::run::Run;
 use anyhow::{Context, ensure};
 use hugewise_core::base::units::Ns;
 use hugewise_core::experiment::kinds::Scale;
-use hugewise_core::experiment::stats::median;
 use hugewise_core::manager::compaction::Compact;
 use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::decision::{Decision, Outcome};
@@ -14,6 +13,7 @@ use hugewise_core::manager::record::Record;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::Sim;
 use hugewise_core::manager::snapshot::{Ask, Observation};
+use hugewise_core::stats::median;
 use hugewise_linux::root::Root;
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::talk::Talk;
 use anyhow::Context;
 use hugewise_core::experiment::kinds::Siblings;
-use hugewise_core::experiment::stats::together::{done_at, jain_while_shared_out};
+use hugewise_core::stats::together::{done_at, jain_while_shared_out};
 use hugewise_workloads::protocol::{Event, Request};
 use std::time::{Duration, Instant};
 

@@ -19,6 +19,16 @@ pub struct Progress {
     pub completed: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// The latency that 1 % of those answered exceed; `None` where nobody keeps count.
+    pub p99: Option<Ns>,
+}
+
+impl Progress {
+    /// Where a run is that does not say what became of its requests.
+    #[must_use]
+    pub const fn silent(at: Ns, time: Ns) -> Self {
+        Self { at, time, intended: 0, completed: 0, failed: 0, p99: None }
+    }
 }
 
 /// Told where the run is; its error ends the run.

@@ -4,7 +4,7 @@
 use super::{Access, Progress, run};
 use hugewise_core::base::units::Ns;
 use hugewise_core::experiment::load::{Failure, LoadResult, LoadSpec, ThinkTime, Tool};
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -50,6 +50,9 @@ pub(super) const FAST: [&str; 9] = [
     "/proc/softirqs",
 ];
 
+/// How long tasks waited for a CPU.
+pub(super) const SCHEDSTAT: &str = "/proc/schedstat";
+
 /// Settings that a kernel without HugeTLB does not have; as above, where they are there.
 const HUGETLB: [&str; 2] =
     ["/proc/sys/vm/hugetlb_shm_group", "/proc/sys/vm/nr_overcommit_hugepages"];

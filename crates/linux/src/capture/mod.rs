@@ -136,6 +136,8 @@ impl Sampler {
                 self.take_sockets(&mut out, path);
             }
         }
+        // Kernels without CONFIG_SCHEDSTATS do not have it.
+        self.take_if_there(&mut out, list::SCHEDSTAT);
         self.take_mounts(&mut out);
         if self.options.arguments {
             self.take(&mut out, "/proc/cmdline", "/proc/cmdline");
@@ -221,6 +223,7 @@ impl Sampler {
         let most = self.threads_left.min(threads::OF_PROCESS_MAX);
         for thread in self.root.names(&folder, true).iter().take(most) {
             self.take_if_there(out, &format!("/{folder}/{thread}/stat"));
+            self.take_if_there(out, &format!("/{folder}/{thread}/schedstat"));
             self.threads_left -= 1;
         }
     }

@@ -10,6 +10,9 @@ use hugewise_core::manager::ownership::MIN_FREE;
 use serde::Serialize;
 use std::path::Path;
 
+/// Where cgroups are, below the root.
+const CGROUP_DIR: &str = "sys/fs/cgroup";
+
 /// What became of one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
@@ -51,6 +54,11 @@ pub enum Restored {
     },
     /// The entry is of an earlier boot, whose settings are gone.
     EarlierBoot {
+        /// Path below the root.
+        file: String,
+    },
+    /// The cgroup that it was a limit of is gone, and its limits with it.
+    Gone {
         /// Path below the root.
         file: String,
     },
@@ -214,6 +222,7 @@ impl Trail {
         };
         let (file, to) = (own_file, first.old.clone());
         match self.value(&file) {
+            Err(TrailError::Read { .. }) if self.is_gone(&file) => Restored::Gone { file },
             Err(error) => Restored::Failed { file, error: error.to_string() },
             Ok(found) if found == to => Restored::Unchanged { file },
             Ok(from) if ours => match self.least(&file, &from, &to) {
@@ -222,6 +231,12 @@ impl Trail {
             },
             Ok(found) => Restored::Foreign { file, found, written: last.new.clone() },
         }
+    }
+
+    /// Whether the cgroup of a limit is gone while others are there: one can end in the middle.
+    fn is_gone(&self, file: &str) -> bool {
+        let group = Path::new(file).parent().filter(|_| file.starts_with(CGROUP_DIR));
+        group.is_some_and(|group| self.root.has(CGROUP_DIR) && !self.root.has(group))
     }
 
     /// The size that a pool cannot be shrunk below, where that is more than it should get: never

@@ -324,7 +324,10 @@ fn is_switch(file: &str) -> bool {
 
 /// A trail says what root is to write: it and its directory must belong to the user who runs
 /// this, and be writable by no other.
-pub(crate) fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
+///
+/// # Errors
+/// When one of them is not so, or cannot be looked at.
+pub fn trusted(state_dir: &Path, file: &File) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();
     for metadata in [fs::metadata(state_dir)?, file.metadata()?] {

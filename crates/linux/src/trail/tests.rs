@@ -69,6 +69,34 @@ fn an_earlier_boot_is_forgotten() {
 }
 
 #[test]
+fn a_limit_goes_with_its_cgroup_and_keeps_nothing_from_going_back() {
+    let owner = Owner { trail: "limits.jsonl", owns: |_| true, over_reboots: false };
+    let (fixture, limit) = (Fixture::new(), "sys/fs/cgroup/batch/cpu.max");
+    let group = fixture.root.path("sys/fs/cgroup/batch");
+    fs::create_dir_all(&group).expect("mkdir");
+    fs::write(fixture.root.path(limit), "max 100000\n").expect("write");
+    let open = || {
+        let state = fixture.dir.join("state");
+        Trail::open(fixture.root.clone(), &state, owner).expect("opens")
+    };
+    let mut trail = open();
+    trail.set(limit, "5000 100000").expect("sets");
+    trail.set(NONE, "51").expect("sets");
+    fs::remove_dir_all(&group).expect("ends");
+    let done = trail.restore();
+    assert!(
+        matches!(&done[..], [Restored::PutBack { .. }, Restored::Gone { file }] if file == limit)
+    );
+    assert!(open().restore().is_empty(), "nothing stays in the trail");
+    // Where there are no cgroups at all, the root is the wrong one.
+    fs::create_dir_all(&group).expect("mkdir");
+    fs::write(fixture.root.path(limit), "max 100000\n").expect("write");
+    trail.set(limit, "5000 100000").expect("sets");
+    fs::remove_dir_all(fixture.root.path("sys/fs/cgroup")).expect("removes");
+    assert!(matches!(&trail.restore()[..], [Restored::Failed { .. }]));
+}
+
+#[test]
 fn a_crash_around_the_switch_puts_min_free_back() {
     let fixture = Fixture::new();
     let mut trail = fixture.trail();

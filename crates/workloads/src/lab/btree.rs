@@ -8,7 +8,7 @@ use super::kit::{
 };
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::Size;
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_linux::memory::Arena;
 use std::ops::Range;
 use std::time::{Duration, Instant};

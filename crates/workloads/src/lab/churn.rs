@@ -8,7 +8,7 @@ use super::kit::{
 use anyhow::Context;
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::AllocatorChurn;
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;

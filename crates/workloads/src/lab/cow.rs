@@ -10,7 +10,7 @@ use super::kit::{
 use anyhow::Context;
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::ForkCow as Params;
-use hugewise_core::experiment::stats::{self, Histogram};
+use hugewise_core::stats::{self, Histogram};
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::Arena;
 use std::fs::File;

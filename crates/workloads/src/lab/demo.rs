@@ -11,7 +11,7 @@ use anyhow::{Context, ensure};
 use hugewise_core::base::rng::Rng;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::experiment::kinds;
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::hint::black_box;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use super::kit::{
 };
 use hugewise_core::base::rng::Rng;
 use hugewise_core::experiment::kinds::{FaultLatency as Params, Order};
-use hugewise_core::experiment::stats::{self, Histogram};
+use hugewise_core::stats::{self, Histogram};
 use hugewise_linux::memory::Arena;
 use std::time::{Duration, Instant};
 

@@ -5,6 +5,7 @@
 //! they hold, the more free memory is in pieces; they start with a share and halve it until the
 //! index is what was asked for.
 
+mod blocks;
 mod cache;
 mod hold;
 mod holes;
@@ -14,6 +15,7 @@ use super::kit::{
     place,
 };
 use anyhow::Context;
+use blocks::Blocks;
 use cache::Files;
 use hold::{CHUNK, Hold, Keep, WHOLE};
 use holes::Chunks;
@@ -102,6 +104,8 @@ pub(super) struct Fragmenter<H> {
     limits: Limits,
     time: Duration,
     rng: Rng,
+    blocks: Blocks,
+    free_blocks_max: u64,
     /// See [`Fragmenter::release`].
     pin: Option<CpuPin>,
 }
@@ -120,18 +124,20 @@ impl<H: Hold> Fragmenter<H> {
             },
             time: Duration::from_secs(params.max_s),
             rng: Rng::new(setup.seed),
+            blocks: Blocks::default(),
+            free_blocks_max: params.free_blocks_max as u64,
             pin: None,
         }
     }
 
-    fn thin(&mut self, clock: &Clock, progress: &mut Progress) -> anyhow::Result<f64> {
+    fn thin(&mut self, clock: &Clock, progress: &mut Progress) -> anyhow::Result<()> {
         let mut share = self.first_share;
         loop {
             self.keep.share = share;
             self.hold.thin(self.keep).context("cannot give pages back")?;
             let index = fmfi(&self.limits.root)?;
             if index >= self.wanted || share / 2 < LEAST || !clock.runs() {
-                return Ok(index);
+                return Ok(());
             }
             progress.step(0, 1, "giving back more");
             share /= 2;
@@ -144,7 +150,7 @@ impl<H: Hold> Fragmenter<H> {
     }
 
     fn report(&self, index: f64) -> Measured {
-        let held = (self.kept().count() * PAGE) as u64;
+        let held = (self.kept().count() * PAGE) as u64 + self.blocks.bytes();
         Measured::default().with("fmfi", index).with("held_mib", mib(held))
     }
 }
@@ -154,8 +160,16 @@ impl<H: Hold> Workload for Fragmenter<H> {
         let clock = Clock::start(self.time);
         self.pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let end = self.limits.grow(&mut self.hold, &clock, progress)?;
-        let index = self.thin(&clock, progress)?;
+        self.thin(&clock, progress)?;
+        let left = self.blocks.take(&self.limits.root, self.free_blocks_max)?;
+        let index = fmfi(&self.limits.root)?;
         let mut measured = self.report(index);
+        if left > self.free_blocks_max {
+            let most = self.free_blocks_max;
+            measured = measured.with_note(format!(
+                "{left} blocks of a huge page stayed free, not {most}: nobody could take them."
+            ));
+        }
         if let Some(most) = self.limits.tolerated()?.filter(|most| index > *most) {
             measured = measured.with_note(format!(
                 "The kernel compacts in the background what is above {most:.2} \
@@ -198,6 +212,7 @@ impl<H: Hold> Workload for Fragmenter<H> {
     /// pages of few blocks. It needs the same CPU as before.
     fn release(&mut self) -> anyhow::Result<Option<Measured>> {
         self.hold.clear()?;
+        self.blocks = Blocks::default();
         let mut sweep = Chunks::default();
         let clock = Clock::start(self.time);
         self.limits.grow(&mut sweep, &clock, &mut Progress::new(Box::new(|_, _| {})))?;

@@ -3,8 +3,8 @@
 use crate::protocol::{Report, Request};
 use anyhow::Context;
 use hugewise_core::experiment::metric;
-use hugewise_core::experiment::stats::Histogram;
 use hugewise_core::parse::{buddyinfo, meminfo};
+use hugewise_core::stats::Histogram;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::fmt;
 use std::fs;
@@ -20,7 +20,7 @@ pub(super) const HUGE: usize = 2 * MIB;
 /// Words of a base page.
 pub(super) const PAGE_WORDS: usize = PAGE / 8;
 /// Buddy order of a huge page.
-const HUGE_ORDER: usize = 9;
+pub(super) const HUGE_ORDER: usize = 9;
 /// Odd, with bits that look random: 2 to the power 64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Time between two looks of [`Clock::wait`] at the time.

@@ -57,10 +57,10 @@ impl Workload for SharedSegment {
     fn fill(&mut self, progress: &mut Progress) -> anyhow::Result<Measured> {
         touch(&self.segment);
         for other in 1..self.processes {
-            self.others.push(Other::start(self.segment.id())?);
+            self.others.push(Other::start(&self.segment)?);
             progress.step(other, self.processes, "starting processes");
         }
-        for other in &mut self.others {
+        for other in &self.others {
             other.wait_until_ready()?;
         }
         Ok(Measured::default())
@@ -95,13 +95,5 @@ impl Workload for SharedSegment {
     fn corrupt(&mut self) {
         let middle = self.pages() / 2 * PAGE;
         self.segment.bytes()[middle].fetch_xor(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for SharedSegment {
-    fn drop(&mut self) {
-        for other in &mut self.others {
-            let _ = other.end();
-        }
     }
 }

@@ -1,12 +1,11 @@
-//! The form of an experiment's file: what is no TOML, which keys are unknown or missing, and which
-//! values are of the wrong type; all of it at once.
+//! The form of an experiment's file, or a ledger's: what is no TOML, which keys are unknown or
+//! missing, and which values are of the wrong type; all of it at once.
 //!
 //! The reader stops at the first fault. Each one is therefore taken out of the file, or filled in
 //! where something is missing, and the rest is read again.
 
 use crate::config::{Text, nearest, words};
-use hugewise_core::experiment::spec::Experiment;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -18,11 +17,11 @@ const MOST: usize = 50;
 /// The place of what is filled in.
 const NOWHERE: Range<usize> = usize::MAX..usize::MAX;
 
-/// Reads an experiment; `name` is what its file is called.
+/// Reads a file; `name` is what it is called.
 ///
 /// # Errors
 /// All faults of its form, each with its line, its key, and what is allowed.
-pub(super) fn read(name: &str, text: &str) -> Result<Experiment, Vec<String>> {
+pub(in crate::cmd) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Vec<String>> {
     let places = Text::new(Path::new(name), text.to_owned());
     let (mut table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -30,8 +29,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Experiment, Vec<String>> {
     }
     let (mut faults, mut cut) = (Vec::new(), Vec::new());
     while faults.len() < MOST {
-        let error = match Experiment::deserialize(Deserializer::from(table.clone())) {
-            Ok(experiment) if faults.is_empty() => return Ok(experiment),
+        let error = match T::deserialize(Deserializer::from(table.clone())) {
+            Ok(read) if faults.is_empty() => return Ok(read),
             Ok(_) => break,
             Err(error) => error,
         };
@@ -151,13 +150,18 @@ fn fill(table: &mut DeTable<'_>, error: &Error, path: &str) -> Option<String> {
     let name = missing(error)?;
     let text = || DeValue::String(Cow::Borrowed("x"));
     let value = match name {
-        "variant" | "steps" => DeValue::Array(DeArray::new()),
+        "variant" | "steps" | "hypothesis" => DeValue::Array(DeArray::new()),
+        "goal" => {
+            let mut goal = DeTable::new();
+            goal.insert(placed(Cow::Borrowed("metric")), placed(text()));
+            DeValue::Table(goal)
+        }
         "workload" => {
             let mut workload = DeTable::new();
             workload.insert(placed(Cow::Borrowed("kind")), placed(text()));
             DeValue::Table(workload)
         }
-        "accessed_percent" => DeValue::parse("1").ok()?.into_inner(),
+        "accessed_percent" | "gain_percent" => DeValue::parse("1").ok()?.into_inner(),
         _ => text(),
     };
     let key: DeString<'_> = Cow::Owned(name.to_owned());
@@ -171,9 +175,26 @@ fn placed<T>(value: T) -> Spanned<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hugewise_core::experiment::ledger::Ledger;
+    use hugewise_core::experiment::spec::Experiment;
+
+    #[test]
+    fn faults_of_a_ledger_are_told_with_their_lines() {
+        let text = "name = \"n\"\nquestion = \"q\"\n[[hypothesis]]\nname = \"a\"\nbecause = 1\n\
+                    moves = { p99_us = \"50\" }\n";
+        let said = read::<Ledger>("x.toml", text).expect_err("faults");
+        for start in [
+            "x.toml:1:1: the key 'goal' is missing",
+            "x.toml:3:1: hypothesis 1: the key 'gain_percent' is missing",
+            "x.toml:5:11: 'hypothesis 1.because': found the number 1, wanted a text",
+            "x.toml:6:20: 'hypothesis 1.moves.p99_us': '50' is no change: write one such as",
+        ] {
+            assert!(said.iter().any(|fault| fault.starts_with(start)), "{start} in {said:#?}");
+        }
+    }
 
     fn faults(text: &str) -> Vec<String> {
-        read("x.toml", text).expect_err("faults")
+        read::<Experiment>("x.toml", text).expect_err("faults")
     }
 
     const GOOD: &str = "name = \"n\"\nquestion = \"q\"\n[workload]\nkind = \"btree\"\n\
@@ -218,7 +239,7 @@ mod tests {
             let wanted = format!("x.toml:1:1: the key '{key}' is missing");
             assert!(said.contains(&wanted), "{wanted} in {said:#?}");
         }
-        assert!(read("x.toml", GOOD).is_ok());
+        assert!(read::<Experiment>("x.toml", GOOD).is_ok());
         let kind = faults(&GOOD.replace("kind = \"btree\"", "mib = 1"));
         assert_eq!(kind, ["x.toml:3:1: workload: the key 'kind' is missing"]);
     }

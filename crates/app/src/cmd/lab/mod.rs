@@ -1,7 +1,7 @@
 //! `hugewise lab`.
 
 mod compare;
-mod form;
+pub(super) mod form;
 mod list;
 mod obstacles;
 mod prepare;
@@ -11,7 +11,9 @@ mod run;
 mod setup;
 pub(crate) mod signatures;
 
+pub(super) use prepare::file_text;
 pub(crate) use run::{alone, plan};
+pub(super) use run::{begin, needs_leave};
 
 use crate::cli::{Global, LabCommand};
 use crate::exit;

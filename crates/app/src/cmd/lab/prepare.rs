@@ -133,15 +133,22 @@ pub(super) fn text_of(name: &str) -> anyhow::Result<String> {
             exit::coded(exit::USAGE, message)
         });
     }
-    let path = Path::new(name);
+    file_text("the experiment", Path::new(name))
+}
+
+/// The text of a file that says what root runs and writes.
+///
+/// # Errors
+/// When it cannot be read or believed.
+pub(in crate::cmd) fn file_text(what: &str, path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-    // It says what root runs and writes.
-    trust::check("the experiment", path, &file.metadata()?)?;
+    trust::check(what, path, &file.metadata()?)?;
     let mut text = String::new();
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
     read.with_context(|| format!("cannot read {name}"))?;
     if text.len() as u64 > MAX_BYTES {
-        anyhow::bail!("{name} is larger than 1 MiB, and so no experiment");
+        anyhow::bail!("{name} is larger than 1 MiB: is it {what}?");
     }
     Ok(text)
 }

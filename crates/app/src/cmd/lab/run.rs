@@ -68,14 +68,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
 
 /// Refuses what touches programs outside the experiment, and what cannot run at all.
 fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Result<()> {
-    let wide = checked.machine_wide();
-    if let Some((key, value)) = wide.first().filter(|_| !args.machine_wide) {
-        let message = format!(
-            "{key} = {value} would change the memory of every program of this machine: give \
-             --machine-wide where that may be"
-        );
-        return Err(exit::coded(exit::REFUSED, message));
-    }
+    needs_leave(checked, args.machine_wide)?;
     let missing = obstacles::missing_programs(checked);
     if !missing.is_empty() {
         return Err(exit::coded(exit::PARTIAL, format!("skipped: {}", missing.join("; "))));
@@ -88,6 +81,18 @@ fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Res
              Give another directory by --output to begin one without it"
         );
         Err(exit::coded(exit::PARTIAL, message))
+    })
+}
+
+/// Refuses what touches programs outside the experiment, unless that was allowed.
+pub(in crate::cmd) fn needs_leave(checked: &Checked, machine_wide: bool) -> anyhow::Result<()> {
+    let wide = checked.machine_wide();
+    wide.first().filter(|_| !machine_wide).map_or(Ok(()), |(key, value)| {
+        let message = format!(
+            "{key} = {value} would change the memory of every program of this machine: give \
+             --machine-wide where that may be"
+        );
+        Err(exit::coded(exit::REFUSED, message))
     })
 }
 
@@ -167,7 +172,11 @@ pub(crate) fn plan() -> RunPlan {
 }
 
 /// Writes down when and where it begins, or what has changed since.
-fn begin(plan: &mut RunPlan, found: Option<&RunPlan>, store: &Store) -> anyhow::Result<()> {
+pub(in crate::cmd) fn begin(
+    plan: &mut RunPlan,
+    found: Option<&RunPlan>,
+    store: &Store,
+) -> anyhow::Result<()> {
     let began = utc(SystemTime::now());
     let environment = serde_json::to_value(Environment::read(&Root::live()))?;
     if let Some(old) = found {

@@ -4,13 +4,13 @@
 use crate::render::view::trial::model::{ALWAYS, HUGEWISE, NEVER, VARIANTS};
 use hugewise_core::base::units::{Geometry, Ns};
 use hugewise_core::experiment::record::{Measured, Record, Series};
-use hugewise_core::experiment::stats::Histogram;
 use hugewise_core::manager::config::Config;
 use hugewise_core::manager::decision::Outcome;
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_core::manager::record::Record as Journal;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::{Sim, SimRegion};
+use hugewise_core::stats::Histogram;
 use hugewise_workloads::demo::{Parts, SPARSE_STEP};
 use std::collections::BTreeMap;
 

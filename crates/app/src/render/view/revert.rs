@@ -24,6 +24,7 @@ pub(crate) fn setting(step: &Restored) -> String {
              again when their programs have ended"
         ),
         Restored::EarlierBoot { file } => format!("/{file}: of an earlier boot: forgotten"),
+        Restored::Gone { file } => format!("/{file}: its cgroup is gone: forgotten"),
         Restored::Failed { file, error } => format!("/{file}: NOT put back: {error}"),
     }
 }

@@ -301,6 +301,18 @@ causes! {
         "One slow statement takes most of PostgreSQL's time" PG_STATEMENT;
     PgCheckpoints "postgres_checkpoints" Warning
         "PostgreSQL writes checkpoints because its WAL is full, not by the clock" PG_CHECKPOINTS;
+    Deadlock "deadlock" Warning
+        "Threads of a program wait for each other's locks, for good: a deadlock" DEADLOCK;
+    ServiceWait "service_wait" Warning
+        "Threads of a program wait for another service, or database, that answers slowly"
+            SERVICE_WAIT;
+    ThreadLock "thread_lock" Warning
+        "Many threads of a program wait for one of its locks" THREAD_LOCK;
+    PoolLimit "pool_limit" Warning
+        "A pool inside of a program is empty: threads wait until another one gives something back"
+            POOL_LIMIT;
+    WorkersFull "workers_full" Warning
+        "All threads of a program for requests have work: new requests wait" WORKERS_FULL;
     FpmFull "php_fpm_full" Warning
         "All workers of php-fpm are at work: requests wait for one" FPM_FULL;
     NginxDrops "nginx_drops" Warning

@@ -96,16 +96,35 @@ const FOLLOWS: &[(Cause, &[Cause])] = {
         (C::Backlog, &[C::Drops]),
         (C::ConntrackFull, &[C::Drops, C::Retransmits]),
         (C::Steal, &[C::CpuSaturated]),
+        // Full CPUs, and a program that stands still, keep threads waiting wherever they wait.
+        (C::CpuSaturated, INSIDE),
+        (C::Throttled, INSIDE),
+        (C::HeapFull, INSIDE),
+        (C::GcPauses, INSIDE),
         // What a server says of itself explains what the machine shows.
         (C::SlowCommands, &[C::ServerFull, C::OneCpu]),
         (C::ServerFull, &[C::OneCpu]),
         (C::RedisCow, SHORTAGE),
         (C::PgIdle, &[C::PgLocks]),
-        (C::PgLocks, &[C::FpmFull]),
+        (C::PgLocks, &[C::FpmFull, C::ServiceWait, C::PoolLimit, C::WorkersFull]),
         (C::PgStatement, &[C::PgIo, C::FpmFull]),
         (C::FpmFull, &[C::ListenOverflow, C::NginxDrops]),
+        (C::PgStatement, SLOW_SERVICE),
+        (C::PgLwlocks, SLOW_SERVICE),
+        (C::PgIo, SLOW_SERVICE),
+        (C::Deadlock, &[C::ThreadLock, C::PoolLimit, C::WorkersFull]),
+        (C::ServiceWait, &[C::PoolLimit, C::ThreadLock, C::WorkersFull]),
+        (C::ThreadLock, &[C::PoolLimit, C::WorkersFull, C::Futex, C::Switches]),
+        (C::PoolLimit, &[C::WorkersFull]),
+        (C::WorkersFull, &[C::ListenOverflow, C::SlowReader, C::NginxDrops]),
     ]
 };
+
+/// What waiting inside of a program shows as.
+const INSIDE: &[Cause] = &[Cause::ThreadLock, Cause::PoolLimit, Cause::WorkersFull];
+
+/// What a database that answers slowly shows as in a program that asks it.
+const SLOW_SERVICE: &[Cause] = &[Cause::ServiceWait, Cause::PoolLimit, Cause::WorkersFull];
 
 /// What a shortage of memory shows as.
 const SHORTAGE: &[Cause] = &[

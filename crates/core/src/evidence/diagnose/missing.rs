@@ -93,6 +93,11 @@ missing! {
         total_exec_time, mean_exec_time from pg_stat_statements order by 3 desc limit 20'";
     PG_CHECKPOINTS "why PostgreSQL writes checkpoints" "psql -x -c 'select * from \
         pg_stat_bgwriter'  # from 17 on: pg_stat_checkpointer";
+    THREADS "what the threads of a Java program do"
+        "for i in 1 2 3; do jstack -l PID; sleep 5; done > threads.txt";
+    THREADS_OWNERS "who owns locks of java.util.concurrent" "jstack -l PID";
+    RUN_DELAY "how long tasks wait for a CPU"
+        "cat /proc/schedstat; sleep 10; cat /proc/schedstat";
     FPM "php-fpm's pool (pm.status_path)" "curl -s localhost/status";
     NGINX "nginx's connections (stub_status)" "curl -s localhost/nginx_status";
     HOSTS "other machines of the group" "sar -A 1 60  # on each of them; give all files together";

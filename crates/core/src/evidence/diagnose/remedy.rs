@@ -7,12 +7,14 @@ mod step;
 mod machine;
 mod parts;
 mod servers;
+mod threads;
 mod told;
 
 pub(super) use machine::*;
 pub(super) use parts::*;
 pub(super) use servers::*;
 pub use step::{Reach, Remedy, When};
+pub(super) use threads::*;
 pub(super) use told::*;
 
 /// What is known of the machine that decides which remedies are shown; `None`: they all are.

@@ -485,6 +485,22 @@ thresholds! {
     PoolQueue "pool_queue_high" 1.0
         "requests that wait for a worker, while all are at work, that count",
         "php-fpm's manual: the queue is empty where workers are left";
+    ThreadsWaiting "threads_waiting_high" 5.0
+        "threads of a program in one wait that count",
+        "judgement: as sessions_waiting_high, and one more, since threads are more";
+    ThreadsShare "threads_share_percent" 25.0
+        "threads in one wait, of those with work, that count: in most of several dumps, or in one \
+            where they wait for a connection of a pool",
+        "judgement: a quarter of the work stands still";
+    ThreadsShareOnce "threads_share_once_percent" 50.0
+        "threads in one wait, of those with work, that count where there is one dump",
+        "judgement: one dump is one moment, in which a fair lock may have a queue";
+    WorkersMin "workers_min" 10.0
+        "threads of a pool for requests from which on it counts that none is free",
+        "Tomcat 11's manual, minSpareThreads: 10 are there without any load";
+    DelayPerCpu "run_delay_per_cpu" 1.0
+        "tasks that wait for a CPU, as a mean, for each CPU",
+        "as queue_per_cpu, which counts the task that runs as well";
     ConnectionsDropped "connections_dropped_high_count" 10.0
         "connections accepted and not handled, since the server's start, that count",
         "nginx's manual, stub_status: both are the same unless a limit was reached";

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::expected::Expected;
 use super::finish::{date_the_undated, drop_absent_available, join_in_time, sort_by_time};
 use super::looks::Looks;
+use super::programs::Programs;
 use super::{
     Clock, Field, Host, Point, Problem, Quote, Recording, Restart, Series, Socket, SocketState,
     Source, SourceId, SourceKind, Stamp, Subject, Unrecognised,
@@ -101,6 +102,8 @@ pub struct Builder {
     looks: Looks,
     /// Machines whose listings follow, each below its name.
     awaited: Vec<String>,
+    /// Programs of all inputs.
+    programs: Programs,
     /// Of the current input.
     problems: usize,
     cuts: usize,

@@ -138,6 +138,12 @@ fields! {
     RunQueue "tasks.running" Count Instant "tasks that run or wait for a CPU";
     Blocked "tasks.blocked" Count Instant "tasks in uninterruptible wait";
     Tasks "tasks.count" Count Instant "tasks";
+    // Documentation/scheduler/sched-stats: time spent waiting to run on a CPU.
+    RunDelay "tasks.wait_for_cpu" Count Average "tasks that wait for a CPU";
+    RunDelayCount "tasks.waited_for_cpu_ms" Milliseconds SinceBoot
+        "time that tasks have waited for a CPU";
+    ProcRunDelay "process.wait_for_cpu_percent" Percent Average
+        "time in which its threads wait for a CPU";
     Load1 "load.1_min" Count Instant "load average over 1 minute";
     Load5 "load.5_min" Count Instant "load average over 5 minutes";
     Load15 "load.15_min" Count Instant "load average over 15 minutes";
@@ -484,6 +490,28 @@ fields! {
     PoolIdle "pool.idle" Count Instant "workers without work";
     PoolQueue "pool.queue" Count Instant "requests that wait for a worker";
     PoolFullCount "pool.full" Count SinceBoot "times that the pool was full since its start";
+    // Threads of a program, as its own dumps show them.
+    Threads "threads.count" Count Instant "threads";
+    ThreadsBusy "threads.busy" Count Instant "threads with work";
+    ThreadsInState "threads.in_state" Count Instant "threads in this state";
+    ThreadsDoing "threads.doing" Count Instant "threads of the pool that do this";
+    ThreadsBorrow "threads.wait_for_connection" Count Instant
+        "threads that wait for a connection of this pool";
+    ConnectionUsers "threads.use_connection" Count Instant
+        "threads that use a connection of this pool, and do this";
+    ThreadsLimited "threads.wait_for_permit" Count Instant
+        "threads that wait for this limited thing";
+    ThreadsLocked "threads.wait_for_lock" Count Instant "threads that wait for this lock";
+    LockHolders "threads.hold_lock" Count Instant "threads that wait for this holder of the lock";
+    ThreadsRemote "threads.wait_for_service" Count Instant
+        "threads that serve a request and wait for this service";
+    ThreadStays "threads.stay_ms" Milliseconds SinceBoot
+        "CPU of a thread that holds, or waits for, this";
+    ThreadsDeadlocked "threads.deadlocked" Count Instant "threads that wait for each other";
+    PoolRequests "threads.requests_in_pool" Count Instant "threads of this pool with a request";
+    ThreadsCpu "threads.cpu_ms" Milliseconds SinceBoot "CPU of the threads since their start";
+    CollectorsCpu "threads.collectors_cpu_ms" Milliseconds SinceBoot
+        "CPU of the collectors of garbage since their start";
     ConnectionsDroppedCount "connections.dropped" Count SinceBoot
         "connections accepted and dropped since the server's start";
     ConnectionsDropped "connections.dropped_per_s" PerSecond Average

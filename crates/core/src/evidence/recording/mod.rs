@@ -12,6 +12,7 @@ mod expected;
 mod field;
 mod finish;
 mod looks;
+mod programs;
 mod quoted;
 pub mod readers;
 mod scan;

@@ -112,6 +112,8 @@ kinds! {
     Psql "views of PostgreSQL";
     StubStatus "stub_status of nginx";
     FpmStatus "status of php-fpm";
+    ThreadDump "thread dump";
+    Schedstat "/proc/schedstat";
 }
 
 impl Serialize for SourceKind {

@@ -63,6 +63,16 @@ pub enum Subject {
         /// Which part.
         name: String,
     },
+    /// Threads of a server program, and what they do.
+    Threads {
+        /// The server.
+        service: String,
+        /// Which of them: a pool of threads, the users of a pool of connections, the holder of a
+        /// lock.
+        group: String,
+        /// What they do, or which thread it is.
+        what: String,
+    },
 }
 
 impl Subject {
@@ -76,7 +86,9 @@ impl Subject {
     #[must_use]
     pub fn service(&self) -> Option<&str> {
         match self {
-            Self::Service(service) | Self::Part { service, .. } => Some(service),
+            Self::Service(service) | Self::Part { service, .. } | Self::Threads { service, .. } => {
+                Some(service)
+            }
             _ => None,
         }
     }
@@ -115,6 +127,7 @@ impl fmt::Display for Subject {
             Self::Calls { program, path } => write!(f, "{program}: {path}"),
             Self::Service(name) => f.write_str(name),
             Self::Part { service, name } => write!(f, "{service}, {name}"),
+            Self::Threads { service, group, what } => write!(f, "{service}, {group}: {what}"),
         }
     }
 }

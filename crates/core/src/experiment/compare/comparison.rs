@@ -1,10 +1,10 @@
 //! One variant against the baseline by one metric.
 
 use crate::experiment::metric::Better;
-use crate::experiment::stats::shift::Pairs;
-use crate::experiment::stats::spread::pooled_deviation;
-use crate::experiment::stats::visible::{POWER, shift_in_deviations};
-use crate::experiment::stats::{Interval, median};
+use crate::stats::shift::Pairs;
+use crate::stats::spread::pooled_deviation;
+use crate::stats::visible::{POWER, shift_in_deviations};
+use crate::stats::{Interval, median};
 use serde::{Deserialize, Serialize};
 
 /// How a metric is judged.

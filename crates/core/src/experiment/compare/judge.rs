@@ -2,9 +2,9 @@
 
 use super::Better;
 use super::comparison::{Comparison, Estimate, Rule, visible_percent};
-use crate::experiment::stats::mann_whitney::values_needed;
-use crate::experiment::stats::shift::Pairs;
-use crate::experiment::stats::{Interval, adjust};
+use crate::stats::mann_whitney::values_needed;
+use crate::stats::shift::Pairs;
+use crate::stats::{Interval, adjust};
 use serde::Serialize;
 
 /// Why nothing can be said.

@@ -1,7 +1,7 @@
 //! A judgement in words.
 
 use super::{Better, Estimate, Judged, Judgement};
-use crate::experiment::stats::Interval;
+use crate::stats::Interval;
 
 /// Decimals are added until both ends of an interval look different from no difference and from
 /// each other; more than these help nobody.

@@ -16,6 +16,9 @@ params! {
             "It stops after this time, seconds, whatever it has reached.";
         hold_percent: u64 = count(10, 1, 100),
             "Share of the memory that is held at first, percent; less if that is not enough.";
+        free_blocks_max: usize = count(1 << 20, 0, 1 << 20),
+            "Free blocks of a huge page that are left at most; it holds the others. A small share \
+             of much free memory is enough for a small workload.";
     }
 }
 

@@ -9,6 +9,7 @@ mod external;
 mod fragment;
 mod http;
 mod manager;
+mod service;
 mod siblings;
 mod stress;
 
@@ -31,6 +32,7 @@ pub use manager::{
     Advise, Bloat, Demo, DemoScenario, Diagnose, Fill, Later, Meanwhile, Method, Promote, Recover,
     Rest, Scale, Scan, Shape, Tool, Zeros,
 };
+pub use service::Service;
 pub use siblings::Siblings;
 pub use stress::{StressCpu, StressFork, StressIo, StressNet, StressRead, StressSwitch, StressVm};
 
@@ -125,6 +127,7 @@ tasks! {
         Scale: Scale = manager::SCALE;
         Recover: Recover = manager::RECOVER;
         Diagnose: Diagnose = manager::DIAGNOSE;
+        Service: Service = service::SERVICE;
     }
     /// Beside a workload only.
     Beside {

@@ -7,7 +7,7 @@ use super::profile::Profile;
 use super::spec::Tool;
 use crate::base::count::counted;
 use crate::base::units::Ns;
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 use serde::{Deserialize, Serialize};
 pub use series::{PhaseResult, Second};
 use series::{Phases, Seconds};
@@ -282,6 +282,12 @@ impl Recorder {
     /// A user went away after a failure, before every request was made.
     pub fn lost_user(&mut self) {
         self.lost_users += 1;
+    }
+
+    /// The latency that 1 % of the answered requests exceed so far.
+    #[must_use]
+    pub fn p99_so_far(&self) -> Option<Ns> {
+        self.latency.quantile(0.99).map(Ns)
     }
 
     /// Requests whose time came, answers and failures so far.

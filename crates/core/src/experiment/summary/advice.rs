@@ -6,7 +6,7 @@ use super::words;
 use crate::experiment::compare::{Estimate, Judgement};
 use crate::experiment::metric::Better;
 use crate::experiment::spec::Advise;
-use crate::experiment::stats::Interval;
+use crate::stats::Interval;
 
 /// Time saved at a ratio of variant to baseline, percent; 0 where none is.
 fn saved_percent(ratio: f64, better: Better) -> f64 {

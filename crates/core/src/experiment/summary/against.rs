@@ -4,7 +4,7 @@
 use super::figures::{Against, Row};
 use super::material::Material;
 use crate::experiment::compare::{Judgement, Rule, compare, judge, visible_percent};
-use crate::experiment::stats::adjust::benjamini_hochberg;
+use crate::stats::adjust::benjamini_hochberg;
 
 /// How much of what catches the eye among the metrics for information is chance.
 fn share_of_chance(rows: &mut [Row]) {

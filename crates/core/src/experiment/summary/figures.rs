@@ -2,7 +2,7 @@
 
 use crate::experiment::compare::{Comparison, Estimate, Judgement};
 use crate::experiment::metric::Better;
-use crate::experiment::stats;
+use crate::stats;
 use serde::Serialize;
 
 /// A value of the configuration that follows from the runs.

@@ -5,7 +5,7 @@ use crate::experiment::check::Checked;
 use crate::experiment::metric::{self, Better, Metric};
 use crate::experiment::record::{Record, RunPlan};
 use crate::experiment::spec::{MetricSpec, Variant};
-use crate::experiment::stats::{self, outlier::Outliers};
+use crate::stats::{self, outlier::Outliers};
 use std::collections::BTreeSet;
 
 /// Fewest values of which one can be an outlier.

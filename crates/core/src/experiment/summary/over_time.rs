@@ -4,7 +4,7 @@ use super::material::{Material, about, digits};
 use crate::base::units::saturating_u64;
 use crate::experiment::metric::Better;
 use crate::experiment::record::{Record, Series};
-use crate::experiment::stats;
+use crate::stats;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use super::figures::{Row, Runs};
 use super::material::Material;
 use crate::base::count::counted;
 use crate::experiment::metric;
-use crate::experiment::record::{Outcome, Record, Resumed};
+use crate::experiment::record::{Record, Resumed};
 use crate::experiment::spec::Variant;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,10 +131,7 @@ fn noisy(material: &Material<'_>, runs: Runs) -> Option<String> {
 }
 
 fn failed(material: &Material<'_>, runs: Runs) -> Option<String> {
-    let errors = material.counted().filter_map(|record| match &record.outcome {
-        Outcome::Failed { error } => Some((record, error.as_str())),
-        Outcome::Done => None,
-    });
+    let errors = material.counted().filter_map(|record| Some((record, record.outcome.problem()?)));
     let all: Vec<_> = errors.collect();
     let why = tally(all.iter().map(|(_, error)| *error));
     let by_variant = by_variant(material, all.iter().map(|(record, _)| *record));

@@ -4,7 +4,7 @@ use super::answer::Summary;
 use super::figures::{Against, Compared, Row};
 use crate::experiment::compare::{Estimate, Judgement, decimals, two_digits_up};
 use crate::experiment::metric::Better;
-use crate::experiment::stats::Interval;
+use crate::stats::Interval;
 
 /// From this size on figures are written in millions.
 const LARGE: f64 = 1e6;

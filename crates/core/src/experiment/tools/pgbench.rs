@@ -3,7 +3,7 @@
 //! With `--rate` the time of a transaction counts from when it was scheduled, so one that had to
 //! wait for an earlier one is slow (PostgreSQL's manual, "pgbench", "Per-Transaction Logging").
 
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 
 /// What it prints at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -70,8 +70,7 @@ fn a_knee_is_of_stairs_and_one_that_is_not_found_is_told() {
 
 #[test]
 fn progress_says_what_is_known() {
-    let mut progress =
-        Progress { at: Ns::s(3), time: Ns::s(10), intended: 0, completed: 0, failed: 0 };
+    let mut progress = Progress::silent(Ns::s(3), Ns::s(10));
     assert_eq!(text(&progress), "under load: 3 of 10 s");
     (progress.intended, progress.completed) = (9, 7);
     assert_eq!(text(&progress), "under load: 3 of 10 s, 7 of 9 answered");

@@ -60,7 +60,7 @@ async fn drive(
     beat: &mut Beat<'_>,
 ) -> anyhow::Result<LoadResult> {
     let target = &door.target;
-    let still = |at| Progress { at, time: profile.time(), intended: 0, completed: 0, failed: 0 };
+    let still = |at| Progress::silent(at, profile.time());
     let values = Values::new(spec);
     let mut clients = Vec::new();
     for _ in 0..spec.connections {
@@ -183,7 +183,9 @@ impl Generator<'_> {
     }
 
     fn progress(&self, at: Ns) -> Progress {
-        let (intended, completed, failed) = self.shared.recorder.borrow().so_far();
-        Progress { at, time: self.time, intended, completed, failed }
+        let recorder = self.shared.recorder.borrow();
+        let (intended, completed, failed) = recorder.so_far();
+        let p99 = recorder.p99_so_far();
+        Progress { at, time: self.time, intended, completed, failed, p99 }
     }
 }

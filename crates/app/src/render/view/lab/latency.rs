@@ -5,8 +5,8 @@ use crate::render::axes::Scale;
 use crate::render::number::latency;
 use crate::render::svg::Svg;
 use hugewise_core::experiment::record::Record;
-use hugewise_core::experiment::stats::Histogram;
 use hugewise_core::experiment::summary::Summary;
+use hugewise_core::stats::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rarest share that is drawn, as a power of ten.

@@ -5,8 +5,8 @@ use hugewise_core::experiment::check::{Checked, check};
 use hugewise_core::experiment::record::{
     Conditions, Measured, Outcome, Record, RunPlan, SCHEMA, Series,
 };
-use hugewise_core::experiment::stats::Histogram;
 use hugewise_core::experiment::summary::Summary;
+use hugewise_core::stats::Histogram;
 use std::collections::BTreeMap;
 
 /// An experiment with its results.

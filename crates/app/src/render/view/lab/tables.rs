@@ -4,7 +4,7 @@ use super::frame::class;
 use crate::render::html::{TABLE_END, begin_table, head, push_pairs};
 use hugewise_core::base::escape::markup as escape;
 use hugewise_core::experiment::compare::Judgement;
-use hugewise_core::experiment::record::{Outcome, Record};
+use hugewise_core::experiment::record::Record;
 use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -195,9 +195,7 @@ pub(super) fn push_environment(out: &mut String, summary: &Summary) {
 /// A run's remarks: why it failed, why it was noisy, and its notes.
 fn remarks(record: &Record) -> String {
     let mut all = Vec::new();
-    if let Outcome::Failed { error } = &record.outcome {
-        all.push(format!("failed: {error}"));
-    }
+    all.extend(record.outcome.problem().map(|problem| format!("failed: {problem}")));
     all.extend(record.conditions.noisy.iter().cloned());
     if record.conditions.settled_s.is_none() {
         all.push("did not come to rest before".into());

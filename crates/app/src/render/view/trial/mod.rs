@@ -11,7 +11,7 @@ pub(crate) mod verdict;
 use crate::render::html::{self, TABLE_END, begin_table, head, push_json, push_list, push_pairs};
 use hugewise_core::base::escape::markup as escape;
 use hugewise_core::base::units::Bytes;
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_workloads::demo::{BATCH, FREED_PIECE};
 use model::{HUGEWISE, Trial};
 use std::fmt::Write;

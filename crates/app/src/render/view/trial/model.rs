@@ -3,7 +3,7 @@
 
 use hugewise_core::base::units::{Bytes, saturating_u64};
 use hugewise_core::experiment::record::{Record, values};
-use hugewise_core::experiment::stats::{Histogram, median};
+use hugewise_core::stats::{Histogram, median};
 use hugewise_lab::environment::Environment;
 use hugewise_workloads::demo::Parts;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use crate::render::axes::{Frame, Scale, WIDTH};
 use crate::render::number::latency;
 use crate::render::svg::{Anchor, Svg};
 use hugewise_core::base::units::Bytes;
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 
 /// Size of every plot.
 const SIZE: (f64, f64) = (WIDTH, 270.0);

@@ -3,7 +3,7 @@
 use super::model::{ALWAYS, HUGEWISE, NEVER, SCHEMA, Trial, VARIANTS};
 use hugewise_core::base::units::{Bytes, Geometry};
 use hugewise_core::experiment::record::{Record, Series};
-use hugewise_core::experiment::stats::Histogram;
+use hugewise_core::stats::Histogram;
 use hugewise_lab::environment::Environment;
 use hugewise_workloads::demo::layout;
 

@@ -4,7 +4,7 @@ use super::model::{ALWAYS, HUGEWISE, NEVER, Trial, VARIANTS, bytes, physical};
 use hugewise_core::base::count::counted;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::experiment::record::Record;
-use hugewise_core::experiment::stats::{Histogram, Summary, median};
+use hugewise_core::stats::{Histogram, Summary, median};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

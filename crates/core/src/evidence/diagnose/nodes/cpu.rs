@@ -3,7 +3,7 @@
 use crate::evidence::diagnose::answer::{Answer, Evidence, Verdict};
 use crate::evidence::diagnose::interval::Interval;
 use crate::evidence::diagnose::look::{Line, Look};
-use crate::evidence::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE};
+use crate::evidence::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE, RUN_DELAY};
 use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::{relate, write};
@@ -216,7 +216,59 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     }
     let full =
         queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
-    if full { Answer::yes(busy.value / 100.0, evidence) } else { Answer::no(evidence) }
+    if !full {
+        return Answer::no(evidence);
+    }
+    let who = delayed_threads(look).map(|(most, _)| look.quote(&most));
+    Answer::yes(busy.value / 100.0, evidence).and(who)
+}
+
+/// The process whose threads wait most for a CPU, and how many tasks of all such processes do.
+fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
+    let lines = look.lines(Field::ProcRunDelay, |_| true);
+    let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
+    let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
+    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some((most, all))
+}
+
+/// Do tasks wait for a CPU, as the scheduler counts it?
+pub(super) fn delayed(look: &Look<'_>) -> Answer {
+    let threads = delayed_threads(look);
+    let whole = look.mean_of(Field::RunDelay);
+    // Where the kernel does not count all tasks: those of busy processes, which are less.
+    let part = threads.as_ref().map(|(most, all)| Seen { value: *all, ..most.clone() });
+    let least = if whole.is_some() { "" } else { "at least " };
+    let Some(waits) = whole.or(part) else { return Answer::unknown(&[RUN_DELAY]) };
+    let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
+    let text = format!(
+        "{least}{} for a CPU at any time, as a mean, on {}",
+        write::counted(waits.value, "task waits", "tasks wait"),
+        write::counted(cpus, "CPU", "CPUs")
+    );
+    let mut evidence = vec![look.say(&waits, &text)];
+    let limit = look.limit(T::DelayPerCpu) * cpus;
+    // A part that is below it rules nothing out.
+    let close = look.is_close(waits.value, limit) || !least.is_empty();
+    if waits.value < limit {
+        return Answer::no(evidence).if_close(close);
+    }
+    evidence.extend(threads.map(|(most, _)| look.quote(&most)));
+    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let Some(busy) = busy else {
+        return Answer::yes(0.5, evidence).mild(true).lacking(&[CPU]);
+    };
+    let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
+    evidence.push(look.say(&busy, &used));
+    if busy.value < look.limit(T::BusyHigh) {
+        let why = "the CPUs have room: a quota, or a binding to few CPUs, makes these tasks wait";
+        return Answer::no(evidence).and([Evidence::derived(why)]).if_close(true);
+    }
+    if kernel(look).is_yes() {
+        let first = "the kernel takes much of the CPU: that comes first";
+        return Answer::no(evidence).and([Evidence::derived(first)]);
+    }
+    Answer::yes(busy.value / 100.0, evidence)
 }
 
 /// Share of all its periods from which on a cgroup is throttled most of the time, now as well.

@@ -15,6 +15,8 @@ mod log;
 mod memory;
 mod named;
 mod network;
+#[macro_use]
+mod node;
 mod parts;
 mod pick;
 mod postgres;
@@ -24,52 +26,17 @@ mod redis;
 mod refused;
 mod servers;
 mod tasks;
+mod threads;
 mod traced;
 mod traffic;
 mod wait;
 mod web;
 
+pub use node::Node;
 pub(in crate::evidence) use pick::hardware;
 
-use super::answer::Answer;
 use super::cause::Cause;
-use super::look::Look;
 use super::threshold::Threshold as T;
-
-/// A question of the tree.
-#[derive(Clone, Copy, Debug)]
-pub struct Node {
-    /// Its name: for `--explain`, JSON and documents.
-    pub id: &'static str,
-    /// The node whose yes, or unknown, leads here; `None`: asked always.
-    pub parent: Option<&'static str>,
-    /// The question, in words.
-    pub question: &'static str,
-    /// How it is answered.
-    pub how: &'static str,
-    /// The thresholds that decide.
-    pub limits: &'static [T],
-    /// What a yes means, unless a question below says it better.
-    pub cause: Option<Cause>,
-    /// Answers it.
-    pub test: fn(&Look<'_>) -> Answer,
-}
-
-macro_rules! nodes {
-    ($($id:literal < $parent:expr, $question:literal, $how:literal, [$($limit:ident)*],
-        $cause:expr, $test:path;)*) => {
-        /// All questions: parents before their children, in the order in which they are asked.
-        pub const ALL: &[Node] = &[$(Node {
-            id: $id,
-            parent: $parent,
-            question: $question,
-            how: $how,
-            limits: &[$(T::$limit,)*],
-            cause: $cause,
-            test: $test,
-        },)*];
-    };
-}
 
 nodes! {
     "cpu" < None, "Does a CPU state other than idle stand out?",
@@ -277,6 +244,11 @@ nodes! {
     "user.saturated" < None, "Do far more tasks want to run than there are CPUs?",
         "Run queue against CPUs while CPUs are in use.",
         [QueuePerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::saturated;
+
+    "user.delayed" < None, "Do tasks wait for a CPU most of the time?",
+        "Time that tasks waited for a CPU, of all CPUs between two looks at /proc/schedstat, while \
+            CPUs are in use. On idle CPUs a quota or a binding makes them wait.",
+        [DelayPerCpu BusyHigh], Some(Cause::CpuSaturated), cpu::delayed;
 
     "load" < None, "Is the load average far above the CPUs, and nothing says why?",
         "Load over a minute against CPUs, where neither the CPUs' use nor what waits is known.",
@@ -549,6 +521,30 @@ nodes! {
     "postgres.checkpoints" < Some("postgres"), "Does full WAL force checkpoints?",
         "Checkpoints requested, of all.",
         [CheckpointShare], Some(Cause::PgCheckpoints), postgres::checkpoints;
+
+    "threads" < None, "Do threads of a program wait for one another, or for somebody else?",
+        "Yes when one of the questions below says yes; of dumps of its threads, pools without work \
+            left out.",
+        [], None, threads::any_of;
+    "threads.deadlock" < Some("threads"), "Do threads wait for each other's locks in a circle?",
+        "What the dump says of deadlocks.",
+        [], Some(Cause::Deadlock), threads::deadlock;
+    "threads.service" < Some("threads"), "Do threads wait for another service's answers?",
+        "Threads with a request, or with a connection of an empty pool, in a client's read: the \
+            same ones in all dumps, without using the CPU; or most of a pool without a free one.",
+        [ThreadsWaiting ThreadsShare ThreadsShareOnce WorkersMin], Some(Cause::ServiceWait),
+            threads::service;
+    "threads.lock" < Some("threads"), "Do many threads wait for one lock?",
+        "Threads that wait for a monitor or a lock of java.util.concurrent, of those with work; \
+            and what its holder does.",
+        [ThreadsWaiting ThreadsShare ThreadsShareOnce], Some(Cause::ThreadLock), threads::lock;
+    "threads.pool" < Some("threads"), "Do threads wait until a pool has something for them?",
+        "Threads that wait for a connection of a known pool, a permit of a semaphore, or within a \
+            request for a queue, of those with work; and what those do that use the connections.",
+        [ThreadsWaiting ThreadsShare ThreadsShareOnce], Some(Cause::PoolLimit), threads::pool;
+    "threads.workers" < Some("threads"), "Have all threads for requests work?",
+        "A pool whose threads mostly serve requests, and none of which waits for work in any dump.",
+        [WorkersMin], Some(Cause::WorkersFull), threads::workers;
 
     "web" < None, "Does nginx or php-fpm say that it suffers?",
         "Yes when one of the questions below says yes.",

@@ -1,4 +1,4 @@
-//! What two looks at the same count say.
+//! What two looks at the same count, or at the same program, say.
 
 use super::Builder;
 use crate::evidence::recording::{Field, Subject};
@@ -48,6 +48,18 @@ impl Builder {
         }
         let host = self.current_host();
         self.looks.growth(host, field, subject, value)
+    }
+
+    /// The name by which listings about the same program of this kind are joined: `identity` is
+    /// something that no other process has.
+    pub fn program(
+        &mut self,
+        kind: &'static str,
+        identity: Option<u64>,
+        pid: Option<u32>,
+    ) -> String {
+        let host = self.current_host();
+        self.programs.name((host, kind), identity, pid)
     }
 
     /// A part of `whole` that the look before did not list, although it listed others: it was 0

@@ -42,6 +42,7 @@ mod ps;
 mod psql;
 mod reader;
 mod redis;
+mod schedstat;
 mod served;
 mod shell;
 mod smaps;
@@ -54,6 +55,7 @@ mod syscalls;
 mod sysstat;
 mod task_stacks;
 mod tcp_counts;
+mod thread_dump;
 mod top;
 mod top_words;
 mod vmstat;
@@ -73,6 +75,8 @@ type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
 /// The formats, the more particular ones first.
 const FORMATS: &[Begins] = &[
+    thread_dump::begins,
+    thread_dump::go::begins,
     redis::begins,
     redis::info::begins,
     redis::slow_log::begins,
@@ -120,6 +124,7 @@ const FORMATS: &[Begins] = &[
     meminfo::begins,
     interrupts::begins,
     softnet::begins,
+    schedstat::begins,
     syscalls::begins,
     buddyinfo::begins,
     vmstat::begins,
@@ -131,7 +136,8 @@ const FORMATS: &[Begins] = &[
 type ReadsJson = fn(&[u8], &mut Builder) -> bool;
 
 /// The tools with JSON.
-const JSON_FORMATS: &[ReadsJson] = &[sysstat::sadf::read, atop_json::read, php_fpm::read];
+const JSON_FORMATS: &[ReadsJson] =
+    &[sysstat::sadf::read, atop_json::read, php_fpm::read, thread_dump::read_json];
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {

@@ -2,7 +2,7 @@
 
 use crate::base::units::{Ns, saturating_u64};
 use crate::experiment::load::profile::Profile;
-use crate::experiment::stats::Histogram;
+use crate::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

@@ -4,12 +4,13 @@ use super::files::Files;
 use super::kept::Now;
 use crate::evidence::recording::{Field, Subject};
 use crate::parse::proc_stat::CpuTimes;
-use crate::parse::{irq_table, loadavg, pressure, proc_stat};
+use crate::parse::{irq_table, loadavg, pressure, proc_stat, schedstat};
 
 pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
     times(files, now);
     load(files, now);
     pressures(files, now);
+    delays(files, now);
     let softirqs = files.lines("/proc/softirqs", irq_table::parse).unwrap_or_default();
     vectors(now, Field::SoftirqRate, softirqs);
     let mut interrupts = files.lines("/proc/interrupts", irq_table::parse).unwrap_or_default();
@@ -118,6 +119,13 @@ fn pressures(files: &mut Files<'_>, now: &mut Now<'_>) {
             }
         }
     }
+}
+
+/// How many tasks wait for a CPU: the time that all of them waited, over the time that passed.
+fn delays(files: &mut Files<'_>, now: &mut Now<'_>) {
+    let Some(cpus) = files.lines("/proc/schedstat", schedstat::parse) else { return };
+    let all = cpus.iter().fold(0_u64, |all, cpu| all.saturating_add(cpu.waited_ns));
+    now.rate(Field::RunDelay, &Subject::Machine, Some(all), 1e-9);
 }
 
 /// By vector and CPU, and no sums: whoever adds up all would count twice.

@@ -35,6 +35,8 @@ pub(super) struct Counts {
     pub(super) processes: BTreeMap<u32, ProcessCounts>,
     /// Threads: when each started, and its CPU time, in ticks.
     pub(super) threads: BTreeMap<u32, (u64, u64)>,
+    /// Threads: how long each has waited for a CPU, in ns.
+    pub(super) delays: BTreeMap<u32, u64>,
     /// Periods of a CPU quota, and those in which it was used up.
     pub(super) cgroups: BTreeMap<String, (u64, u64)>,
     /// Base pages scanned and reclaimed.

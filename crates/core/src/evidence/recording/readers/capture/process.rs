@@ -6,7 +6,7 @@ use super::files::Files;
 use super::kept::{COUNTERS_MAX, Now, ProcessCounts};
 use crate::evidence::recording::{Field, Subject};
 use crate::parse::pid_stat::{self, PidStat};
-use crate::parse::{decimal, pid_io, pid_status};
+use crate::parse::{decimal, pid_io, pid_status, schedstat};
 
 /// Files of one process.
 #[derive(Debug, Default)]
@@ -18,11 +18,16 @@ struct Texts<'a> {
 
 pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
     let mut processes: BTreeMap<u32, Texts<'_>> = BTreeMap::new();
+    let mut waited: BTreeMap<u32, u64> = BTreeMap::new();
     for (rest, bytes) in files.below("/proc/") {
         let Some((pid, name)) = rest.split_once('/') else { continue };
         let Some(pid) = decimal::<u32>(pid) else { continue };
         if let Some(thread) = name.strip_prefix("task/") {
             thread_cpu(now, thread, bytes);
+            if let Some(grown) = thread_delay(now, thread, bytes) {
+                let all = waited.entry(pid).or_default();
+                *all = all.saturating_add(grown);
+            }
             continue;
         }
         let texts = processes.entry(pid).or_default();
@@ -35,7 +40,13 @@ pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
     }
     for (pid, texts) in processes {
         match texts.stat.map(pid_stat::parse) {
-            Some(Ok(stat)) => process(files, now, pid, &stat, &texts),
+            Some(Ok(stat)) => {
+                let subject = Subject::process(Some(pid), &stat.comm);
+                if let Some(waited_ns) = waited.get(&pid) {
+                    now.grown(Field::ProcRunDelay, &subject, 0, *waited_ns, 1e-7);
+                }
+                process(files, now, pid, &stat, &texts);
+            }
             Some(Err(problem)) => files.note(problem),
             None => {}
         }
@@ -55,6 +66,17 @@ fn thread_cpu(now: &mut Now<'_>, thread: &str, bytes: &[u8]) {
     if now.counts.threads.len() < COUNTERS_MAX {
         now.counts.threads.insert(tid, (stat.starttime, used));
     }
+}
+
+/// How long a thread waited for a CPU since the sample before, in ns, of a file `TID/schedstat`.
+fn thread_delay(now: &mut Now<'_>, thread: &str, bytes: &[u8]) -> Option<u64> {
+    let tid = thread.strip_suffix("/schedstat").and_then(decimal::<u32>)?;
+    let waited = schedstat::waited_ns(bytes)?;
+    let before = now.before.delays.get(&tid).copied();
+    if now.counts.delays.len() < COUNTERS_MAX {
+        now.counts.delays.insert(tid, waited);
+    }
+    waited.checked_sub(before?)
 }
 
 fn process(files: &mut Files<'_>, now: &mut Now<'_>, pid: u32, stat: &PidStat, texts: &Texts<'_>) {

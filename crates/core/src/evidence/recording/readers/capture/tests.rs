@@ -1,3 +1,5 @@
+mod delay;
+
 use super::*;
 use crate::evidence::recording::{Field, Host, Recording, SocketState, Stamp, Subject};
 

@@ -34,8 +34,8 @@ pub fn shift_in_deviations(n: usize, m: usize, alpha: f64, power: f64) -> Option
 mod tests {
     use super::*;
     use crate::base::rng::Rng;
-    use crate::experiment::stats::normal;
-    use crate::experiment::stats::shift::Pairs;
+    use crate::stats::normal;
+    use crate::stats::shift::Pairs;
 
     fn normals(rng: &mut Rng, count: usize, middle: f64) -> Vec<f64> {
         let one = |rng: &mut Rng| ((rng.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;

@@ -99,7 +99,7 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::stats::mann_whitney;
+    use crate::stats::mann_whitney;
     use proptest::prelude::*;
 
     #[test]

@@ -5,9 +5,11 @@
 //!
 //! [`histogram`] and [`order`] describe; [`spread`] and [`outlier`] say how far values scatter;
 //! [`shift`] and [`mann_whitney`] compare two samples; [`reach`] and [`together`] read values over
-//! time; [`adjust`] corrects for many comparisons; [`visible`] says what could have been seen.
+//! time; [`binomial`] counts events; [`adjust`] corrects for many comparisons; [`visible`] says
+//! what could have been seen.
 
 pub mod adjust;
+pub mod binomial;
 pub mod histogram;
 pub mod mann_whitney;
 pub mod normal;

@@ -1,0 +1,59 @@
+//! Syntax of `investigate`.
+
+use super::places::STATE_DIR;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What `investigate` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InvestigateCommand {
+    /// A ledger to begin with, from what 'diagnose' finds on this machine or in recordings
+    Plan(InvestigatePlanArgs),
+    /// Put the hypotheses of a ledger to the test, or what is left of it, and report
+    Run(InvestigateRunArgs),
+    /// Say again what came of a ledger
+    Report(InvestigateReportArgs),
+}
+
+/// Arguments of `investigate plan`.
+#[derive(Debug, Args)]
+pub(crate) struct InvestigatePlanArgs {
+    /// Files and captures as 'diagnose' reads them (default: this machine is watched for 10 s)
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where the service answers, as http://127.0.0.1:8080/ or redis://127.0.0.1:6379
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+}
+
+/// Arguments of `investigate run`.
+#[derive(Debug, Args)]
+pub(crate) struct InvestigateRunArgs {
+    /// The ledger: a file in TOML ('hugewise investigate plan' writes one to begin with)
+    #[arg(value_name = "LEDGER")]
+    pub(crate) ledger: PathBuf,
+    /// Directory of the trials (default: hugewise-investigate/NAME). A ledger that was interrupted
+    /// there is continued
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Seed of the order (default: another one each time)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Allow settings that affect every program on the machine, such as 'enabled'
+    #[arg(long)]
+    pub(crate) machine_wide: bool,
+    /// Say what would be changed, in how many trials and how long; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
+/// Arguments of `investigate report`.
+#[derive(Debug, Args)]
+pub(crate) struct InvestigateReportArgs {
+    /// Directory that 'investigate run' wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}

@@ -1,0 +1,41 @@
+//! Syntax of `response`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `response`.
+#[derive(Debug, Args)]
+#[command(after_help = "Recognises the formats of nginx, Apache httpd, HAProxy, Envoy, Istio, \
+Traefik and the NGINX ingress controller, JSON and key=value with usual names, also behind the \
+heads of syslog and Kubernetes. '--format' takes any other one as the server's configuration \
+has it.\n\n\
+Exit codes: 0 nothing slow, 3 slow times found, 5 none found and a part of the logs was left out \
+or tells no times, 1 unreadable input, 2 usage.\n\n\
+Examples:\n  hugewise response /var/log/nginx/access.log\n  \
+hugewise response haproxy.log --with sar.txt          # and what the machine did\n  \
+zcat access.log.2.gz | hugewise response - --every 1m\n  \
+hugewise response a.log --format '$time_local $status $request_time $upstream_response_time'")]
+pub(crate) struct ResponseArgs {
+    /// Access logs of one service, '-' for standard input
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<PathBuf>,
+    /// Recordings of the machine in that time, as 'diagnose' reads them
+    #[arg(long = "with", value_name = "RECORDING", num_args = 1..)]
+    pub(crate) with: Vec<PathBuf>,
+    /// Format of the logs in the words of nginx ('$request_time'), Apache, HAProxy or Envoy ('%D')
+    #[arg(long, value_name = "LOG_FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Unit of the response time where the log does not say it: s, ms, us or ns
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: Option<String>,
+    /// The machine's zone where the log does not say it, e.g. +01:00
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) zone: Option<String>,
+    /// Length of the rows over time, and of the windows in which slow times are looked for, e.g.
+    /// 10s (default: what gives up to 60 rows)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) every: Option<String>,
+    /// From how many times the calm level on it is slow
+    #[arg(long, value_name = "FACTOR", default_value = "1.5")]
+    pub(crate) margin: f64,
+}

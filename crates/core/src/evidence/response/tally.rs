@@ -1,0 +1,377 @@
+//! Counts what the lines of logs say, line by line, in bounded memory.
+
+use serde::Serialize;
+
+use super::cells::{Cell, Cells, Load};
+use super::endpoint::{endpoint, last_address};
+use super::format::{Format, SAMPLE, Scratch, Writer};
+use super::keys::Keys;
+use super::part::{COUNT, Part, Parts};
+use super::sketch::Sketch;
+use super::values::{Timed, Unit, Values};
+use super::when::Moment;
+
+/// Most notes about what was taken for granted.
+const NOTES_MAX: usize = 16;
+
+/// What a user says about logs.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The format of all of them.
+    pub format: Option<Format>,
+    /// The unit of the response time where a log does not say it.
+    pub unit: Option<Unit>,
+    /// The zone of times without one, seconds east of Greenwich.
+    pub zone_s: Option<i64>,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its format; `None`: none was recognised.
+    pub format: Option<String>,
+    /// Lines that are not empty.
+    pub lines: u64,
+    /// Of them, not understood.
+    pub left_out: u64,
+    /// The first of those, from 1.
+    pub first_left_out: Option<u64>,
+}
+
+/// Requests that are counted by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All requests.
+    pub requests: u64,
+    /// Without a response time.
+    pub without_time: u64,
+    /// Without a time of day, or one far from all others: left out.
+    pub without_date: u64,
+    /// Upgraded to another protocol (101): their time is that of a session, and left out.
+    pub upgraded: u64,
+    /// Whose parts are longer than the whole by more than rounding explains.
+    pub contradicting: u64,
+    /// Logged before they were done (HAProxy's `option logasap`): their end is missing.
+    pub early: u64,
+    /// With a status from 500 on.
+    pub errors: u64,
+    /// Given up by the client: nginx's 499, or no answer at all.
+    pub given_up: u64,
+}
+
+/// Requests of one class of status.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    /// How many.
+    pub requests: u64,
+    /// Their times.
+    pub(super) times: Sketch,
+}
+
+/// The clock of the logs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogClock {
+    /// The zone that is shown, seconds east of Greenwich; `None`: not known.
+    pub zone_s: Option<i64>,
+    /// Whether times are UTC; if not, they are the machine's local time.
+    pub utc: bool,
+    /// Some lines have a zone and others have none.
+    pub mixed: bool,
+}
+
+/// An input that is being read.
+#[derive(Debug, Default)]
+struct Open {
+    input: Input,
+    /// Lines that wait until the format is known.
+    sample: Vec<(u64, Vec<u8>)>,
+    format: Option<Format>,
+    /// No format was recognised.
+    unknown: bool,
+    line: u64,
+    scratch: Scratch,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub struct Tally {
+    options: Options,
+    open: Open,
+    pub(super) inputs: Vec<Input>,
+    pub(super) writers: Vec<Writer>,
+    pub(super) notes: Vec<String>,
+    pub(super) counts: Counts,
+    pub(super) cells: Cells,
+    pub(super) services: Keys,
+    pub(super) servers: Keys,
+    pub(super) endpoints: Keys,
+    /// 1xx to 5xx, and no status.
+    pub(super) classes: [Class; 6],
+    pub(super) times: Sketch,
+    pub(super) parts: Parts,
+    /// Requests whose line tells a part.
+    pub(super) told: [u64; COUNT],
+    /// Requests whose line tells nothing but the whole.
+    pub(super) whole_only: u64,
+    /// The first and the last end.
+    pub(super) range_ms: Option<(i64, i64)>,
+    pub(super) clock: Option<LogClock>,
+    /// Times are multiples of this, in microseconds.
+    pub(super) resolution_us: u64,
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { options, resolution_us: 1_000_000, ..Self::default() }
+    }
+
+    /// An input begins.
+    pub fn begin(&mut self, name: &str) {
+        self.end();
+        self.open.input.name = name.to_owned();
+        self.open.format.clone_from(&self.options.format);
+    }
+
+    /// The next line of the input, with or without its line end.
+    pub fn line(&mut self, line: &[u8]) {
+        self.open.line += 1;
+        let line = line.trim_ascii_end();
+        if line.is_empty() || line.starts_with(b"#") {
+            return;
+        }
+        self.open.input.lines += 1;
+        if self.open.format.is_some() {
+            self.read(self.open.line, line);
+        } else if self.open.unknown {
+            self.leave_out(self.open.line);
+        } else {
+            self.open.sample.push((self.open.line, line.to_vec()));
+            if self.open.sample.len() >= SAMPLE {
+                self.recognise();
+            }
+        }
+    }
+
+    /// The input is complete.
+    pub fn end(&mut self) {
+        self.recognise();
+        let open = std::mem::take(&mut self.open);
+        if let Some(format) = &open.format {
+            if !self.writers.contains(&format.writer()) {
+                self.writers.push(format.writer());
+            }
+            for assumed in format.assumed() {
+                let note = format!("{}: {assumed}", open.input.name);
+                if self.notes.len() < NOTES_MAX {
+                    self.notes.push(note);
+                }
+            }
+        }
+        if !open.input.name.is_empty() {
+            let format = open.format.map(|format| format.name().to_owned());
+            self.inputs.push(Input { format, ..open.input });
+        }
+    }
+
+    fn recognise(&mut self) {
+        let sample = std::mem::take(&mut self.open.sample);
+        if sample.is_empty() {
+            return;
+        }
+        let lines: Vec<&[u8]> = sample.iter().map(|(_, line)| line.as_slice()).collect();
+        self.open.format = Format::recognised(&lines, self.options.unit);
+        self.open.unknown = self.open.format.is_none();
+        for (number, line) in &sample {
+            self.read(*number, line);
+        }
+    }
+
+    fn leave_out(&mut self, number: u64) {
+        let input = &mut self.open.input;
+        input.left_out += 1;
+        input.first_left_out = input.first_left_out.or(Some(number));
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        let mut scratch = std::mem::take(&mut self.open.scratch);
+        let format = self.open.format.take();
+        let values = format.as_ref().and_then(|format| format.read(line, &mut scratch));
+        match &values {
+            Some(values) => self.take(values),
+            None => self.leave_out(number),
+        }
+        self.open.format = format;
+        self.open.scratch = scratch;
+    }
+
+    /// Counts one request.
+    fn take(&mut self, values: &Values<'_>) {
+        let timed = values.timed();
+        let upgraded = values.status == Some(101);
+        let Some(moment) = values.end(timed.map_or(0, |timed| timed.total_us)) else {
+            self.counts.without_date += 1;
+            return;
+        };
+        let ms = self.placed_ms(moment);
+        if self.cells.at(ms).is_none() {
+            self.counts.without_date += 1;
+            return;
+        }
+        let (first, last) = self.range_ms.unwrap_or((ms, ms));
+        self.range_ms = Some((first.min(ms), last.max(ms)));
+        let timed = timed.filter(|_| !upgraded);
+        self.count(values, timed.as_ref(), upgraded);
+        let us = timed.map(|timed| timed.total_us);
+        let error = values.status.is_some_and(|status| status >= 500);
+        let load = Load { requests: u64::from(us.is_some()), sum_us: us.unwrap_or(0) };
+        let names = self.names(values);
+        let given_up = gave_up(values);
+        let Some(cell) = self.cells.at(ms) else { return };
+        cell.ended += 1;
+        cell.errors += u64::from(error);
+        cell.given_up += u64::from(given_up);
+        cell.endpoints.add(names.endpoint, load);
+        if let Some(service) = names.service {
+            cell.services.add(service, load);
+            self.services.count(service, us, error);
+        }
+        if let Some(server) = names.server {
+            cell.servers.add(server, load);
+            self.servers.count(server, us, error);
+        }
+        self.endpoints.count(names.endpoint, us, error);
+        if let Some(timed) = timed {
+            put_time(cell, &timed);
+            let ms_long = i64::try_from(timed.total_us / 1000).unwrap_or(0);
+            self.cells.under_way(ms - ms_long, ms);
+        }
+    }
+
+    fn count(&mut self, values: &Values<'_>, timed: Option<&Timed>, upgraded: bool) {
+        let counts = &mut self.counts;
+        counts.requests += 1;
+        counts.upgraded += u64::from(upgraded);
+        counts.without_time += u64::from(timed.is_none() && !upgraded);
+        counts.early += u64::from(values.early);
+        counts.errors += u64::from(values.status.is_some_and(|status| status >= 500));
+        counts.given_up += u64::from(gave_up(values));
+        let class = values.status.map_or(5, |status| usize::from(status / 100).saturating_sub(1));
+        let class = self.classes.get_mut(class.min(5));
+        if let Some(class) = class {
+            class.requests += 1;
+            if let Some(timed) = timed {
+                class.times.record(timed.total_us);
+            }
+        }
+        let Some(timed) = timed else { return };
+        self.counts.contradicting += u64::from(timed.contradicts);
+        self.times.record(timed.total_us);
+        self.parts.merge(&timed.parts);
+        self.whole_only += u64::from(timed.told.is_empty());
+        for (told, part) in self.told.iter_mut().zip(Part::ALL) {
+            *told += u64::from(timed.told.has(part));
+        }
+        while self.resolution_us > 1 && timed.total_us % self.resolution_us != 0 {
+            self.resolution_us /= 1000;
+        }
+    }
+
+    /// A time on the clock of all inputs, and what is known of that clock.
+    fn placed_ms(&mut self, moment: Moment) -> i64 {
+        let given = self.options.zone_s;
+        let utc = moment.utc || given.is_some();
+        let zone_s = moment.zone_s.or(given);
+        let clock = self.clock.get_or_insert(LogClock { zone_s, utc, mixed: false });
+        clock.zone_s = clock.zone_s.or(zone_s);
+        clock.mixed |= clock.utc != utc;
+        match moment.utc {
+            true => moment.ms,
+            false => moment.ms - given.unwrap_or(0) * 1000,
+        }
+    }
+
+    fn names(&mut self, values: &Values<'_>) -> Names {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let service = values.service.map(|(_, name)| text(last_address(name)));
+        let server = values.server.zip(service.as_ref());
+        let server = server.map(|(server, service)| format!("{service}/{}", text(server)));
+        let endpoint = endpoint(values.method, values.path, values.request);
+        Names {
+            service: service.map(|name| self.services.id(&name)),
+            server: server.map(|name| self.servers.id(&name)),
+            endpoint: self.endpoints.id(&endpoint),
+        }
+    }
+}
+
+struct Names {
+    service: Option<u16>,
+    server: Option<u16>,
+    endpoint: u16,
+}
+
+/// Whether the client did not wait for the answer: nginx writes 499, and others no status. A
+/// session of TCP has none, either.
+fn gave_up(values: &Values<'_>) -> bool {
+    match values.status {
+        Some(status) => status == 499,
+        None => !values.session,
+    }
+}
+
+fn put_time(cell: &mut Cell, timed: &Timed) {
+    cell.times.record(timed.total_us);
+    cell.parts.merge(&timed.parts);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(text: &str) -> Tally {
+        let mut tally = Tally::new(Options::default());
+        tally.begin("x.log");
+        text.lines().for_each(|line| tally.line(line.as_bytes()));
+        tally.end();
+        tally
+    }
+
+    fn line(second: u32, time: &str) -> String {
+        format!(
+            "10.0.0.9 - - [26/Nov/2026:12:00:{second:02} +0100] \"GET /a/{second}?x=1 HTTP/1.1\" \
+             200 5 \"-\" \"-\" {time} {time}"
+        )
+    }
+
+    #[test]
+    fn lines_are_counted_where_their_request_ended() {
+        let text = format!("{}\nnonsense\n\n{}\n", line(1, "0.100"), line(5, "3.000"));
+        let mut tally = tally(&text);
+        assert_eq!((tally.counts.requests, tally.inputs[0].left_out), (2, 1));
+        assert_eq!(tally.inputs[0].first_left_out, Some(2));
+        assert_eq!(tally.resolution_us, 1000);
+        assert_eq!(tally.clock.and_then(|clock| clock.zone_s), Some(3600));
+        let cells = tally.cells.finish();
+        assert_eq!(cells.iter().map(|cell| cell.ended).collect::<Vec<_>>(), [1, 0, 0, 0, 1]);
+        assert_eq!(tally.endpoints.all()[1].name, "GET /a/{n}");
+        assert_eq!(tally.times.sum(), tally.parts.sum());
+    }
+
+    #[test]
+    fn what_is_no_log_is_left_out_whole() {
+        let tally = tally(&"nothing to see here\n".repeat(500));
+        assert_eq!((tally.inputs[0].lines, tally.inputs[0].left_out), (500, 500));
+        assert_eq!((tally.inputs[0].format.as_deref(), tally.counts.requests), (None, 0));
+    }
+
+    #[test]
+    fn a_session_of_another_protocol_has_no_response_time() {
+        let ws = line(1, "0.500").replace(" 200 ", " 101 ");
+        let tally = tally(&format!("{ws}\n{}\n{}\n", line(2, "0.200"), line(2, "0.100")));
+        assert_eq!((tally.counts.upgraded, tally.counts.without_time), (1, 0));
+    }
+}
