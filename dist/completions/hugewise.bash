@@ -223,6 +223,9 @@ _hugewise() {
             hugewise__subcmd__help__subcmd__lab,setup)
                 cmd="hugewise__subcmd__help__subcmd__lab__subcmd__setup"
                 ;;
+            hugewise__subcmd__help__subcmd__lab,signatures)
+                cmd="hugewise__subcmd__help__subcmd__lab__subcmd__signatures"
+                ;;
             hugewise__subcmd__help__subcmd__thp,revert)
                 cmd="hugewise__subcmd__help__subcmd__thp__subcmd__revert"
                 ;;
@@ -316,6 +319,9 @@ _hugewise() {
             hugewise__subcmd__lab,setup)
                 cmd="hugewise__subcmd__lab__subcmd__setup"
                 ;;
+            hugewise__subcmd__lab,signatures)
+                cmd="hugewise__subcmd__lab__subcmd__signatures"
+                ;;
             hugewise__subcmd__lab__subcmd__help,compare)
                 cmd="hugewise__subcmd__lab__subcmd__help__subcmd__compare"
                 ;;
@@ -333,6 +339,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__lab__subcmd__help,setup)
                 cmd="hugewise__subcmd__lab__subcmd__help__subcmd__setup"
+                ;;
+            hugewise__subcmd__lab__subcmd__help,signatures)
+                cmd="hugewise__subcmd__lab__subcmd__help__subcmd__signatures"
                 ;;
             hugewise__subcmd__thp,help)
                 cmd="hugewise__subcmd__thp__subcmd__help"
@@ -567,7 +576,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__diagnose)
-            opts="-h --for --follow --keep --redis --explain --full --tree --report --set --json --color --root --help"
+            opts="-h --for --follow --keep --redis --explain --full --tree --report --signatures --set --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -590,6 +599,10 @@ _hugewise() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --signatures)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -949,7 +962,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__lab)
-            opts="list setup run report compare"
+            opts="list setup run report compare signatures"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1019,6 +1032,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__lab__subcmd__setup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__lab__subcmd__signatures)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1889,7 +1916,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__lab)
-            opts="-h --json --color --root --help list setup run report compare help"
+            opts="-h --json --color --root --help list setup run report compare signatures help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1933,7 +1960,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__lab__subcmd__help)
-            opts="list setup run report compare help"
+            opts="list setup run report compare signatures help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2017,6 +2044,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__lab__subcmd__help__subcmd__setup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__lab__subcmd__help__subcmd__signatures)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2136,6 +2177,48 @@ _hugewise() {
                     return 0
                     ;;
                 --write)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__lab__subcmd__signatures)
+            opts="-o -h --output --seconds --only --check --noisy --state-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -159,6 +159,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l keep -d '
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l redis -d 'Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l explain -d 'Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l report -d 'Write a report with plots: one HTML file; \'-\' is standard output' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l signatures -d 'Also say which mixture of stressors the time of the worst finding resembles (all of the time, where there is none): FILE is what \'hugewise lab signatures\' wrote. Not with --follow' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l set -d 'Set one threshold, e.g. kernel_high_percent=20 (\'hugewise rules\' lists them)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -320,18 +321,19 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_s
 complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "set" -d 'Change settings; old values are kept for \'thp revert\''
 complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "revert" -d 'Put back what \'thp set\' changed'
 complete -c hugewise -n "__fish_hugewise_using_subcommand thp; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -l json -d 'Print JSON instead of text'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "signatures" -d 'Run a stressor of each kind once and keep which counters each moves here, so that \'diagnose --signatures\' can say what a bad time resembles'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and not __fish_seen_subcommand_from list setup run report compare signatures help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from list" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -376,11 +378,24 @@ never\t'Never'"
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -s o -l output -d 'Where they are kept, and read from with --check; \'-\' is standard output' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l seconds -d 'How long each stressor is watched' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l only -d 'Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l state-dir -d 'Directory of the settings trail' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l check -d 'Keep nothing: run each stressor again, alone and with each other one, and loads that none of them is; say which of the kept signatures each resembles'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l noisy -d 'Measure even if others keep the machine busy; the result says so'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l json -d 'Print JSON instead of text'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "list" -d 'The experiments that come with hugewise, and kinds of workloads for your own'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "setup" -d 'What an experiment needs and would change here, and how long it takes; changes nothing'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "signatures" -d 'Run a stressor of each kind once and keep which counters each moves here, so that \'diagnose --signatures\' can say what a bad time resembles'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c hugewise -n "__fish_hugewise_using_subcommand investigate; and not __fish_seen_subcommand_from plan run report help" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -523,6 +538,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "run" -d 'Run an experiment, or what is left of it, and report'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "report" -d 'Show the verdict and the plots of an experiment again'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "compare" -d 'Two runs of one experiment side by side, such as before and after an upgrade'
+complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "signatures" -d 'Run a stressor of each kind once and keep which counters each moves here, so that \'diagnose --signatures\' can say what a bad time resembles'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from investigate" -f -a "plan" -d 'A ledger to begin with, from what \'diagnose\' finds on this machine or in recordings'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from investigate" -f -a "run" -d 'Put the hypotheses of a ledger to the test, or what is left of it, and report'
 complete -c hugewise -n "__fish_hugewise_using_subcommand help; and __fish_seen_subcommand_from investigate" -f -a "report" -d 'Say again what came of a ledger'

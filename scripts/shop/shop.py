@@ -54,8 +54,9 @@ timeout_ms = 30000
 metric = "p99_us"
 
 [trials]
-length_s = 6
+length_s = 10
 settle_ms = 1500
+repetitions = 9
 
 [[hypothesis]]
 name = "pool"

@@ -22,7 +22,8 @@ pub(crate) use hugetlb::{
 pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
-    LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs, LabSetupArgs,
+    LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
+    LabSetupArgs, LabSignaturesArgs,
 };
 pub(crate) use pids::{Pids, pids};
 pub(crate) use placement::PlacementArgs;
@@ -395,6 +396,10 @@ pub(crate) struct DiagnoseArgs {
     /// Write a report with plots: one HTML file; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Also say which mixture of stressors the time of the worst finding resembles (all of the
+    /// time, where there is none): FILE is what 'hugewise lab signatures' wrote. Not with --follow
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
+    pub(crate) signatures: Option<PathBuf>,
     /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

@@ -19,8 +19,9 @@ fn tiny(kind: &str) -> &'static str {
         "gups" => r#"{"mib":4,"hot_percent":50,"updates":"pages","beside":"base_pages"}"#,
         "allocator-churn" => r#"{"live_mib":2}"#,
         "shared-segment" => r#"{"mib":2,"processes":3}"#,
-        "stress-cpu" => "{}",
-        "stress-io" => r#"{"file_kib":4}"#,
+        "stress-cpu" | "stress-net" | "stress-switch" => "{}",
+        "stress-io" | "stress-read" => r#"{"file_kib":4}"#,
+        "stress-fork" => r#"{"pages":2}"#,
         "fragment-holes" | "fragment-page-cache" => {
             r#"{"max_mib":16,"fmfi_percent":0,"leave_mib":64}"#
         }

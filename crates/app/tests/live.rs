@@ -78,6 +78,8 @@ mod service;
 mod settings;
 #[path = "live/shaker.rs"]
 mod shaker;
+#[path = "live/signatures.rs"]
+mod signatures;
 #[path = "live/stranger.rs"]
 mod stranger;
 #[path = "live/stress.rs"]
@@ -130,6 +132,7 @@ fn trials() -> Vec<Trial> {
     all.extend(lab::trials());
     all.extend(lab_programs::trials());
     all.extend(lab_run::trials());
+    all.extend(signatures::trials());
     all.extend(load::trials());
     all.extend(investigate::trials());
     all

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use hugewise_core::experiment::kind::Kind;
 use hugewise_core::experiment::kinds::{self, BuiltIn, Params, STRESS_NG, Task};
 use hugewise_core::experiment::record::Conditions;
-use hugewise_core::experiment::spec::Workload;
+use hugewise_core::experiment::spec::{HugePages, Workload};
 use hugewise_workloads::protocol::{Report, Request};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -68,10 +68,12 @@ impl Drop for Beside {
     }
 }
 
-/// Starts a stressor, for as long as a run may take. What it writes is in `scratch`, a directory
+/// Starts a stressor, for as long as a run may take; one of ours does this about huge pages for
+/// itself. What it writes is in `scratch`, a directory
 /// of its own.
 pub(super) fn stress(
     part: &Workload,
+    huge_pages: HugePages,
     session: &mut Session,
     label: &str,
     scratch: &Path,
@@ -93,7 +95,7 @@ pub(super) fn stress(
         let child = Child::StressNg(Program::start(&mut command)?);
         return Ok(Beside { name: STRESS_NG.into(), child, errors });
     }
-    let (mut talk, _, errors) = start(part, session, label, scratch)?;
+    let (mut talk, _, errors) = start(part, huge_pages, session, label, scratch)?;
     talk.measure(LONGEST)?;
     Ok(Beside { name: part.kind.clone(), child: Child::Own(talk), errors })
 }
@@ -113,7 +115,8 @@ pub(super) fn fragment(
     else {
         bail!("'{}' breaks no memory into pieces", part.kind);
     };
-    let (talk, report, errors) = start(part, session, label, scratch)?;
+    let inherit = HugePages::Inherit;
+    let (talk, report, errors) = start(part, inherit, session, label, scratch)?;
     reached(report.values.get("fmfi").copied(), asked.fmfi_percent as f64 / 100.0, conditions);
     let notes = report.notes.iter().map(|note| format!("{}: {note}", part.kind)).collect();
     Ok((Beside { name: part.kind.clone(), child: Child::Own(talk), errors }, notes))
@@ -132,6 +135,7 @@ fn reached(index: Option<f64>, wanted: f64, conditions: &mut Conditions) {
 /// Starts a built-in workload and waits until it is ready, with what it says then.
 fn start(
     part: &Workload,
+    huge_pages: HugePages,
     session: &mut Session,
     label: &str,
     scratch: &Path,
@@ -141,6 +145,7 @@ fn start(
     let mut command = this_program()?;
     command.args(["workload", "lab", kind.name, "--params"]);
     command.arg(serde_json::to_string(&params)?);
+    command.args(["--huge-pages", huge_pages.key()]);
     command.arg("--scratch").arg(scratch).stderr(File::create(&errors)?);
     let mut talk = Talk::start(kind.name, &mut command)?;
     let ready = talk.ready(&mut |said| match said {

@@ -7,37 +7,32 @@ use crate::driver;
 use crate::during;
 use crate::run::Run;
 use crate::session::Session;
+use crate::settle::{cpu, settle};
 use anyhow::{Context, bail};
-use hugewise_core::base::exit::{self, Coded};
 use hugewise_core::base::size;
-use hugewise_core::base::units::{Bytes, Ns};
+use hugewise_core::base::units::Bytes;
 use hugewise_core::evidence::hugetlb::pools;
 use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::quiet::{self, Look, Quiet, State, refusals};
+use hugewise_core::experiment::quiet;
 use hugewise_core::experiment::record::{Conditions, Measured};
 use hugewise_core::experiment::schedule::Turn;
 use hugewise_core::experiment::settings;
-use hugewise_core::experiment::spec::Variant;
+use hugewise_core::experiment::spec::{HugePages, Variant};
 use hugewise_core::manager::ownership;
-use hugewise_core::parse;
 use hugewise_core::parse::proc_stat::CpuTimes;
 use hugewise_linux::hugetlb::{pool, size as pool_size};
 use hugewise_linux::instance::{InstanceLock, Role};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail, revert};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How often a settling machine is looked at.
-const LOOK: Duration = Duration::from_millis(250);
 /// Memory that must stay available when a pool grows.
 const LEAVE: Bytes = Bytes::mib(512);
 /// Said when a change by commands that a killed experiment left was undone.
 const LEFT_CHANGE: &str = "left by an experiment that was killed, and undone";
 /// Said where a variant changes something that the experiment was not known to change.
 const NO_TRAIL: &str = "no trail of settings was opened";
-/// Order of a huge page of x86-64, for the index of fragmentation.
-const ORDER: usize = 9;
 
 /// What a run needs of the machine. The engine is generic over it: its order of steps is tested
 /// without a machine.
@@ -133,64 +128,6 @@ impl<'a> Stage<'a> {
         &self.checked.variants()[index]
     }
 
-    /// Waits until the machine stands still, and for a quieter moment where others are too busy.
-    fn settle(&self) -> anyhow::Result<Conditions> {
-        let experiment = &self.checked.experiment;
-        let patience = Instant::now() + Duration::from_secs(experiment.noise.patience_s);
-        loop {
-            let conditions = self.wait()?;
-            let refusals = refusals(&conditions, &experiment.noise);
-            if refusals.is_empty() || self.noisy {
-                return Ok(conditions);
-            }
-            if Instant::now() >= patience {
-                let why = format!(
-                    "this machine is too busy to measure: {}. Stop what else runs, or give \
-                     --noisy and distrust the result",
-                    refusals.join("; ")
-                );
-                return Err(Coded::new(exit::REFUSED, why).into());
-            }
-        }
-    }
-
-    fn wait(&self) -> anyhow::Result<Conditions> {
-        let experiment = &self.checked.experiment;
-        let meminfo = self.root.read_text("proc/meminfo").unwrap_or_default();
-        let total = parse::meminfo::parse(&meminfo).value.mem_total_bytes.map(Bytes);
-        let mut quiet = Quiet::new(&experiment.settle, total);
-        let began = Instant::now();
-        let state = loop {
-            match quiet.look(self.look(began)) {
-                State::Moving => self.session.sleep(LOOK)?,
-                state => break state,
-            }
-        };
-        let mut conditions = quiet.conditions(state, &experiment.noise);
-        let zones = self.root.read_text("proc/buddyinfo").ok();
-        let zones = zones.map(|text| parse::buddyinfo::parse(&text).value);
-        conditions.fmfi = zones.and_then(|zones| parse::buddyinfo::fmfi_total(&zones, ORDER));
-        Ok(conditions)
-    }
-
-    fn look(&self, began: Instant) -> Look {
-        let text = |path| self.root.read_text(path).unwrap_or_default();
-        let memory = parse::meminfo::parse(&text("proc/meminfo")).value;
-        let vmstat = parse::vmstat::parse(&text("proc/vmstat")).value;
-        Look {
-            at: Ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
-            mem_available: memory.mem_available_bytes.map(Bytes),
-            collapsed: vmstat.get("thp_collapse_alloc"),
-            cpu: self.cpu(),
-        }
-    }
-
-    /// CPU time of the whole machine.
-    fn cpu(&self) -> Option<CpuTimes> {
-        let text = self.root.read_text("proc/stat").ok()?;
-        parse::proc_stat::parse(&text).value.all
-    }
-
     /// Applies a variant's settings.
     fn set(&mut self, index: usize) -> anyhow::Result<()> {
         for (key, value) in self.checked.settings(self.variant(index)) {
@@ -246,7 +183,7 @@ impl<'a> Stage<'a> {
     /// Notes what happened during a run: what the hypervisor took, and what somebody else set.
     fn look_back(&self, index: usize, began: Option<CpuTimes>, conditions: &mut Conditions) {
         let noise = &self.checked.experiment.noise;
-        if let Some((from, to)) = began.zip(self.cpu()) {
+        if let Some((from, to)) = began.zip(cpu(&self.root)) {
             quiet::during(conditions, &from, &to, noise);
         }
         // What a manager left that was killed is nobody else's; `tidy` says what does not go back.
@@ -270,9 +207,10 @@ impl<'a> Stage<'a> {
 impl Machine for Stage<'_> {
     fn prepare(&mut self, index: usize, label: &str) -> anyhow::Result<Conditions> {
         self.session.step(format!("{label}: waiting for a quiet machine"))?;
-        let mut conditions = self.settle()?;
-        self.set(index)?;
         let experiment = &self.checked.experiment;
+        let rules = (&experiment.settle, &experiment.noise);
+        let mut conditions = settle(&self.root, &self.session, rules, self.noisy)?;
+        self.set(index)?;
         if let Some(mib) = experiment.warm_mib {
             self.session.step(format!("{label}: warming free memory"))?;
             warm(&self.session, Bytes::mib(mib))?;
@@ -284,7 +222,8 @@ impl Machine for Stage<'_> {
         }
         for (number, part) in experiment.beside.iter().enumerate() {
             let scratch = self.scratch.join(number.to_string());
-            self.beside.push(beside::stress(part, &mut self.session, label, &scratch)?);
+            let session = &mut self.session;
+            self.beside.push(beside::stress(part, HugePages::Inherit, session, label, &scratch)?);
         }
         Ok(conditions)
     }
@@ -300,7 +239,7 @@ impl Machine for Stage<'_> {
         if let Some((part, s)) = self.fragmenter.as_ref().zip(release_s) {
             part.release_later(Duration::from_secs(s))?;
         }
-        let began = self.cpu();
+        let began = cpu(&self.root);
         let measured = self.drive(turn, seed, label, conditions);
         self.look_back(turn.variant, began, conditions);
         measured

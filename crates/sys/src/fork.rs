@@ -1,5 +1,6 @@
 //! Children that share this process's memory by `fork`: one that does nothing with it, one that
-//! touches a part of it, and one that makes a single call which may take long.
+//! touches a part of it, one that makes a single call which may take long, and one that writes to
+//! its copy and ends.
 
 use std::fs::File;
 use std::io;
@@ -9,6 +10,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::errno::Errno;
+use crate::memory::Arena;
+
+/// Bytes of a base page of x86-64.
+const BASE_PAGE: usize = 4096;
 
 /// A forked copy of this process that only waits; ended and reaped on drop.
 ///
@@ -176,6 +181,61 @@ impl Drop for WritingChild {
     }
 }
 
+/// What a child that writes to its copy ends with when it found other words than it was to find.
+const WRONG: libc::c_int = 2;
+
+/// Forks a child that compares the first word of each base page in the first `len` bytes of
+/// `memory` with `word`, writes to its copy of each of these pages, and ends; waits for that. The
+/// child is killed at the latest together with the thread that called this.
+///
+/// Returns whether the child found `word` everywhere.
+///
+/// # Errors
+/// `EAGAIN` when no more processes are allowed, `ENOMEM` when memory for page tables is short;
+/// `Other` when somebody ended the child.
+///
+/// # Panics
+/// When `len` is longer than `memory`, or part of that was made read-only.
+pub fn writing_copy(memory: &mut Arena, len: usize, word: u64) -> io::Result<bool> {
+    // What could panic does so here, and not in the child.
+    let (offsets, _) = (0..memory.as_mut_slice()[..len].len(), memory.words());
+    let parent = rustix::process::getpid();
+    // SAFETY: as in `pausing_child`: the child calls prctl, getppid and _exit only, writes to
+    // memory that no other thread can reach while it is borrowed here, allocates nothing and never
+    // returns from `compare_write_and_end`.
+    // WHY UNSAFE: no safe function forks.
+    let answer = unsafe { libc::fork() };
+    if answer == 0 {
+        compare_write_and_end(parent.as_raw_nonzero().get(), memory, offsets, word);
+    }
+    let pid = Pid::from_raw(answer).filter(|_| answer > 0);
+    let pid = pid.ok_or_else(io::Error::last_os_error)?;
+    let ended = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
+    match ended.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(true),
+        Some(WRONG) => Ok(false),
+        _ => Err(io::Error::other("a child ended before its time")),
+    }
+}
+
+/// The whole life of a child that writes to its copy of memory.
+fn compare_write_and_end(
+    parent: libc::c_int,
+    memory: &mut Arena,
+    offsets: std::ops::Range<usize>,
+    word: u64,
+) -> ! {
+    end_with(parent);
+    let mut right = true;
+    for offset in offsets.step_by(BASE_PAGE) {
+        right &= memory.words()[offset / size_of::<u64>()] == word;
+        memory.set(offset, 1);
+    }
+    // SAFETY: ends the process without running anything of it.
+    // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
+    unsafe { libc::_exit(if right { 0 } else { WRONG }) }
+}
+
 fn nanoseconds(time: libc::timeval) -> u64 {
     let part = |number: i64| u64::try_from(number).unwrap_or(0);
     part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_usec) * 1_000)
@@ -319,6 +379,19 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         Err("it goes on without its thread".into())
+    }
+
+    #[test]
+    fn a_child_writes_to_its_copy_alone() -> io::Result<()> {
+        let mut arena = Arena::new(4 * BASE_PAGE, BASE_PAGE)?;
+        arena.words_mut().iter_mut().step_by(512).for_each(|word| *word = 7);
+        assert!(writing_copy(&mut arena, 4 * BASE_PAGE, 7)?);
+        assert!(arena.words().iter().step_by(512).all(|word| *word == 7));
+        assert!(!writing_copy(&mut arena, 4 * BASE_PAGE, 8)?);
+        arena.words_mut()[3 * 512] = 9;
+        assert!(!writing_copy(&mut arena, 4 * BASE_PAGE, 7)?);
+        assert!(writing_copy(&mut arena, 3 * BASE_PAGE, 7)?);
+        Ok(())
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["functions", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["freeze", "placement", "response", "watch"]),
+            Apart(&["freeze", "placement", "response", "signature", "watch"]),
         ],
     },
     Order {

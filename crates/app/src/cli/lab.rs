@@ -17,6 +17,9 @@ pub(crate) enum LabCommand {
     Report(LabReportArgs),
     /// Two runs of one experiment side by side, such as before and after an upgrade
     Compare(LabCompareArgs),
+    /// Run a stressor of each kind once and keep which counters each moves here, so that
+    /// 'diagnose --signatures' can say what a bad time resembles
+    Signatures(LabSignaturesArgs),
 }
 
 /// Arguments of `lab list`.
@@ -100,4 +103,38 @@ pub(crate) struct LabCompareArgs {
     /// Directory of the later runs
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
+}
+
+/// Arguments of `lab signatures`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  hugewise lab signatures           # a minute and a half, all CPUs \
+busy\n  hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  hugewise lab \
+signatures --check   # runs them again, alone and two by two: are they found?"
+)]
+pub(crate) struct LabSignaturesArgs {
+    /// Where they are kept, and read from with --check; '-' is standard output
+    #[arg(long, short = 'o', default_value = "hugewise-lab/signatures.json", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// How long each stressor is watched
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = seconds())]
+    pub(crate) seconds: u64,
+    /// Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Keep nothing: run each stressor again, alone and with each other one, and loads that none of
+    /// them is; say which of the kept signatures each resembles
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Measure even if others keep the machine busy; the result says so
+    #[arg(long)]
+    pub(crate) noisy: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
+/// As many as give two samples, up to ten minutes of each.
+fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=600)
 }

@@ -8,15 +8,17 @@ mod told;
 pub(super) use input::{read, read_of_many};
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
+use crate::cmd::lab::signatures;
 use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::left;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
-use crate::render::view::rules;
+use crate::render::view::{rules, signature};
 use hugewise_core::evidence::diagnose::nodes::Node;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
 use hugewise_core::evidence::recording::Recording;
+use hugewise_core::evidence::signature::resembled;
 use hugewise_linux::root::Root;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,24 +59,29 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         return follow::run(global, args, thresholds, length);
     }
     let asked = args.report.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
-    let recording = if args.files.is_empty() {
-        let servers = servers::Servers::new(&args.redis)?;
-        let root = Root::at(&global.root);
-        left::say(&root, Path::new(STATE_DIR));
-        input::watch(&root, length.unwrap_or(WATCH), servers)?
-    } else {
-        input::read(&args.files)?
-    };
+    let signatures = args.signatures.as_deref().map(signatures::read).transpose()?;
+    let recording = recording(global, args, length)?;
     let found = diagnose(&recording, &thresholds);
     let code = told::code(&found);
+    let resembled = signatures
+        .map(|signatures| resembled(&recording, &found, &thresholds, &signatures))
+        .unwrap_or_default();
     if let Some(asked) = asked {
-        let page = crate::render::view::diagnosis::page::page(&recording, &found, &thresholds)?;
+        let page = crate::render::view::diagnosis::page::page(
+            &recording,
+            &found,
+            &resembled,
+            &thresholds,
+        )?;
         if let Some(page) = asked.finish(page)? {
             return Ok(Output::text(page, code));
         }
     }
     if global.json {
         let mut json = told::as_json(&found)?;
+        if args.signatures.is_some() {
+            json["resembled"] = serde_json::to_value(&resembled)?;
+        }
         if let Some(nodes) = &explained {
             json["explained"] = rules::questions(nodes, &thresholds);
         }
@@ -82,11 +89,27 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     }
     let explain = |nodes: Vec<_>| rules::explain(&nodes, &thresholds, paint(global)) + "\n";
     let mut text = explained.map(explain).unwrap_or_default();
-    text += &diagnosis::render(&recording, &found, detail(args), paint(global));
+    let resembles = signature::text(&resembled, paint(global));
+    text += &diagnosis::render(&recording, &found, &resembles, detail(args), paint(global));
     if let Some(path) = &args.report {
         text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
+}
+
+/// What was named, or what is seen of this machine.
+fn recording(
+    global: &Global,
+    args: &DiagnoseArgs,
+    length: Option<Duration>,
+) -> anyhow::Result<Recording> {
+    if !args.files.is_empty() {
+        return input::read(&args.files);
+    }
+    let servers = servers::Servers::new(&args.redis)?;
+    let root = Root::at(&global.root);
+    left::say(&root, Path::new(STATE_DIR));
+    input::watch(&root, length.unwrap_or(WATCH), servers)
 }
 
 /// The questions of this name, or below it.

@@ -17,14 +17,14 @@ schemas! {
     "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal" "journal-score"
-    "lab-compare"
+    "lab-compare" "lab-signatures"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "placement"
     "replay" "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 39] = [
+pub(crate) const COMMANDS: [(&str, &str); 40] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -55,6 +55,7 @@ pub(crate) const COMMANDS: [(&str, &str); 39] = [
     ("lab run", "lab-report"),
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
+    ("lab signatures", "lab-signatures"),
     ("investigate plan", "investigate-plan"),
     ("investigate run --dry-run", "investigate-setup"),
     ("investigate run", "investigate"),

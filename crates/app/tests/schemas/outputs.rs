@@ -221,6 +221,9 @@ pub(crate) fn read(all: &mut Outputs) {
     let short = ["--for", "1s", "--every", "1s"];
     all.run("capture", &[&["capture", "-o", text(&capture)], &short[..]].concat(), &[0]);
     all.run("diagnose", &["diagnose", text(&capture)], DONE);
+    let signatures = recordings().join("../signatures/vm.json");
+    let with = ["diagnose", "--signatures", text(&signatures), text(&capture)];
+    all.run("diagnose", &with, DONE);
     // A share of nothing is above nothing: it draws attention at once.
     let always = ["--set", "steal_high_percent=0", "--set", "episode_full_s=1"];
     let kept = scratch.join("kept");
@@ -393,6 +396,10 @@ pub(crate) fn measured(all: &mut Outputs) {
     results(&after, 1.2, "6.18");
     all.run("lab-report", &["lab", "report", text(&before)], DONE);
     all.run("lab-compare", &["lab", "compare", text(&before), text(&after)], DONE);
+    let (kept, state) = (scratch.join("signatures.json"), scratch.join("state"));
+    let signatures = ["lab", "signatures", "--only", "cpu", "--seconds", "1", "--noisy"];
+    let places = ["-o", text(&kept), "--state-dir", text(&state)];
+    all.run("lab-signatures", &[&signatures[..], &places].concat(), DONE);
 }
 
 /// Five repetitions of three variants, one of which failed, and one run that was disturbed.

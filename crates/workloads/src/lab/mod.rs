@@ -123,6 +123,10 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
         BuiltIn::StressCpu(params) => Box::new(stress::Cpu::new(params)),
         BuiltIn::StressIo(params) => Box::new(stress::Io::new(params, setup)?),
         BuiltIn::StressVm(params) => Box::new(stress::Vm::new(params, setup)),
+        BuiltIn::StressNet(params) => Box::new(stress::Net::new(params)?),
+        BuiltIn::StressFork(params) => Box::new(stress::Fork::new(params, setup)?),
+        BuiltIn::StressSwitch(params) => Box::new(stress::Switch::new(params)),
+        BuiltIn::StressRead(params) => Box::new(stress::Read::new(params, setup)?),
         BuiltIn::FragmentHoles(params) => Box::new(fragment::holes(params, setup)),
         BuiltIn::FragmentPageCache(params) => Box::new(fragment::page_cache(params, setup)?),
     })

@@ -1,14 +1,49 @@
-//! `stress-cpu`, `stress-io`, `stress-vm`: one part of the machine busy for an exact time.
+//! Stressors: each keeps one part of the machine busy for an exact time.
 
+mod fork;
 mod io;
+mod net;
+mod read;
+mod switch;
 
 use super::fault::Fresh;
 use super::kit::{Clock, MIB, Measured, Progress, Setup, Verdict, Workload};
+use anyhow::anyhow;
 use hugewise_core::experiment::kinds::{StressCpu, StressVm};
 use std::hint::black_box;
 use std::time::Duration;
 
+pub(super) use fork::Fork;
 pub(super) use io::Io;
+pub(super) use net::Net;
+pub(super) use read::Read;
+pub(super) use switch::Switch;
+
+/// What a worker came to: how often it did its work, and what was wrong.
+type Work = (u64, u64);
+
+/// Runs the workers, each on a thread of its own, until the time is over; their work together.
+fn together<W>(
+    workers: impl Iterator<Item = W>,
+    clock: Clock,
+    progress: &mut Progress,
+) -> anyhow::Result<Measured>
+where
+    W: FnOnce() -> anyhow::Result<Work> + Send,
+{
+    let results = std::thread::scope(|scope| {
+        let workers: Vec<_> = workers.map(|worker| scope.spawn(worker)).collect();
+        clock.wait(progress);
+        workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+    });
+    let (mut done, mut wrong) = (0, 0);
+    for result in results {
+        let one = result.map_err(|_| anyhow!("a worker has panicked"))??;
+        (done, wrong) = (done + one.0, wrong + one.1);
+    }
+    let measured = Measured::default().with("ops_per_s", clock.rate(done));
+    Ok(measured.with("wall_s", clock.seconds()).with_wrong(wrong))
+}
 
 /// Square roots between two looks at the clock; their squares are exact.
 const ROOTS: u32 = 4096;
@@ -47,20 +82,9 @@ impl Workload for Cpu {
                 wrong += cpu.wrong();
                 roots += u64::from(ROOTS);
             }
-            (roots, wrong)
+            Ok((roots, wrong))
         };
-        let results = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..cpu.workers).map(|_| scope.spawn(work)).collect();
-            clock.wait(progress);
-            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
-        });
-        let (mut roots, mut wrong) = (0, 0);
-        for result in results {
-            let one = result.map_err(|_| anyhow::anyhow!("a worker has panicked"))?;
-            (roots, wrong) = (roots + one.0, wrong + one.1);
-        }
-        let measured = Measured::default().with("ops_per_s", clock.rate(roots));
-        Ok(measured.with("wall_s", clock.seconds()).with_wrong(wrong))
+        together((0..cpu.workers).map(|_| work), clock, progress)
     }
 
     fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
@@ -88,7 +112,7 @@ impl Vm {
 }
 
 /// Rounds of one worker: how often it touched memory, and what was wrong.
-fn rounds(part: &mut Fresh, clock: Clock) -> anyhow::Result<(u64, u64)> {
+fn rounds(part: &mut Fresh, clock: Clock) -> anyhow::Result<Work> {
     let (mut touches, mut wrong) = (0, 0);
     while clock.runs() {
         part.round(Some(clock), |_| {})?;
@@ -109,22 +133,10 @@ impl Workload for Vm {
     }
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let mut wrong = self.verify(progress)?.wrong;
+        let wrong = self.verify(progress)?.wrong;
         let clock = Clock::start(time);
-        let results = std::thread::scope(|scope| {
-            let parts = self.parts.iter_mut();
-            let workers: Vec<_> =
-                parts.map(|part| scope.spawn(move || rounds(part, clock))).collect();
-            clock.wait(progress);
-            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
-        });
-        let mut touches = 0;
-        for result in results {
-            let one = result.map_err(|_| anyhow::anyhow!("a worker has panicked"))??;
-            (touches, wrong) = (touches + one.0, wrong + one.1);
-        }
-        let measured = Measured::default().with("ops_per_s", clock.rate(touches));
-        Ok(measured.with("wall_s", clock.seconds()).with_wrong(wrong))
+        let workers = self.parts.iter_mut().map(|part| move || rounds(part, clock));
+        Ok(together(workers, clock, progress)?.with_wrong(wrong))
     }
 
     fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {

@@ -16,8 +16,9 @@ fn tiny(kind: &str) -> &'static str {
         "hash-join" => r#"{"mib":4}"#,
         "allocator-churn" => r#"{"live_mib":1}"#,
         "shared-segment" => r#"{"mib":2,"processes":1}"#,
-        "stress-cpu" => "{}",
-        "stress-io" => r#"{"file_kib":4}"#,
+        "stress-cpu" | "stress-net" | "stress-switch" => "{}",
+        "stress-fork" => r#"{"pages":2}"#,
+        "stress-io" | "stress-read" => r#"{"file_kib":4}"#,
         "fragment-holes" | "fragment-page-cache" => {
             r#"{"max_mib":16,"fmfi_percent":0,"leave_mib":64}"#
         }
@@ -87,7 +88,18 @@ fn damage_of_every_kind_is_found() -> anyhow::Result<()> {
 #[test]
 fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
     // Kinds that soon look at all that they have; of others a short time may miss the place.
-    let soon = ["fault-latency", "graph", "stress-cpu", "stress-vm", "stride", "shared-segment"];
+    let soon = [
+        "fault-latency",
+        "graph",
+        "stress-cpu",
+        "stress-vm",
+        "stress-net",
+        "stress-fork",
+        "stress-switch",
+        "stress-read",
+        "stride",
+        "shared-segment",
+    ];
     let scratch = Scratch::new();
     for name in soon {
         let kind = kinds::find(name).context(name)?;

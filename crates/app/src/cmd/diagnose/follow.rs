@@ -233,7 +233,7 @@ impl<'a> Follower<'a> {
         let alarms: Vec<String> = event.alarms.iter().map(ToString::to_string).collect();
         let paint = paint(self.global);
         let head = paint.bold(&format!("{at} UTC  {}", alarms.join("; ")));
-        let shown = diagnosis::render(recording, found, diagnosis::Detail::Short, paint);
+        let shown = diagnosis::render(recording, found, "", diagnosis::Detail::Short, paint);
         let kept = match kept {
             Some(path) => format!("Kept: {}", path.display()),
             None => format!("Not kept: there are {CAPTURES_MAX} captures of this start"),

@@ -9,6 +9,7 @@ mod report;
 mod results;
 mod run;
 mod setup;
+pub(crate) mod signatures;
 
 pub(super) use prepare::file_text;
 pub(crate) use run::{alone, plan};
@@ -31,5 +32,6 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Run(args) => run::run(global, args),
         LabCommand::Report(args) => report::run(global, args),
         LabCommand::Compare(args) => compare::run(global, args),
+        LabCommand::Signatures(args) => signatures::run(global, args),
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;
 pub(crate) mod score;
+pub(crate) mod signature;
 pub(crate) mod status;
 pub(crate) mod thp;
 pub(crate) mod trial;

@@ -76,6 +76,17 @@ impl<'a> Look<'a> {
     }
 }
 
+impl<'a> Look<'a> {
+    /// The same at other times, which are [apart](super::apart); none: always.
+    #[must_use]
+    pub const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
+    where
+        'a: 'b,
+    {
+        Look { times, ..*self }
+    }
+}
+
 impl Look<'_> {
     /// The value of a threshold.
     #[must_use]

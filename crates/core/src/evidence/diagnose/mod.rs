@@ -23,6 +23,8 @@ mod threshold;
 mod tree;
 mod write;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub use answer::{Answer, Evidence, Ground, Missing, Verdict};
@@ -76,6 +78,13 @@ impl Diagnosis {
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
+}
+
+/// The recording as it is diagnosed: a short listing that was made minutes beside the CPU's use
+/// belongs to that moment.
+#[must_use]
+pub fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
+    moment::related(recording).0
 }
 
 /// Asks the tree about every machine of a recording.

@@ -34,7 +34,7 @@ pub use manager::{
 };
 pub use service::Service;
 pub use siblings::Siblings;
-pub use stress::{StressCpu, StressIo, StressVm};
+pub use stress::{StressCpu, StressFork, StressIo, StressNet, StressRead, StressSwitch, StressVm};
 
 /// A kind, and how its parameters become a task.
 struct Entry {
@@ -95,6 +95,10 @@ tasks! {
         StressCpu: StressCpu = stress::CPU;
         StressIo: StressIo = stress::IO;
         StressVm: StressVm = stress::VM;
+        StressNet: StressNet = stress::NET;
+        StressFork: StressFork = stress::FORK;
+        StressSwitch: StressSwitch = stress::SWITCH;
+        StressRead: StressRead = stress::READ;
         FragmentHoles: Fragment = fragment::HOLES;
         FragmentPageCache: Fragment = fragment::PAGE_CACHE;
     }

@@ -26,17 +26,49 @@ params! {
     }
 }
 
-impl Demand for StressCpu {
-    fn memory_mib(&self) -> Option<u64> {
-        None
+params! {
+    /// Parameters of `stress-net`.
+    StressNet {
+        workers: usize = count(2, 1, 1024), "Threads that work.";
+        datagram_bytes: usize = count(64, 8, 1400), "Size of a datagram.";
     }
 }
 
-impl Demand for StressIo {
-    fn memory_mib(&self) -> Option<u64> {
-        None
+params! {
+    /// Parameters of `stress-fork`.
+    StressFork {
+        workers: usize = count(2, 1, 1024), "Threads that work, each with one child at a time.";
+        pages: usize = count(16, 1, 4096), "Base pages that each child writes to.";
     }
 }
+
+params! {
+    /// Parameters of `stress-switch`.
+    StressSwitch {
+        workers: usize = count(2, 1, 1024), "Pairs of threads that wake each other.";
+    }
+}
+
+params! {
+    /// Parameters of `stress-read`.
+    StressRead {
+        workers: usize = count(2, 1, 1024), "Threads that work.";
+        file_kib: usize = count(256, 4, 1 << 20), "Size of the file, KiB.";
+        read_bytes: usize = count(64, 8, 1 << 20), "Size of a read.";
+    }
+}
+
+macro_rules! takes_little_memory {
+    ($($name:ident)*) => {$(
+        impl Demand for $name {
+            fn memory_mib(&self) -> Option<u64> {
+                None
+            }
+        }
+    )*};
+}
+
+takes_little_memory! { StressCpu StressIo StressNet StressFork StressSwitch StressRead }
 
 impl Demand for StressVm {
     fn memory_mib(&self) -> Option<u64> {
@@ -73,6 +105,50 @@ pub(super) const VM: Kind = Kind {
     huge_pages: Source::VariantOrLater,
     more: More::Nothing,
     params: StressVm::PARAMS,
+    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    programs: &[],
+};
+
+pub(super) const NET: Kind = Kind {
+    name: "stress-net",
+    about: "Sends small datagrams over the loopback interface and receives them (UDP).",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Nothing,
+    params: StressNet::PARAMS,
+    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    programs: &[],
+};
+
+pub(super) const FORK: Kind = Kind {
+    name: "stress-fork",
+    about: "Forks children that write to a few pages and end, one at a time on each thread.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Nothing,
+    params: StressFork::PARAMS,
+    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    programs: &[],
+};
+
+pub(super) const SWITCH: Kind = Kind {
+    name: "stress-switch",
+    about: "Pairs of threads that pass a word to and fro through pipes: each waits for the other.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Nothing,
+    params: StressSwitch::PARAMS,
+    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
+    programs: &[],
+};
+
+pub(super) const READ: Kind = Kind {
+    name: "stress-read",
+    about: "Reads a file that is in the page cache, in small pieces: system calls, no disk.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Nothing,
+    params: StressRead::PARAMS,
     metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
     programs: &[],
 };

@@ -52,10 +52,11 @@ pub(crate) enum Detail {
     All,
 }
 
-/// The whole text.
+/// The whole text; `resembles` is what it says of signatures, lines of their own.
 pub(crate) fn render(
     recording: &Recording,
     found: &Diagnosis,
+    resembles: &str,
     detail: Detail,
     paint: Paint,
 ) -> String {
@@ -71,6 +72,10 @@ pub(crate) fn render(
             out.push('\n');
         }
         push_finding(&mut out, finding, found.hosts.len() > 1, paint);
+    }
+    if !resembles.is_empty() {
+        out.push('\n');
+        out.push_str(resembles);
     }
     // The answer first; what it rests on, below it.
     out.push('\n');
@@ -371,7 +376,8 @@ mod tests {
         let mut builder = Builder::new();
         builder.read(name, text.as_bytes()).expect("text");
         let recording = builder.finish();
-        render(&recording, &diagnose(&recording, &Thresholds::default()), detail, Paint::plain())
+        let found = diagnose(&recording, &Thresholds::default());
+        render(&recording, &found, "", detail, Paint::plain())
     }
 
     #[test]

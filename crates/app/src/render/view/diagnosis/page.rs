@@ -4,6 +4,7 @@ use super::plots;
 use super::questions::{badge, push_all};
 use crate::render::html::{self, push_json};
 use crate::render::view::diagnosis::{nothing_seen, span};
+use crate::render::view::signature;
 use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::markup as escape;
 use hugewise_core::base::escape::printable;
@@ -12,6 +13,7 @@ use hugewise_core::evidence::diagnose::{
     Unseen, Verdict,
 };
 use hugewise_core::evidence::recording::{Recording, Source};
+use hugewise_core::evidence::signature::Resemblance;
 use std::fmt::Write;
 
 /// Most sources that are seen without unfolding.
@@ -34,6 +36,7 @@ fn foreign(text: &str) -> String {
 pub(crate) fn page(
     recording: &Recording,
     found: &Diagnosis,
+    resembled: &[Resemblance],
     thresholds: &Thresholds,
 ) -> anyhow::Result<String> {
     let headline = headline(found);
@@ -45,6 +48,7 @@ pub(crate) fn page(
     for (index, finding) in found.findings.iter().enumerate() {
         push_finding(&mut out, recording, found, (index + 1, finding), thresholds);
     }
+    signature::push_html(&mut out, resembled);
     if found.findings.is_empty() {
         push_more(&mut out, found);
     }

@@ -33,6 +33,7 @@ mod wait;
 mod web;
 
 pub use node::Node;
+pub(in crate::evidence) use pick::hardware;
 
 use super::cause::Cause;
 use super::threshold::Threshold as T;

@@ -11,7 +11,7 @@ const BELOW_PART: f64 = 8.0;
 
 /// Without what stands on top of other devices, and would count their work again: bridges, bonds,
 /// ends of containers, VLANs, device mapper, md. All of them where nothing else is left.
-pub(super) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
+pub(in crate::evidence) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
     const ON_TOP: [&str; 16] = [
         "bond", "br", "veth", "cni", "docker", "cali", "flannel", "vxlan", "virbr", "team", "ifb",
         "dummy", "dm-", "md", "loop", "lxc",
