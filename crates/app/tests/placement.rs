@@ -77,6 +77,18 @@ fn workers_in_line_are_no_finding() {
 }
 
 #[test]
+fn files_that_are_called_alike_are_of_several_hosts() {
+    let scratch = Scratch::new();
+    let files = ["a", "b", "c"].map(|name| scratch.join(name).join("top.txt"));
+    for file in &files {
+        fs::create_dir_all(file.parent().expect("a directory")).expect("made");
+        fs::write(file, top(50.0, &[("java", 190.0)])).expect("written");
+    }
+    let (code, said) = placement(&files);
+    assert!(code == Some(0) && said.starts_with("3 hosts, none"), "{code:?}: {said}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_said() {
     let scratch = Scratch::new();
     let mut files = written(&scratch, &[("a", top(50.0, &[])), ("b", top(90.0, &[]))]);

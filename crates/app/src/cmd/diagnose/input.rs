@@ -33,11 +33,14 @@ pub(in crate::cmd) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
     read_into(Builder::new(), files, |_, _| {})
 }
 
-/// The same of several machines: one that its recording does not name is called as the file.
+/// The same of several machines: one that its recording does not name is called as the file, or by
+/// its whole path where several files are called so.
 pub(in crate::cmd) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recording> {
+    let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_owned();
     read_into(Builder::new(), files, |builder, file| {
-        let stem = file.file_stem().unwrap_or(file.as_os_str());
-        builder.otherwise_named(&stem.to_string_lossy());
+        let (name, alike) = (stem(file), |other: &&PathBuf| stem(other) == stem(file));
+        let name = if files.iter().filter(alike).count() > 1 { file.as_os_str() } else { &name };
+        builder.otherwise_named(&name.to_string_lossy());
     })
 }
 
