@@ -7,8 +7,8 @@
 nginx, an application server, Redis and PostgreSQL run as 'nobody' on loopback and sockets. One
 fault after the other is put in, and all are tried as hypotheses: the right one must be accepted,
 every other one refuted, and everything as before in the end. With --kill hugewise is killed in the
-middle of a trial; what it left is put back, and the investigation goes on. With --open
-the shop is yours until Ctrl-C: with one fault, or with 'none'.
+middle of a trial; what it left is put back, and the investigation goes on. With --open the shop is
+yours until Ctrl-C: with one fault, or with 'none'.
 
 Needs root, nginx (or its Debian package to download), PostgreSQL, Redis and cgroups of version 1;
 ends with 77 and the reason where something is missing.
@@ -418,8 +418,12 @@ def main():
     os.chmod(keep, 0o755)
     nginx, postgres = nginx_of(keep), f"/usr/lib/postgresql/{postgres}/bin"
     if given.open:
-        keep_open(given.open, nginx, postgres)
-        return
+        try:
+            keep_open(given.open, nginx, postgres)
+        finally:
+            # Of the trials that there are none of.
+            if not given.keep:
+                shutil.rmtree(keep)
     hugewise, good = os.path.abspath(given.hugewise), True
     for number in range(given.times):
         for fault in given.fault or FAULTS:

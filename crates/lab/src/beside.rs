@@ -68,9 +68,8 @@ impl Drop for Beside {
     }
 }
 
-/// Starts a stressor, for as long as a run may take; one of ours does this about huge pages for
-/// itself. What it writes is in `scratch`, a directory
-/// of its own.
+/// Starts a stressor, for as long as a run may take. Whether it asks for huge pages is said by
+/// `huge_pages`. What it writes is in `scratch`, a directory of its own.
 pub(super) fn stress(
     part: &Workload,
     huge_pages: HugePages,

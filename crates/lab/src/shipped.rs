@@ -20,7 +20,6 @@ pub const QUESTIONS: &[(&str, &str)] = shipped! {
     "shared-segment"
     "fault-latency"
     "fragmented-faults"
-    "fragmented-pinned"
     "fragmented-gups"
     "fragmented-graph"
     "fragmented-redis"

@@ -40,6 +40,5 @@ pub use hugewise_sys::fork;
 pub use hugewise_sys::localtime;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::numa;
-pub use hugewise_sys::pin;
 pub use hugewise_sys::prctl;
 pub use hugewise_sys::segment;

@@ -19,7 +19,6 @@ pub mod numa;
 pub mod pagemap;
 pub mod perf;
 pub mod pidfd;
-pub mod pin;
 pub mod prctl;
 pub mod record;
 pub mod segment;

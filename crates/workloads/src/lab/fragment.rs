@@ -106,7 +106,6 @@ pub(super) struct Fragmenter<H> {
     rng: Rng,
     blocks: Blocks,
     free_blocks_max: u64,
-    pinned_percent: u64,
     /// See [`Fragmenter::release`].
     pin: Option<CpuPin>,
 }
@@ -127,7 +126,6 @@ impl<H: Hold> Fragmenter<H> {
             rng: Rng::new(setup.seed),
             blocks: Blocks::default(),
             free_blocks_max: params.free_blocks_max as u64,
-            pinned_percent: params.pinned_percent,
             pin: None,
         }
     }
@@ -163,7 +161,6 @@ impl<H: Hold> Workload for Fragmenter<H> {
         self.pin = cpu::pin_current_thread(cpu::current_cpu()).ok();
         let end = self.limits.grow(&mut self.hold, &clock, progress)?;
         self.thin(&clock, progress)?;
-        self.hold.pin(self.keep, self.pinned_percent)?;
         let left = self.blocks.take(&self.limits.root, self.free_blocks_max)?;
         let index = fmfi(&self.limits.root)?;
         let mut measured = self.report(index);

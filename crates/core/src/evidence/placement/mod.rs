@@ -70,7 +70,7 @@ impl Placement {
         }
         hosts.sort_by(|a, b| b.busy_percent.total_cmp(&a.busy_percent));
         left_out.sort_by(|a, b| a.host.cmp(&b.host));
-        let moves = middle.map_or_else(Vec::new, |middle| moving::moves(&hosts, middle));
+        let moves = moving::moves(&hosts);
         Self {
             schema: SCHEMA,
             middle_percent: middle,

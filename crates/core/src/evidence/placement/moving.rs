@@ -38,16 +38,16 @@ impl Move {
 }
 
 /// The best move of each host that is too busy.
-pub(super) fn moves(hosts: &[HostLoad], middle: f64) -> Vec<Move> {
+pub(super) fn moves(hosts: &[HostLoad]) -> Vec<Move> {
     let busy = hosts.iter().filter(|host| host.is_too_busy());
-    let mut all: Vec<Move> = busy.filter_map(|host| best(host, hosts, middle)).collect();
+    let mut all: Vec<Move> = busy.filter_map(|host| best(host, hosts)).collect();
     all.sort_by(|a, b| b.gain_points().total_cmp(&a.gain_points()));
     all
 }
 
-fn best(from: &HostLoad, hosts: &[HostLoad], middle: f64) -> Option<Move> {
-    let takers = hosts.iter().filter(|host| host.busy_percent < middle.max(BUSY_MAX / 2.0));
-    let takers: Vec<&HostLoad> = takers.filter(|host| host.name != from.name).collect();
+fn best(from: &HostLoad, hosts: &[HostLoad]) -> Option<Move> {
+    let takers: Vec<&HostLoad> =
+        hosts.iter().filter(|host| host.busy_percent < from.busy_percent).collect();
     let all = from.used.iter().flat_map(|(subject, cpus)| {
         let (pid, name) = movable(subject).unzip();
         takers.iter().filter_map(move |to| one(from, to, name?, pid?, *cpus))

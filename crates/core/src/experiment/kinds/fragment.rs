@@ -19,9 +19,6 @@ params! {
         free_blocks_max: usize = count(1 << 20, 0, 1 << 20),
             "Free blocks of a huge page that are left at most; it holds the others. A small share \
              of much free memory is enough for a small workload.";
-        pinned_percent: u64 = count(0, 0, 100),
-            "Share of blocks of a huge page with a page that cannot be moved, percent: compaction \
-             makes no huge page of these. 'fragment-holes' only.";
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::hold::{CHUNK_PAGES, Hold, Keep};
 use crate::lab::kit::{PAGE, PAGE_WORDS, Setup, place, stamp};
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use hugewise_core::base::rng::Rng;
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use std::fs::{self, File, OpenOptions};
@@ -95,11 +95,6 @@ impl Hold for Files {
                 format!("cannot punch a hole into {path:?}: choose another filesystem")
             })?;
         }
-        Ok(())
-    }
-
-    fn pin(&mut self, _: Keep, percent: u64) -> anyhow::Result<()> {
-        ensure!(percent == 0, "pages of files can always be moved: take pinned_percent away");
         Ok(())
     }
 

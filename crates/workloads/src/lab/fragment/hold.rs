@@ -21,9 +21,6 @@ pub(crate) trait Hold: fmt::Debug {
     /// Gives back all pages that `keep` does not name.
     fn thin(&mut self, keep: Keep) -> anyhow::Result<()>;
 
-    /// Sees to it that a kept page cannot be moved in about `percent` of the blocks of a huge page.
-    fn pin(&mut self, keep: Keep, percent: u64) -> anyhow::Result<()>;
-
     /// Whether a kept page holds what was written.
     fn is_right(&mut self, page: usize) -> anyhow::Result<bool>;
 

@@ -76,21 +76,6 @@ fn it_holds_less_until_the_index_is_reached() -> anyhow::Result<()> {
 }
 
 #[test]
-fn pages_are_pinned_in_as_many_blocks_as_asked() -> anyhow::Result<()> {
-    let root = machine(10_000)?;
-    let pinned = |percent| -> anyhow::Result<usize> {
-        let given = [("leave_mib", 0), ("max_mib", 256), ("pinned_percent", percent)];
-        let (mut fragmenter, _) = fill(&root, &given)?;
-        assert_eq!(fragmenter.verify(&mut Progress::silent())?.wrong, 0);
-        Ok(fragmenter.hold.pinned_pages())
-    };
-    assert_eq!((pinned(0)?, pinned(100)?), (0, 128));
-    let half = pinned(50)?;
-    assert!((45..84).contains(&half), "{half} of 128");
-    Ok(())
-}
-
-#[test]
 fn a_smaller_share_keeps_a_part_of_a_larger_one() {
     let (large, small) = (Keep { seed: 9, share: 200_000 }, Keep { seed: 9, share: 50_000 });
     let kept = |keep: Keep| (0..10_000).filter(move |page| keep.has(*page));
