@@ -60,6 +60,8 @@ struct KernelLog {
     told: BTreeMap<Trouble, Told>,
     /// The kind of the latest message.
     latest: Option<Trouble>,
+    /// The column in which the latest message begins.
+    column: usize,
     /// The latest times of those about which it has counts of its own.
     killed: When,
     hung: When,
@@ -234,7 +236,13 @@ impl Reader for KernelLog {
         if line.trim().is_empty() {
             return Taken::Yes;
         }
-        let Some(text) = message(line).or_else(|| bare(line, out)) else { return Taken::No };
+        let Some(text) = message(line).or_else(|| bare(line, out)) else {
+            // A message of several lines: `dmesg` and `journalctl` put the others below the first.
+            let blanks = line.len() - line.trim_start_matches(' ').len();
+            let goes_on = self.column > 0 && blanks >= self.column;
+            return if goes_on { Taken::Yes } else { Taken::No };
+        };
+        self.column = line.trim_end().len() - text.len();
         let at = when(line);
         self.said(text, at, out);
         self.note(text, at, out);
@@ -288,6 +296,21 @@ mod tests {
         assert_eq!(values(&recording, Field::ProcBlocked, &hung), [1.0]);
         let server = Subject::Service("192.0.2.7".to_owned());
         assert_eq!(values(&recording, Field::ServerSilent, &server), [1.0]);
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_one() {
+        let recording = read(
+            "[Thu Nov 26 19:28:32 2026] Mem-Info:\n\
+             [Thu Nov 26 19:28:32 2026] active_anon:1658 inactive_anon:6083947 isolated_anon:0\n\
+             \x20                           active_file:46 inactive_file:1540 isolated_file:32\n\
+             \x20                           free:40125 free_pcp:2878 free_cma:0\n\
+             [Thu Nov 26 19:28:33 2026] Out of memory: Killed process 812 (java) total-vm:1kB\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::OomKillCount), [1.0]);
+        let other = read("[  1.000000] usb 1-1: new device\n   what nobody knows\n");
+        assert_eq!(other.unrecognised.len(), 1, "below the time is another text");
     }
 
     #[test]
