@@ -32,6 +32,8 @@ const CASES: &[Case] = &[
     (&[text_of!("khugepaged-alone.txt")], &["khugepaged"], &[]),
     // The kernel, by what it does.
     (&[text_of!("compaction.atop")], &["compaction"], &[]),
+    // CPUs are idle: whoever wants a huge page waits all the same.
+    (&[text_of!("compaction-idle.atop")], &["compaction"], &[]),
     (&[text_of!("kcompactd.atop")], &["compaction"], &[]),
     (&[text_of!("churnless.sar")], &["page_faults"], &[]),
     (&[text_of!("reclaim.sar"), text_of!("meminfo-healthy.txt")], &["reclaim"], &[]),

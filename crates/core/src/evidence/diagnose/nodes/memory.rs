@@ -230,3 +230,20 @@ pub(super) fn direct(look: &Look<'_>) -> Answer {
     let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
     Answer::yes(0.5, evidence).and(stalls.map(|seen| look.quote(&seen)))
 }
+
+/// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
+pub(super) fn compaction(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CompactStall, &Subject::Machine);
+    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
+        return Answer::unknown(&[VMSTAT]);
+    };
+    let limit = look.limit(T::CompactHigh);
+    let evidence = vec![look.quote(&mean)];
+    if mean.value < limit {
+        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
+    }
+    let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
+    let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
+    let beside = beside.filter(|seen| seen.value > 0.0);
+    Answer::yes(0.5, evidence).and(beside.map(|seen| look.quote(&seen)))
+}

@@ -378,6 +378,10 @@ nodes! {
     "memory.direct" < None, "Do programs reclaim memory themselves, whatever CPU that takes?",
         "Base pages scanned by allocating tasks, the highest mean over a minute.",
         [DirectScanHigh], Some(Cause::Reclaim), memory::direct;
+    "memory.compaction" < None, "Do programs make huge blocks of free memory themselves, whatever \
+        CPU that takes?",
+        "Direct compactions, the highest mean over a minute.",
+        [CompactHigh], Some(Cause::Compaction), memory::compaction;
     "memory.hugetlb" < None, "Does a HugeTLB pool lie idle?",
         "Free less reserved pages of the pool against all memory.",
         [HugetlbUnused], Some(Cause::HugetlbUnused), reclaim::hugetlb_unused;
