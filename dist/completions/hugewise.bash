@@ -46,6 +46,9 @@ _hugewise() {
             hugewise,lab)
                 cmd="hugewise__subcmd__lab"
                 ;;
+            hugewise,limit)
+                cmd="hugewise__subcmd__limit"
+                ;;
             hugewise,manage)
                 cmd="hugewise__subcmd__manage"
                 ;;
@@ -81,6 +84,9 @@ _hugewise() {
                 ;;
             hugewise,thp)
                 cmd="hugewise__subcmd__thp"
+                ;;
+            hugewise,top)
+                cmd="hugewise__subcmd__top"
                 ;;
             hugewise,try)
                 cmd="hugewise__subcmd__try"
@@ -136,6 +142,9 @@ _hugewise() {
             hugewise__subcmd__help,lab)
                 cmd="hugewise__subcmd__help__subcmd__lab"
                 ;;
+            hugewise__subcmd__help,limit)
+                cmd="hugewise__subcmd__help__subcmd__limit"
+                ;;
             hugewise__subcmd__help,manage)
                 cmd="hugewise__subcmd__help__subcmd__manage"
                 ;;
@@ -171,6 +180,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,thp)
                 cmd="hugewise__subcmd__help__subcmd__thp"
+                ;;
+            hugewise__subcmd__help,top)
+                cmd="hugewise__subcmd__help__subcmd__top"
                 ;;
             hugewise__subcmd__help,try)
                 cmd="hugewise__subcmd__help__subcmd__try"
@@ -374,7 +386,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status map metrics manage pause resume revert replay diagnose response placement freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status top map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -682,7 +694,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status map metrics manage pause resume revert replay diagnose response placement freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status top map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1059,6 +1071,20 @@ _hugewise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hugewise__subcmd__help__subcmd__limit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hugewise__subcmd__help__subcmd__manage)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1258,6 +1284,20 @@ _hugewise() {
         hugewise__subcmd__help__subcmd__thp__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__top)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2237,6 +2277,64 @@ _hugewise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hugewise__subcmd__limit)
+            opts="-o -h --from --most --seconds --connections --p99-ms --output --check --factor --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --p99-ms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --factor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hugewise__subcmd__manage)
             opts="-h --mode --pid --once --for --dry-run --keep-settings --config --set --journal --record --state-dir --in-experiment --run-dir --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2767,6 +2865,40 @@ _hugewise() {
             fi
             case "${prev}" in
                 --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__top)
+            opts="-h --interval --state-dir --run-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,9 +1,11 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
+mod daemon;
 mod hugetlb;
 mod investigate;
 mod journal;
 mod lab;
+mod limit;
 #[cfg(test)]
 mod pages;
 mod pids;
@@ -11,10 +13,12 @@ mod placement;
 mod places;
 mod response;
 mod thp;
+mod top;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+pub(crate) use daemon::DaemonArgs;
 pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
@@ -25,11 +29,13 @@ pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
     LabSetupArgs, LabSignaturesArgs,
 };
+pub(crate) use limit::LimitArgs;
 pub(crate) use pids::{Pids, pids};
 pub(crate) use placement::PlacementArgs;
 pub(crate) use places::STATE_DIR;
 pub(crate) use response::ResponseArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
+pub(crate) use top::TopArgs;
 
 /// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
 /// background and within budgets, and finds out why a machine burns CPU time in the kernel.
@@ -104,6 +110,8 @@ pub(crate) enum Command {
     Try(TryArgs),
     /// Huge pages of the machine and of its largest processes; what limits a running manager
     Status(StatusArgs),
+    /// Machine, programs, manager and findings on a screen that goes on
+    Top(TopArgs),
     /// A process's address space as a picture: one cell per region
     Map(MapArgs),
     /// Machine, manager, programs and cgroups as metrics for Prometheus
@@ -124,6 +132,8 @@ pub(crate) enum Command {
     Response(ResponseArgs),
     /// Which of several hosts is out of line, by which program, and what a move would give
     Placement(PlacementArgs),
+    /// At which rate a server on this machine is full, which part of it, and what comes next
+    Limit(LimitArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
@@ -244,14 +254,6 @@ pub(crate) struct MetricsArgs {
     pub(crate) state_dir: PathBuf,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
-}
-
-/// How to find a running manager.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DaemonArgs {
-    /// Directory of the manager's socket
-    #[arg(long, default_value = "/run/hugewise", value_name = "DIR")]
-    pub(crate) run_dir: PathBuf,
 }
 
 /// What `manage` does.

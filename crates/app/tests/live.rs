@@ -50,6 +50,8 @@ mod lab_bench;
 mod lab_programs;
 #[path = "live/lab_run.rs"]
 mod lab_run;
+#[path = "live/limit.rs"]
+mod limit;
 #[path = "live/load.rs"]
 mod load;
 #[path = "live/lock.rs"]
@@ -78,12 +80,16 @@ mod service;
 mod settings;
 #[path = "live/shaker.rs"]
 mod shaker;
+#[path = "live/shop.rs"]
+mod shop;
 #[path = "live/signatures.rs"]
 mod signatures;
 #[path = "live/stranger.rs"]
 mod stranger;
 #[path = "live/stress.rs"]
 mod stress;
+#[path = "live/top.rs"]
+mod top;
 #[path = "live/track.rs"]
 mod track;
 #[path = "live/warm.rs"]
@@ -135,6 +141,8 @@ fn trials() -> Vec<Trial> {
     all.extend(signatures::trials());
     all.extend(load::trials());
     all.extend(investigate::trials());
+    all.extend(limit::trials());
+    all.extend(top::trials());
     all
 }
 

@@ -82,7 +82,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["counters", "metric", "tools", "machine"]),
             Apart(&["kind"]),
             Apart(&["load"]),
-            Apart(&["spec"]),
+            Apart(&["limit", "spec"]),
             Apart(&["kinds"]),
             Apart(&["check", "record"]),
             Apart(&["schedule", "compare", "quiet"]),

@@ -72,7 +72,8 @@ fn charset() -> Charset {
     if locale.contains("utf-8") || locale.contains("utf8") { Charset::Utf8 } else { Charset::Ascii }
 }
 
-fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
+/// The memory of a process as it is now.
+pub(super) fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
     let mut world = Live::observer(root.clone());
     let ask = Ask { machine: true, processes: true, ..Ask::default() };
     let seen = world.observe(&ask);

@@ -10,6 +10,7 @@ mod hugetlb;
 mod investigate;
 mod journal;
 mod lab;
+mod limit;
 mod look;
 mod manage;
 mod map;
@@ -21,6 +22,7 @@ mod revert;
 mod rules;
 mod status;
 mod thp;
+mod top;
 mod r#try;
 mod workload;
 
@@ -36,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Doctor => doctor::run(global),
         Command::Try(args) => r#try::run(global, &args),
         Command::Status(args) => status::run(global, &args),
+        Command::Top(args) => top::run(global, &args),
         Command::Map(args) => map::run(global, &args),
         Command::Metrics(args) => metrics::run(global, &args),
         Command::Manage(args) => manage::run(global, &args),
@@ -46,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
         Command::Placement(args) => placement::run(global, &args),
+        Command::Limit(args) => limit::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),

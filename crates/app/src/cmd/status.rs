@@ -103,7 +103,7 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
 }
 
 /// The configuration that a manager would use here: it decides what is eligible and why.
-fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
+pub(super) fn configuration(root: &Root, missing: &mut Vec<String>) -> Config {
     if !root.is_live() {
         return Config::default();
     }
@@ -190,7 +190,7 @@ fn not_scanned(
 
 /// A running manager knows more about its targets than one scan shows: what it promoted, what
 /// waits and why.
-fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
+pub(super) fn merge(processes: &mut [TargetStatus], manager: Option<&ManagerStatus>) {
     let known = manager.map_or(&[][..], |manager| &manager.targets);
     for process in processes {
         let Some(theirs) = known.iter().find(|t| t.pid == process.pid) else {

@@ -19,8 +19,12 @@ impl Paint {
         Self(if coloured { Ink::Colour } else { Ink::Plain })
     }
 
+    /// Whether there is colour.
+    pub(crate) fn is_coloured(self) -> bool {
+        self.0 == Ink::Colour
+    }
+
     /// No colour, whatever the environment.
-    #[cfg(test)]
     pub(crate) const fn plain() -> Self {
         Self(Ink::Plain)
     }

@@ -4,20 +4,13 @@
 use crate::init;
 use crate::kit::{Said, Scratch, hugewise, skip, trial, unless_busy, wait_for};
 use crate::machine::{Settings, Turn, thp};
+use crate::shop::Shop;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
-use std::time::Duration;
 
-/// Time that a request takes once it has a worker.
-const SERVICE: Duration = Duration::from_millis(20);
 /// khugepaged's pace as a hypothesis has it.
 const PACE: &str = "12345";
 
@@ -26,58 +19,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("investigate_finds_a_pool_that_is_too_small", finds_the_pool),
         trial("investigate_is_put_back_after_a_kill", put_back_after_a_kill),
     ]
-}
-
-/// A server with so many workers as a file says, whenever a request asks for one.
-struct Shop {
-    address: SocketAddr,
-    pool: PathBuf,
-}
-
-impl Shop {
-    fn open(scratch: &Scratch) -> anyhow::Result<Self> {
-        let pool = scratch.join("pool");
-        fs::write(&pool, "1")?;
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
-        let (size, busy) = (pool.clone(), Arc::new((Mutex::new(0), Condvar::new())));
-        // Ends with the tests.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (size, busy) = (size.clone(), Arc::clone(&busy));
-                thread::spawn(move || serve(&stream, &size, &busy));
-            }
-        });
-        Ok(Self { address, pool })
-    }
-
-    fn workers(&self) -> anyhow::Result<String> {
-        Ok(fs::read_to_string(&self.pool)?.trim().to_owned())
-    }
-}
-
-/// Answers every request of a connection.
-fn serve(stream: &TcpStream, size: &Path, busy: &(Mutex<usize>, Condvar)) -> Option<()> {
-    let mut lines = BufReader::new(stream).lines();
-    loop {
-        while !lines.next()?.ok()?.is_empty() {}
-        let (at_work, freed) = busy;
-        let mut count = at_work.lock().ok()?;
-        let is_free = |count: usize| {
-            let size = fs::read_to_string(size).unwrap_or_default();
-            count < size.trim().parse().unwrap_or(1)
-        };
-        while !is_free(*count) {
-            count = freed.wait_timeout(count, SERVICE).ok()?.0;
-        }
-        *count += 1;
-        drop(count);
-        thread::sleep(SERVICE);
-        *at_work.lock().ok()? -= 1;
-        freed.notify_one();
-        let mut stream = stream;
-        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").ok()?;
-    }
 }
 
 /// More requests than one worker can serve, and two hypotheses.

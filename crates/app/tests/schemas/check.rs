@@ -18,13 +18,14 @@ schemas! {
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal" "journal-score"
     "lab-compare" "lab-signatures"
-    "lab-kind" "lab-list" "lab-report" "lab-setup" "manage" "map" "metrics" "pause" "placement"
+    "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
+    "placement"
     "replay" "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 40] = [
+pub(crate) const COMMANDS: [(&str, &str); 41] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -40,6 +41,7 @@ pub(crate) const COMMANDS: [(&str, &str); 40] = [
     ("diagnose", "diagnose"),
     ("response", "response"),
     ("placement", "placement"),
+    ("limit", "limit"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),

@@ -8,6 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -246,6 +248,7 @@ pub(crate) fn read(all: &mut Outputs) {
     all.run("diagnose", &["diagnose", text(&beyond)], DONE);
     answered(all, &scratch);
     placed(all, &scratch);
+    limited(all);
     for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
         let file = recordings().join("real").join(folder);
         all.run("diagnose", &["diagnose", text(&file)], DONE);
@@ -292,6 +295,26 @@ fn placed(all: &mut Outputs, scratch: &Scratch) {
     let (full, one, other) = (host("full", 4, 560), host("one", 60, 210), host("other", 58, 230));
     all.run("placement", &["placement", text(&full), text(&one), text(&other)], &[3]);
     all.run("placement", &["placement", text(&one), text(&other), "/nowhere"], &[5]);
+}
+
+/// A server that answers at once, and is not loaded to its limit.
+fn limited(all: &mut Outputs) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    // Ends with the tests.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                while lines.by_ref().any(|line| line.is_empty()) {
+                    let mut stream = &stream;
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                }
+            });
+        }
+    });
+    let rates = ["--from", "30", "--most", "30", "--seconds", "3"];
+    all.run("limit", &[&["limit", &url], &rates[..]].concat(), &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

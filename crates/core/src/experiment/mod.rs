@@ -5,7 +5,7 @@
 //! [`compare`] says what differs. [`tools`] reads what programs of others print.
 //!
 //! A [`ledger`] is an experiment on a live service: hypotheses instead of variants, and a
-//! [`verdict`] on each.
+//! [`verdict`] on each. A [`limit`] is the rate at which a server is full, and what fills.
 
 pub mod across;
 pub mod check;
@@ -15,6 +15,7 @@ pub mod enough;
 pub mod kind;
 pub mod kinds;
 pub mod ledger;
+pub mod limit;
 pub mod load;
 pub mod machine;
 pub mod metric;

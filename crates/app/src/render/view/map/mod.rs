@@ -199,7 +199,7 @@ fn summary_json(summary: &Summary) -> Json {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::render::golden;
     use crate::render::view::map::space::NotDrawn;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Something of everything.
-    fn sample() -> Map {
+    pub(crate) fn sample() -> Map {
         let huge = |index| Cell { huge: true, ..cell(index, 512) };
         let mut heap: Vec<_> = (0..70).map(huge).collect();
         heap.extend((70..100).map(|i| cell(i, 512 - u16::try_from(i - 70).expect("small") * 17)));

@@ -37,6 +37,19 @@ pub(crate) fn render(view: &View, paint: Paint) -> String {
     text::trimmed(&sections.join("\n"))
 }
 
+/// What the manager does, why regions are not huge, and what could not be seen.
+pub(crate) fn manager_pane(view: &View) -> String {
+    let paint = Paint::plain();
+    let sections = [
+        manager::render(view, paint),
+        left_alone(view, paint),
+        reasons(view, paint),
+        missing(view, paint),
+    ];
+    let sections: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    text::trimmed(&sections.join("\n"))
+}
+
 /// The view for programs.
 pub(crate) fn json(view: &View) -> Json {
     let process = |target: &TargetStatus| {
@@ -78,12 +91,12 @@ pub(crate) fn json(view: &View) -> Json {
 /// cut, and the reason comes last, where it wraps.
 const DISPENSABLE: [&str; 4] = ["utilization_percent", "known_bloat", "eligible", "anon"];
 
-/// The fields of the table that fit, in its order.
-fn shown() -> Vec<&'static Field<TargetStatus>> {
+/// The fields of the table that fit into so many columns, in its order.
+pub(crate) fn fields_in(columns: usize) -> Vec<&'static Field<TargetStatus>> {
     let mut fields: Vec<_> = TARGET.iter().filter(|field| field.columns > 0).collect();
     let wide = |fields: &[&Field<_>]| fields.iter().map(|f| f.columns + 1).sum::<usize>() - 1;
     for key in DISPENSABLE {
-        if wide(&fields) <= text::columns() {
+        if wide(&fields) <= columns {
             break;
         }
         fields.retain(|field| field.key != key);
@@ -101,7 +114,7 @@ fn processes(view: &View, paint: Paint) -> String {
         out.push_str("  none that could be promoted\n");
         return out;
     }
-    let shown = shown();
+    let shown = fields_in(text::columns());
     let headings: Vec<_> = shown.iter().map(|f| cell(f, f.heading)).collect();
     out.push_str(&format!("{}\n", headings.join(" ").trim_end()));
     for target in &view.processes {

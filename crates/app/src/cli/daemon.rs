@@ -1,0 +1,12 @@
+//! How a running manager is found.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// How to find a running manager.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DaemonArgs {
+    /// Directory of the manager's socket
+    #[arg(long, default_value = "/run/hugewise", value_name = "DIR")]
+    pub(crate) run_dir: PathBuf,
+}

@@ -1,0 +1,32 @@
+//! Syntax of `top`.
+
+use super::daemon::DaemonArgs;
+use super::places::STATE_DIR;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `top`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Asks a running manager once a second; where none runs it looks at the \
+largest programs itself, within the manager's budget of CPU time, and changes nothing. '?' lists \
+the keys.\n\n\
+Exit codes: 0 ended by a key or a signal, 1 no terminal, 2 usage.\n\n\
+Examples:\n  sudo hugewise top\n  hugewise top --interval 5    # without root: your own programs")]
+pub(crate) struct TopArgs {
+    /// Seconds from one look to the next
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) interval: f64,
+    /// Directory in which a manager keeps old values of settings
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+/// A pause that a person can wait for.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.2..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("must be a number of seconds, 0.2 to 3600".to_owned()),
+    }
+}

@@ -1,0 +1,222 @@
+//! `hugewise limit`: at which rate a server on this machine is full, and which part of it.
+
+use crate::capture::{CapturePlan, Stop, live};
+use crate::cli::{Global, LimitArgs};
+use crate::exit;
+use crate::output::{Asked, Output, paint};
+use crate::render::view::diagnosis::WATCHED;
+use crate::render::view::limit as view;
+use crate::say::Progress;
+use anyhow::Context;
+use hugewise_core::base::units::Ns;
+use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
+use hugewise_core::evidence::recording::readers::capture::Capture;
+use hugewise_core::evidence::recording::{Builder, Recording};
+use hugewise_core::experiment::limit::{
+    Bounds, Limit, Outcome, SCHEMA, Search, Step, check, is_served, judge,
+};
+use hugewise_core::experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
+use hugewise_lab::load::{self, Access};
+use hugewise_lab::session::Session;
+use hugewise_linux::capture::{Options, PROCESSES_MAX};
+use hugewise_linux::root::Root;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What an interruption leaves behind.
+const AFTERWARDS: &str = "no more requests are sent, and nothing was written";
+/// Where the result goes.
+const OUTPUT: &str = "hugewise-limit.json";
+/// Largest file of an earlier result: one with the most steps has 2 MiB.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// The server has its caches warm by then.
+const WARM_UP_S: u64 = 2;
+/// A server comes to rest in this time after a rate that it could not serve.
+const REST: Duration = Duration::from_secs(2);
+/// A request that has no answer by then has failed.
+const TIMEOUT_MS: u64 = 10_000;
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &LimitArgs) -> anyhow::Result<Output> {
+    let target = args.target.parse::<Target>();
+    target.map_err(|error| exit::coded(exit::USAGE, error.to_string()))?;
+    if args.from > args.most {
+        let why = format!("--from {} is above --most {}", args.from, args.most);
+        return Err(exit::coded(exit::USAGE, why));
+    }
+    let before = args.check.as_deref().map(read).transpose()?;
+    if let Some(other) = before.as_ref().filter(|before| before.target != args.target) {
+        let why = format!("--check: that is the limit of {}, not of {}", other.target, args.target);
+        return Err(exit::coded(exit::USAGE, why));
+    }
+    let alone = args.check.is_none() && !global.json;
+    let output = args.output.clone().or_else(|| alone.then(|| PathBuf::from(OUTPUT)));
+    let asked = output.as_deref().map(|path| Asked::begin(path, global)).transpose()?;
+    let mut limit = found(args)?;
+    if let Some(before) = &before {
+        limit.checked = check(&before.judged, &limit.judged, args.factor);
+        if limit.checked.is_none() {
+            limit.notes.push("--check: that file holds no prediction".to_owned());
+        }
+    }
+    let text = serde_json::to_string_pretty(&limit)? + "\n";
+    if let Some(text) = asked.map(|asked| asked.finish(text)).transpose()?.flatten() {
+        return Ok(Output::text(text, code(&limit)));
+    }
+    match global.json {
+        true => Output::pretty_json(&serde_json::to_value(&limit)?, code(&limit)),
+        false => {
+            Ok(Output::text(view::text(&limit, output.as_deref(), paint(global)), code(&limit)))
+        }
+    }
+}
+
+fn code(limit: &Limit) -> u8 {
+    let known = limit.judged.limit.as_ref().is_some_and(|limit| !limit.resource.is_ours());
+    match &limit.checked {
+        _ if !known || limit.judged.served_per_s.is_none() => exit::PARTIAL,
+        Some(checked) if checked.outcome != Outcome::AsExpected => exit::WARNING,
+        _ => exit::OK,
+    }
+}
+
+/// An earlier result.
+fn read(path: &Path) -> anyhow::Result<Limit> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path);
+    let file = file.with_context(|| format!("--check: cannot open '{}'", path.display()))?;
+    let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+    read.with_context(|| format!("--check: cannot read '{}'", path.display()))?;
+    let limit: Limit = serde_json::from_str(&text).map_err(|error| {
+        anyhow::anyhow!("--check: '{}' is no result of 'limit': {error}", path.display())
+    })?;
+    anyhow::ensure!(
+        limit.schema == SCHEMA,
+        "--check: '{}' is of another version of hugewise (form {}, not {SCHEMA})",
+        path.display(),
+        limit.schema
+    );
+    Ok(limit)
+}
+
+/// Tries rates until the limit is known.
+fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
+    let session = Session::start("limit", AFTERWARDS, Box::new(Progress::new(true)))?;
+    let mut trial = Trial { args, session, root: Root::live(), alone: None };
+    let bounds = Bounds { p99_max: args.p99_ms.map(Ns::ms) };
+    let search = Search { from_per_s: args.from, most_per_s: args.most, bounds };
+    trial.load("warming up", args.from, WARM_UP_S, false)?;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut notes = Vec::new();
+    while let Some(rate) = search.next(&steps) {
+        let (step, said) = trial.step(rate, steps.len() + 1)?;
+        notes.extend(said);
+        let first = steps.first().unwrap_or(&step);
+        let served = is_served(&step, first, bounds);
+        trial.alone = trial.alone.or(step.service);
+        steps.push(step);
+        if !served {
+            trial.session.sleep(REST)?;
+        }
+    }
+    notes.sort();
+    notes.dedup();
+    let cpus = std::thread::available_parallelism().ok();
+    Ok(Limit {
+        schema: SCHEMA,
+        target: args.target.clone(),
+        connections: args.connections,
+        step_s: args.seconds as f64,
+        bounds,
+        cpus: cpus.and_then(|cpus| u32::try_from(cpus.get()).ok()),
+        judged: judge(&steps, bounds, args.connections),
+        steps,
+        checked: None,
+        notes,
+    })
+}
+
+/// The server under load, and this machine watched meanwhile.
+struct Trial<'a> {
+    args: &'a LimitArgs,
+    session: Session,
+    root: Root,
+    /// The time of a request at the lowest rate.
+    alone: Option<Ns>,
+}
+
+impl Trial<'_> {
+    fn step(&mut self, rate: f64, number: usize) -> anyhow::Result<(Step, Option<String>)> {
+        let label = format!("rate {number}: {rate}/s");
+        let (load, recording) = self.load(&label, rate, self.args.seconds, true)?;
+        let recording = recording.context("nothing was recorded")?;
+        let found = diagnose(&recording, &Thresholds::default());
+        let own_pid = std::process::id();
+        let step = Step::of(rate, &load, self.alone, (&recording, &found), own_pid);
+        let missed = load.misses.filter(|misses| *misses > 0);
+        let said = missed.map(|_| "GETs found no key: the server answered without a value");
+        Ok((step, said.map(str::to_owned)))
+    }
+
+    /// Sends one rate for so long; with what the machine did meanwhile, if that is wanted.
+    fn load(
+        &mut self,
+        label: &str,
+        rate: f64,
+        seconds: u64,
+        watched: bool,
+    ) -> anyhow::Result<(LoadResult, Option<Recording>)> {
+        let spec = spec(self.args, rate, seconds);
+        let session = &mut self.session;
+        session.step(label.to_owned())?;
+        let (root, ended) = (&self.root, &AtomicBool::new(false));
+        let length = Duration::from_secs(seconds);
+        std::thread::scope(|scope| {
+            let watcher = watched.then(|| scope.spawn(move || record(root, length, ended)));
+            let result = load::run(&spec, &Access::default(), &mut |now| {
+                let at = now.at.as_s().min(now.time.as_s());
+                session.step(format!("{label}, {at:.0} of {:.0} s", now.time.as_s()))
+            });
+            if result.is_err() {
+                ended.store(true, Ordering::Relaxed);
+            }
+            let recording = watcher.map(|watcher| watcher.join());
+            let result = result?;
+            let recording = match recording {
+                Some(Ok(recording)) => Some(recording?),
+                Some(Err(_)) => anyhow::bail!("the machine could not be watched"),
+                None => None,
+            };
+            Ok((result, recording))
+        })
+    }
+}
+
+/// Reads only, random arrivals, and an answer within a time that a person would wait.
+fn spec(args: &LimitArgs, rate: f64, seconds: u64) -> LoadSpec {
+    let step = format!("constant {rate:.3}/s for {seconds} s");
+    LoadSpec {
+        connections: args.connections,
+        arrivals: ArrivalKind::Poisson,
+        operations: Operations { get_percent: 100, set_percent: 0 },
+        timeout_ms: TIMEOUT_MS,
+        ..LoadSpec::new(&args.target, &[&step])
+    }
+}
+
+/// What this machine does meanwhile.
+fn record(root: &Root, length: Duration, ended: &AtomicBool) -> anyhow::Result<Recording> {
+    let options = Options { arguments: false, processes_max: PROCESSES_MAX };
+    let plan = CapturePlan { every: Duration::from_secs(1), length, options };
+    let (mut builder, mut capture) = (Builder::new(), Capture::new(WATCHED));
+    let (_, result) = live(root, &plan, &Stop::never(), |text| {
+        anyhow::ensure!(!ended.load(Ordering::Relaxed), "the load has ended");
+        capture.take(text, &mut builder);
+        Ok(())
+    });
+    result?;
+    capture.end(&mut builder);
+    Ok(builder.finish())
+}

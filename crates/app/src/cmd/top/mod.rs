@@ -1,0 +1,187 @@
+//! `hugewise top`: machine, processes, manager and findings on a screen that goes on.
+
+mod diagnosis;
+mod looker;
+mod observer;
+mod terminal;
+
+use self::looker::Looker;
+use self::terminal::Screen;
+use crate::cli::{Global, TopArgs};
+use crate::cmd::map;
+use crate::exit;
+use crate::output::{Output, paint};
+use crate::render::text;
+use crate::render::view::top::state::{Ui, Wish};
+use crate::render::view::top::values::{MapPane, Report, Shown};
+use crate::render::view::top::{Palette, draw};
+use anyhow::Context;
+use hugewise_linux::root::Root;
+use hugewise_linux::signals::survive_harmless;
+use ratatui::crossterm::event::{Event, KeyEventKind, poll, read};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::time::Duration;
+
+/// How long a key is waited for before news is looked for.
+const POLL: Duration = Duration::from_millis(100);
+
+/// What threads tell the screen.
+enum News {
+    /// A look at the machine.
+    Shown(Box<Shown>),
+    /// A region map.
+    Map(MapPane),
+    /// How a diagnosis goes.
+    Report(Report),
+}
+
+/// Runs the command.
+pub(crate) fn run(global: &Global, args: &TopArgs) -> anyhow::Result<Output> {
+    let root = Root::at(&global.root);
+    if !root.is_live() || global.json {
+        let why = "top shows the running machine on a terminal; for copies of files and for JSON \
+                   there is 'hugewise status'";
+        return Err(exit::coded(exit::USAGE, why));
+    }
+    let stop = stop_flag()?;
+    let (send, news) = mpsc::channel();
+    look_on(&root, args, send.clone())?;
+    let Ok(News::Shown(first)) = news.recv() else { anyhow::bail!("nobody looks") };
+    let mut screen = Screen::open()?;
+    let palette = Palette { coloured: paint(global).is_coloured() };
+    let mut top = Top { root, shown: *first, ui: Ui::default(), send, busy: false };
+    let ended = top.run(&mut screen, palette, &news, &stop);
+    drop(screen);
+    ended?;
+    Ok(Output::text("", exit::OK))
+}
+
+/// Looks once an interval, until the screen is gone.
+fn look_on(root: &Root, args: &TopArgs, send: Sender<News>) -> anyhow::Result<()> {
+    let (root, args) = (root.clone(), args.clone());
+    let every = Duration::from_secs_f64(args.interval);
+    std::thread::Builder::new().name("looker".into()).spawn(move || {
+        let mut looker = Looker::new(&root, &args);
+        while send.send(News::Shown(Box::new(looker.look()))).is_ok() {
+            std::thread::sleep(every);
+        }
+    })?;
+    Ok(())
+}
+
+/// Set by a signal that ends a program.
+fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    survive_harmless().context("cannot handle signals")?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// The screen's loop.
+struct Top {
+    root: Root,
+    shown: Shown,
+    ui: Ui,
+    send: Sender<News>,
+    /// A diagnosis is under way.
+    busy: bool,
+}
+
+impl Top {
+    fn run(
+        &mut self,
+        screen: &mut Screen,
+        palette: Palette,
+        news: &Receiver<News>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()> {
+        let mut stale = true;
+        while !stop.load(Ordering::Relaxed) {
+            if stale {
+                let size = screen.terminal.size().context("the terminal is gone")?;
+                text::set_columns(usize::from(size.width));
+                let mut places = None;
+                let drawn = screen.terminal.draw(|frame| {
+                    places = Some(draw(frame, &self.shown, &self.ui, palette));
+                });
+                drawn.context("the terminal is gone")?;
+                self.ui.places = places.unwrap_or_default();
+            }
+            stale = false;
+            if poll(POLL).context("the terminal is gone")? {
+                stale = true;
+                let wish = match read().context("the terminal is gone")? {
+                    Event::Key(key) if key.kind != KeyEventKind::Release => {
+                        self.ui.key(key, &self.shown)
+                    }
+                    Event::Mouse(mouse) => {
+                        self.ui.mouse(mouse, &self.shown);
+                        Wish::None
+                    }
+                    _ => Wish::None,
+                };
+                if wish == Wish::Quit {
+                    return Ok(());
+                }
+                self.grant(wish)?;
+            }
+            stale |= self.read(news)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what threads have to tell; whether there was something.
+    fn read(&mut self, news: &Receiver<News>) -> anyhow::Result<bool> {
+        let mut any = false;
+        loop {
+            match news.try_recv() {
+                Ok(News::Shown(_)) if self.ui.still => {}
+                Ok(News::Shown(shown)) => {
+                    let map = std::mem::replace(&mut self.shown.map, MapPane::Nobody);
+                    let report = std::mem::replace(&mut self.shown.report, Report::None);
+                    self.shown = Shown { map, report, ..*shown };
+                }
+                Ok(News::Map(map)) => self.shown.map = map,
+                Ok(News::Report(report)) => {
+                    self.busy = matches!(report, Report::Running(_));
+                    self.shown.report = report;
+                }
+                Err(TryRecvError::Empty) => return Ok(any),
+                Err(TryRecvError::Disconnected) => anyhow::bail!("nobody looks any more"),
+            }
+            any = true;
+        }
+    }
+
+    /// Begins what a key asked for.
+    fn grant(&mut self, wish: Wish) -> anyhow::Result<()> {
+        let (root, send) = (self.root.clone(), self.send.clone());
+        let thread = std::thread::Builder::new();
+        match wish {
+            Wish::None | Wish::Quit => {}
+            Wish::Map(pid) => {
+                thread.name("map".into()).spawn(move || {
+                    let map = match map::look(&root, pid, false) {
+                        Ok(map) => MapPane::Seen(Box::new(map)),
+                        Err(error) => MapPane::Refused(format!("{error:#}")),
+                    };
+                    // An error says that the screen is gone.
+                    let _ = send.send(News::Map(map));
+                })?;
+            }
+            Wish::Diagnose if self.busy => {}
+            Wish::Diagnose => {
+                self.busy = true;
+                thread.name("diagnosis".into()).spawn(move || {
+                    diagnosis::run(&root, |report| send.send(News::Report(report)).is_ok());
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
