@@ -2668,7 +2668,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__status)
-            opts="-n -h --top --pid --explain --state-dir --run-dir --json --color --root --help"
+            opts="-n -h --top --pid --explain --fields --sort --filter --state-dir --run-dir --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2687,6 +2687,18 @@ _hugewise() {
                     return 0
                     ;;
                 --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fields)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --filter)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

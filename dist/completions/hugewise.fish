@@ -76,6 +76,9 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand try" -s h -l help -d '
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s n -l top -d 'Number of processes to show' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l pid -d 'Only these processes (repeat, or separate by commas or blanks)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l explain -d 'Say in words why the memory of one process is huge, waiting, small or given back' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l fields -d 'Columns of the table, such as pid,name,huge,promoted (\'--json\' lists all below \'fields\')' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l sort -d 'Sort by a field, the largest first; FIELD:asc, the smallest first' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l filter -d 'Only processes for which this holds, such as anon>1GiB, huge_percent<50, name=redis (repeat for more)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l state-dir -d 'Directory in which a manager keeps old values of settings' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l run-dir -d 'Directory of the manager\'s socket' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -84,7 +87,7 @@ never\t'Never'"
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l root -d 'Read copies of /proc and /sys below this directory instead; changes nothing' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c hugewise -n "__fish_hugewise_using_subcommand top" -l interval -d 'Seconds from one look to the next' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand top" -l interval -d 'Seconds from one sample to the next' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand top" -l state-dir -d 'Directory in which a manager keeps old values of settings' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand top" -l run-dir -d 'Directory of the manager\'s socket' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand top" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

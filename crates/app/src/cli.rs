@@ -186,7 +186,8 @@ pub(crate) struct TryArgs {
 #[command(
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
 hugewise status --pid 812     # all memory of one program\n  hugewise status --explain 812 # why \
-its memory is as it is, in words\n  hugewise status --json | jq .manager"
+its memory is as it is, in words\n  hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
+hugewise status --json | jq .manager"
 )]
 pub(crate) struct StatusArgs {
     /// Number of processes to show
@@ -198,6 +199,16 @@ pub(crate) struct StatusArgs {
     /// Say in words why the memory of one process is huge, waiting, small or given back
     #[arg(long, value_name = "PID", conflicts_with = "pid")]
     pub(crate) explain: Option<u32>,
+    /// Columns of the table, such as pid,name,huge,promoted ('--json' lists all below 'fields')
+    #[arg(long, value_name = "FIELDS", conflicts_with = "explain")]
+    pub(crate) fields: Option<String>,
+    /// Sort by a field, the largest first; FIELD:asc, the smallest first
+    #[arg(long, value_name = "FIELD", conflicts_with = "explain")]
+    pub(crate) sort: Option<String>,
+    /// Only processes for which this holds, such as anon>1GiB, huge_percent<50, name=redis (repeat
+    /// for more)
+    #[arg(long, value_name = "TEST", conflicts_with = "explain")]
+    pub(crate) filter: Vec<String>,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 /// Arguments of `top`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "Asks a running manager once a second; where none runs it looks at the \
+#[command(after_help = "Asks a running manager once a second; where none runs it scans the \
 largest programs itself, within the manager's budget of CPU time, and changes nothing. '?' lists \
 the keys.\n\n\
 Exit codes: 0 ended by a key or a signal, 1 no terminal, 2 usage.\n\n\
 Examples:\n  sudo hugewise top\n  hugewise top --interval 5    # without root: your own programs")]
 pub(crate) struct TopArgs {
-    /// Seconds from one look to the next
+    /// Seconds from one sample to the next
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) interval: f64,
     /// Directory in which a manager keeps old values of settings

@@ -6,6 +6,7 @@ use crate::control::{self, Verb};
 use crate::exit;
 use crate::left;
 use crate::output::{Output, paint};
+use crate::render::view::status::choose::Choice;
 use crate::render::view::status::machine::COUNTERS;
 use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
 use crate::render::view::status::{self, Seen, View};
@@ -55,6 +56,8 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> 
 }
 
 fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
+    let choice = Choice::parse(args.fields.as_deref(), args.sort.as_deref(), &args.filter);
+    let choice = choice.map_err(|error| exit::coded(exit::USAGE, error))?;
     let mut missing = Vec::new();
     let config = configuration(root, &mut missing);
     let mut world = Live::observer(root.clone());
@@ -74,7 +77,9 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     }
     state.list(&config, select_all(&config, &selection, samples.clone()), seen.at);
     let left_alone = left_alone(&config, &selection, &state, &samples);
-    let shown = largest(&state, if selection.named.is_some() { usize::MAX } else { args.top });
+    // Who is shown is known after the scan only, where it was chosen by what a scan sees.
+    let all = selection.named.is_some() || choice.is_of_rows();
+    let shown = largest(&state, if all { usize::MAX } else { args.top });
     let more = state.targets().len() - shown.len();
     state.keep_only(&shown);
     let manager = ask_manager(root, &args.daemon, &args.state_dir, &mut missing);
@@ -96,10 +101,23 @@ fn look(root: &Root, args: &StatusArgs) -> anyhow::Result<View> {
     let sources = Sources { config: &config, state: &state, plan: &plan, limits: &limits };
     let mut processes = targets(sources, now);
     merge(&mut processes, manager.status());
+    choice.apply(&mut processes);
+    let cut = if choice.is_of_rows() { processes.len().saturating_sub(args.top) } else { 0 };
+    processes.truncate(processes.len() - cut);
     let again = world.observe(&Ask { machine: true, ..Ask::default() });
     let watched = again.at.since(seen.at);
     let machine = again.machine.map(|m| machine(root, &m, &first, watched)).unwrap_or_default();
-    Ok(View { geometry, machine, processes, more, left_alone, manager, missing })
+    Ok(View {
+        geometry,
+        machine,
+        processes,
+        more: more + cut,
+        left_alone,
+        manager,
+        missing,
+        chosen: choice.is_of_rows(),
+        fields: choice.fields,
+    })
 }
 
 /// The configuration that a manager would use here: it decides what is eligible and why.

@@ -82,7 +82,7 @@ fn shows_a_program(_: &Turn) -> anyhow::Result<()> {
     screen.keys(&["4"])?;
     screen.shows("none is running here")?;
     screen.keys(&["?"])?;
-    screen.shows("by name, pid or cgroup")?;
+    screen.shows("name, pid, cgroup")?;
     screen.keys(&["x", "q"])?;
     screen.shows("CODE 0")?;
     let text = screen.text()?;

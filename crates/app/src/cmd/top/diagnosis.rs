@@ -1,6 +1,6 @@
 //! A diagnosis of this machine, beside the screen.
 
-use super::looker::clock;
+use super::sampler::clock;
 use crate::capture::{CapturePlan, Stop, live};
 use crate::render::view::diagnosis::WATCHED;
 use crate::render::view::top::values::{Report, Told};

@@ -1,11 +1,11 @@
 //! `hugewise top`: machine, processes, manager and findings on a screen that goes on.
 
 mod diagnosis;
-mod looker;
 mod observer;
+mod sampler;
 mod terminal;
 
-use self::looker::Looker;
+use self::sampler::Sampler;
 use self::terminal::Screen;
 use crate::cli::{Global, TopArgs};
 use crate::cmd::map;
@@ -30,7 +30,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// What threads tell the screen.
 enum News {
-    /// A look at the machine.
+    /// A sample of the machine.
     Shown(Box<Shown>),
     /// A region map.
     Map(MapPane),
@@ -48,8 +48,8 @@ pub(crate) fn run(global: &Global, args: &TopArgs) -> anyhow::Result<Output> {
     }
     let stop = stop_flag()?;
     let (send, news) = mpsc::channel();
-    look_on(&root, args, send.clone())?;
-    let Ok(News::Shown(first)) = news.recv() else { anyhow::bail!("nobody looks") };
+    sample_on(&root, args, send.clone())?;
+    let Ok(News::Shown(first)) = news.recv() else { anyhow::bail!("the machine is not sampled") };
     let mut screen = Screen::open()?;
     let palette = Palette { coloured: paint(global).is_coloured() };
     let mut top = Top { root, shown: *first, ui: Ui::default(), send, busy: false };
@@ -59,13 +59,13 @@ pub(crate) fn run(global: &Global, args: &TopArgs) -> anyhow::Result<Output> {
     Ok(Output::text("", exit::OK))
 }
 
-/// Looks once an interval, until the screen is gone.
-fn look_on(root: &Root, args: &TopArgs, send: Sender<News>) -> anyhow::Result<()> {
+/// Samples once an interval, until the screen is gone.
+fn sample_on(root: &Root, args: &TopArgs, send: Sender<News>) -> anyhow::Result<()> {
     let (root, args) = (root.clone(), args.clone());
     let every = Duration::from_secs_f64(args.interval);
-    std::thread::Builder::new().name("looker".into()).spawn(move || {
-        let mut looker = Looker::new(&root, &args);
-        while send.send(News::Shown(Box::new(looker.look()))).is_ok() {
+    std::thread::Builder::new().name("sampler".into()).spawn(move || {
+        let mut sampler = Sampler::new(&root, &args);
+        while send.send(News::Shown(Box::new(sampler.sample()))).is_ok() {
             std::thread::sleep(every);
         }
     })?;
@@ -152,7 +152,9 @@ impl Top {
                     self.shown.report = report;
                 }
                 Err(TryRecvError::Empty) => return Ok(any),
-                Err(TryRecvError::Disconnected) => anyhow::bail!("nobody looks any more"),
+                Err(TryRecvError::Disconnected) => {
+                    anyhow::bail!("the machine is not sampled any more")
+                }
             }
             any = true;
         }

@@ -1,4 +1,4 @@
-//! Who tells of processes where no manager runs: the manager's own loop, which only looks.
+//! Who tells of processes where no manager runs: the manager's own loop, which only observes.
 
 use hugewise_core::base::units::Ns;
 use hugewise_core::manager::config::{Config, Mode};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The last status that was asked for.
 type Shelf = Arc<Mutex<Option<ManagerStatus>>>;
 
-/// A loop that looks, in a thread of its own; it ends with this.
+/// A loop that observes, in a thread of its own; it ends with this.
 #[derive(Debug)]
 pub(super) struct Observer {
     events: Sender<Wake>,
@@ -22,7 +22,7 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    /// Begins to look. It keeps to the budget of CPU time of the configuration.
+    /// Begins to observe. It keeps to the budget of CPU time of the configuration.
     pub(super) fn start(root: &Root, config: Config) -> anyhow::Result<Self> {
         let (events, wakes) = mpsc::channel();
         let shelf = Shelf::default();

@@ -105,6 +105,20 @@ fn the_loads_own_connections_are_told_apart_from_a_pool() {
 }
 
 #[test]
+fn a_quota_that_is_used_up_is_the_limit_beside_idle_cpus() {
+    let quota = Resource::Quota { cgroup: "/batch".into() };
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let mut tried = machine.searched(20.0, 1e6);
+    for step in &mut tried {
+        let share = if step.achieved_per_s < step.offered_per_s { 0.9 } else { 0.0 };
+        step.used.push(Used { resource: quota.clone(), share, mostly: None });
+    }
+    let found = judge(&tried, OPEN, 1_000_000);
+    assert_eq!(resource(found.limit.as_ref()), Some(&quota));
+    assert_eq!(found.gone.map(|gone| gone.next), Some(Resource::Cpus));
+}
+
+#[test]
 fn threads_that_use_two_cpus_do_not_work_one_at_a_time() {
     let many = Resource::OneAtATime { program: "java".into() };
     let found = Machine::new(&[(Resource::Cpus, 0.001), (many.clone(), 0.001_6)]);

@@ -1,6 +1,6 @@
 //! Each field of a view, defined once: text tables, JSON help and metrics render from here.
 
-use crate::render::number;
+pub(crate) use crate::render::view::status::field::{Field, Good, Kind, Value};
 use crate::render::view::status::values::Machine;
 use hugewise_core::base::escape::printable;
 use hugewise_core::base::units::Bytes;
@@ -8,96 +8,6 @@ use hugewise_core::manager::reason::SkipReason;
 use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_core::manager::status::TargetStatus;
 use serde_json::{Value as Json, json};
-
-/// What a value is, and so how it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A name.
-    Text,
-    /// A number of things.
-    Count,
-    /// An amount of memory.
-    Bytes,
-    /// 0 to 100.
-    Percent,
-    /// 0 to 1.
-    Index,
-}
-
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Good {
-    /// The more the better.
-    High,
-    /// The less the better.
-    Low,
-    /// Neither.
-    Neither,
-}
-
-/// A value; `None` is unknown and shown as `?`.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
-    /// Text that is safe to print.
-    Text(Option<String>),
-    /// A whole number: a count, or bytes.
-    Number(Option<u64>),
-    /// Percent or index.
-    Float(Option<f64>),
-}
-
-/// One field of a `T`.
-#[derive(Debug)]
-pub(crate) struct Field<T> {
-    /// Its name in JSON, journal and metrics.
-    pub(crate) key: &'static str,
-    /// Its name in a text table.
-    pub(crate) heading: &'static str,
-    /// Columns in a text table; 0: not shown there.
-    pub(crate) columns: usize,
-    /// What it is.
-    pub(crate) kind: Kind,
-    /// Which way is better.
-    pub(crate) good: Good,
-    /// What it says.
-    pub(crate) help: &'static str,
-    /// Its value.
-    pub(crate) get: fn(&T) -> Value,
-}
-
-impl<T> Field<T> {
-    /// The value in few columns.
-    pub(crate) fn short(&self, of: &T) -> String {
-        self.written(of, number::short)
-    }
-
-    /// The value as a sentence would say it.
-    pub(crate) fn long(&self, of: &T) -> String {
-        self.written(of, |bytes| bytes.to_string())
-    }
-
-    fn written(&self, of: &T, bytes: fn(Bytes) -> String) -> String {
-        let known = match ((self.get)(of), self.kind) {
-            (Value::Text(text), _) => text,
-            (Value::Number(n), Kind::Bytes) => n.map(|n| bytes(Bytes(n))),
-            (Value::Number(n), _) => n.map(|n| n.to_string()),
-            (Value::Float(x), Kind::Index) => x.map(|x| format!("{x:.2}")),
-            (Value::Float(x), _) => x.map(number::percent),
-        };
-        known.unwrap_or_else(|| "?".to_owned())
-    }
-
-    /// Unit in JSON.
-    const fn unit(&self) -> &'static str {
-        match self.kind {
-            Kind::Text => "text",
-            Kind::Count => "count",
-            Kind::Bytes => "bytes",
-            Kind::Percent => "percent",
-            Kind::Index => "0 to 1",
-        }
-    }
-}
 
 /// What the fields mean, for programs.
 pub(crate) fn help<T: 'static>(fields: impl Iterator<Item = &'static Field<T>>) -> Json {
@@ -208,7 +118,7 @@ pub(crate) const TARGET: &[Field<TargetStatus>] = &[
     field!("huge_percent", "HUGE", 4, Percent, High, "of ANON, in huge pages", |t| {
         Value::Float(huge_percent(t))
     }),
-    field!("huge", "HUGE", 0, Bytes, High, "memory in huge pages", |t| of_scan(t, t.huge.0)),
+    field!("huge", "IN HUGE", 0, Bytes, High, "memory in huge pages", |t| of_scan(t, t.huge.0)),
     field!(
         "eligible",
         "ELIGIBLE",

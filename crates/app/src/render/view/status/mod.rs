@@ -1,7 +1,9 @@
 //! `hugewise status` as text and JSON.
 
 pub(crate) mod bloat;
+pub(crate) mod choose;
 pub(crate) mod explain;
+pub(crate) mod field;
 pub(crate) mod fields;
 pub(crate) mod machine;
 mod manager;
@@ -107,14 +109,20 @@ pub(crate) fn fields_in(columns: usize) -> Vec<&'static Field<TargetStatus>> {
 fn processes(view: &View, paint: Paint) -> String {
     let note = match view.more {
         0 => String::new(),
+        more if view.chosen => format!("the first; '-n' shows {more} more"),
         more => format!("the largest {}; '-n' shows {more} more", view.processes.len()),
     };
     let mut out = heading("PROCESSES", &note, paint);
     if view.processes.is_empty() {
-        out.push_str("  none that could be promoted\n");
+        let none =
+            if view.chosen { "none passes the filter" } else { "none that could be promoted" };
+        out.push_str(&format!("  {none}\n"));
         return out;
     }
-    let shown = fields_in(text::columns());
+    let shown = match &view.fields[..] {
+        [] => fields_in(text::columns()),
+        chosen => chosen.to_vec(),
+    };
     let headings: Vec<_> = shown.iter().map(|f| cell(f, f.heading)).collect();
     out.push_str(&format!("{}\n", headings.join(" ").trim_end()));
     for target in &view.processes {
@@ -310,7 +318,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn sample() -> View {
+    pub(crate) fn sample() -> View {
         let refused = Some(SkipReason::NoPermission);
         let unread = TargetStatus {
             refused,
@@ -339,6 +347,8 @@ pub(crate) mod tests {
             left_alone: vec![alone],
             manager: Seen::Absent { left: vec!["sys/kernel/mm/x".to_owned()] },
             missing: vec!["something was not scanned".to_owned()],
+            fields: Vec::new(),
+            chosen: false,
         }
     }
 
@@ -482,6 +492,8 @@ pub(crate) mod tests {
             manager: Seen::Unknown,
             missing: Vec::new(),
             geometry: Geometry::X86_64,
+            fields: Vec::new(),
+            chosen: false,
         };
         let text = render(&view, Paint::plain());
         assert!(text.contains("THP mode                   ?"), "{text}");

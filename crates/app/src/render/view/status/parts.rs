@@ -21,7 +21,7 @@ pub(super) fn heading(title: &str, note: &str, paint: Paint) -> String {
 /// Text columns start at the left, numbers end at the right.
 pub(super) fn cell(field: &Field<TargetStatus>, content: &str) -> String {
     match field.kind {
-        Kind::Text => text::left(content, field.columns),
-        _ => text::right(content, field.columns),
+        Kind::Text => text::left(content, field.width()),
+        _ => text::right(content, field.width()),
     }
 }

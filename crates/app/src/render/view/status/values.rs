@@ -1,5 +1,6 @@
 //! What `status` shows, as values.
 
+use crate::render::view::status::field::Field;
 use hugewise_core::base::units::{Bytes, Geometry, Ns};
 use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_core::manager::status::{LeftAloneStatus, ManagerStatus, TargetStatus};
@@ -46,6 +47,10 @@ pub(crate) struct View {
     pub(crate) manager: Seen,
     /// What could not be seen, one sentence each; with any, the view is partial.
     pub(crate) missing: Vec<String>,
+    /// The columns of the table; none: as usual.
+    pub(crate) fields: Vec<&'static Field<TargetStatus>>,
+    /// Processes were filtered or sorted by the user.
+    pub(crate) chosen: bool,
 }
 
 /// The files that make the THP mode, and what is known about who set them.

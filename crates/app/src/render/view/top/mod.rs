@@ -92,7 +92,7 @@ const HELP: [&str; 16] = [
     "Home, End      the first, the last",
     "< and >        sort by another column",
     "r              sort the other way round",
-    "/              filter by name, pid or cgroup",
+    "/              filter: name, pid, cgroup, anon>1GiB",
     "Esc            drop the filter",
     "Enter          map of the process; again: a new one",
     "d              watch for 10 s, and diagnose",

@@ -69,7 +69,7 @@ fn findings(report: &Report, columns: usize, palette: Palette) -> Vec<Line<'stat
         Report::Running(seconds) => plain(&format!("Watching this machine, {seconds} s more.")),
         Report::Failed(why) => plain(&wrap_at("", &printable(why), columns)),
         Report::Done { time, findings } if findings.is_empty() => {
-            plain(&format!("Nothing was found at {time}. d looks again."))
+            plain(&format!("Nothing was found at {time}. d watches again."))
         }
         Report::Done { time, findings } => {
             let mut lines = plain(&format!("Found at {time}; 'hugewise diagnose' says all."));

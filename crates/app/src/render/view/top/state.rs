@@ -1,13 +1,13 @@
 //! What the user of `top` has chosen, and what keys and clicks change of it.
 
 use super::values::Shown;
-use crate::render::view::status::fields::{Field, TARGET, Value};
+use crate::render::view::status::choose::{Order, Test};
+use crate::render::view::status::fields::TARGET;
 use hugewise_core::manager::status::{CgroupStatus, TargetStatus};
 use ratatui::crossterm::event::{
     KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use ratatui::layout::{Position, Rect};
-use std::cmp::Ordering;
 
 /// Rows that a turn of the mouse wheel passes.
 const WHEEL: usize = 3;
@@ -89,7 +89,7 @@ pub(crate) struct Ui {
     pub(crate) sort: &'static str,
     /// The largest first.
     pub(crate) descending: bool,
-    /// Only processes and cgroups whose name, id or cgroup has it.
+    /// Only processes whose name, id or cgroup has it, or for which it holds as a test.
     pub(crate) filter: String,
     /// Keys go to the filter.
     pub(crate) typing: bool,
@@ -141,11 +141,10 @@ impl Ui {
     pub(crate) fn processes<'a>(&self, shown: &'a Shown) -> Vec<&'a TargetStatus> {
         let mut all: Vec<_> =
             shown.view.processes.iter().filter(|process| self.passes(process)).collect();
-        let field = TARGET.iter().find(|field| field.key == self.sort);
-        all.sort_by(|a, b| {
-            let order = field.map_or(Ordering::Equal, |field| self.order(field, a, b));
-            order.then(a.pid.cmp(&b.pid))
-        });
+        if let Some(field) = TARGET.iter().find(|field| field.key == self.sort) {
+            let order = Order { field, descending: self.descending };
+            all.sort_by(|a, b| order.compare(a, b));
+        }
         all
     }
 
@@ -170,28 +169,15 @@ impl Ui {
     }
 
     fn passes(&self, process: &TargetStatus) -> bool {
+        if let Ok(test) = Test::parse(&self.filter) {
+            return test.holds(process);
+        }
         let has = |text: &str| text.to_lowercase().contains(&self.filter.to_lowercase());
         let of = [process.cgroup.as_deref(), process.belongs_to.as_deref()];
         self.filter.is_empty()
             || has(&process.name)
             || process.pid.to_string() == self.filter
             || of.into_iter().flatten().any(has)
-    }
-
-    /// What is unknown comes last in any order.
-    fn order(&self, field: &Field<TargetStatus>, a: &TargetStatus, b: &TargetStatus) -> Ordering {
-        let known = |value: &Value| {
-            !matches!(value, Value::Text(None) | Value::Number(None) | Value::Float(None))
-        };
-        let (a, b) = ((field.get)(a), (field.get)(b));
-        let order = match (&a, &b) {
-            _ if known(&a) != known(&b) => return known(&b).cmp(&known(&a)),
-            (Value::Text(a), Value::Text(b)) => a.cmp(b),
-            (Value::Number(a), Value::Number(b)) => a.cmp(b),
-            (Value::Float(Some(a)), Value::Float(Some(b))) => a.total_cmp(b),
-            _ => Ordering::Equal,
-        };
-        if self.descending { order.reverse() } else { order }
     }
 
     /// The row of the selected process; the first where it is none of them.

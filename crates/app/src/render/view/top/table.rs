@@ -17,9 +17,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-/// Fields that a wide screen has room for, and their columns there.
-const WIDE: [(&str, usize); 5] =
-    [("rss", 9), ("huge", 9), ("coverage_percent", 9), ("partially_mapped", 9), ("promoted", 9)];
+/// Fields that a wide screen has room for.
+const WIDE: [&str; 5] = ["rss", "huge", "coverage_percent", "partially_mapped", "promoted"];
 /// The reason, which comes last and takes what is left, has at least so many columns.
 const WHY: usize = 25;
 
@@ -61,12 +60,9 @@ fn columns(width: usize) -> Vec<(&'static Field<TargetStatus>, usize)> {
     let used = |all: &[(&Field<TargetStatus>, usize)]| {
         all.iter().map(|(_, columns)| columns + 1).sum::<usize>()
     };
-    for (key, columns) in WIDE {
-        let field = TARGET.iter().find(|field| field.key == key);
-        if let Some(field) = field
-            && used(&all) + columns < width
-        {
-            all.insert(all.len() - 1, (field, columns));
+    for field in WIDE.iter().filter_map(|key| TARGET.iter().find(|field| field.key == *key)) {
+        if used(&all) + field.width() < width {
+            all.insert(all.len() - 1, (field, field.width()));
         }
     }
     let rest = width.saturating_sub(used(&all));
@@ -86,8 +82,6 @@ fn headings(
     let mut x = area.x;
     for (field, columns) in columns {
         let name = match (field.key, ui.tab) {
-            // Twice the same word, one of them in bytes.
-            ("huge", _) => "IN HUGE",
             ("name", Tab::Groups) => "CGROUP, NAME",
             _ => field.heading,
         };

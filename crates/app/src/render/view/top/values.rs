@@ -19,7 +19,7 @@ pub(crate) struct Shown {
     pub(crate) view: View,
     /// cgroups of the processes.
     pub(crate) groups: Vec<CgroupStatus>,
-    /// No manager tells of the processes: `top` looks itself.
+    /// No manager tells of the processes: `top` scans them itself.
     pub(crate) own: bool,
     /// The region map.
     pub(crate) map: MapPane,

@@ -1,4 +1,4 @@
-//! Looks at the machine once an interval, in a thread of its own: a manager that is slow to answer
+//! Samples the machine once an interval, in a thread of its own: a manager that is slow to answer
 //! does not hold up the keys.
 
 use super::observer::Observer;
@@ -16,8 +16,8 @@ use hugewise_linux::world::Live;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-/// What is remembered from one look to the next.
-pub(super) struct Looker {
+/// What is remembered from one sample to the next.
+pub(super) struct Sampler {
     root: Root,
     args: TopArgs,
     world: Live,
@@ -26,14 +26,14 @@ pub(super) struct Looker {
     before: Option<Before>,
 }
 
-/// Counters of the look before.
+/// Counters of the sample before.
 struct Before {
     at: Ns,
     vmstat: BTreeMap<String, u64>,
     cpu: Option<CpuTimes>,
 }
 
-impl Looker {
+impl Sampler {
     pub(super) fn new(root: &Root, args: &TopArgs) -> Self {
         Self {
             world: Live::observer(root.clone()),
@@ -45,8 +45,8 @@ impl Looker {
         }
     }
 
-    /// One look; maps and diagnoses are of others.
-    pub(super) fn look(&mut self) -> Shown {
+    /// One sample; maps and diagnoses are of others.
+    pub(super) fn sample(&mut self) -> Shown {
         let mut missing = Vec::new();
         let seen = ask_manager(&self.root, &self.args.daemon, &self.args.state_dir, &mut missing);
         let own = !matches!(seen, Seen::Running(_));
@@ -78,7 +78,17 @@ impl Looker {
         }
         let machine = machine.unwrap_or_default();
         let manager = seen;
-        let view = View { geometry, machine, processes, more: 0, left_alone, manager, missing };
+        let view = View {
+            geometry,
+            machine,
+            processes,
+            more: 0,
+            left_alone,
+            manager,
+            missing,
+            fields: Vec::new(),
+            chosen: false,
+        };
         Shown {
             host: self.host.clone(),
             time: clock(),
