@@ -132,7 +132,7 @@ pub(crate) enum Command {
     Response(ResponseArgs),
     /// Which of several hosts is out of line, by which program, and what a move would give
     Placement(PlacementArgs),
-    /// At which rate a server on this machine is full, which part of it, and what comes next
+    /// At which rate a server on this machine is full, what is full then, and what comes next
     Limit(LimitArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),

@@ -7,6 +7,10 @@ use crate::evidence::recording::Recording;
 use crate::experiment::load::LoadResult;
 use serde::{Deserialize, Serialize};
 
+/// What is used less than this at a rate is not kept: a machine has hundreds of threads that do
+/// next to nothing.
+const SHARE_MIN: f64 = 0.001;
+
 /// How full a resource was at a rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Used {
@@ -61,7 +65,8 @@ impl Step {
         let service = load.service.as_ref().and_then(|all| all.mean());
         let service = service.map(|ns| Ns(saturating_u64(ns)));
         let tail = alone.or(service).map_or(0.0, Ns::as_s).min(seconds / 2.0);
-        let used = used(seen.0, own_pid).into_iter().map(|(resource, share)| {
+        let used = used(seen.0, own_pid).into_iter().filter(|(_, share)| *share >= SHARE_MIN);
+        let used = used.map(|(resource, share)| {
             let mostly = match resource {
                 Resource::Interrupts { cpu } => vector(seen.0, cpu),
                 _ => None,
