@@ -35,6 +35,8 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 const WARM_UP_S: u64 = 2;
 /// A server comes to rest in this time after a rate that it could not serve.
 const REST: Duration = Duration::from_secs(2);
+/// A server that fails so many of its first requests is not the one that was meant. A judgement.
+const FAILED_SHARE: f64 = 0.05;
 /// A request that has no answer by then has failed.
 const TIMEOUT_MS: u64 = 10_000;
 
@@ -107,7 +109,8 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
     let mut trial = Trial { args, session, root: Root::live(), alone: None };
     let bounds = Bounds { p99_max: args.p99_ms.map(Ns::ms) };
     let search = Search { from_per_s: args.from, most_per_s: args.most, bounds };
-    trial.load("warming up", args.from, WARM_UP_S, false)?;
+    let (warm, _) = trial.load("warming up", args.from, WARM_UP_S, false)?;
+    answers(&warm, args.from)?;
     let mut steps: Vec<Step> = Vec::new();
     let mut notes = Vec::new();
     while let Some(rate) = search.next(&steps) {
@@ -136,6 +139,23 @@ fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
         checked: None,
         notes,
     })
+}
+
+/// An error where the lowest rate fails already: then there is no limit to find, but a mistake.
+fn answers(load: &LoadResult, rate: f64) -> anyhow::Result<()> {
+    let (failed, all) = (load.failures(), load.intended.unwrap_or(0));
+    let Some((kind, _)) = load.failed.iter().max_by_key(|(_, count)| **count) else {
+        return Ok(());
+    };
+    if (failed as f64) < FAILED_SHARE * all as f64 {
+        return Ok(());
+    }
+    let quote = load.errors.iter().max_by_key(|(_, count)| **count);
+    let quote = quote.map_or_else(String::new, |(quote, _)| format!(" ({quote})"));
+    anyhow::bail!(
+        "{failed} of {all} requests failed at {rate}/s already: {kind}{quote}; give a URL that is \
+         answered, or a lower --from"
+    )
 }
 
 /// The server under load, and this machine watched meanwhile.

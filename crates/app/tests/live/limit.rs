@@ -10,6 +10,9 @@ use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::thread;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -58,9 +61,31 @@ fn names_a_pool(_: &Turn) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A server that has nothing at any URL.
+fn not_found() -> anyhow::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("http://{}/item", listener.local_addr()?);
+    // Ends with the tests.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                while lines.by_ref().any(|line| line.is_empty()) {
+                    let mut stream = &stream;
+                    let _ =
+                        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+                }
+            });
+        }
+    });
+    Ok(url)
+}
+
 fn nobody_answers(_: &Turn) -> anyhow::Result<()> {
     let said = hugewise(["limit", "http://127.0.0.1:1/"])?.expect(1)?;
     ensure!(said.err.contains("is the server running?"), "{}", said.err);
+    let said = hugewise(["limit", &not_found()?])?.expect(1)?;
+    ensure!(said.err.contains("failed at 20/s already: HTTP status other"), "{}", said.err);
     let far = hugewise(["limit", "http://192.0.2.1/"])?.expect(2)?;
     ensure!(far.err.contains("not on this machine"), "{}", far.err);
     let scratch = Scratch::new()?;
