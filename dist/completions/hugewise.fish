@@ -407,7 +407,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_s
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -s o -l output -d 'Where they are kept, and read from with --check; \'-\' is standard output' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l seconds -d 'How long each stressor is watched' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l seconds -d 'How long each stressor is watched, in seconds' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l only -d 'Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l state-dir -d 'Directory of the settings trail' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand lab; and __fish_seen_subcommand_from signatures" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

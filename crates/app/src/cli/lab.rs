@@ -108,16 +108,16 @@ pub(crate) struct LabCompareArgs {
 /// Arguments of `lab signatures`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  hugewise lab signatures           # a minute and a half, all CPUs \
-busy\n  hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  hugewise lab \
+    after_help = "Examples:\n  hugewise lab signatures           # three minutes, all CPUs busy\n  \
+hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  hugewise lab \
 signatures --check   # runs them again, alone and two by two: are they found?"
 )]
 pub(crate) struct LabSignaturesArgs {
     /// Where they are kept, and read from with --check; '-' is standard output
     #[arg(long, short = 'o', default_value = "hugewise-lab/signatures.json", value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// How long each stressor is watched
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = seconds())]
+    /// How long each stressor is watched, in seconds
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = seconds())]
     pub(crate) seconds: u64,
     /// Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork
     #[arg(long, value_delimiter = ',', value_name = "NAME")]

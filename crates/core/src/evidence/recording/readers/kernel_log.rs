@@ -236,13 +236,15 @@ impl Reader for KernelLog {
         if line.trim().is_empty() {
             return Taken::Yes;
         }
-        let Some(text) = message(line).or_else(|| bare(line, out)) else {
+        let timed = message(line);
+        let Some(text) = timed.or_else(|| bare(line, out)) else {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let goes_on = self.column > 0 && blanks >= self.column;
             return if goes_on { Taken::Yes } else { Taken::No };
         };
-        self.column = line.trim_end().len() - text.len();
+        // Below a message without its time nothing is in line with it.
+        self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());
         let at = when(line);
         self.said(text, at, out);
         self.note(text, at, out);
