@@ -28,6 +28,8 @@ mod group;
 mod hold;
 #[path = "live/hostile.rs"]
 mod hostile;
+#[path = "live/http.rs"]
+mod http;
 #[path = "live/hugetlb.rs"]
 mod hugetlb;
 #[path = "live/hugetlb_kit.rs"]

@@ -5,6 +5,8 @@
 
 #[path = "schemas/check.rs"]
 mod check;
+#[path = "live/http.rs"]
+mod http;
 #[path = "schemas/outputs.rs"]
 mod outputs;
 #[path = "schemas/values.rs"]

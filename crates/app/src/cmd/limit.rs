@@ -1,24 +1,22 @@
 //! `hugewise limit`: at which rate a server on this machine is full, and what is full then.
 
-use crate::capture::{CapturePlan, Stop, live};
+use crate::capture::Stop;
 use crate::cli::{Global, LimitArgs};
+use crate::cmd::watch::watch;
 use crate::exit;
 use crate::output::{Asked, Output, paint};
-use crate::render::view::diagnosis::WATCHED;
 use crate::render::view::limit as view;
 use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::base::units::Ns;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
-use hugewise_core::evidence::recording::readers::capture::Capture;
-use hugewise_core::evidence::recording::{Builder, Recording};
+use hugewise_core::evidence::recording::Recording;
 use hugewise_core::experiment::limit::{
     Bounds, Limit, Outcome, SCHEMA, Search, Step, check, is_served, judge,
 };
 use hugewise_core::experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
 use hugewise_lab::load::{self, Access};
 use hugewise_lab::session::Session;
-use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::root::Root;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -169,7 +167,7 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn step(&mut self, rate: f64, number: usize) -> anyhow::Result<(Step, Option<String>)> {
-        let label = format!("rate {number}: {rate}/s");
+        let label = format!("rate {number}: {rate:.1}/s");
         let (load, recording) = self.load(&label, rate, self.args.seconds, true)?;
         let recording = recording.context("nothing was recorded")?;
         let found = diagnose(&recording, &Thresholds::default());
@@ -228,15 +226,9 @@ fn spec(args: &LimitArgs, rate: f64, seconds: u64) -> LoadSpec {
 
 /// What this machine does meanwhile.
 fn record(root: &Root, length: Duration, ended: &AtomicBool) -> anyhow::Result<Recording> {
-    let options = Options { arguments: false, processes_max: PROCESSES_MAX };
-    let plan = CapturePlan { every: Duration::from_secs(1), length, options };
-    let (mut builder, mut capture) = (Builder::new(), Capture::new(WATCHED));
-    let (_, result) = live(root, &plan, &Stop::never(), |text| {
+    let watched = watch(root, length, &Stop::never(), |_| {
         anyhow::ensure!(!ended.load(Ordering::Relaxed), "the load has ended");
-        capture.take(text, &mut builder);
         Ok(())
     });
-    result?;
-    capture.end(&mut builder);
-    Ok(builder.finish())
+    Ok(watched?.finish())
 }

@@ -24,6 +24,7 @@ mod status;
 mod thp;
 mod top;
 mod r#try;
+mod watch;
 mod workload;
 
 use crate::cli::{Cli, Command, Global};

@@ -1,6 +1,7 @@
 //! `hugewise limit` on a small service: its workers are the limit, and what more of them give is
 //! predicted.
 
+use crate::http::answering;
 use crate::init;
 use crate::kit::{Said, Scratch, hugewise, skip, trial};
 use crate::machine::Turn;
@@ -10,9 +11,6 @@ use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::thread;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -61,30 +59,10 @@ fn names_a_pool(_: &Turn) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A server that has nothing at any URL.
-fn not_found() -> anyhow::Result<String> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let url = format!("http://{}/item", listener.local_addr()?);
-    // Ends with the tests.
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || {
-                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-                while lines.by_ref().any(|line| line.is_empty()) {
-                    let mut stream = &stream;
-                    let _ =
-                        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-                }
-            });
-        }
-    });
-    Ok(url)
-}
-
 fn nobody_answers(_: &Turn) -> anyhow::Result<()> {
     let said = hugewise(["limit", "http://127.0.0.1:1/"])?.expect(1)?;
     ensure!(said.err.contains("is the server running?"), "{}", said.err);
-    let said = hugewise(["limit", &not_found()?])?.expect(1)?;
+    let said = hugewise(["limit", &answering("404 Not Found")?])?.expect(1)?;
     ensure!(said.err.contains("failed at 20/s already: HTTP status other"), "{}", said.err);
     let far = hugewise(["limit", "http://192.0.2.1/"])?.expect(2)?;
     ensure!(far.err.contains("not on this machine"), "{}", far.err);

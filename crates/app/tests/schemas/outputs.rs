@@ -1,5 +1,6 @@
 //! Outputs of the program itself, as JSON by the schema that each is to fit.
 
+use crate::http::answering;
 use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA, Series};
 use hugewise_core::stats::Histogram;
 use hugewise_lab::{shipped, store::Store};
@@ -8,8 +9,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -299,20 +298,7 @@ fn placed(all: &mut Outputs, scratch: &Scratch) {
 
 /// A server that answers at once, and is not loaded to its limit.
 fn limited(all: &mut Outputs) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    // Ends with the tests.
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || {
-                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-                while lines.by_ref().any(|line| line.is_empty()) {
-                    let mut stream = &stream;
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-                }
-            });
-        }
-    });
+    let url = answering("200 OK").expect("a server");
     let rates = ["--from", "30", "--most", "30", "--seconds", "3"];
     all.run("limit", &[&["limit", &url], &rates[..]].concat(), &[5]);
 }

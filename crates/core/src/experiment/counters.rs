@@ -2,7 +2,7 @@
 //! hypothesis can expect to move.
 
 use crate::evidence::recording::readers::capture::Capture;
-use crate::evidence::recording::{Builder, Field, Host, Recording, Series, Span, Subject, Unit};
+use crate::evidence::recording::{Builder, Field, Host, Recording, Span, Subject, Unit};
 use std::collections::BTreeMap;
 
 /// What is about the machine, its disks or its network.
@@ -65,26 +65,18 @@ pub fn over(samples: &[Vec<u8>]) -> BTreeMap<String, f64> {
 
 fn of_field(host: &Host, field: Field) -> Option<f64> {
     if let Some(series) = host.series(field, &Subject::Machine) {
-        return mean(series);
+        return series.mean();
     }
     let parts: Vec<f64> = host
         .subjects(field)
         .filter(|(subject, _)| matches!(subject, Subject::Disk(_) | Subject::Interface(_)))
-        .filter_map(|(_, series)| mean(series.first()?))
+        .filter_map(|(_, series)| series.first()?.mean())
         .collect();
     let adds_up = matches!(field.about().unit, Unit::PerSecond | Unit::BytesPerSecond);
     match adds_up && !parts.is_empty() {
         true => Some(parts.iter().sum()),
         false => parts.into_iter().reduce(f64::max),
     }
-}
-
-fn mean(series: &Series) -> Option<f64> {
-    let count = series.points.len();
-    let sum: f64 = series.points.iter().map(|point| point.value).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a number of samples")]
-    let mean = sum / count as f64;
-    (count > 0 && mean.is_finite()).then_some(mean)
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! What `diagnose` reads: files of many tools, captures, the live machine.
 
 use super::servers::Servers;
-use crate::capture::{CapturePlan, Stop, live, read};
+use crate::capture::{Stop, read};
+use crate::cmd::watch;
 use crate::exit::{self, coded};
-use crate::render::view::diagnosis::WATCHED;
 use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::evidence::recording::readers::capture::Capture;
 use hugewise_core::evidence::recording::{Builder, Foreign, Recording, foreign};
-use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::root::Root;
 use std::io::Read;
@@ -104,24 +103,15 @@ pub(super) fn watch(
     length: Duration,
     mut servers: Servers,
 ) -> anyhow::Result<Recording> {
-    let every = Duration::from_secs(1);
-    let options = Options { arguments: false, processes_max: PROCESSES_MAX };
-    let plan = CapturePlan { every, length: length.max(every), options };
     let progress = Progress::new(true);
-    let (mut builder, mut samples) = (Builder::new(), 0_u64);
-    let mut capture = Capture::new(WATCHED);
     // Ended early, it says what was seen until then.
     let stop = Stop::on_signals()?;
     servers.first_look();
-    let (_, result) = live(root, &plan, &stop, |text| {
-        capture.take(text, &mut builder);
-        samples += 1;
-        progress.show(&format!("watching this machine: {} of {} s", samples - 1, length.as_secs()));
+    let mut builder = watch::watch(root, length, &stop, |samples| {
+        progress.show(&format!("watching this machine: {samples} of {} s", length.as_secs()));
         Ok(())
-    });
+    })?;
     drop(progress);
-    result?;
-    capture.end(&mut builder);
     servers.last_look(&mut builder);
     Ok(builder.finish())
 }

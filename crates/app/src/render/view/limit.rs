@@ -154,17 +154,17 @@ fn check(checked: &Checked, paint: Paint) -> String {
         rate(checked.interval.low),
         rate(checked.interval.high)
     );
-    let now = rate(checked.most_per_s);
-    let (word, text) = match checked.outcome {
-        Outcome::AsExpected => ("as expected", format!("{now}, and {expected}")),
-        Outcome::Less => ("less than expected", format!("{now}, and {expected}")),
-        Outcome::More => ("more than expected", format!("{now}, and {expected}")),
-        Outcome::StillTheLimit => {
-            let why = "the limit is what it was, so that the prediction was not put to the test; \
-                       if there is more of it now, say how much by --factor";
-            ("still the limit", format!("{now}, and {expected}: {why}"))
-        }
+    let (word, why) = match checked.outcome {
+        Outcome::AsExpected => ("as expected", ""),
+        Outcome::Less => ("less than expected", ""),
+        Outcome::More => ("more than expected", ""),
+        Outcome::StillTheLimit => (
+            "still the limit",
+            ": the limit is what it was, so that the prediction was not put to the test; if there \
+             is more of it now, say how much by --factor",
+        ),
     };
+    let text = format!("{}, and {expected}{why}", rate(checked.most_per_s));
     let said = wrap("Prediction  ", &format!("{word}: {text}"));
     let said = match checked.outcome {
         Outcome::AsExpected => paint.good(&said),

@@ -108,8 +108,8 @@ pub(super) fn loads(recording: &Recording) -> (Vec<HostLoad>, Vec<LeftOut>) {
 fn load(name: &str, host: &Host) -> Option<HostLoad> {
     let idle = host.series(Field::CpuIdle, &Subject::Machine)?;
     let waits = host.series(Field::CpuIowait, &Subject::Machine);
-    let free = mean(idle)? + waits.and_then(mean).unwrap_or(0.0);
-    let one = |field| host.series(field, &Subject::Machine).and_then(mean);
+    let free = idle.mean()? + waits.and_then(Series::mean).unwrap_or(0.0);
+    let one = |field| host.series(field, &Subject::Machine).and_then(Series::mean);
     let span = idle.points.first().and_then(|point| point.at);
     let span = span.zip(idle.points.last().and_then(|point| point.at));
     let counted = one(Field::CpuCount).or_else(|| {
@@ -130,12 +130,6 @@ fn load(name: &str, host: &Host) -> Option<HostLoad> {
         steal_percent: one(Field::CpuSteal),
         span,
     })
-}
-
-fn mean(series: &Series) -> Option<f64> {
-    let count = series.points.len();
-    let sum: f64 = series.points.iter().map(|point| point.value).sum();
-    (count > 0).then(|| sum / count as f64)
 }
 
 /// CPUs that each process uses on average. Tools list busy processes only: one that is missing in a

@@ -22,6 +22,7 @@ mod subject;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::stats::mean;
 use serde::Serialize;
 
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
@@ -65,6 +66,13 @@ impl Series {
             self.points.get(found).filter(|point| point.at == Some(stamp))
         };
         same.or_else(by_time).map(|point| point.value)
+    }
+
+    /// The mean of its values; `None` without any.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
+        mean(&values)
     }
 
     /// All its sources.

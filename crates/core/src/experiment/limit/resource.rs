@@ -91,7 +91,7 @@ const AT_WORK: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "TASKLET"];
 pub fn used(recording: &Recording, own_pid: u32) -> BTreeMap<Resource, f64> {
     let Some(host) = recording.hosts.first() else { return BTreeMap::new() };
     let mut used = BTreeMap::new();
-    let machine = |field| host.series(field, &Subject::Machine).and_then(mean);
+    let machine = |field| host.series(field, &Subject::Machine).and_then(Series::mean);
     if let Some(idle) = machine(Field::CpuIdle) {
         let waits = machine(Field::CpuIowait).unwrap_or(0.0);
         used.insert(Resource::Cpus, (100.0 - idle - waits) / 100.0);
@@ -112,24 +112,18 @@ pub fn vector(recording: &Recording, cpu: u32) -> Option<String> {
         Subject::Vector { name, cpu: Some(on) }
             if *on == cpu && AT_WORK.contains(&name.as_str()) =>
         {
-            Some((name, mean(all.first()?)?))
+            Some((name, all.first()?.mean()?))
         }
         _ => None,
     });
     of_cpu.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone())
 }
 
-fn mean(series: &Series) -> Option<f64> {
-    let count = series.points.len();
-    let sum: f64 = series.points.iter().map(|point| point.value).sum();
-    (count > 0).then(|| sum / count as f64)
-}
-
 fn interrupts(host: &Host, used: &mut BTreeMap<Resource, f64>) {
     for field in [Field::CpuIrq, Field::CpuSoftirq] {
         for (subject, all) in host.subjects(field) {
             let Subject::Cpu(cpu) = subject else { continue };
-            let Some(percent) = all.first().and_then(mean) else { continue };
+            let Some(percent) = all.first().and_then(Series::mean) else { continue };
             *used.entry(Resource::Interrupts { cpu: *cpu }).or_default() += percent / 100.0;
         }
     }
@@ -155,7 +149,7 @@ fn threads(host: &Host, own_pid: u32, used: &mut BTreeMap<Resource, f64>) {
     };
     let count = |pid, name: &str| {
         let subject = Subject::process(pid, name);
-        host.series(Field::ProcThreads, &subject).and_then(mean).unwrap_or(1.0)
+        host.series(Field::ProcThreads, &subject).and_then(Series::mean).unwrap_or(1.0)
     };
     for (pid, name, share) in shares(host, Field::ProcCpu) {
         let resource = if pid == Some(own_pid) {
@@ -177,7 +171,7 @@ fn threads(host: &Host, own_pid: u32, used: &mut BTreeMap<Resource, f64>) {
 fn devices(host: &Host, used: &mut BTreeMap<Resource, f64>) {
     let all = |field| {
         let all = host.subjects(field);
-        all.filter_map(|(subject, all)| Some((subject, mean(all.first()?)? / 100.0)))
+        all.filter_map(|(subject, all)| Some((subject, all.first()?.mean()? / 100.0)))
     };
     let disks: Vec<&str> = all(Field::DiskBusy)
         .filter_map(|(subject, _)| match subject {

@@ -59,8 +59,8 @@ impl Search {
         known.sort_by(f64::total_cmp);
         known.dedup();
         let new = |rate: &f64| known.iter().all(|known| rate.max(*known) / rate.min(*known) > NEAR);
-        let more = BELOW.iter().map(|share| rounded(low * share)).filter(|rate| *rate >= 1.0);
-        let more = more.filter(new).take(SERVED_MIN.saturating_sub(known.len())).next();
+        let mut more = BELOW.iter().map(|share| rounded(low * share)).filter(|rate| *rate >= 1.0);
+        let more = if known.len() < SERVED_MIN { more.find(new) } else { None };
         more.or_else(|| self.beyond(tried))
     }
 

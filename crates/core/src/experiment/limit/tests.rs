@@ -71,7 +71,7 @@ fn resource(one: Option<&ResourceUse>) -> Option<&Resource> {
 }
 
 #[test]
-fn the_part_that_is_full_first_is_the_limit_and_the_next_one_bounds_the_gain() {
+fn the_resource_that_is_full_first_is_the_limit_and_the_next_one_bounds_the_gain() {
     let disk = Resource::Disk { name: "sda".into() };
     let demands = [(thread("redis-server"), 0.001), (Resource::Cpus, 0.000_4), (disk, 0.000_2)];
     let found = Machine::new(&demands).judged();

@@ -1,23 +1,19 @@
 //! Watches the machine while loads run on it, in the way in which `diagnose` watches it.
 
 use super::stressors::Load;
-use crate::capture::{CapturePlan, Stop, live};
-use crate::render::view::diagnosis::WATCHED;
+use crate::capture::Stop;
+use crate::cmd::watch::watch;
 use crate::say::Progress;
-use hugewise_core::evidence::recording::readers::capture::Capture;
-use hugewise_core::evidence::recording::{Builder, Recording};
+use hugewise_core::evidence::recording::Recording;
 use hugewise_core::experiment::spec::{Noise, Settle};
 use hugewise_lab::session::Session;
 use hugewise_lab::settle::settle;
 use hugewise_lab::stressor::Stressor;
-use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::root::Root;
 use std::time::Duration;
 
 /// What an interruption leaves behind.
 const AFTERWARDS: &str = "nothing runs any more, and nothing was written";
-/// Time between samples.
-const EVERY: Duration = Duration::from_secs(1);
 /// A load has come to its pace by then.
 const WARM_UP: Duration = Duration::from_secs(1);
 
@@ -82,21 +78,12 @@ impl Watcher {
     }
 
     fn sample(&mut self, label: &str, running: &mut [Stressor]) -> anyhow::Result<Recording> {
-        let options = Options { arguments: false, processes_max: PROCESSES_MAX };
-        let plan = CapturePlan { every: EVERY, length: self.length, options };
-        let (mut builder, mut capture) = (Builder::new(), Capture::new(WATCHED));
         let (session, seconds) = (&mut self.session, self.length.as_secs());
-        let mut samples = 0_u64;
         // The session knows of signals; it is asked at each sample.
-        let (_, result) = live(&self.root, &plan, &Stop::never(), |text| {
+        let watched = watch(&self.root, self.length, &Stop::never(), |samples| {
             session.step(format!("{label}: {samples} of {seconds} s"))?;
-            running.iter_mut().try_for_each(Stressor::check)?;
-            capture.take(text, &mut builder);
-            samples += 1;
-            Ok(())
+            running.iter_mut().try_for_each(Stressor::check)
         });
-        result?;
-        capture.end(&mut builder);
-        Ok(builder.finish())
+        Ok(watched?.finish())
     }
 }
