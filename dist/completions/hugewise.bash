@@ -64,6 +64,9 @@ _hugewise() {
             hugewise,placement)
                 cmd="hugewise__subcmd__placement"
                 ;;
+            hugewise,record)
+                cmd="hugewise__subcmd__record"
+                ;;
             hugewise,replay)
                 cmd="hugewise__subcmd__replay"
                 ;;
@@ -159,6 +162,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,placement)
                 cmd="hugewise__subcmd__help__subcmd__placement"
+                ;;
+            hugewise__subcmd__help,record)
+                cmd="hugewise__subcmd__help__subcmd__record"
                 ;;
             hugewise__subcmd__help,replay)
                 cmd="hugewise__subcmd__help__subcmd__replay"
@@ -386,7 +392,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status top map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status top record map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -408,7 +414,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__capture)
-            opts="-o -h --output --for --every --with-arguments --processes --json --color --root --help"
+            opts="-o -h --output --from --to --history --for --every --with-arguments --processes --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -419,6 +425,18 @@ _hugewise() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -588,7 +606,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__diagnose)
-            opts="-h --for --follow --keep --redis --explain --full --tree --report --signatures --set --json --color --root --help"
+            opts="-h --for --follow --keep --fleet --redis --explain --full --tree --report --signatures --set --at --history --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -599,6 +617,10 @@ _hugewise() {
                     return 0
                     ;;
                 --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fleet)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -619,6 +641,14 @@ _hugewise() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -694,7 +724,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status top map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status top record map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1142,6 +1172,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__placement)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__record)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2517,6 +2561,56 @@ _hugewise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        hugewise__subcmd__record)
+            opts="-h --history --interval --days --max-size --for --with-arguments --state-dir --run-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --history)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         hugewise__subcmd__replay)
             opts="-h --config --set --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2668,7 +2762,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__status)
-            opts="-n -h --top --pid --explain --fields --sort --filter --state-dir --run-dir --json --color --root --help"
+            opts="-n -h --top --pid --explain --fields --sort --filter --state-dir --run-dir --at --history --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2707,6 +2801,14 @@ _hugewise() {
                     return 0
                     ;;
                 --run-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2896,7 +2998,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__top)
-            opts="-h --interval --state-dir --run-dir --json --color --root --help"
+            opts="-h --interval --state-dir --run-dir --at --history --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2911,6 +3013,14 @@ _hugewise() {
                     return 0
                     ;;
                 --run-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

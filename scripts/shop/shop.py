@@ -62,6 +62,7 @@ repetitions = 9
 name = "pool"
 because = "a pool of four connections is too small"
 gain_percent = 30
+moves = {{ achieved_per_s = "+10%" }}
 apply = ["sh", "-c", "echo 32 > {pool}"]
 undo = ["sh", "-c", "echo {size} > {pool}"]
 
@@ -84,6 +85,7 @@ set = {{ "cgroup/cpu/shop-batch/cpu.cfs_quota_us" = "5000" }}
 name = "disk"
 because = "a slow disk makes commits wait"
 gain_percent = 30
+moves = {{ "disk.writes_per_s" = "+100%" }}
 apply = ["sh", "-c", "echo '{device} 0' > {throttle}"]
 undo = ["sh", "-c", "echo '{device} {limit}' > {throttle}"]
 

@@ -1,6 +1,8 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
+mod capture;
 mod daemon;
+mod history;
 mod hugetlb;
 mod investigate;
 mod journal;
@@ -18,7 +20,9 @@ mod top;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+pub(crate) use capture::CaptureArgs;
 pub(crate) use daemon::DaemonArgs;
+pub(crate) use history::{PastArgs, RecordArgs};
 pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
@@ -112,6 +116,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Machine, programs, manager and findings on a screen that goes on
     Top(TopArgs),
+    /// Record machine and programs, to go back to any moment later
+    Record(RecordArgs),
     /// A process's address space as a picture: one cell per region
     Map(MapArgs),
     /// Machine, manager, programs and cgroups as metrics for Prometheus
@@ -214,6 +220,8 @@ pub(crate) struct StatusArgs {
     pub(crate) state_dir: PathBuf,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
+    #[command(flatten)]
+    pub(crate) past: PastArgs,
 }
 
 /// A count that must not be 0.
@@ -371,13 +379,15 @@ findings, 5 nothing found and a part of the input was left out, or no question c
 answered, 1 unreadable input.\n\n\
 Examples:\n  hugewise diagnose                 # this machine, ten seconds\n  \
 hugewise diagnose sar.txt top.txt # what was recorded or pasted\n  \
-hugewise diagnose --follow        # catches what comes and goes")]
+hugewise diagnose --follow        # catches what comes and goes\n  \
+hugewise diagnose --at 03:00      # what 'hugewise record' saw then\n  \
+hugewise diagnose --fleet hosts/  # one table of all hosts' recordings")]
 pub(crate) struct DiagnoseArgs {
     /// Recordings, '-' for standard input (default: watch this machine)
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How long this machine is watched, without FILE (default: 10s, and with --follow until
-    /// Ctrl-C)
+    /// Ctrl-C); with --at: how much of the history around it (default: 10m)
     #[arg(long, value_name = "TIME", conflicts_with = "files")]
     pub(crate) r#for: Option<String>,
     /// Watch this machine, and take a closer look by itself when it draws attention
@@ -390,6 +400,13 @@ pub(crate) struct DiagnoseArgs {
     /// Where --follow keeps what it captured (default: hugewise-captures)
     #[arg(long, value_name = "DIR", requires = "follow")]
     pub(crate) keep: Option<PathBuf>,
+    /// One table of the findings of many hosts: a directory of their recordings, or a file that
+    /// lists them, one path a line
+    ///
+    /// A directory in it is a capture, a history, or holds all files of one host. A host that its
+    /// recording does not name is called as the file.
+    #[arg(long, value_name = "DIR|LIST")]
+    pub(crate) fleet: Option<PathBuf>,
     /// Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated
     ///
     /// Read-only: INFO before and after the machine is watched, SLOWLOG GET and LATENCY LATEST. The
@@ -416,6 +433,8 @@ pub(crate) struct DiagnoseArgs {
     /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) past: PastArgs,
 }
 
 /// Arguments of `freezes`.
@@ -433,29 +452,6 @@ pub(crate) struct FreezesArgs {
     /// Directory for captures of the seconds before and after each freeze
     #[arg(long, default_value = "hugewise-freezes", value_name = "DIR")]
     pub(crate) keep: PathBuf,
-}
-
-/// Arguments of `capture`.
-#[derive(Debug, Args)]
-pub(crate) struct CaptureArgs {
-    /// Directory to write to: a new one, or an empty one
-    #[arg(long, short = 'o', value_name = "DIR")]
-    pub(crate) output: PathBuf,
-    /// How long, e.g. 90s or 10m; SIGINT and SIGTERM end it early and cleanly
-    #[arg(long, default_value = "60s", value_name = "TIME")]
-    pub(crate) r#for: String,
-    /// Time between samples
-    #[arg(long, default_value = "1s", value_name = "TIME")]
-    pub(crate) every: String,
-    /// Capture the arguments of processes and of the kernel, too
-    ///
-    /// They may hold passwords. Without this, processes are captured by their names only. Their
-    /// environment is never captured.
-    #[arg(long)]
-    pub(crate) with_arguments: bool,
-    /// Most processes in a sample (default and most: 4096); the rest is counted
-    #[arg(long, value_name = "N")]
-    pub(crate) processes: Option<usize>,
 }
 
 /// What `config` does.

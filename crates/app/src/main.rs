@@ -8,6 +8,7 @@ mod config;
 mod control;
 mod daemon;
 mod exit;
+mod history;
 mod hugetlb;
 mod journal;
 mod left;

@@ -52,6 +52,7 @@ fn all_is_installed_and_nothing_left() {
         "opt/hw/lib/systemd/system/hugewise.service",
         "opt/hw/lib/systemd/system/hugewise-metrics.service",
         "opt/hw/lib/systemd/system/hugewise-metrics.timer",
+        "opt/hw/lib/systemd/system/hugewise-record.service",
         "opt/hw/share/hugewise/prometheus/hugewise.rules.yml",
     ] {
         assert!(has(file), "{file} is missing: {installed:?}");

@@ -24,6 +24,8 @@ mod freezes;
 mod giveback;
 #[path = "live/group.rs"]
 mod group;
+#[path = "live/history.rs"]
+mod history;
 #[path = "live/hold.rs"]
 mod hold;
 #[path = "live/hostile.rs"]
@@ -145,6 +147,7 @@ fn trials() -> Vec<Trial> {
     all.extend(investigate::trials());
     all.extend(limit::trials());
     all.extend(top::trials());
+    all.extend(history::trials());
     all
 }
 

@@ -69,10 +69,10 @@ pub const ORDERS: [Order; 4] = [
     Order {
         folder: "crates/core/src/evidence",
         layers: &[
-            Apart(&["functions", "recording"]),
+            Apart(&["functions", "history", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["freeze", "placement", "response", "signature", "watch"]),
+            Apart(&["fleet", "freeze", "placement", "response", "signature", "watch"]),
         ],
     },
     Order {

@@ -1,5 +1,6 @@
 //! What a capture says about itself.
 
+use hugewise_core::evidence::recording::readers::capture::sample::Header;
 use hugewise_linux::capture::{Sampler, Unreadable};
 use hugewise_linux::machine;
 use hugewise_linux::root::Root;
@@ -118,6 +119,18 @@ impl Manifest {
             unreadable: Vec::new(),
             processes_left_out: 0,
             cgroups_left_out: 0,
+        }
+    }
+
+    /// Of a piece of a history that begins with this sample.
+    pub(crate) fn of_history(header: &Header, every: Duration) -> Self {
+        let nowhere = Root::of_files([]);
+        let since = Duration::from_millis(u64::try_from(header.at_ms).unwrap_or(0));
+        Self {
+            host: header.host.clone(),
+            boot_id: header.boot.clone(),
+            began: crate::journal::rfc3339(SystemTime::UNIX_EPOCH + since),
+            ..Self::new(&nowhere, every, false)
         }
     }
 

@@ -12,7 +12,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use manifest::{Manifest, Taken};
+pub(crate) use manifest::{Manifest, NotRead, Taken};
 pub(crate) use ring::Ring;
 pub(crate) use write::Directory;
 

@@ -4,7 +4,8 @@ use super::manifest::SCHEMA;
 use super::{MANIFEST, Manifest};
 use anyhow::Context;
 use hugewise_core::base::count::counted;
-use hugewise_core::evidence::recording::readers::capture::{self, sample};
+use hugewise_core::evidence::recording::readers::capture;
+use hugewise_core::evidence::recording::readers::capture::sample::{self, Header};
 use hugewise_linux::regular;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ const EXPANSION_MAX: u64 = 200;
 const EXPANSION_ROOM_BYTES: u64 = 4 << 20;
 /// Largest window that a frame may ask for, as a power of two: 16 MiB. Ours have 2 MiB.
 const WINDOW_LOG_MAX: u32 = 24;
+/// What is unpacked of a sample for its first line alone.
+const START_BYTES: u64 = 8 << 10;
 /// Most problems that are listed.
 const PROBLEMS_MAX: usize = 32;
 /// Largest manifest.
@@ -70,7 +73,7 @@ pub(crate) fn open(path: &Path, mut each: impl FnMut(&[u8])) -> anyhow::Result<O
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = name.escape_debug();
-        let (text, error) = match unpack(&file) {
+        let (text, error) = match unpack(&file, TEXT_BYTES_MAX) {
             Ok(unpacked) => unpacked,
             Err(error) => {
                 opened.say(format!("{name} is left out: {error:#}"));
@@ -99,6 +102,39 @@ pub(crate) fn open(path: &Path, mut each: impl FnMut(&[u8])) -> anyhow::Result<O
         anyhow::bail!("'{}' is no sample of 'hugewise capture': {why}", path.display());
     }
     Ok(opened)
+}
+
+/// The files of a capture's samples, in order, and what is wrong with it.
+///
+/// # Errors
+/// When there is nothing of a capture at this path.
+pub(crate) fn files(path: &Path) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
+    if !path.is_dir() {
+        return Ok((vec![path.to_path_buf()], Vec::new()));
+    }
+    let mut opened = Opened::default();
+    let files = directory(path, &mut opened)?;
+    Ok((files, opened.problems))
+}
+
+/// The first line of a sample's file.
+///
+/// # Errors
+/// As the system says, and where it is no sample.
+pub(crate) fn header(path: &Path) -> anyhow::Result<Header> {
+    let (start, _) = unpack(path, START_BYTES)?;
+    sample::header_of(&start).map_err(|why| anyhow::anyhow!("it holds no sample: {why}"))
+}
+
+/// The text of a sample's file.
+///
+/// # Errors
+/// As the system says, and where it is torn.
+pub(crate) fn text(path: &Path) -> anyhow::Result<Vec<u8>> {
+    match unpack(path, TEXT_BYTES_MAX)? {
+        (text, None) => Ok(text),
+        (_, Some(why)) => anyhow::bail!("'{}' is {why}", path.display()),
+    }
 }
 
 /// The samples of a directory, in order, and its manifest.
@@ -159,9 +195,9 @@ fn check(manifest: &Manifest, files: usize, opened: &mut Opened) {
     }
 }
 
-/// A file's text as far as it can be unpacked, and why not all of it. Text that is not compressed
-/// is taken as it is.
-fn unpack(path: &Path) -> anyhow::Result<(Vec<u8>, Option<String>)> {
+/// A file's text as far as it can be unpacked, at most so many bytes and one, and why not all of
+/// it. Text that is not compressed is taken as it is.
+fn unpack(path: &Path, text_bytes_max: u64) -> anyhow::Result<(Vec<u8>, Option<String>)> {
     let context = || format!("cannot read '{}'", path.display());
     let file = regular::open(path).with_context(context)?;
     let packed = file.metadata().with_context(context)?.len();
@@ -174,10 +210,10 @@ fn unpack(path: &Path) -> anyhow::Result<(Vec<u8>, Option<String>)> {
         let mut decoder = zstd::stream::read::Decoder::new(whole).with_context(context)?;
         decoder.window_log_max(WINDOW_LOG_MAX).with_context(context)?;
         let most = packed.saturating_mul(EXPANSION_MAX).saturating_add(EXPANSION_ROOM_BYTES);
-        let most = most.min(TEXT_BYTES_MAX);
+        let most = most.min(text_bytes_max);
         (decoder.take(most + 1).read_to_end(&mut text), most)
     } else if sample::MAGIC.as_bytes().starts_with(&start) {
-        (whole.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text), TEXT_BYTES_MAX)
+        (whole.take(text_bytes_max + 1).read_to_end(&mut text), text_bytes_max)
     } else {
         // Whatever its size, it is not read.
         return Ok((start, None));

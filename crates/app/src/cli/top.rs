@@ -1,6 +1,7 @@
 //! Syntax of `top`.
 
 use super::daemon::DaemonArgs;
+use super::history::PastArgs;
 use super::places::STATE_DIR;
 use clap::Args;
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use std::path::PathBuf;
 largest programs itself, within the manager's budget of CPU time, and changes nothing. '?' lists \
 the keys.\n\n\
 Exit codes: 0 ended by a key or a signal, 1 no terminal, 2 usage.\n\n\
-Examples:\n  sudo hugewise top\n  hugewise top --interval 5    # without root: your own programs")]
+Examples:\n  sudo hugewise top\n  \
+hugewise top --interval 5    # without root: your own programs\n  hugewise top --at 03:00      # what 'hugewise record' saw")]
 pub(crate) struct TopArgs {
     /// Seconds from one sample to the next
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
@@ -21,6 +23,8 @@ pub(crate) struct TopArgs {
     pub(crate) state_dir: PathBuf,
     #[command(flatten)]
     pub(crate) daemon: DaemonArgs,
+    #[command(flatten)]
+    pub(crate) past: PastArgs,
 }
 
 /// A pause that a person can wait for.

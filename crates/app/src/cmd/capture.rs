@@ -1,21 +1,29 @@
 //! `hugewise capture`.
 
-use crate::capture::{CapturePlan, Directory, Manifest, Stop, live};
+use crate::capture::{CapturePlan, Directory, Manifest, Stop, Taken, live};
 use crate::cli::{CaptureArgs, Global};
 use crate::cmd::manage::duration;
+use crate::cmd::past::{clock, parse};
 use crate::exit;
+use crate::history::{Moment, Past};
 use crate::output::Output;
 use crate::render::words::plain;
 use crate::say::Progress;
 use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
+use hugewise_core::evidence::recording::readers::capture::sample;
 use hugewise_linux::capture::{Options, PROCESSES_MAX};
 use hugewise_linux::cpu;
 use hugewise_linux::root::Root;
+use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &CaptureArgs) -> anyhow::Result<Output> {
+    if let Some(from) = &args.from {
+        return piece(global, args, from);
+    }
     let plan = plan(args)?;
     let root = Root::at(&global.root);
     let mut directory = Directory::create(&args.output)?;
@@ -41,6 +49,69 @@ pub(crate) fn run(global: &Global, args: &CaptureArgs) -> anyhow::Result<Output>
         return Output::json(&manifest, exit::OK);
     }
     Ok(Output::text(summary(&manifest, args) + "\n", exit::OK))
+}
+
+/// A piece of the history, as a capture.
+fn piece(global: &Global, args: &CaptureArgs, from: &str) -> anyhow::Result<Output> {
+    let mut past = Past::open(&args.history)?;
+    let from_ms = parse(&past, "--from", from)?;
+    let to_ms = args.to.as_deref().map(|to| parse(&past, "--to", to)).transpose()?;
+    let window = from_ms..=to_ms.unwrap_or(i64::MAX);
+    let (manifest, damaged) = export(&mut past, window, &args.output)?;
+    let code = if damaged > 0 || !past.problems.is_empty() { exit::PARTIAL } else { exit::OK };
+    if global.json {
+        return Output::json(&manifest, code);
+    }
+    let mut text = summary(&manifest, args) + "\n";
+    for problem in &past.problems {
+        text.push_str(&format!("{}\n", printable(problem)));
+    }
+    if damaged > 0 {
+        text.push_str(&format!("Damaged, left out: {}.\n", counted(damaged, "sample", "samples")));
+    }
+    Ok(Output::text(text, code))
+}
+
+/// Writes what was recorded from a time to another one as a capture; how many samples are damaged.
+pub(super) fn export(
+    past: &mut Past,
+    window: RangeInclusive<i64>,
+    to: &Path,
+) -> anyhow::Result<(Manifest, u64)> {
+    let moments = past.moments().iter().copied();
+    let moments: Vec<_> = moments.filter(|moment| window.contains(&moment.at_ms)).collect();
+    let Some(first) = moments.first() else {
+        let ends = past.moments().first().zip(past.moments().last());
+        let ends = ends.map(|(first, last)| (clock(first.at_ms), clock(last.at_ms)));
+        let (first, last) = ends.unwrap_or_default();
+        anyhow::bail!("nothing was recorded then: the history goes from {first} to {last}");
+    };
+    let header = sample::header_of(past.text(*first)?).unwrap_or_default();
+    let mut directory = Directory::create(to)?;
+    let mut manifest = Manifest::of_history(&header, between(&moments));
+    directory.manifest(&manifest)?;
+    let mut damaged = 0;
+    for moment in moments {
+        let Ok(text) = past.text(moment) else {
+            damaged += 1;
+            continue;
+        };
+        manifest.bytes += directory.sample(text)?;
+        manifest.samples += 1;
+        manifest.text_bytes += text.len() as u64;
+    }
+    manifest.end(Taken::default(), None);
+    directory.manifest(&manifest)?;
+    Ok((manifest, damaged))
+}
+
+/// The usual time between moments.
+fn between(moments: &[Moment]) -> Duration {
+    let mut all: Vec<i64> =
+        moments.windows(2).map(|pair| pair[1].at_ms.saturating_sub(pair[0].at_ms)).collect();
+    all.sort_unstable();
+    let median = all.get(all.len() / 2).copied().unwrap_or(0);
+    Duration::from_millis(u64::try_from(median).unwrap_or(0))
 }
 
 fn plan(args: &CaptureArgs) -> anyhow::Result<CapturePlan> {
@@ -70,12 +141,17 @@ fn line(manifest: &Manifest, plan: &CapturePlan) -> String {
 fn summary(manifest: &Manifest, args: &CaptureArgs) -> String {
     use std::fmt::Write as _;
     let mut text = format!(
-        "{} in '{}': {} KiB, {:.2} s of CPU.",
+        "{} in '{}': {} KiB",
         counted(manifest.samples, "sample", "samples"),
         args.output.display(),
         manifest.bytes.div_ceil(1024),
-        manifest.cpu_ms as f64 / 1000.0
     );
+    match args.from {
+        Some(_) => text.push('.'),
+        None => {
+            let _ = write!(text, ", {:.2} s of CPU.", manifest.cpu_ms as f64 / 1000.0);
+        }
+    }
     if manifest.ended.as_deref() == Some("signal") {
         text.push_str(" Ended by a signal.");
     }

@@ -1,14 +1,16 @@
 //! `hugewise diagnose`.
 
+mod fleet;
 mod follow;
 mod input;
 mod servers;
 mod told;
 
-pub(super) use input::{read, read_of_many};
+pub(super) use input::{of_past, read, read_of_many};
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::cmd::lab::signatures;
+use crate::cmd::past;
 use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::left;
@@ -26,6 +28,9 @@ use std::time::Duration;
 /// How long a machine is watched unless something else is asked for.
 const WATCH: Duration = Duration::from_secs(10);
 
+/// How much of the history around a moment is diagnosed unless something else is asked for.
+const AROUND: Duration = Duration::from_secs(600);
+
 /// What this machine does, watched for as long as usual.
 pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
     input::watch(root, WATCH, servers::Servers::new(&[])?)
@@ -33,13 +38,9 @@ pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
-    let mut thresholds = Thresholds::default();
-    for pair in &args.set {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
-        let set = thresholds.set(key.trim(), value.trim());
-        set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
+    let thresholds = thresholds(args)?;
+    if let Some(place) = &args.fleet {
+        return fleet::run(global, args, place, &thresholds);
     }
     let explained = args.explain.as_deref().map(questions).transpose()?;
     let alone = args.files.is_empty() && args.redis.is_empty();
@@ -51,6 +52,11 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     }
     if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
         let why = format!("--report {}: it is one of the files to read", report.display());
+        return Err(coded(exit::USAGE, why));
+    }
+    if args.past.is_meant() && (!alone || args.follow) {
+        let why = "'--at' and '--history' are of what was recorded: not with FILE, --redis or \
+                   --follow";
         return Err(coded(exit::USAGE, why));
     }
     let length = args.r#for.as_deref().map(super::manage::duration).transpose()?;
@@ -97,6 +103,18 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     Ok(Output::text(text, code))
 }
 
+fn thresholds(args: &DiagnoseArgs) -> anyhow::Result<Thresholds> {
+    let mut thresholds = Thresholds::default();
+    for pair in &args.set {
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
+        let set = thresholds.set(key.trim(), value.trim());
+        set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
+    }
+    Ok(thresholds)
+}
+
 /// What was named, or what is seen of this machine.
 fn recording(
     global: &Global,
@@ -106,10 +124,23 @@ fn recording(
     if !args.files.is_empty() {
         return input::read(&args.files);
     }
+    if args.past.is_meant() {
+        return around(args, length.unwrap_or(AROUND));
+    }
     let servers = servers::Servers::new(&args.redis)?;
     let root = Root::at(&global.root);
     left::say(&root, Path::new(STATE_DIR));
     input::watch(&root, length.unwrap_or(WATCH), servers)
+}
+
+/// What was recorded around a moment; up to the last one, where none is named.
+fn around(args: &DiagnoseArgs, length: Duration) -> anyhow::Result<Recording> {
+    let (mut past, at) = past::open(&args.past)?;
+    let length_ms = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
+    let at_ms = past.moments().get(at).map_or(0, |moment| moment.at_ms);
+    let half_ms = if args.past.at.is_some() { length_ms / 2 } else { length_ms };
+    let window = at_ms.saturating_sub(half_ms)..=at_ms.saturating_add(half_ms);
+    input::of_past(&mut past, window)
 }
 
 /// The questions of this name, or below it.

@@ -1,6 +1,7 @@
 //! `hugewise metrics`.
 
-use super::status::{ask_manager, machine};
+use super::machine::machine;
+use super::programs::ask_manager;
 use crate::cli::{Global, MetricsArgs};
 use crate::cmd::look;
 use crate::exit;
@@ -8,7 +9,7 @@ use crate::output::{Asked, Output};
 use crate::render::exposition::{self, Form};
 use crate::render::view::metrics::{Facts, SizeCounter, metrics};
 use crate::say::note;
-use hugewise_core::base::units::{Bytes, Ns};
+use hugewise_core::base::units::Bytes;
 use hugewise_core::evidence::hugetlb::pools::from_files;
 use hugewise_core::manager::engine::World;
 use hugewise_core::manager::ownership::THP_DIR;
@@ -47,7 +48,7 @@ fn facts(root: &Root, args: &MetricsArgs, missing: &mut Vec<String>) -> Facts {
     let sample = seen.machine.as_ref();
     let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
     Facts {
-        machine: sample.map(|m| machine(root, m, &m.vmstat, Ns(0))).unwrap_or_default(),
+        machine: sample.map(|m| machine(root, m, None)).unwrap_or_default(),
         page_tables: memory.ok().and_then(|memory| memory.page_tables_bytes).map(Bytes),
         sizes: sizes(root),
         pools: from_files(texts(root).iter().map(|(path, text)| (path.as_str(), text.as_str()))),

@@ -12,10 +12,15 @@ mod journal;
 mod lab;
 mod limit;
 mod look;
+mod machine;
 mod manage;
 mod map;
 mod metrics;
+mod moment;
+mod past;
 mod placement;
+mod programs;
+mod record;
 mod replay;
 mod response;
 mod revert;
@@ -40,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Try(args) => r#try::run(global, &args),
         Command::Status(args) => status::run(global, &args),
         Command::Top(args) => top::run(global, &args),
+        Command::Record(args) => record::run(global, &args),
         Command::Map(args) => map::run(global, &args),
         Command::Metrics(args) => metrics::run(global, &args),
         Command::Manage(args) => manage::run(global, &args),

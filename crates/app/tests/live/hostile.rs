@@ -54,28 +54,32 @@ fn without_privileges_nothing_is_done(_: &Turn) -> anyhow::Result<()> {
     is_promoted_now(&mut hold)
 }
 
-/// A file system of 64 KiB with no room left.
-struct FullDisk(PathBuf);
+/// A file system of 64 KiB.
+pub(crate) struct SmallDisk(pub(crate) PathBuf);
 
-impl FullDisk {
-    fn new(path: PathBuf) -> anyhow::Result<Self> {
+impl SmallDisk {
+    pub(crate) fn new(path: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir(&path)?;
         match mount("tmpfs", &path, "tmpfs", MountFlags::empty(), Some(c"size=64k")) {
             Err(rustix::io::Errno::PERM) => return Err(skip("mounting is not allowed here")),
             other => other.context("cannot mount a small file system")?,
         }
-        let disk = Self(path);
-        let mut filler = fs::File::create(disk.0.join("filler"))?;
+        Ok(Self(path))
+    }
+
+    /// Leaves no room.
+    pub(crate) fn fill(&self) -> anyhow::Result<()> {
+        let mut filler = fs::File::create(self.0.join("filler"))?;
         let mut room = 0;
         while filler.write_all(&[1; 4096]).is_ok() {
             room += 1;
             ensure!(room <= 64, "the file system is larger than asked for");
         }
-        Ok(disk)
+        Ok(())
     }
 }
 
-impl Drop for FullDisk {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = unmount(&self.0, UnmountFlags::DETACH);
     }
@@ -84,7 +88,8 @@ impl Drop for FullDisk {
 fn a_full_disk_does_not_stop_the_manager(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let scratch = Scratch::new()?;
-    let disk = FullDisk::new(scratch.join("disk"))?;
+    let disk = SmallDisk::new(scratch.join("disk"))?;
+    disk.fill()?;
     let journal = disk.0.join("journal.jsonl");
     let mut hold = Hold::start(&format!("--mib {MIB}"))?;
     let said = once(&scratch, hold.pid(), &format!("--journal {}", journal.display()))?;

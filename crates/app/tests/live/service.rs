@@ -11,6 +11,7 @@ use crate::promote::{FAST, MIB, is_covered};
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -20,6 +21,8 @@ const UNIT: &str = include_str!("../../../../dist/hugewise.service");
 /// Writes metrics, when a timer says so.
 const METRICS: &str = include_str!("../../../../dist/hugewise-metrics.service");
 const TIMER: &str = include_str!("../../../../dist/hugewise-metrics.timer");
+/// Records a history.
+const RECORD: &str = include_str!("../../../../dist/hugewise-record.service");
 
 /// Worst exposure that `systemd-analyze security` may find, in tenths: what is left is what
 /// managing memory of others takes (root, ptrace, all of /proc).
@@ -66,6 +69,7 @@ fn unit_is_understood_and_tight(_: &Turn) -> anyhow::Result<()> {
         ("hugewise-metrics.timer", TIMER),
         ("hugewise.service", UNIT),
         ("hugewise-metrics.service", METRICS),
+        ("hugewise-record.service", RECORD),
     ];
     for (name, text) in units {
         // It complains of programs that are not installed.
@@ -126,7 +130,7 @@ fn allowed(unit: &'static str) -> anyhow::Result<BTreeSet<String>> {
 }
 
 fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
-    let all = [allowed(UNIT)?, allowed(METRICS)?];
+    let all = [allowed(UNIT)?, allowed(METRICS)?, allowed(RECORD)?];
     host("strace", &["-V"])?;
     let scratch = Scratch::new()?;
     let trace = scratch.join("trace");
@@ -140,7 +144,17 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
     let words = [to.as_ref(), program.as_os_str(), "metrics".as_ref(), "--output".as_ref()];
     let done = Command::new("strace").args(words).arg(&file).output()?;
     ensure!(done.status.success() && file.exists(), "{}", said(&done));
-    for (allowed, called) in all.iter().zip([by_manager, called(&trace)?]) {
+    let by_metrics = called(&trace)?;
+    let (history, run) = (scratch.join("history"), scratch.join("run"));
+    let words =
+        [to.as_ref(), program.as_os_str(), "record".as_ref(), "--for".as_ref(), "2s".as_ref()];
+    let done = Command::new("strace")
+        .args(words)
+        .args([OsStr::new("--interval"), "1s".as_ref(), "--history".as_ref(), history.as_ref()])
+        .args([OsStr::new("--run-dir"), run.as_ref()])
+        .output()?;
+    ensure!(done.status.success(), "{}", said(&done));
+    for (allowed, called) in all.iter().zip([by_manager, by_metrics, called(&trace)?]) {
         let forbidden: Vec<&String> = called.difference(allowed).collect();
         ensure!(forbidden.is_empty(), "a unit forbids what its program calls: {forbidden:?}");
     }

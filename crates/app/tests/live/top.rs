@@ -13,12 +13,12 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A terminal of 80 columns and 24 lines; it ends with this.
-struct Tmux {
+pub(crate) struct Tmux {
     socket: String,
 }
 
 impl Tmux {
-    fn start(scratch: &Scratch, command: &str) -> anyhow::Result<Self> {
+    pub(crate) fn start(scratch: &Scratch, command: &str) -> anyhow::Result<Self> {
         let socket = scratch.join("tmux").display().to_string();
         let screen = Self { socket };
         let begin = ["new-session", "-d", "-x", "80", "-y", "24", command];
@@ -37,17 +37,17 @@ impl Tmux {
         Command::new("tmux").args(["-f", "/dev/null", "-S", &self.socket]).args(args).output()
     }
 
-    fn keys(&self, keys: &[&str]) -> anyhow::Result<()> {
+    pub(crate) fn keys(&self, keys: &[&str]) -> anyhow::Result<()> {
         self.run(&[&["send-keys"], keys].concat())?;
         Ok(())
     }
 
-    fn text(&self) -> anyhow::Result<String> {
+    pub(crate) fn text(&self) -> anyhow::Result<String> {
         let done = self.run(&["capture-pane", "-p"])?;
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
-    fn shows(&self, what: &str) -> anyhow::Result<()> {
+    pub(crate) fn shows(&self, what: &str) -> anyhow::Result<()> {
         let shown = wait_for(what, || Ok(self.text()?.contains(what)));
         shown.map_err(|error| anyhow::anyhow!("{error:#}: {}", self.text().unwrap_or_default()))
     }

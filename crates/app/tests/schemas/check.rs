@@ -14,18 +14,19 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "capture" "config-check" "config-show" "diagnose" "diagnose-follow" "doctor" "freezes"
+    "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
+    "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal" "journal-score"
     "lab-compare" "lab-signatures"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
-    "replay" "response" "revert"
+    "record" "replay" "response" "revert"
     "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 41] = [
+pub(crate) const COMMANDS: [(&str, &str); 43] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -37,6 +38,7 @@ pub(crate) const COMMANDS: [(&str, &str); 41] = [
     ("revert", "revert"),
     ("replay", "replay"),
     ("diagnose --explain", "rules"),
+    ("diagnose --fleet", "diagnose-fleet"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
     ("response", "response"),
@@ -64,6 +66,7 @@ pub(crate) const COMMANDS: [(&str, &str); 41] = [
     ("investigate report", "investigate"),
     ("rules", "rules"),
     ("capture", "capture"),
+    ("record", "record"),
     ("config show", "config-show"),
     ("config check", "config-check"),
     ("journal score", "journal-score"),

@@ -222,9 +222,22 @@ pub(crate) fn read(all: &mut Outputs) {
     let short = ["--for", "1s", "--every", "1s"];
     all.run("capture", &[&["capture", "-o", text(&capture)], &short[..]].concat(), &[0]);
     all.run("diagnose", &["diagnose", text(&capture)], DONE);
+    let (history, piece) = (scratch.join("history"), scratch.join("piece"));
+    let history = ["--history", text(&history)];
+    all.run(
+        "record",
+        &[&["record", "--for", "1s", "--interval", "1s"], &history[..]].concat(),
+        &[0],
+    );
+    all.run("status", &[&["status"], &history[..]].concat(), DONE);
+    all.run("diagnose", &[&["diagnose", "--at", "10s ago"], &history[..]].concat(), DONE);
+    let from = ["capture", "--from", "1h ago", "-o", text(&piece)];
+    all.run("capture", &[&from[..], &history[..]].concat(), &[0]);
     let signatures = recordings().join("../signatures/vm.json");
     let with = ["diagnose", "--signatures", text(&signatures), text(&capture)];
     all.run("diagnose", &with, DONE);
+    let made = recordings().join("made");
+    all.run("diagnose-fleet", &["diagnose", "--fleet", text(&made)], DONE);
     // A share of nothing is above nothing: it draws attention at once.
     let always = ["--set", "steal_high_percent=0", "--set", "episode_full_s=1"];
     let kept = scratch.join("kept");

@@ -1,9 +1,12 @@
 //! What a machine says of itself: recordings, HugeTLB pools and their users, the diagnosis that
-//! follows, when a closer look is due, who made it freeze, and which loads a bad time resembles.
+//! follows, when a closer look is due, who made it freeze, which loads a bad time resembles, its
+//! history on disk, and the findings of many machines as one table.
 
 pub mod diagnose;
+pub mod fleet;
 pub mod freeze;
 mod functions;
+pub mod history;
 pub mod hugetlb;
 pub mod placement;
 pub mod recording;

@@ -120,6 +120,11 @@ impl Sampler {
 
     /// Takes one sample: its text.
     pub fn sample(&mut self) -> Vec<u8> {
+        self.sample_with(&[])
+    }
+
+    /// The same, with more files: paths and bytes.
+    pub fn sample_with(&mut self, more: &[(&str, &[u8])]) -> Vec<u8> {
         let header = header(&self.root);
         let mut out = Writer::default();
         self.busy.begin(header.monotonic_ns);
@@ -156,6 +161,9 @@ impl Sampler {
             self.take_if_there(&mut out, &path);
         }
         self.processes(&mut out);
+        for (path, bytes) in more {
+            out.file(path, bytes);
+        }
         out.finish(&header)
     }
 

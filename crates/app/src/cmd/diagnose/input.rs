@@ -4,18 +4,24 @@ use super::servers::Servers;
 use crate::capture::{Stop, read};
 use crate::cmd::watch;
 use crate::exit::{self, coded};
+use crate::history::Past;
 use crate::say::Progress;
 use anyhow::Context;
+use hugewise_core::base::count::counted;
 use hugewise_core::evidence::recording::readers::capture::Capture;
 use hugewise_core::evidence::recording::{Builder, Foreign, Recording, foreign};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::root::Root;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Largest input that is read: a month of `sar` text at one minute on 64 CPUs.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
+
+/// What is recorded of this machine is called so among the inputs.
+const RECORDED: &str = "the history";
 
 /// As much of an input as shows whether it is text.
 const START_BYTES: u64 = 64 << 10;
@@ -43,6 +49,11 @@ pub(in crate::cmd) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recordin
     })
 }
 
+/// The same of one machine: it is called so where its recording does not name it.
+pub(super) fn read_as(files: &[PathBuf], name: &str) -> anyhow::Result<Recording> {
+    read_into(Builder::new(), files, |builder, _| builder.otherwise_named(name))
+}
+
 fn read_into(
     mut builder: Builder,
     files: &[PathBuf],
@@ -67,6 +78,10 @@ fn read_into(
 }
 
 fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
+    if Past::is_history(file) {
+        let mut past = Past::open(file)?;
+        return moments(builder, &mut past, i64::MIN..=i64::MAX, name);
+    }
     if read::is_capture(file) {
         return captured(builder, file, name);
     }
@@ -93,6 +108,45 @@ fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()
     }
     for problem in opened.problems {
         builder.input_problem(problem);
+    }
+    Ok(())
+}
+
+/// Reads what was recorded from a time to another one, in milliseconds since 1970-01-01 UTC.
+pub(in crate::cmd) fn of_past(
+    past: &mut Past,
+    window: RangeInclusive<i64>,
+) -> anyhow::Result<Recording> {
+    let mut builder = Builder::new();
+    moments(&mut builder, past, window, RECORDED)?;
+    Ok(builder.finish())
+}
+
+fn moments(
+    builder: &mut Builder,
+    past: &mut Past,
+    window: RangeInclusive<i64>,
+    name: &str,
+) -> anyhow::Result<()> {
+    let mut capture = Capture::new(name);
+    let (mut damaged, mut first) = (0_u64, None);
+    let meant: Vec<_> = past.moments().to_vec();
+    for moment in meant.into_iter().filter(|moment| window.contains(&moment.at_ms)) {
+        match past.text(moment) {
+            Ok(text) => capture.take(text, builder),
+            Err(error) => {
+                damaged += 1;
+                first.get_or_insert(format!("{error:#}"));
+            }
+        }
+    }
+    capture.end(builder);
+    for problem in &past.problems {
+        builder.input_problem(problem.clone());
+    }
+    if let Some(why) = first {
+        let samples = counted(damaged, "sample is", "samples are");
+        builder.input_problem(format!("{samples} left out: {why}"));
     }
     Ok(())
 }

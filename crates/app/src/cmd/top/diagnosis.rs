@@ -5,6 +5,7 @@ use crate::capture::Stop;
 use crate::cmd::watch::watch;
 use crate::render::view::top::values::{Report, Told};
 use hugewise_core::evidence::diagnose::{Diagnosis, Thresholds, diagnose};
+use hugewise_core::evidence::recording::Recording;
 use hugewise_linux::root::Root;
 use std::time::Duration;
 
@@ -27,8 +28,13 @@ pub(super) fn run(root: &Root, tell: impl Fn(Report) -> bool) {
             return;
         }
     };
-    let found = diagnose(&recording, &Thresholds::default());
-    tell(Report::Done { time: clock(), findings: told(&found) });
+    tell(of(&recording, clock()));
+}
+
+/// What is found in a recording.
+pub(super) fn of(recording: &Recording, time: String) -> Report {
+    let found = diagnose(recording, &Thresholds::default());
+    Report::Done { time, findings: told(&found) }
 }
 
 fn told(found: &Diagnosis) -> Vec<Told> {

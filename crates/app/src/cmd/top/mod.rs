@@ -1,14 +1,17 @@
 //! `hugewise top`: machine, processes, manager and findings on a screen that goes on.
 
 mod diagnosis;
-mod observer;
+mod news;
+mod player;
 mod sampler;
 mod terminal;
 
+use self::news::News;
+use self::player::{Go, Player};
 use self::sampler::Sampler;
 use self::terminal::Screen;
 use crate::cli::{Global, TopArgs};
-use crate::cmd::map;
+use crate::cmd::{map, past};
 use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::text;
@@ -28,31 +31,24 @@ use std::time::Duration;
 /// How long a key is waited for before news is looked for.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What threads tell the screen.
-enum News {
-    /// A sample of the machine.
-    Shown(Box<Shown>),
-    /// A region map.
-    Map(MapPane),
-    /// How a diagnosis goes.
-    Report(Report),
-}
-
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &TopArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     if !root.is_live() || global.json {
-        let why = "top shows the running machine on a terminal; for copies of files and for JSON \
-                   there is 'hugewise status'";
+        let why = "top shows the running machine, or its history, on a terminal; for copies of \
+                   files and for JSON there is 'hugewise status'";
         return Err(exit::coded(exit::USAGE, why));
     }
     let stop = stop_flag()?;
     let (send, news) = mpsc::channel();
-    sample_on(&root, args, send.clone())?;
-    let Ok(News::Shown(first)) = news.recv() else { anyhow::bail!("the machine is not sampled") };
+    let player = match args.past.is_meant() {
+        true => Some(play_on(args, send.clone())?),
+        false => sample_on(&root, args, send.clone()).map(|()| None)?,
+    };
+    let Ok(News::Shown(first)) = news.recv() else { anyhow::bail!("there is nothing to show") };
     let mut screen = Screen::open()?;
     let palette = Palette { coloured: paint(global).is_coloured() };
-    let mut top = Top { root, shown: *first, ui: Ui::default(), send, busy: false };
+    let mut top = Top { root, shown: *first, ui: Ui::default(), send, player, busy: false };
     let ended = top.run(&mut screen, palette, &news, &stop);
     drop(screen);
     ended?;
@@ -72,6 +68,16 @@ fn sample_on(root: &Root, args: &TopArgs, send: Sender<News>) -> anyhow::Result<
     Ok(())
 }
 
+/// Shows what was recorded; where to go is told.
+fn play_on(args: &TopArgs, send: Sender<News>) -> anyhow::Result<Sender<Go>> {
+    let (past, at) = past::open(&args.past)?;
+    let (orders, go) = mpsc::channel();
+    std::thread::Builder::new()
+        .name("player".into())
+        .spawn(move || Player::new(past, at).run(&go, &send))?;
+    Ok(orders)
+}
+
 /// Set by a signal that ends a program.
 fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     survive_harmless().context("cannot handle signals")?;
@@ -88,6 +94,8 @@ struct Top {
     shown: Shown,
     ui: Ui,
     send: Sender<News>,
+    /// Who shows what was recorded; `None`: it is the machine as it runs.
+    player: Option<Sender<Go>>,
     /// A diagnosis is under way.
     busy: bool,
 }
@@ -142,7 +150,10 @@ impl Top {
             match news.try_recv() {
                 Ok(News::Shown(_)) if self.ui.still => {}
                 Ok(News::Shown(shown)) => {
-                    let map = std::mem::replace(&mut self.shown.map, MapPane::Nobody);
+                    let map = match shown.past {
+                        Some(_) => shown.map.clone(),
+                        None => std::mem::replace(&mut self.shown.map, MapPane::Nobody),
+                    };
                     let report = std::mem::replace(&mut self.shown.report, Report::None);
                     self.shown = Shown { map, report, ..*shown };
                 }
@@ -164,8 +175,18 @@ impl Top {
     fn grant(&mut self, wish: Wish) -> anyhow::Result<()> {
         let (root, send) = (self.root.clone(), self.send.clone());
         let thread = std::thread::Builder::new();
+        if let Some(player) = &self.player {
+            let go = match wish {
+                Wish::None | Wish::Quit | Wish::Map(_) => return Ok(()),
+                Wish::Diagnose => Go::Diagnose,
+                Wish::Samples(by) => Go::Samples(by),
+                Wish::Seconds(by) => Go::Seconds(by),
+                Wish::Jump => Go::To(std::mem::take(&mut self.ui.time)),
+                Wish::Play => Go::Play,
+            };
+            return player.send(go).context("nobody reads the history any more");
+        }
         match wish {
-            Wish::None | Wish::Quit => {}
             Wish::Map(pid) => {
                 thread.name("map".into()).spawn(move || {
                     let map = match map::look(&root, pid, false) {
@@ -176,13 +197,13 @@ impl Top {
                     let _ = send.send(News::Map(map));
                 })?;
             }
-            Wish::Diagnose if self.busy => {}
-            Wish::Diagnose => {
+            Wish::Diagnose if !self.busy => {
                 self.busy = true;
                 thread.name("diagnosis".into()).spawn(move || {
                     diagnosis::run(&root, |report| send.send(News::Report(report)).is_ok());
                 })?;
             }
+            _ => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod diagnosis;
 pub(crate) mod doctor;
+pub(crate) mod fleet;
 pub(crate) mod freeze;
 pub(crate) mod hugetlb;
 pub(crate) mod investigate;

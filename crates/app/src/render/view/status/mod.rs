@@ -24,7 +24,12 @@ use std::collections::BTreeSet;
 
 /// The view as text of 80 columns.
 pub(crate) fn render(view: &View, paint: Paint) -> String {
+    let recorded = view.recorded.as_ref().map_or_else(String::new, |recorded| {
+        let host = printable(&recorded.host);
+        format!("{}\n", paint.warn(&format!("As recorded on {host} at {}", recorded.at)))
+    });
     let sections = [
+        recorded,
         text::wrap("", &summary::summary(view)),
         machine::render(&view.machine, paint),
         manager::render(view, paint),
@@ -75,6 +80,7 @@ pub(crate) fn json(view: &View) -> Json {
         "summary": summary::summary(view),
         "partial": !view.missing.is_empty(),
         "missing": view.missing,
+        "recorded": view.recorded,
         "base_page": view.geometry.base,
         "huge_page": view.geometry.huge,
         "machine": machine,
@@ -349,6 +355,7 @@ pub(crate) mod tests {
             missing: vec!["something was not scanned".to_owned()],
             fields: Vec::new(),
             chosen: false,
+            recorded: None,
         }
     }
 
@@ -494,6 +501,7 @@ pub(crate) mod tests {
             geometry: Geometry::X86_64,
             fields: Vec::new(),
             chosen: false,
+            recorded: None,
         };
         let text = render(&view, Paint::plain());
         assert!(text.contains("THP mode                   ?"), "{text}");

@@ -4,10 +4,11 @@ use crate::render::view::status::field::Field;
 use hugewise_core::base::units::{Bytes, Geometry, Ns};
 use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_core::manager::status::{LeftAloneStatus, ManagerStatus, TargetStatus};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is known about a manager.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Seen {
     /// It runs and answered.
     Running(Box<ManagerStatus>),
@@ -51,6 +52,17 @@ pub(crate) struct View {
     pub(crate) fields: Vec<&'static Field<TargetStatus>>,
     /// Processes were filtered or sorted by the user.
     pub(crate) chosen: bool,
+    /// The moment that it was recorded at; `None`: it is now.
+    pub(crate) recorded: Option<Recorded>,
+}
+
+/// A moment that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Recorded {
+    /// The time.
+    pub(crate) at: String,
+    /// The machine's name.
+    pub(crate) host: String,
 }
 
 /// The files that make the THP mode, and what is known about who set them.

@@ -1,7 +1,7 @@
 //! The machine in a few lines.
 
 use super::palette::Palette;
-use super::values::{CpuSplit, Shown};
+use super::values::{CpuSplit, PastAt, Shown};
 use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
 use crate::render::view::status::fields::thp_mode;
@@ -22,13 +22,29 @@ const KERNEL_HIGH: f64 = 30.0;
 /// The lines.
 pub(super) fn lines(shown: &Shown, columns: u16, palette: Palette) -> Vec<Line<'static>> {
     let machine = &shown.view.machine;
-    vec![
+    let mut lines = vec![
         title(shown, columns),
         cpu(shown, palette),
         memory(machine, palette),
         rates(machine, palette),
         manager(shown, columns, palette),
-    ]
+    ];
+    if let Some(at) = &shown.past {
+        lines.insert(1, past(at, columns, palette));
+    }
+    lines
+}
+
+/// Which of the recorded moments it is.
+fn past(past: &PastAt, columns: u16, palette: Palette) -> Line<'static> {
+    let playing = if past.playing { "playing" } else { "recorded" };
+    let place = format!("{playing} sample {} of {}", past.number, past.count);
+    let (said, style) = match &past.problem {
+        Some(problem) => (printable(problem), palette.bad()),
+        None => (format!("{place}, {} to {} UTC", past.first, past.last), palette.warn()),
+    };
+    let room = usize::from(columns).saturating_sub(8);
+    line("History", vec![(fit(&said, room), style)])
 }
 
 fn title(shown: &Shown, columns: u16) -> Line<'static> {

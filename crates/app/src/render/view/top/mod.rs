@@ -11,7 +11,7 @@ pub(crate) mod values;
 mod tests;
 
 pub(crate) use palette::Palette;
-use state::{Places, Tab, Ui};
+use state::{Places, Tab, Typing, Ui};
 use values::Shown;
 
 use ratatui::Frame;
@@ -46,7 +46,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, shown: &Shown, ui: &Ui, palette: Palet
         Tab::Processes | Tab::Groups => table::draw(frame, shown, ui, body, palette, &mut places),
         _ => panes::draw(frame, shown, ui, body, palette, &mut places),
     }
-    frame.render_widget(Paragraph::new(footer(ui, palette)), foot);
+    frame.render_widget(Paragraph::new(footer(shown, ui, palette)), foot);
     if ui.help {
         draw_help(frame, area);
     }
@@ -68,16 +68,26 @@ fn draw_tabs(frame: &mut Frame<'_>, ui: &Ui, area: Rect, places: &mut Places) {
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }
 
-fn footer(ui: &Ui, palette: Palette) -> Line<'static> {
-    if ui.typing {
-        return Line::from(format!("/{}_   Enter keeps it, Esc drops it", ui.filter));
+fn footer(shown: &Shown, ui: &Ui, palette: Palette) -> Line<'static> {
+    match ui.typing {
+        Some(Typing::Filter) => {
+            return Line::from(format!("/{}_   Enter keeps it, Esc drops it", ui.filter));
+        }
+        Some(Typing::Time) => {
+            let examples = "03:00, 2026-11-26 03:00:30, 10m ago; Enter jumps";
+            return Line::from(format!("time: {}_   {examples}", ui.time));
+        }
+        None => {}
     }
     let filter = match ui.filter.as_str() {
         "" => String::new(),
         filter => format!("filter '{filter}' (Esc drops it)  "),
     };
     let still = if ui.still { "STANDS STILL (space)  " } else { "" };
-    let keys = "? help  / filter  < > sort  r reverse  Enter map  d diagnose  q quit";
+    let keys = match shown.past {
+        None => "? help  / filter  < > sort  r reverse  Enter map  d diagnose  q quit",
+        Some(_) => "? help  Left, Right, [ ] { } step  t jump  space play  d diagnose  q quit",
+    };
     Line::from(vec![
         Span::styled(format!("{still}{filter}"), palette.warn()),
         Span::styled(keys, palette.dim()),
@@ -85,7 +95,7 @@ fn footer(ui: &Ui, palette: Palette) -> Line<'static> {
 }
 
 /// Every key.
-const HELP: [&str; 16] = [
+const HELP: [&str; 19] = [
     "1 to 5, Tab    the panes",
     "Up, Down, j k  select a process, or scroll",
     "PgUp, PgDn     a page",
@@ -99,13 +109,16 @@ const HELP: [&str; 16] = [
     "space          stand still, go on",
     "q, Ctrl-C      end",
     "",
+    "In a history: Left, Right a sample, [ ] a minute,",
+    "{ } an hour; t jumps to a time, space plays.",
+    "",
     "A click selects a row, a pane or a column;",
     "the wheel scrolls. With Shift, the terminal",
     "selects text as usual.",
 ];
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
-    let (width, height) = (56.min(area.width), 18.min(area.height));
+    let (width, height) = (56.min(area.width), 21.min(area.height));
     let at = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
     let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(format!(" {line}"))).collect();
     frame.render_widget(Clear, at);

@@ -61,6 +61,23 @@ pub(crate) enum Wish {
     Map(u32),
     /// A diagnosis.
     Diagnose,
+    /// So many recorded samples further.
+    Samples(i64),
+    /// So many seconds further.
+    Seconds(i64),
+    /// The moment of [`Ui::time`].
+    Jump,
+    /// One moment after the other, or no more.
+    Play,
+}
+
+/// Where letters go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// To the filter.
+    Filter,
+    /// To the time of a moment.
+    Time,
 }
 
 /// Where things are on the screen, for the mouse.
@@ -91,8 +108,10 @@ pub(crate) struct Ui {
     pub(crate) descending: bool,
     /// Only processes whose name, id or cgroup has it, or for which it holds as a test.
     pub(crate) filter: String,
-    /// Keys go to the filter.
-    pub(crate) typing: bool,
+    /// The time of a recorded moment, as far as it is typed.
+    pub(crate) time: String,
+    /// Where letters go; `None`: they are keys.
+    pub(crate) typing: Option<Typing>,
     /// The help is shown.
     pub(crate) help: bool,
     /// The screen stands still.
@@ -110,7 +129,8 @@ impl Default for Ui {
             sort: "anon",
             descending: true,
             filter: String::new(),
-            typing: false,
+            time: String::new(),
+            typing: None,
             help: false,
             still: false,
             places: Places::default(),
@@ -191,13 +211,15 @@ impl Ui {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Wish::Quit;
         }
-        if self.typing {
-            self.typed(key.code);
-            return Wish::None;
+        if let Some(typing) = self.typing {
+            return self.typed(typing, key.code);
         }
         if self.help {
             self.help = false;
             return Wish::None;
+        }
+        if let Some(wish) = shown.past.as_ref().and_then(|_| self.gone(key.code)) {
+            return wish;
         }
         match key.code {
             KeyCode::Char('q') => return Wish::Quit,
@@ -208,7 +230,7 @@ impl Ui {
             KeyCode::Tab => self.go(self.tab.number() + 1),
             KeyCode::BackTab => self.go(self.tab.number() + Tab::ALL.len() - 1),
             KeyCode::Char(' ') => self.still = !self.still,
-            KeyCode::Char('/') => self.typing = true,
+            KeyCode::Char('/') => self.typing = Some(Typing::Filter),
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Char('r') => self.descending = !self.descending,
             KeyCode::Char('>') => self.sort_by_next(1),
@@ -223,19 +245,46 @@ impl Ui {
         Wish::None
     }
 
-    fn typed(&mut self, key: KeyCode) {
+    /// What a key means among recorded moments.
+    fn gone(&mut self, key: KeyCode) -> Option<Wish> {
+        Some(match key {
+            KeyCode::Left => Wish::Samples(-1),
+            KeyCode::Right => Wish::Samples(1),
+            KeyCode::Char('[') => Wish::Seconds(-60),
+            KeyCode::Char(']') => Wish::Seconds(60),
+            KeyCode::Char('{') => Wish::Seconds(-3600),
+            KeyCode::Char('}') => Wish::Seconds(3600),
+            KeyCode::Char(' ') => Wish::Play,
+            KeyCode::Char('t') => {
+                self.time.clear();
+                self.typing = Some(Typing::Time);
+                Wish::None
+            }
+            _ => return None,
+        })
+    }
+
+    fn typed(&mut self, typing: Typing, key: KeyCode) -> Wish {
+        let text = match typing {
+            Typing::Filter => &mut self.filter,
+            Typing::Time => &mut self.time,
+        };
         match key {
-            KeyCode::Enter => self.typing = false,
-            KeyCode::Esc => {
-                self.typing = false;
-                self.filter.clear();
+            KeyCode::Enter | KeyCode::Esc => {
+                self.typing = None;
+                if key == KeyCode::Esc {
+                    text.clear();
+                } else if typing == Typing::Time {
+                    return Wish::Jump;
+                }
             }
             KeyCode::Backspace => {
-                self.filter.pop();
+                text.pop();
             }
-            KeyCode::Char(letter) if self.filter.len() < FILTER_MAX => self.filter.push(letter),
+            KeyCode::Char(letter) if text.len() < FILTER_MAX => text.push(letter),
             _ => {}
         }
+        Wish::None
     }
 
     fn go(&mut self, number: usize) {

@@ -1,5 +1,5 @@
 use super::state::{Tab, Ui, Wish};
-use super::values::{CpuSplit, MapPane, Report, Shown, Told};
+use super::values::{CpuSplit, MapPane, PastAt, Report, Shown, Told};
 use super::{Palette, draw};
 use crate::render::golden;
 use crate::render::view::map;
@@ -41,6 +41,7 @@ fn shown() -> Shown {
                 remedy: Some("set defrag to defer".to_owned()),
             }],
         },
+        past: None,
     }
 }
 
@@ -88,6 +89,41 @@ fn with(names: &[(&str, u32, u64)]) -> Shown {
     shown
 }
 
+fn past() -> PastAt {
+    PastAt {
+        number: 2160,
+        count: 17_280,
+        first: "2026-11-26 00:00".to_owned(),
+        last: "2026-11-26 23:59".to_owned(),
+        playing: false,
+        problem: None,
+    }
+}
+
+#[test]
+fn keys_go_back_and_forth_in_a_history_only() {
+    let now = shown();
+    let then = Shown { past: Some(past()), ..shown() };
+    let mut ui = Ui::default();
+    for (key, wish) in [
+        (KeyCode::Left, Wish::Samples(-1)),
+        (KeyCode::Right, Wish::Samples(1)),
+        (KeyCode::Char('['), Wish::Seconds(-60)),
+        (KeyCode::Char('}'), Wish::Seconds(3600)),
+        (KeyCode::Char(' '), Wish::Play),
+    ] {
+        assert_eq!(press(&mut ui, &then, &[key]), wish);
+        assert_eq!(press(&mut ui, &now, &[key]), Wish::None);
+    }
+    assert!(ui.still, "the space bar stops what goes on");
+    let typed = [KeyCode::Char('t'), KeyCode::Char('3'), KeyCode::Char(':'), KeyCode::Enter];
+    assert_eq!(press(&mut ui, &then, &typed), Wish::Jump);
+    assert_eq!((ui.time.as_str(), ui.typing, ui.filter.as_str()), ("3:", None, ""));
+    let dropped = [KeyCode::Char('t'), KeyCode::Char('4'), KeyCode::Esc];
+    assert_eq!(press(&mut ui, &then, &dropped), Wish::None);
+    assert_eq!((ui.time.as_str(), ui.typing), ("", None));
+}
+
 #[test]
 fn screens_are_as_kept() {
     for size in [(80, 24), (160, 50)] {
@@ -101,6 +137,8 @@ fn screens_are_as_kept() {
     }
     let mut ui = Ui { help: true, ..Ui::default() };
     golden::check("top-help-80x24.txt", &screen(&shown(), &mut ui, (80, 24)));
+    let past = Shown { past: Some(past()), time: "2026-11-26 03:00:05 UTC".into(), ..shown() };
+    golden::check("top-history-80x24.txt", &screen(&past, &mut Ui::default(), (80, 24)));
     let small = screen(&shown(), &mut ui, (30, 8));
     assert!(small.starts_with("top needs 60 columns"), "{small}");
 }
@@ -131,10 +169,10 @@ fn a_filter_is_typed_kept_and_dropped() {
     let mut ui = Ui::default();
     let text = "/REDIS".chars().map(KeyCode::Char).collect::<Vec<_>>();
     press(&mut ui, &shown, &text);
-    assert!(ui.typing && ui.processes(&shown).len() == 1);
+    assert!(ui.typing.is_some() && ui.processes(&shown).len() == 1);
     // A letter that is a command elsewhere.
     press(&mut ui, &shown, &[KeyCode::Char('q'), KeyCode::Backspace, KeyCode::Enter]);
-    assert_eq!((ui.typing, ui.filter.as_str()), (false, "REDIS"));
+    assert_eq!((ui.typing, ui.filter.as_str()), (None, "REDIS"));
     let text = screen(&shown, &mut ui, (80, 24));
     assert!(text.contains("filter 'REDIS'") && !text.contains("java"), "{text}");
     press(&mut ui, &shown, &[KeyCode::Esc]);

@@ -25,6 +25,25 @@ pub(crate) struct Shown {
     pub(crate) map: MapPane,
     /// The diagnosis.
     pub(crate) report: Report,
+    /// Which of the recorded moments this is; `None`: it is now.
+    pub(crate) past: Option<PastAt>,
+}
+
+/// A moment among those that were recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PastAt {
+    /// From 1.
+    pub(crate) number: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The time of the first.
+    pub(crate) first: String,
+    /// The time of the last.
+    pub(crate) last: String,
+    /// One follows the other by itself.
+    pub(crate) playing: bool,
+    /// Why it is not the moment that was asked for.
+    pub(crate) problem: Option<String>,
 }
 
 /// Shares of all CPUs' time, percent.

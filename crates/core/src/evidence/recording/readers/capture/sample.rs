@@ -129,6 +129,15 @@ pub struct Sample<'a> {
     pub torn: Option<String>,
 }
 
+/// The first line of a text, of which the rest may be missing.
+///
+/// # Errors
+/// When it makes no sense.
+pub fn header_of(text: &[u8]) -> Result<Header, String> {
+    let (line, _) = line(text, HEADER_BYTES_MAX).ok_or("its first line has no end")?;
+    header(&String::from_utf8_lossy(line)).map(|(header, _)| header)
+}
+
 /// Takes the first sample of a text apart; gives what follows it, too.
 ///
 /// # Errors

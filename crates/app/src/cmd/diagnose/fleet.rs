@@ -1,0 +1,210 @@
+//! `hugewise diagnose --fleet`: recordings of many hosts, read on all CPUs, one table.
+
+use super::input;
+use crate::capture::read as captured;
+use crate::cli::{DiagnoseArgs, Global};
+use crate::exit::{self, coded};
+use crate::history::Past;
+use crate::output::{Output, paint};
+use crate::render::view::fleet;
+use crate::say::Progress;
+use anyhow::Context;
+use hugewise_core::evidence::diagnose::{Severity, Thresholds, diagnose};
+use hugewise_core::evidence::fleet::{Fleet, Found, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// Largest list of recordings, in bytes: 100,000 paths.
+const LIST_BYTES_MAX: u64 = 16 << 20;
+
+/// A recording of a host: a file, a directory of a capture or a history, or all files of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    name: String,
+    files: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn run(
+    global: &Global,
+    args: &DiagnoseArgs,
+    place: &Path,
+    thresholds: &Thresholds,
+) -> anyhow::Result<Output> {
+    let only = args.past.is_meant()
+        || args.follow
+        || args.report.is_some()
+        || args.explain.is_some()
+        || args.signatures.is_some()
+        || args.r#for.is_some()
+        || !(args.files.is_empty() && args.redis.is_empty());
+    if only {
+        let why =
+            "'--fleet' reads recordings and gives one table: only --set and --json go with it";
+        return Err(coded(exit::USAGE, why));
+    }
+    let all = recordings(place)?;
+    let fleet = Fleet::of(read(&all, thresholds, &Progress::new(!global.json))?);
+    let code = match fleet.worst() {
+        Some(Severity::Critical) => exit::CRITICAL,
+        Some(Severity::Warning) => exit::WARNING,
+        _ if fleet.left_out.is_empty() && fleet.problems.is_empty() => exit::OK,
+        _ => exit::PARTIAL,
+    };
+    match global.json {
+        true => Output::pretty_json(&fleet, code),
+        false => Ok(Output::text(fleet::text(&fleet, paint(global)), code)),
+    }
+}
+
+/// What a directory holds, or a list names.
+fn recordings(place: &Path) -> anyhow::Result<Vec<Named>> {
+    let context = || format!("cannot read '{}'", place.display());
+    let all = if place.is_dir() {
+        if is_one(place) {
+            let why = format!(
+                "'{0}' is one recording: 'hugewise diagnose {0}' reads it; --fleet wants a \
+                 directory of recordings, or a file that lists them",
+                place.display()
+            );
+            return Err(coded(exit::USAGE, why));
+        }
+        entries(place).with_context(context)?
+    } else {
+        listed(place).with_context(context)?
+    };
+    if all.is_empty() {
+        return Err(coded(exit::ERROR, format!("'{}' holds no recordings", place.display())));
+    }
+    Ok(all.into_iter().map(|path| named(&path)).collect())
+}
+
+/// Whether a directory is a capture or a history.
+fn is_one(path: &Path) -> bool {
+    Past::is_history(path) || captured::files(path).is_ok_and(|(files, _)| !files.is_empty())
+}
+
+/// What is in a directory, in order, without what is hidden.
+fn entries(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            all.push(entry.path());
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The paths of a list, one a line; blank lines and those with '#' are passed over.
+fn listed(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let file = hugewise_linux::regular::open(path)?;
+    anyhow::ensure!(file.metadata()?.len() <= LIST_BYTES_MAX, "a list has at most 16 MiB");
+    let text = std::io::read_to_string(file)?;
+    let mut all = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let path = PathBuf::from(line);
+        // Of a list of thousands one may be gone; of no list the first line is no path either.
+        anyhow::ensure!(
+            !all.is_empty() || path.exists(),
+            "line {}: there is no '{}': a list has a path on each line",
+            number + 1,
+            line.chars().take(80).flat_map(char::escape_debug).collect::<String>()
+        );
+        all.push(path);
+    }
+    Ok(all)
+}
+
+fn named(path: &Path) -> Named {
+    let name = path.display().to_string();
+    let files = if path.is_dir() && !is_one(path) {
+        let files = entries(path).unwrap_or_default();
+        files.into_iter().filter(|file| file.is_file() || is_one(file)).collect()
+    } else {
+        vec![path.to_path_buf()]
+    };
+    Named { name, files }
+}
+
+/// Reads all of them, on as many threads as there are CPUs.
+fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Result<Vec<Read>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(all.len());
+    let next = AtomicUsize::new(0);
+    let (send, done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (send, next) = (send.clone(), &next);
+            std::thread::Builder::new().name("reader".into()).spawn_scoped(scope, move || {
+                while let Some(named) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if send.send(one(named, limits)).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        }
+        drop(send);
+        let mut read = Vec::with_capacity(all.len());
+        for one in done {
+            read.push(one);
+            progress.show(&format!("{} of {} recordings read", read.len(), all.len()));
+        }
+        // In the order in which they were named, whoever was done first.
+        read.sort_by(|a: &Read, b| a.recording.cmp(&b.recording));
+        Ok(read)
+    })
+}
+
+fn one(named: &Named, thresholds: &Thresholds) -> Read {
+    let path = Path::new(&named.name);
+    let host = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let result = if named.files.is_empty() {
+        Err("the directory holds no files".to_owned())
+    } else {
+        input::read_as(&named.files, &host).map_err(|error| format!("{error:#}"))
+    };
+    let found =
+        result.map(|recording| Found::of(&named.name, &host, &diagnose(&recording, thresholds)));
+    Read { recording: named.name.clone(), result: found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_scratch::Scratch;
+    use std::fs;
+
+    #[test]
+    fn recordings_are_files_captures_and_directories_of_files() {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.join("host1")).expect("made");
+        fs::write(scratch.join("host1/sar.txt"), "x").expect("written");
+        fs::create_dir(scratch.join("host2")).expect("made");
+        fs::write(scratch.join("host2/000001.zst"), "x").expect("written");
+        fs::write(scratch.join("host3.sar"), "x").expect("written");
+        fs::write(scratch.join(".hidden"), "x").expect("written");
+        let all = recordings(scratch.path()).expect("some");
+        let files: Vec<_> = all.into_iter().map(|named| named.files).collect();
+        let expected = ["host1/sar.txt", "host2", "host3.sar"].map(|file| vec![scratch.join(file)]);
+        assert_eq!(files, expected);
+        let error = recordings(&scratch.join("host2")).expect_err("one recording");
+        assert_eq!(exit::of_error(&error), exit::USAGE, "{error:#}");
+    }
+
+    #[test]
+    fn a_list_names_recordings_and_says_where_it_is_none() {
+        let scratch = Scratch::new();
+        let (list, host) = (scratch.join("list"), scratch.join("host.sar"));
+        fs::write(&host, "x").expect("written");
+        fs::write(&list, format!("# hosts\n\n{}\n/gone\n", host.display())).expect("written");
+        assert_eq!(listed(&list).expect("paths"), [host.clone(), PathBuf::from("/gone")]);
+        let error = format!("{:#}", recordings(&host).expect_err("no list"));
+        assert!(error.contains("line 1: there is no 'x'"), "{error}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Appends samples to day files.
+
+use super::pack::pack;
+use super::read::index;
+use super::{DayFile, SUFFIX};
+use crate::exit::{self, coded};
+use crate::output::refused;
+use anyhow::Context;
+use hugewise_core::base::units::Bytes;
+use hugewise_core::evidence::history::frame::{CHAIN_MAX, Head, crc};
+use hugewise_core::evidence::recording::readers::capture::sample;
+use hugewise_linux::save;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A day's file goes on in another one at this share of the limit: what is deleted to stay within
+/// it is then a small piece of the history.
+const PIECES: u64 = 8;
+
+/// What is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Days, today included.
+    pub(crate) days: u32,
+    /// Size of all files.
+    pub(crate) bytes: Bytes,
+}
+
+/// A history that is being written. Nobody else writes to it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Book {
+    path: PathBuf,
+    /// Locked.
+    folder: File,
+    limits: Limits,
+    current: Option<Current>,
+    /// Files that were deleted to stay within the limits.
+    deleted: u64,
+}
+
+/// The file that is being written.
+#[derive(Debug)]
+struct Current {
+    name: DayFile,
+    file: File,
+    length: u64,
+    last: Option<Last>,
+}
+
+/// The frame before.
+#[derive(Debug)]
+struct Last {
+    head: Head,
+    text: Vec<u8>,
+}
+
+impl Book {
+    /// Opens the history in this directory, which is made where it is missing.
+    ///
+    /// # Errors
+    /// Exit code 6 for a directory of somebody else, or one that is written to by another recorder.
+    pub(crate) fn open(path: &Path, limits: Limits) -> anyhow::Result<Self> {
+        let context = || format!("cannot keep a history in '{}'", path.display());
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            save::directory(parent, Some(save::DIRECTORY))
+                .map_err(refused)
+                .with_context(context)?;
+        }
+        let folder = save::new_directory(path, 0o700).map_err(refused).with_context(context)?;
+        flock(&folder, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
+            Errno::WOULDBLOCK => {
+                let why = format!("another 'hugewise record' writes to '{}'", path.display());
+                coded(exit::REFUSED, why)
+            }
+            other => anyhow::Error::new(other).context(context()),
+        })?;
+        let path = path.to_path_buf();
+        Ok(Self { path, folder, limits, current: None, deleted: 0 })
+    }
+
+    /// Files that were deleted to stay within the limits.
+    pub(crate) const fn deleted(&self) -> u64 {
+        self.deleted
+    }
+
+    /// Appends a sample; gives its size on disk. Where there is no room, the oldest file makes it.
+    ///
+    /// # Errors
+    /// As the system says. What was written before stays whole, and the next sample may succeed.
+    pub(crate) fn append(&mut self, text: &[u8]) -> anyhow::Result<u64> {
+        let header = sample::header_of(text).map_err(|why| anyhow::anyhow!("no sample: {why}"))?;
+        self.turn(DayFile::of_time(header.at_ms))?;
+        let mut result = self.frame(&header, text);
+        if result.as_ref().is_err_and(is_full) && self.delete_oldest()? {
+            result = self.frame(&header, text);
+        }
+        result
+    }
+
+    fn frame(&mut self, header: &sample::Header, text: &[u8]) -> anyhow::Result<u64> {
+        let place = self.path.clone();
+        let current = self.current.as_mut().context("no file is open")?;
+        let before = current.last.take().filter(|last| last.head.number + 1 < CHAIN_MAX);
+        let packed = pack(text, before.as_ref().map_or(&[], |last| &last.text))?;
+        let size = |bytes: usize| u32::try_from(bytes).context("the sample is too large");
+        let head = Head {
+            number: before.as_ref().map_or(0, |last| last.head.number + 1),
+            at_ms: header.at_ms,
+            monotonic_ns: header.monotonic_ns,
+            packed_bytes: size(packed.len())?,
+            text_bytes: size(text.len())?,
+            packed_crc: crc(&packed),
+            text_crc: crc(text),
+            before_crc: before.as_ref().map_or(0, |last| last.head.text_crc),
+        };
+        let bytes = [&head.bytes()[..], &packed].concat();
+        if let Err(error) = current.file.write_all(&bytes) {
+            // What is there of it is no frame. Where this fails, too, it is found when read.
+            let _ = current.file.set_len(current.length);
+            let _ = current.file.seek(SeekFrom::Start(current.length));
+            let file = place.join(current.name.name());
+            return Err(error).with_context(|| format!("cannot write '{}'", file.display()));
+        }
+        current.length += bytes.len() as u64;
+        let mut old = before.map(|last| last.text).unwrap_or_default();
+        old.clear();
+        old.extend_from_slice(text);
+        current.last = Some(Last { head, text: old });
+        Ok(bytes.len() as u64)
+    }
+
+    /// Goes on in the file of this day, within the limits.
+    fn turn(&mut self, day: DayFile) -> anyhow::Result<()> {
+        let piece_bytes = (self.limits.bytes.0 / PIECES).max(1);
+        let goes_on = self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.name.day == day.day && current.length < piece_bytes);
+        if goes_on {
+            return Ok(());
+        }
+        let files = self.files()?;
+        let last = files.iter().rev().find(|(name, _)| name.day == day.day);
+        let name = match last {
+            None => day,
+            Some((name, length)) if *length < piece_bytes => *name,
+            Some((name, _)) => DayFile { piece: name.piece.saturating_add(1), ..*name },
+        };
+        self.current = None;
+        self.forget_old(day)?;
+        let file = self.open_day(name);
+        let file = file.with_context(|| format!("'{}'", self.path.join(name.name()).display()))?;
+        self.current = Some(file);
+        Ok(())
+    }
+
+    /// A day file to append to. A torn end, as of a machine that lost power, is cut off.
+    fn open_day(&self, name: DayFile) -> anyhow::Result<Current> {
+        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&self.folder, name.name(), flags, Mode::from_raw_mode(0o600));
+        let mut file = File::from(fd.context("cannot open")?);
+        let index = index(&file).context("cannot read")?;
+        let length = index.end();
+        file.set_len(length).context("cannot cut off a torn end")?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Current { name, file, length, last: None })
+    }
+
+    /// Deletes what is older than the limits allow; a piece is left free for what comes.
+    fn forget_old(&mut self, today: DayFile) -> anyhow::Result<()> {
+        let first = today.day - i64::from(self.limits.days) + 1;
+        let most = self.limits.bytes.0 - self.limits.bytes.0 / PIECES;
+        loop {
+            let files = self.files()?;
+            let all: u64 = files.iter().map(|(_, length)| *length).sum();
+            let old = files.first().is_some_and(|(name, _)| name.day < first);
+            if !(old || all > most) || !self.delete_oldest()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Deletes the oldest file but the one that is being written; `false` where there is none.
+    fn delete_oldest(&mut self) -> anyhow::Result<bool> {
+        let current = self.current.as_ref().map(|current| current.name);
+        let files = self.files()?;
+        let Some((name, _)) = files.iter().find(|(name, _)| Some(*name) != current) else {
+            return Ok(false);
+        };
+        unlinkat(&self.folder, name.name(), AtFlags::empty()).with_context(|| {
+            format!("cannot delete '{}'", self.path.join(name.name()).display())
+        })?;
+        self.deleted += 1;
+        Ok(true)
+    }
+
+    /// All day files with their sizes, the oldest first.
+    fn files(&self) -> anyhow::Result<Vec<(DayFile, u64)>> {
+        let context = || format!("cannot list '{}'", self.path.display());
+        let mut files = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.folder).with_context(context)? {
+            let entry = entry.with_context(context)?;
+            let Some(name) = entry.file_name().to_str().ok().filter(|n| n.ends_with(SUFFIX)) else {
+                continue;
+            };
+            let Some(day) = DayFile::parse(name) else { continue };
+            let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            let length = stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0));
+            files.push((day, length));
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// Whether the disk, or its owner's share of it, is full.
+fn is_full(error: &anyhow::Error) -> bool {
+    let system = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    let code = system.and_then(std::io::Error::raw_os_error);
+    [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| code == Some(errno.raw_os_error()))
+}
