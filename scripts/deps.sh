@@ -126,9 +126,18 @@ need_gatling() {
     rm -rf "$folder"
 }
 
+# DuckDB is a module of Python that no Debian has: fetched once, into a directory of its own.
+need_duckdb() {
+    local to=~/.cache/hugewise-test-tools
+    [ -e "$to/duckdb" ] && return
+    echo "deps: fetching DuckDB with pip"
+    timeout 120 /usr/bin/python3 -m pip install --quiet --target "$to" duckdb >/dev/null 2>&1 ||
+        echo "deps: no DuckDB: the test of tables of a fleet will be SKIPPED"
+}
+
 need_toolchain
 case "${1:-}" in
     build | try) ;;
-    test) need_programs; need_gatling ;;
+    test) need_programs; need_gatling; need_duckdb ;;
     *) echo "usage: deps.sh build|try|test" >&2; exit 2 ;;
 esac

@@ -606,7 +606,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__diagnose)
-            opts="-h --for --follow --keep --fleet --redis --explain --full --tree --report --signatures --set --at --history --json --color --root --help"
+            opts="-h --for --follow --keep --fleet --parquet --redis --explain --full --tree --report --signatures --set --at --history --json --color --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -621,6 +621,10 @@ _hugewise() {
                     return 0
                     ;;
                 --fleet)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parquet)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

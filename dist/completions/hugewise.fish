@@ -190,6 +190,7 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand replay" -s h -l help -
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l for -d 'How long this machine is watched, without FILE (default: 10s, and with --follow until Ctrl-C); with --at: how much of the history around it (default: 10m)' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l keep -d 'Where --follow keeps what it captured (default: hugewise-captures)' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l fleet -d 'One table of the findings of many hosts: a directory of their recordings, or a file that lists them, one path a line' -r -F
+complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l parquet -d 'Also write the table of --fleet to this file as Parquet, for DuckDB, Spark or ClickHouse' -r -F
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l redis -d 'Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l explain -d 'Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand diagnose" -l report -d 'Write a report with plots: one HTML file; \'-\' is standard output' -r -F

@@ -13,7 +13,8 @@ largest programs itself, within the manager's budget of CPU time, and changes no
 the keys.\n\n\
 Exit codes: 0 ended by a key or a signal, 1 no terminal, 2 usage.\n\n\
 Examples:\n  sudo hugewise top\n  \
-hugewise top --interval 5    # without root: your own programs\n  hugewise top --at 03:00      # what 'hugewise record' saw")]
+hugewise top --interval 5  # without root: your own programs\n  \
+hugewise top --at 03:00    # what 'hugewise record' saw")]
 pub(crate) struct TopArgs {
     /// Seconds from one sample to the next
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]

@@ -120,6 +120,7 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     let plain = COMMANDS.iter().filter(|(words, _)| !words.contains(" --"));
     let found = plain.filter(|(words, _)| begins(words)).max_by_key(|(words, _)| words.len());
     let unclear = has("--explain")
+        || has("--fleet")
         || has("--follow")
         || has("--dry-run") && has("run")
         || (has("lab") && has("list"));

@@ -1,6 +1,7 @@
 //! What `hugewise diagnose --fleet` says.
 
 use crate::render::colour::Paint;
+use crate::render::parquet::word;
 use crate::render::text::{left, right, wrap};
 use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
@@ -81,14 +82,6 @@ fn one(row: &Row, paint: Paint) -> String {
         text += &wrap("          ", &printable(evidence));
     }
     text
-}
-
-const fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "critical",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
-    }
 }
 
 fn coloured(severity: Severity, text: &str, paint: Paint) -> String {

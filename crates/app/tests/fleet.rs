@@ -1,0 +1,118 @@
+//! `hugewise diagnose --fleet` on the command line: one table, and SQL on it.
+
+#![forbid(unsafe_code)]
+
+use hugewise_scratch::Scratch;
+use libtest_mimic::{Arguments, Completion, Trial};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn main() {
+    let done = |test: fn()| {
+        move || {
+            test();
+            Ok(())
+        }
+    };
+    let trials = vec![
+        Trial::test("one_bad_recording_is_named_and_the_rest_is_used", done(one_bad_recording)),
+        Trial::test("what_it_cannot_take_is_said", done(what_it_cannot_take)),
+        Trial::ignorable_test("duckdb_runs_the_queries_of_the_page", || {
+            let tools = tools();
+            if python(&tools, "import duckdb").is_none_or(|done| !done.status.success()) {
+                return Ok(Completion::ignored_with("no duckdb: 'make deps' fetches it"));
+            }
+            queries(&tools);
+            Ok(Completion::Completed)
+        }),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Where `scripts/deps.sh` puts modules of Python.
+fn tools() -> PathBuf {
+    let home = std::env::var_os("HOME").unwrap_or_else(|| "/root".into());
+    Path::new(&home).join(".cache/hugewise-test-tools")
+}
+
+fn python(tools: &Path, code: &str) -> Option<Output> {
+    Command::new("/usr/bin/python3").args(["-c", code]).env("PYTHONPATH", tools).output().ok()
+}
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/made")
+}
+
+fn fleet(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.args(["--color", "never", "diagnose", "--fleet"]).args(args);
+    command.output().expect("the program runs")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+fn one_bad_recording() {
+    let scratch = Scratch::new();
+    for entry in fs::read_dir(recordings()).expect("recordings").flatten() {
+        fs::copy(entry.path(), scratch.join(entry.file_name())).expect("copied");
+    }
+    fs::write(scratch.join("zz-broken.sar"), [0, 159, 146, 150, 0, 0]).expect("written");
+    fs::write(scratch.join("zz-empty.sar"), "").expect("written");
+    let done = fleet(&[text(scratch.path()), "--json"]);
+    assert_eq!(done.status.code(), Some(4), "{done:?}");
+    let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let left_out = json["left_out"].as_array().expect("a list");
+    let names: Vec<_> = left_out.iter().filter_map(|one| one["recording"].as_str()).collect();
+    assert!(names.len() == 2 && names[0].ends_with("zz-broken.sar"), "{names:?}");
+    assert!(json["recordings"].as_u64() > Some(50), "{json}");
+    let words = fleet(&[text(scratch.path())]);
+    let words = String::from_utf8_lossy(&words.stdout).into_owned();
+    assert!(words.contains("zz-broken.sar") && words.contains("2 recordings left out"), "{words}");
+    assert!(words.lines().all(|line| line.chars().count() <= 80), "{words}");
+}
+
+fn what_it_cannot_take() {
+    let scratch = Scratch::new();
+    for (args, code, said) in [
+        (vec![text(scratch.path())], 1, "holds no recordings"),
+        (vec!["/nowhere"], 1, "cannot read '/nowhere'"),
+        (vec![text(scratch.path()), "--parquet", "-"], 2, "a table is no text"),
+        (vec![text(scratch.path()), "--at", "03:00"], 2, "one table"),
+    ] {
+        let done = fleet(&args);
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(
+            done.status.code() == Some(code) && error.contains(said),
+            "{code}, {said}: {error}"
+        );
+    }
+}
+
+fn queries(tools: &Path) {
+    let scratch = Scratch::new();
+    let table = scratch.join("findings.parquet");
+    let done = fleet(&[text(&recordings()), "--parquet", text(&table), "--json"]);
+    let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let findings = json["findings"].as_array().expect("a list").len();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/fleet.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let blocks = page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let queries: Vec<&str> = blocks.collect();
+    assert_eq!(queries.len(), 3);
+    let code = format!(
+        "import duckdb, os\nos.chdir({:?})\nprint(duckdb.sql(\"SELECT count(*) FROM \
+         'findings.parquet'\").fetchall()[0][0])\nfor query in {queries:?}:\n    \
+         print(len(duckdb.sql(query).fetchall()))\n",
+        text(scratch.path())
+    );
+    let done = python(tools, &code).expect("Python runs");
+    let out = String::from_utf8_lossy(&done.stdout).into_owned();
+    let rows: Vec<usize> = out.lines().filter_map(|line| line.parse().ok()).collect();
+    assert!(rows.len() == 4, "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(rows[0], findings, "DuckDB reads all rows");
+    assert!(rows.iter().all(|count| *count > 0), "{rows:?}");
+}
