@@ -154,6 +154,21 @@ fn a_clock_that_is_set_back_hides_nothing() {
 }
 
 #[test]
+fn a_clock_that_jumps_ahead_deletes_no_more_than_a_day() {
+    let scratch = Scratch::new();
+    let path = scratch.join("history");
+    let limits = Limits { days: 3, ..LIMITS };
+    let day_ms = 86_400_000;
+    for day in [0, 1, 2, 5000, 3] {
+        record(&path, limits, LATE + day * day_ms, 2);
+    }
+    let past = Past::open(&path).expect("a history");
+    let days = past.moments().iter().map(|moment| (moment.at_ms - LATE) / day_ms);
+    let days: std::collections::BTreeSet<i64> = days.collect();
+    assert_eq!(days.into_iter().collect::<Vec<_>>(), [2, 3, 5000]);
+}
+
+#[test]
 fn nothing_recorded_is_said() {
     let scratch = Scratch::new();
     let error = Past::open(scratch.path()).expect_err("empty").to_string();

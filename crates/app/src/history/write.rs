@@ -12,6 +12,7 @@ use hugewise_core::evidence::recording::readers::capture::sample;
 use hugewise_linux::save;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ const PIECES: u64 = 8;
 /// What is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Days, today included.
+    /// Days that were recorded, today included.
     pub(crate) days: u32,
     /// Size of all files.
     pub(crate) bytes: Bytes,
@@ -169,15 +170,17 @@ impl Book {
         Ok(Current { name, file, length, last: None })
     }
 
-    /// Deletes what is older than the limits allow; a piece is left free for what comes.
+    /// Deletes what is beyond the limits; a piece is left free for what comes. Days count that were
+    /// recorded, not those of the calendar: a clock that jumps years ahead costs one of them.
     fn forget_old(&mut self, today: DayFile) -> anyhow::Result<()> {
-        let first = today.day - i64::from(self.limits.days) + 1;
         let most = self.limits.bytes.0 - self.limits.bytes.0 / PIECES;
         loop {
             let files = self.files()?;
             let all: u64 = files.iter().map(|(_, length)| *length).sum();
-            let old = files.first().is_some_and(|(name, _)| name.day < first);
-            if !(old || all > most) || !self.delete_oldest()? {
+            let days = files.iter().map(|(name, _)| name.day).chain([today.day]);
+            let days = days.collect::<BTreeSet<_>>().len();
+            let too_many = u32::try_from(days).is_ok_and(|days| days > self.limits.days);
+            if !(too_many || all > most) || !self.delete_oldest()? {
                 return Ok(());
             }
         }

@@ -32,7 +32,7 @@ pub(super) fn draw(
     let lines = match ui.tab {
         Tab::Map => map_lines(shown, area.width),
         Tab::Manager => plain(&status::manager_pane(&shown.view)),
-        _ => findings(&shown.report, columns, palette),
+        _ => findings(shown, columns, palette),
     };
     let height = usize::from(area.height);
     let last = lines.len().saturating_sub(height);
@@ -58,8 +58,13 @@ fn map_lines(shown: &Shown, columns: u16) -> Vec<Line<'static>> {
     }
 }
 
-fn findings(report: &Report, columns: usize, palette: Palette) -> Vec<Line<'static>> {
-    match report {
+fn findings(shown: &Shown, columns: usize, palette: Palette) -> Vec<Line<'static>> {
+    match &shown.report {
+        Report::None if shown.past.is_some() => plain(&wrap_at(
+            "",
+            "Press d: what the five minutes before this moment show is named.",
+            columns,
+        )),
         Report::None => plain(&wrap_at(
             "",
             "Press d: this machine is watched for 10 seconds, and what burns its CPU time in the \
@@ -69,7 +74,8 @@ fn findings(report: &Report, columns: usize, palette: Palette) -> Vec<Line<'stat
         Report::Running(seconds) => plain(&format!("Watching this machine, {seconds} s more.")),
         Report::Failed(why) => plain(&wrap_at("", &printable(why), columns)),
         Report::Done { time, findings } if findings.is_empty() => {
-            plain(&format!("Nothing was found at {time}. d watches again."))
+            let again = if shown.past.is_some() { "" } else { " d watches again." };
+            plain(&format!("Nothing was found at {time}.{again}"))
         }
         Report::Done { time, findings } => {
             let mut lines = plain(&format!("Found at {time}; 'hugewise diagnose' says all."));
