@@ -5,11 +5,15 @@ use crate::kit::{Scratch, skip, trial, wait_for};
 use crate::machine::Turn;
 use anyhow::ensure;
 use libtest_mimic::Trial;
+use std::fs;
 use std::io::ErrorKind;
 use std::process::{Command, Output};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("top_shows_a_program_and_gives_the_terminal_back", shows_a_program)]
+    vec![
+        trial("top_shows_a_program_and_gives_the_terminal_back", shows_a_program),
+        trial("top_ends_with_its_terminal", ends_with_its_terminal),
+    ]
 }
 
 /// A terminal of 80 columns and 24 lines; it ends with this.
@@ -89,4 +93,26 @@ fn shows_a_program(_: &Turn) -> anyhow::Result<()> {
     ensure!(text.contains("BEFORE") && !text.contains("Processes"), "{text}");
     drop(memory);
     Ok(())
+}
+
+/// A lost connection leaves nothing behind that reads from a terminal which is no more.
+fn ends_with_its_terminal(_: &Turn) -> anyhow::Result<()> {
+    if init::is_guest() {
+        return Err(skip("a guest has no tmux"));
+    }
+    let scratch = Scratch::new()?;
+    let run = scratch.join("run");
+    let program = init::hugewise();
+    let command = format!("exec '{}' top --run-dir '{}'", program.display(), run.display());
+    let screen = Tmux::start(&scratch, &command)?;
+    screen.shows("1 Processes")?;
+    let pid = String::from_utf8(screen.run(&["display-message", "-p", "#{pane_pid}"])?.stdout)?;
+    let status = format!("/proc/{}/status", pid.trim());
+    let name = fs::read_to_string(&status)?;
+    ensure!(name.starts_with("Name:\thugewise"), "not top itself: {name}");
+    drop(screen);
+    wait_for("the end of top", || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        Ok(status.is_empty() || status.contains("State:\tZ"))
+    })
 }

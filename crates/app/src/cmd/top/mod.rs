@@ -21,8 +21,9 @@ use crate::render::view::top::{Palette, draw};
 use anyhow::Context;
 use hugewise_linux::root::Root;
 use hugewise_linux::signals::survive_harmless;
-use ratatui::crossterm::event::{Event, KeyEventKind, poll, read};
+use ratatui::crossterm::event::{Event, KeyEventKind, read};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -30,6 +31,9 @@ use std::time::Duration;
 
 /// How long a key is waited for before news is looked for.
 const POLL: Duration = Duration::from_millis(100);
+
+/// Time to end by oneself once the terminal is gone.
+const HANGUP: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &TopArgs) -> anyhow::Result<Output> {
@@ -85,6 +89,14 @@ fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    // Where the terminal hangs up just while it is read, the reader never comes back.
+    let mut gone = Signals::new([SIGHUP])?;
+    std::thread::Builder::new().name("hangup".into()).spawn(move || {
+        if gone.forever().next().is_some() {
+            std::thread::sleep(HANGUP);
+            std::process::exit(exit::OK.into());
+        }
+    })?;
     Ok(stop)
 }
 
@@ -121,7 +133,7 @@ impl Top {
                 self.ui.places = places.unwrap_or_default();
             }
             stale = false;
-            if poll(POLL).context("the terminal is gone")? {
+            if screen.wait(POLL)? {
                 stale = true;
                 let wish = match read().context("the terminal is gone")? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {

@@ -4,13 +4,16 @@ use anyhow::Context;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use ratatui::crossterm::event::{self, DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::BufWriter;
+use std::time::Duration;
 
 /// The terminal of the process, wherever its output goes.
 const TTY: &str = "/dev/tty";
@@ -19,6 +22,8 @@ const TTY: &str = "/dev/tty";
 pub(super) struct Screen {
     /// What is drawn on.
     pub(super) terminal: Terminal<CrosstermBackend<BufWriter<File>>>,
+    /// The same terminal, to see whether it is still there.
+    tty: File,
 }
 
 fn tty() -> std::io::Result<File> {
@@ -45,8 +50,28 @@ impl Screen {
             give_back();
             return Err(error).context("the terminal cannot be taken");
         }
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(tty)));
-        Ok(Self { terminal: terminal.inspect_err(|_| give_back())? })
+        let made = tty.try_clone().and_then(|same| {
+            let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(tty)))?;
+            Ok(Self { terminal, tty: same })
+        });
+        Ok(made.inspect_err(|_| give_back())?)
+    }
+
+    /// Waits for a key, a click or a new size; whether there is one. The library that reads them
+    /// never ends with a terminal that hung up: it is asked only while there is one.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub(super) fn wait(&self, most: Duration) -> anyhow::Result<bool> {
+        let mut keys = [PollFd::new(&self.tty, PollFlags::IN)];
+        let most = Timespec::try_from(most).context("a time to wait")?;
+        match poll(&mut keys, Some(&most)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno).context("the terminal is gone"),
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        anyhow::ensure!(!keys[0].revents().intersects(gone), "the terminal is gone");
+        event::poll(Duration::ZERO).context("the terminal is gone")
     }
 }
 
