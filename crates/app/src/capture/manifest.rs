@@ -10,6 +10,9 @@ use std::time::{Duration, SystemTime};
 /// Version of the manifest and of the files beside it.
 pub(super) const SCHEMA: u32 = 1;
 
+/// What is left out unless arguments are asked for.
+const ARGUMENTS: [&str; 2] = ["arguments of processes", "kernel command line"];
+
 /// Files that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NotRead {
@@ -98,8 +101,7 @@ impl Manifest {
         let host = root.read_line("proc/sys/kernel/hostname").ok();
         let mut redacted = vec!["environment of processes".to_owned()];
         if !arguments {
-            redacted.push("arguments of processes".to_owned());
-            redacted.push("kernel command line".to_owned());
+            redacted.extend(ARGUMENTS.map(str::to_owned));
         }
         Self {
             schema: SCHEMA,
@@ -132,6 +134,11 @@ impl Manifest {
             began: crate::journal::rfc3339(SystemTime::UNIX_EPOCH + since),
             ..Self::new(&nowhere, every, false)
         }
+    }
+
+    /// Arguments are in it, after all.
+    pub(crate) fn with_arguments(&mut self) {
+        self.redacted.retain(|what| !ARGUMENTS.contains(&what.as_str()));
     }
 
     /// Takes over what sampling came to.

@@ -96,6 +96,9 @@ pub(super) fn export(
             damaged += 1;
             continue;
         };
+        if has_arguments(text) {
+            manifest.with_arguments();
+        }
         manifest.bytes += directory.sample(text)?;
         manifest.samples += 1;
         manifest.text_bytes += text.len() as u64;
@@ -103,6 +106,11 @@ pub(super) fn export(
     manifest.end(Taken::default(), None);
     directory.manifest(&manifest)?;
     Ok((manifest, damaged))
+}
+
+/// Whether a sample has arguments of processes and of the kernel: either both are taken, or none.
+fn has_arguments(text: &[u8]) -> bool {
+    sample::split(text).is_ok_and(|(sample, _)| sample.files.contains_key("/proc/cmdline"))
 }
 
 /// The usual time between moments.

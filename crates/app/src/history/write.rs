@@ -66,9 +66,8 @@ impl Book {
     pub(crate) fn open(path: &Path, limits: Limits) -> anyhow::Result<Self> {
         let context = || format!("cannot keep a history in '{}'", path.display());
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            save::directory(parent, Some(save::DIRECTORY))
-                .map_err(refused)
-                .with_context(context)?;
+            // Nobody else's: a manager's lock may come to lie there.
+            save::directory(parent, Some(0o700)).map_err(refused).with_context(context)?;
         }
         let folder = save::new_directory(path, 0o700).map_err(refused).with_context(context)?;
         flock(&folder, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {

@@ -10,12 +10,14 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("history_survives_a_kill_and_is_gone_back_in", survives_a_kill),
+        trial("history_says_where_arguments_are", arguments_are_said_to_be_in_a_piece),
         trial("history_on_a_full_disk_stays_whole", on_a_full_disk),
         trial("history_is_shown_on_a_terminal", on_a_terminal),
     ]
@@ -90,9 +92,27 @@ fn survives_a_kill(_: &Turn) -> anyhow::Result<()> {
     ensure!(figures(&replayed) == figures(&status), "{replayed} is not {status}");
     let found = hugewise(["diagnose", out, "--json"])?.json()?;
     ensure!(found["findings"].is_array(), "{found}");
+    ensure!(taken["redacted"].to_string().contains("arguments"), "{taken}");
     let none = ["capture", "--history", place, "--from", "2001-01-01", "--to", "2001-01-02", "-o"];
     let none = hugewise(none.into_iter().chain([plain(&scratch.join("none"))?]))?.expect(1)?;
     ensure!(none.err.contains("nothing was recorded then"), "{none:?}");
+    Ok(())
+}
+
+fn arguments_are_said_to_be_in_a_piece(_: &Turn) -> anyhow::Result<()> {
+    let scratch = Scratch::new()?;
+    // The directory above is made, too, and is nobody else's.
+    let (above, history) = (scratch.join("a"), scratch.join("a/history"));
+    let all = arguments(&scratch, &history)?;
+    hugewise(all.iter().map(String::as_str).chain(["--with-arguments", "--for", "1s"]))?
+        .expect(0)?;
+    let mode = fs::metadata(&above)?.permissions().mode() & 0o777;
+    ensure!(mode == 0o700, "{mode:o}");
+    let piece = scratch.join("piece");
+    let taken = ["capture", "--history", plain(&history)?, "--from", "1h ago", "--json", "-o"];
+    let taken = hugewise(taken.into_iter().chain([plain(&piece)?]))?.expect(0)?.json()?;
+    let redacted = taken["redacted"].to_string();
+    ensure!(!redacted.contains("arguments") && redacted.contains("environment"), "{taken}");
     Ok(())
 }
 

@@ -62,6 +62,9 @@ impl Teller {
 
     /// What is told now.
     pub(super) fn ask(&mut self) -> Told {
+        if !self.root.is_live() {
+            return Told::nothing("copies of files have no page tables: programs are not scanned");
+        }
         let mut missing = Vec::new();
         let manager = ask_manager(&self.root, &self.daemon, &self.state_dir, &mut missing);
         let own = match manager {
