@@ -63,6 +63,13 @@ def cost(program, place, given):
          "--for", f"{given.seconds}s", "--run-dir", f"{place}/run"],
         check=False, capture_output=True, text=True)
     said = json.loads(done.stdout)
+    # A capture packs each sample by itself.
+    done = subprocess.run(
+        [program, "capture", "--history", place, "--from", "1d ago", "-o", f"{place}/piece", "--json"],
+        check=False, capture_output=True, text=True)
+    alone = json.loads(done.stdout)
+    print(f"text of a sample: {alone['text_bytes'] / alone['samples'] / 1000:.0f} KB, packed by "
+          f"itself {alone['bytes'] / alone['samples'] / 1000:.1f} KB")
     day = said["bytes"] / said["samples"] * DAY_S / given.interval
     print(f"{given.processes} processes, {given.active} of them active, every {given.interval} s, "
           f"{said['samples']} samples: {said['bytes'] / said['samples']:.0f} bytes a sample, "

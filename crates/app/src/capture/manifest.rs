@@ -1,6 +1,6 @@
 //! What a capture says about itself.
 
-use hugewise_core::evidence::recording::readers::capture::sample::Header;
+use hugewise_core::evidence::recording::readers::capture::sample::Sample;
 use hugewise_linux::capture::{Sampler, Unreadable};
 use hugewise_linux::machine;
 use hugewise_linux::root::Root;
@@ -125,14 +125,15 @@ impl Manifest {
     }
 
     /// Of a piece of a history that begins with this sample.
-    pub(crate) fn of_history(header: &Header, every: Duration) -> Self {
-        let nowhere = Root::of_files([]);
+    pub(crate) fn of_history(first: &Sample<'_>, every: Duration) -> Self {
+        let header = &first.header;
+        let root = Root::of_files(first.files.iter().map(|(path, bytes)| (*path, *bytes)));
         let since = Duration::from_millis(u64::try_from(header.at_ms).unwrap_or(0));
         Self {
             host: header.host.clone(),
             boot_id: header.boot.clone(),
             began: crate::journal::rfc3339(SystemTime::UNIX_EPOCH + since),
-            ..Self::new(&nowhere, every, false)
+            ..Self::new(&root, every, false)
         }
     }
 

@@ -80,15 +80,14 @@ pub(super) fn export(
 ) -> anyhow::Result<(Manifest, u64)> {
     let moments = past.moments().iter().copied();
     let moments: Vec<_> = moments.filter(|moment| window.contains(&moment.at_ms)).collect();
-    let Some(first) = moments.first() else {
+    if moments.is_empty() {
         let ends = past.moments().first().zip(past.moments().last());
         let ends = ends.map(|(first, last)| (clock(first.at_ms), clock(last.at_ms)));
         let (first, last) = ends.unwrap_or_default();
         anyhow::bail!("nothing was recorded then: the history goes from {first} to {last}");
-    };
-    let header = sample::header_of(past.text(*first)?).unwrap_or_default();
+    }
+    let mut manifest = first_of(past, &moments, between(&moments))?;
     let mut directory = Directory::create(to)?;
-    let mut manifest = Manifest::of_history(&header, between(&moments));
     directory.manifest(&manifest)?;
     let mut damaged = 0;
     for moment in moments {
@@ -106,6 +105,21 @@ pub(super) fn export(
     manifest.end(Taken::default(), None);
     directory.manifest(&manifest)?;
     Ok((manifest, damaged))
+}
+
+/// The manifest of a piece, by its first sample that is whole.
+fn first_of(past: &mut Past, moments: &[Moment], every: Duration) -> anyhow::Result<Manifest> {
+    let mut why = None;
+    for moment in moments {
+        match past.text(*moment) {
+            Ok(text) => {
+                let (first, _) = sample::split(text).map_err(anyhow::Error::msg)?;
+                return Ok(Manifest::of_history(&first, every));
+            }
+            Err(error) => why = why.or(Some(error)),
+        }
+    }
+    Err(why.unwrap_or_else(|| anyhow::anyhow!("no sample is whole")))
 }
 
 /// Whether a sample has arguments of processes and of the kernel: either both are taken, or none.

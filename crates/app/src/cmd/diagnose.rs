@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     }
     let explained = args.explain.as_deref().map(questions).transpose()?;
     let alone = args.files.is_empty() && args.redis.is_empty();
-    if let Some(nodes) = explained.as_ref().filter(|_| alone) {
+    if let Some(nodes) = explained.as_ref().filter(|_| alone && !args.past.is_meant()) {
         return match global.json {
             true => Output::pretty_json(&rules::json(nodes, &thresholds), exit::OK),
             false => Ok(Output::text(rules::explain(nodes, &thresholds, paint(global)), exit::OK)),

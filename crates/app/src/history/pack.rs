@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use zstd::stream::{read::Decoder, write::Encoder};
 use zstd::zstd_safe::CParameter;
 
-/// Of texts that differ in a few numbers, higher levels save little (`docs/figures.md#history`).
+/// zstd's own default, as for captures.
 const LEVEL: i32 = 3;
 /// Windows as powers of two: at least what the level has by itself, at most what the format's
 /// largest text and its dictionary take.

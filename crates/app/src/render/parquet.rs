@@ -1,6 +1,6 @@
 //! Tables for engines that read Parquet: `DuckDB`, Spark, `ClickHouse`.
 
-use hugewise_core::evidence::diagnose::{Interval, Severity};
+use hugewise_core::evidence::diagnose::Interval;
 use hugewise_core::evidence::fleet::{Fleet, Row};
 use hugewise_core::evidence::recording::Stamp;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -96,7 +96,7 @@ fn columns(rows: &[Row]) -> Vec<Column> {
         time("ended", &|row| row.to),
         text("times", &|row| Some(Interval { from: row.from, to: row.to }.to_string())),
         Column { name: "stretches", values: Values::Count(stretches.collect()) },
-        text("severity", &|row| Some(word(row.severity).to_owned())),
+        text("severity", &|row| Some(row.severity.label().to_owned())),
         text("cause", &|row| Some(row.cause.about().key.to_owned())),
         text("title", &|row| Some(row.title.to_owned())),
         text("evidence", &|row| row.evidence.clone()),
@@ -109,15 +109,6 @@ fn columns(rows: &[Row]) -> Vec<Column> {
     ]
 }
 
-/// A severity in a word.
-pub(crate) const fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "critical",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
-    }
-}
-
 /// A time whose date is known: of others a table knows nothing.
 fn millis(stamp: Stamp) -> Option<i64> {
     stamp.has_date().then(|| stamp.0.checked_mul(1000)).flatten()
@@ -126,7 +117,7 @@ fn millis(stamp: Stamp) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::evidence::diagnose::{Cause, Level};
+    use hugewise_core::evidence::diagnose::{Cause, Level, Severity};
     use hugewise_core::evidence::fleet::{Found, Read};
     use parquet::file::reader::{FileReader, SerializedFileReader};
 

@@ -12,6 +12,7 @@ use crate::say::Progress;
 use anyhow::Context;
 use hugewise_core::evidence::diagnose::{Severity, Thresholds, diagnose};
 use hugewise_core::evidence::fleet::{Fleet, Found, Read};
+use hugewise_linux::regular;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -108,7 +109,7 @@ fn entries(path: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 /// The paths of a list, one a line; blank lines and those with '#' are passed over.
 fn listed(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let file = hugewise_linux::regular::open(path)?;
+    let file = regular::open(path)?;
     anyhow::ensure!(file.metadata()?.len() <= LIST_BYTES_MAX, "a list has at most 16 MiB");
     let text = std::io::read_to_string(file)?;
     let mut all = Vec::new();
@@ -134,7 +135,7 @@ fn named(path: &Path) -> Named {
     let name = path.display().to_string();
     let files = if path.is_dir() && !is_one(path) {
         let files = entries(path).unwrap_or_default();
-        files.into_iter().filter(|file| file.is_file() || is_one(file)).collect()
+        files.into_iter().filter(|file| !file.is_dir() || is_one(file)).collect()
     } else {
         vec![path.to_path_buf()]
     };
@@ -163,7 +164,7 @@ fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Resu
             read.push(one);
             progress.show(&format!("{} of {} recordings read", read.len(), all.len()));
         }
-        // In the order in which they were named, whoever was done first.
+        // Whoever was done first.
         read.sort_by(|a: &Read, b| a.recording.cmp(&b.recording));
         Ok(read)
     })
@@ -172,10 +173,15 @@ fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Resu
 fn one(named: &Named, thresholds: &Thresholds) -> Read {
     let path = Path::new(&named.name);
     let host = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let result = if named.files.is_empty() {
-        Err("the directory holds no files".to_owned())
-    } else {
-        input::read_as(&named.files, &host).map_err(|error| format!("{error:#}"))
+    // A pipe that somebody put there has no end, and would hold up all others.
+    let refused = named.files.iter().filter(|file| !file.is_dir()).find_map(|file| {
+        let error = regular::open(file).err()?;
+        Some(format!("cannot open '{}': {error}", file.display()))
+    });
+    let result = match refused {
+        Some(why) => Err(why),
+        None if named.files.is_empty() => Err("the directory holds no files".to_owned()),
+        None => input::read_as(&named.files, &host).map_err(|error| format!("{error:#}")),
     };
     let found =
         result.map(|recording| Found::of(&named.name, &host, &diagnose(&recording, thresholds)));

@@ -42,7 +42,7 @@ fn told(found: &Diagnosis) -> Vec<Told> {
         let last = finding.chain.last();
         let evidence = last.into_iter().flat_map(|step| &step.evidence);
         Told {
-            severity: format!("{:?}", finding.severity).to_lowercase(),
+            severity: finding.severity.label().to_owned(),
             title: finding.title.to_owned(),
             evidence: evidence.take(EVIDENCE_MAX).map(|one| one.text.clone()).collect(),
             remedy: finding.remedies.first().map(|remedy| remedy.what.to_owned()),

@@ -1,7 +1,6 @@
 //! What `hugewise diagnose --fleet` says.
 
 use crate::render::colour::Paint;
-use crate::render::parquet::word;
 use crate::render::text::{left, right, wrap};
 use hugewise_core::base::count::counted;
 use hugewise_core::base::escape::printable;
@@ -44,7 +43,7 @@ fn causes(fleet: &Fleet, paint: Paint) -> String {
     let mut text = paint.bold(&format!("\n{heading}\n"));
     for one in &fleet.causes {
         let hosts = right(&one.hosts.to_string(), 5);
-        let start = format!("{hosts}  {}  ", left(word(one.severity), 8));
+        let start = format!("{hosts}  {}  ", left(one.severity.label(), 8));
         let what = format!("{} ({})", one.title, printable(&one.worst_host));
         text += &coloured(one.severity, &wrap(&start, &what), paint);
     }
@@ -75,8 +74,11 @@ fn one(row: &Row, paint: Paint) -> String {
         many => format!(", {many} times"),
     };
     let head = format!("{}  {when}{stretches}", printable(&row.host));
-    let mut text =
-        coloured(row.severity, &wrap(&format!("{}  ", left(word(row.severity), 8)), &head), paint);
+    let mut text = coloured(
+        row.severity,
+        &wrap(&format!("{}  ", left(row.severity.label(), 8)), &head),
+        paint,
+    );
     text += &wrap("          ", row.title);
     if let Some(evidence) = &row.evidence {
         text += &wrap("          ", &printable(evidence));

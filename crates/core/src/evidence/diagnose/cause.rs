@@ -17,6 +17,16 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// In a word.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+
     /// The next milder one.
     #[must_use]
     pub const fn milder(self) -> Self {

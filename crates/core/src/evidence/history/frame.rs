@@ -20,7 +20,7 @@ pub const HEAD_BYTES: usize = 48;
 /// How every frame begins. The last letter is the version of the format.
 pub const MAGIC: [u8; 4] = *b"HWF1";
 /// Most frames of a chain: what a jump has to unpack at most. At 5 s between samples 5 minutes,
-/// which cost about a fifteenth of a file's size (`docs/figures.md#history`).
+/// and an eighth of a file are frames that stand alone (`docs/figures.md#history`).
 pub const CHAIN_MAX: u32 = 60;
 /// Largest text: the largest sample has 76 MiB (sockets of 400,000 connections and 4,096
 /// processes).

@@ -120,8 +120,13 @@ fn processes(view: &View, paint: Paint) -> String {
     };
     let mut out = heading("PROCESSES", &note, paint);
     if view.processes.is_empty() {
-        let none =
-            if view.chosen { "none passes the filter" } else { "none that could be promoted" };
+        // A sample without a word on programs does not say that there are none.
+        let unknown = view.recorded.is_some() && matches!(view.manager, Seen::Unknown);
+        let none = match view.chosen {
+            true => "none passes the filter",
+            false if unknown => "not known",
+            false => "none that could be promoted",
+        };
         out.push_str(&format!("  {none}\n"));
         return out;
     }
