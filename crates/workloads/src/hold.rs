@@ -10,7 +10,7 @@ use clap::{Parser, ValueEnum};
 use hugewise_core::base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
-use hugewise_linux::numa;
+use hugewise_linux::numa::{self, Turns};
 use hugewise_linux::prctl;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -159,6 +159,9 @@ struct Held {
     page: usize,
     written: Vec<bool>,
     child: Option<PausingChild>,
+    /// For as long as it runs: memory of a program that names no nodes is moved by the kernel to
+    /// those of the CPUs that it runs on (NUMA balancing).
+    turns: Option<Turns>,
 }
 
 impl Held {
@@ -167,7 +170,8 @@ impl Held {
         ensure!(len > 0 && len.is_multiple_of(HUGE), "--mib {} is not even", args.mib);
         let page = rustix::param::page_size();
         let arena = Arena::new(len, HUGE).context("cannot map memory")?;
-        let mut held = Self { arena, page, written: vec![false; len / page], child: None };
+        let written = vec![false; len / page];
+        let mut held = Self { arena, page, written, child: None, turns: None };
         match args.advise {
             Some(Advise::Huge) => held.arena.advise(0..len, LocalAdvice::HugePage)?,
             Some(Advise::Nohuge) => held.arena.advise(0..len, LocalAdvice::NoHugePage)?,
@@ -177,11 +181,10 @@ impl Held {
         let base_pages = args.thp_disable || args.advise != Some(Advise::Huge);
         prctl::set_thp_disable(base_pages).context("cannot switch huge pages off")?;
         let turns = (!args.nodes.is_empty()).then(|| numa::take_turns(&args.nodes));
-        let turns = turns.transpose().context("cannot take memory from these nodes")?;
+        held.turns = turns.transpose().context("cannot take memory from these nodes")?;
         for region in (0..len).step_by(HUGE) {
             held.write(region..region + args.fill * page);
         }
-        drop(turns);
         prctl::set_thp_disable(args.thp_disable).context("cannot switch huge pages on")?;
         if args.advise == Some(Advise::Later) {
             held.arena.advise(0..len, LocalAdvice::HugePage)?;

@@ -15,9 +15,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
+/// An emulated CPU takes some seconds to begin, and many more beside others.
+const READY_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -38,10 +40,21 @@ impl Watch {
         let mut command = Command::new(init::hugewise());
         command.args(["freezes", "--json", "--longer-than", bound, "--keep"]);
         command.arg(scratch.join("kept")).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().context("cannot start hugewise")?;
-        // It reads the kernel's list of functions first.
-        sleep(Duration::from_secs(4));
-        Ok(Self { child })
+        let watch = Self { child: command.spawn().context("cannot start hugewise")? };
+        // It reads the kernel's list of functions first, and is ready once it waits for signals.
+        let began = Instant::now();
+        while !watch.has_thread("stop") && began.elapsed() < READY_MAX {
+            sleep(Duration::from_millis(100));
+        }
+        Ok(watch)
+    }
+
+    /// One that ended or never came shows in what it says at its end.
+    fn has_thread(&self, name: &str) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let names = tasks.into_iter().flatten().flatten();
+        let mut names = names.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|found| found.trim() == name)
     }
 
     fn pid(&self) -> Pid {
@@ -157,14 +170,19 @@ fn compaction(_: &Turn) -> anyhow::Result<()> {
     let mut arena = Arena::new(size, 2 * MIB)?;
     arena.advise(0..size, LocalAdvice::HugePage)?;
     // One touch each: what else a program did would be no waiting.
+    let began = Instant::now();
     for offset in (0..size).step_by(2 * MIB) {
         arena.set(offset, 1);
     }
+    let took = began.elapsed();
     let (grown, waited_us) = (stalls()? - before.0, waited_us()? - before.1);
     let lines = watch.stop()?;
     drop((arena, kept));
-    init::say(&format!("compact_stall grew by {grown} in {waited_us} us: {} lines", lines.len()));
-    // A watcher sees them in pieces of 200 ms.
+    init::say(&format!(
+        "compact_stall grew by {grown} in {waited_us} us of {took:?}: {} lines",
+        lines.len()
+    ));
+    // Fewer are no freeze to speak of.
     if grown < 5 || waited_us < 60_000 {
         return Err(skip(format!("{grown} faults had to compact, for {waited_us} us only")));
     }

@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SendError, Sender};
 use std::thread;
 
-/// Time between two wake-ups of a CPU, at least, ...
+/// Time between two wake-ups of a CPU, unless freezes that are hardly longer are asked for, ...
 const EVERY: Ns = Ns::ms(200);
-/// ... and so much for each CPU, which makes 400 wake-ups a second in all
+/// ... and at least so much for each CPU, which makes 400 wake-ups a second in all
 /// (`docs/measurements.md#freezes`).
 const EVERY_OF_CPU: Ns = Ns::us(2_500);
 /// Programs wait for memory from this share of the time on.
@@ -54,12 +54,14 @@ impl Probes {
         let cpus = online.intersection(&allowed);
         let told = Ns(bound.0 / 2);
         let due: Due = Arc::new(cpus.map(|cpu| (*cpu, AtomicU64::new(u64::MAX))).collect());
+        let every = every(bound, due.len());
         let ends = Arc::new(AtomicBool::new(false));
         let mut pressure = File::open(root.path(PRESSURE)).ok();
         for cpu in due.keys() {
             let probe = Probe {
                 cpu: *cpu,
                 told,
+                every,
                 due: Arc::clone(&due),
                 ends: Arc::clone(&ends),
                 send: send.clone(),
@@ -100,6 +102,7 @@ struct Probe {
     cpu: u32,
     /// Delays from here on are told.
     told: Ns,
+    every: Ns,
     due: Due,
     ends: Arc<AtomicBool>,
     send: Sender<Message>,
@@ -144,9 +147,8 @@ impl Probe {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let waited = || schedstat.as_ref().and_then(waited_for_cpu);
         let (mut wakes, mut ready_before) = (0_u32, waited());
-        let every = EVERY.max(Ns(EVERY_OF_CPU.0 * self.due.len() as u64));
         while !self.ends.load(Ordering::Relaxed) {
-            let due = now() + every;
+            let due = now() + self.every;
             own_due.store(due.0, Ordering::Relaxed);
             sleep_until(due);
             let woke = now();
@@ -179,6 +181,13 @@ impl Probe {
     }
 }
 
+/// How long a probe sleeps: less than a freeze of `bound` lasts, so that two wake-ups say how dense
+/// a stall is.
+fn every(bound: Ns, cpus: usize) -> Ns {
+    let least = Ns(EVERY_OF_CPU.0.saturating_mul(cpus as u64));
+    EVERY.min(Ns(bound.0 / 3 * 2)).max(least)
+}
+
 fn sleep_until(at: Ns) {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
     let rest = i64::try_from(at.0 % 1_000_000_000).unwrap_or(0);
@@ -194,4 +203,18 @@ fn waited_for_cpu(schedstat: &File) -> Option<Ns> {
     let length = schedstat.read_at(&mut text, 0).ok()?;
     let text = std::str::from_utf8(text.get(..length)?).ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_wake_within_the_shortest_freeze_that_is_asked_for() {
+        assert_eq!(every(Ns::s(1), 2), EVERY);
+        assert_eq!(every(Ns::ms(30), 2), Ns::ms(20));
+        // No more than 400 times a second in all.
+        assert_eq!(every(Ns::ms(30), 64), Ns::ms(160));
+        assert_eq!(every(Ns::s(1), 400), Ns::s(1));
+    }
 }
