@@ -16,6 +16,9 @@ _hugewise() {
             ",$1")
                 cmd="hugewise"
                 ;;
+            hugewise,bill)
+                cmd="hugewise__subcmd__bill"
+                ;;
             hugewise,capture)
                 cmd="hugewise__subcmd__capture"
                 ;;
@@ -114,6 +117,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__config__subcmd__help,show)
                 cmd="hugewise__subcmd__config__subcmd__help__subcmd__show"
+                ;;
+            hugewise__subcmd__help,bill)
+                cmd="hugewise__subcmd__help__subcmd__bill"
                 ;;
             hugewise__subcmd__help,capture)
                 cmd="hugewise__subcmd__help__subcmd__capture"
@@ -392,12 +398,46 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status top record map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status top record map metrics manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__bill)
+            opts="-h --check --as --walk-percent --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --walk-percent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -728,8 +768,22 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status top record map metrics manage pause resume revert replay diagnose response placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status top record map metrics manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__bill)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

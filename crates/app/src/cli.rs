@@ -1,5 +1,6 @@
 //! The command line: syntax only. What a command does is in `cmd`.
 
+mod bill;
 mod capture;
 mod daemon;
 mod history;
@@ -20,6 +21,7 @@ mod top;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+pub(crate) use bill::BillArgs;
 pub(crate) use capture::CaptureArgs;
 pub(crate) use daemon::DaemonArgs;
 pub(crate) use history::{PastArgs, RecordArgs};
@@ -136,6 +138,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Where the time of requests passes, and when it is slow, from access logs
     Response(ResponseArgs),
+    /// What memory, stalls and speed would be under never, always, HugeTLB and the manager
+    Bill(BillArgs),
     /// Which of several hosts is out of line, by which program, and what a move would give
     Placement(PlacementArgs),
     /// At which rate a server on this machine is full, what is full then, and what comes next

@@ -8,6 +8,8 @@ mod attack_lab;
 mod attack_locks;
 #[path = "live/baseline.rs"]
 mod baseline;
+#[path = "live/bill.rs"]
+mod bill;
 #[path = "live/cgroups.rs"]
 mod cgroups;
 #[path = "live/compact.rs"]
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
 fn trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
+    all.extend(bill::trials());
     all.extend(promote::trials());
     all.extend(worth::trials());
     all.extend(giveback::trials());

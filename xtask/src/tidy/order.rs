@@ -72,7 +72,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["functions", "history", "recording"]),
             Apart(&["hugetlb"]),
             Apart(&["diagnose"]),
-            Apart(&["fleet", "freeze", "placement", "response", "signature", "watch"]),
+            Apart(&["bill", "fleet", "freeze", "placement", "response", "signature", "watch"]),
         ],
     },
     Order {

@@ -3,10 +3,12 @@
 mod fleet;
 mod follow;
 mod input;
+mod one_host;
 mod servers;
 mod told;
 
 pub(super) use input::{of_past, read, read_of_many};
+pub(super) use one_host::{OneHost, one_host, this_host};
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::cmd::lab::signatures;

@@ -1,5 +1,6 @@
 //! One module a command; each gets its parsed arguments and returns what it says, and an exit code.
 
+mod bill;
 mod capture;
 mod config;
 mod control;
@@ -55,6 +56,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
+        Command::Bill(args) => bill::run(global, &args),
         Command::Placement(args) => placement::run(global, &args),
         Command::Limit(args) => limit::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),

@@ -14,7 +14,7 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
+    "bill" "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal" "journal-score"
@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 43] = [
+pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -42,6 +42,7 @@ pub(crate) const COMMANDS: [(&str, &str); 43] = [
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
     ("response", "response"),
+    ("bill", "bill"),
     ("placement", "placement"),
     ("limit", "limit"),
     ("freezes", "freezes"),

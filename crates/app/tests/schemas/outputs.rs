@@ -260,6 +260,7 @@ pub(crate) fn read(all: &mut Outputs) {
     all.run("diagnose", &["diagnose", text(&beyond)], DONE);
     answered(all, &scratch);
     placed(all, &scratch);
+    billed(all, &scratch);
     limited(all);
     for folder in ["hdd.json", "hdd.atopJ.json", "vm.sar", "vm.atop"] {
         let file = recordings().join("real").join(folder);
@@ -307,6 +308,18 @@ fn placed(all: &mut Outputs, scratch: &Scratch) {
     let (full, one, other) = (host("full", 4, 560), host("one", 60, 210), host("other", 58, 230));
     all.run("placement", &["placement", text(&full), text(&one), text(&other)], &[3]);
     all.run("placement", &["placement", text(&one), text(&other), "/nowhere"], &[5]);
+}
+
+/// The bill of a machine whose memory is known, scored by itself.
+fn billed(all: &mut Outputs, scratch: &Scratch) {
+    let file = scratch.join("meminfo.txt");
+    let lines = ["MemTotal: 16000000", "MemFree: 9000000", "AnonPages: 4000000"];
+    let more = ["AnonHugePages: 1000000", "PageTables: 20000", "Shmem: 100000"];
+    let all_lines = lines.iter().chain(&more).map(|line| format!("{line} kB\n"));
+    written(&file, &all_lines.collect::<String>());
+    let file = text(&file);
+    all.run("bill", &["bill", file, "--walk-percent", "20"], &[5]);
+    all.run("bill", &["bill", file, "--check", file, "--as", "never"], &[5]);
 }
 
 /// A server that answers at once, and is not loaded to its limit.

@@ -2,6 +2,7 @@
 //! follows, when a closer look is due, who made it freeze, which loads a bad time resembles, its
 //! history on disk, and the findings of many machines as one table.
 
+pub mod bill;
 pub mod diagnose;
 pub mod fleet;
 pub mod freeze;

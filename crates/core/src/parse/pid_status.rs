@@ -27,6 +27,10 @@ pub struct PidStatus {
     pub rss_shmem_bytes: Option<u64>,
     /// `VmHWM`: the largest resident memory so far, in bytes.
     pub vm_hwm_bytes: Option<u64>,
+    /// `VmData`: private mappings that may be written, without the stack, in bytes.
+    pub vm_data_bytes: Option<u64>,
+    /// `VmStk`: the stack, in bytes.
+    pub vm_stk_bytes: Option<u64>,
     /// `VmPTE`: page tables, in bytes.
     pub vm_pte_bytes: Option<u64>,
     /// `VmSwap`: anonymous memory in swap, in bytes.
@@ -86,6 +90,8 @@ fn store(status: &mut PidStatus, key: &str, value: &str) -> Result<(), &'static 
         "RssFile" => status.rss_file_bytes = bytes()?,
         "RssShmem" => status.rss_shmem_bytes = bytes()?,
         "VmHWM" => status.vm_hwm_bytes = bytes()?,
+        "VmData" => status.vm_data_bytes = bytes()?,
+        "VmStk" => status.vm_stk_bytes = bytes()?,
         "VmPTE" => status.vm_pte_bytes = bytes()?,
         "VmSwap" => status.vm_swap_bytes = bytes()?,
         "CapEff" => status.cap_eff = Some(capability_set(value).ok_or("16 hex digits")?),

@@ -2,7 +2,7 @@
 
 use super::input;
 use crate::cli::{Global, HugetlbPlanArgs, pids};
-use crate::cmd::diagnose;
+use crate::cmd::diagnose::{self, OneHost};
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
 use crate::render::view::hugetlb;
@@ -10,7 +10,6 @@ use hugewise_core::evidence::hugetlb::facts::Facts;
 use hugewise_core::evidence::hugetlb::input::Inputs;
 use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
 use hugewise_core::evidence::hugetlb::recorded;
-use hugewise_core::evidence::recording::{Field, Host};
 use hugewise_linux::hugetlb::{ProcessSelection, facts, users};
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
@@ -63,33 +62,9 @@ fn check_nodes(facts: &Facts, inputs: &Inputs) -> anyhow::Result<()> {
     }
 }
 
-/// How an input is told that could not be read, beside others.
-const LEFT_OUT: &str = "left out: ";
-
 fn recorded(args: &HugetlbPlanArgs) -> anyhow::Result<Facts> {
-    let recording = diagnose::read(&args.files)?;
-    // A plan from a part of what was named would be another plan.
-    if let Some(problem) = recording.problems.iter().find(|p| p.text.starts_with(LEFT_OUT)) {
-        let why = problem.text.trim_start_matches(LEFT_OUT);
-        return Err(coded(exit::ERROR, format!("{}: {why}", problem.input)));
-    }
-    let name = args.files.iter().map(|file| file.display().to_string());
-    let name = name.collect::<Vec<_>>().join(", ");
-    // A text may name other machines on the way: the plan is for the one whose memory it tells.
-    let sized = |host: &&Host| host.subjects(Field::MemTotal).next().is_some();
-    let hosts: Vec<&Host> = recording.hosts.iter().filter(sized).collect();
-    match hosts.as_slice() {
-        [host] => Ok(recorded::from_recording(host, &name)),
-        [] => {
-            let wanted = "wanted /proc/meminfo, or a directory of 'hugewise capture'";
-            Err(coded(exit::ERROR, format!("{name}: it does not say how much memory: {wanted}")))
-        }
-        many => {
-            let count = many.len();
-            let message = format!("{name}: {count} machines; a plan is for one: give its files");
-            Err(coded(exit::ERROR, message))
-        }
-    }
+    let OneHost { host, name, .. } = diagnose::one_host(&args.files)?;
+    Ok(recorded::from_recording(&host, &name))
 }
 
 /// The options again, for the next command.

@@ -368,6 +368,10 @@ fields! {
     ProcThreads "process.threads" Count Instant "its threads";
     ProcPageTables "process.page_tables_bytes" Bytes Instant "its page tables (VmPTE)";
     ProcShmem "process.shmem_bytes" Bytes Instant "its resident shared memory (RssShmem)";
+    ProcAnon "process.anon_bytes" Bytes Instant "its resident anonymous memory (RssAnon)";
+    ProcPrivate "process.private_bytes" Bytes Instant
+        "memory of its own that it may write (VmData and VmStk)";
+    ProcThpOff "process.thp_off" Count Instant "it takes no huge pages (1) or may (0)";
     ProcRemoteWait "process.waits_for_server" Count Instant "it waits for a file server";
     ProcKilled "process.killed" Count Event "it was killed for memory";
     ProcBlocked "process.blocked" Count Instant "it is in uninterruptible wait (1) or not (0)";

@@ -124,6 +124,14 @@ fn memory(
     let rss = sum.or_else(counted);
     now.known(Field::ProcRss, subject, rss);
     now.known(Field::ProcShmem, subject, status.rss_shmem_bytes);
+    now.known(Field::ProcAnon, subject, status.rss_anon_bytes);
+    let private = status.vm_data_bytes.zip(status.vm_stk_bytes);
+    now.known(
+        Field::ProcPrivate,
+        subject,
+        private.and_then(|(data, stack)| data.checked_add(stack)),
+    );
+    now.known(Field::ProcThpOff, subject, status.thp_enabled.map(|on| u64::from(!on)));
     now.known(Field::ProcPageTables, subject, status.vm_pte_bytes);
 }
 

@@ -92,7 +92,7 @@ pub(super) fn time(line: &str) -> Option<(Stamp, &str)> {
     Some((Stamp::of_day(hour, minute, second)?, rest))
 }
 
-/// `08:32:50` followed by a blank and a word that is no half: most lines.
+/// `08:32:50` followed by a blank and a word that is neither a half nor a zone: most lines.
 fn plain(line: &str) -> Option<(Stamp, &str)> {
     let bytes: &[u8; 9] = line.as_bytes().first_chunk()?;
     let two = |at: usize| {
@@ -105,10 +105,9 @@ fn plain(line: &str) -> Option<(Stamp, &str)> {
     let stamp = Stamp::of_day(two(0)?, two(3)?, two(6)?)?;
     let rest = line.get(8..)?;
     let word = rest.trim_ascii_start();
-    // A number, or a header's `CPU`, `DEV`, `IFACE` and so on, but for A and P.
-    let first = *word.as_bytes().first()?;
-    let safe = first.is_ascii_digit() || (matches!(first, b'a' | b'%') && !word.starts_with("a."));
-    (safe && half(word).is_none()).then_some((stamp, rest))
+    // Other scripts have blanks and signs of their own.
+    let plain = word.as_bytes().first().is_some_and(u8::is_ascii);
+    (plain && half(word).is_none() && zone(word).is_none()).then_some((stamp, rest))
 }
 
 /// What follows the time zone that some locales show. All times of a listing are in the same.
@@ -125,7 +124,9 @@ fn half(text: &str) -> Option<(bool, &str)> {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '%') {
         return None;
     }
-    HALVES.iter().find_map(|(word, second)| {
+    let first = text.as_bytes().first();
+    let alike = HALVES.iter().filter(|(word, _)| word.as_bytes().first() == first);
+    alike.into_iter().find_map(|(word, second)| {
         let mut rest = text.chars();
         for wanted in word.chars() {
             let found = rest.next()?;
