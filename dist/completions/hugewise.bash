@@ -431,7 +431,7 @@ _hugewise() {
                     return 0
                     ;;
                 --as)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "never always hugetlb worth" -- "${cur}"))
                     return 0
                     ;;
                 --walk-percent)

@@ -221,7 +221,10 @@ complete -c hugewise -n "__fish_hugewise_using_subcommand response" -l root -d '
 complete -c hugewise -n "__fish_hugewise_using_subcommand response" -l json -d 'Print JSON instead of text'
 complete -c hugewise -n "__fish_hugewise_using_subcommand response" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c hugewise -n "__fish_hugewise_using_subcommand bill" -l check -d 'Recordings that were made after a change: score the bill by what came' -r -F
-complete -c hugewise -n "__fish_hugewise_using_subcommand bill" -l as -d 'What was chosen: never, always, hugetlb or worth; otherwise as the recording says' -r
+complete -c hugewise -n "__fish_hugewise_using_subcommand bill" -l as -d 'What was chosen; otherwise as the settings of the later recording say' -r -f -a "never\t''
+always\t''
+hugetlb\t''
+worth\t''"
 complete -c hugewise -n "__fish_hugewise_using_subcommand bill" -l walk-percent -d 'CPU cycles that go into page walks now, percent' -r
 complete -c hugewise -n "__fish_hugewise_using_subcommand bill" -l color -d 'When to use colour (NO_COLOR is honoured by \'auto\')' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'

@@ -22,8 +22,9 @@ pub(crate) struct BillArgs {
     /// Recordings that were made after a change: score the bill by what came
     #[arg(long, value_name = "RECORDING")]
     pub(crate) check: Vec<PathBuf>,
-    /// What was chosen: never, always, hugetlb or worth; otherwise as the recording says
-    #[arg(long, value_name = "WAY", requires = "check")]
+    /// What was chosen; otherwise as the settings of the later recording say
+    #[arg(long, value_name = "WAY", requires = "check",
+          value_parser = ["never", "always", "hugetlb", "worth"])]
     pub(crate) r#as: Option<String>,
     /// CPU cycles that go into page walks now, percent
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]

@@ -5,7 +5,7 @@ use crate::cli::{BillArgs, Global};
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
 use crate::render::view::bill::{self, Answer};
-use hugewise_core::base::units::Bytes;
+use hugewise_core::base::units::{Bytes, Geometry};
 use hugewise_core::evidence::bill::{Bill, Check, Facts, Pools, Way, Worth, way_of};
 use hugewise_core::evidence::hugetlb::input::Inputs;
 use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan};
@@ -13,24 +13,17 @@ use hugewise_core::evidence::hugetlb::recorded;
 use hugewise_core::evidence::recording::Host;
 use hugewise_core::manager::config::Config;
 
-/// Bytes of a huge page.
-const HUGE_BYTES: f64 = 2_097_152.0;
 /// More would leave a program no cycle of its own.
 const WALKS: std::ops::RangeInclusive<f64> = 0.0..=95.0;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &BillArgs) -> anyhow::Result<Output> {
-    let usage = |text: String| coded(exit::USAGE, text);
     let walks = args.walk_percent;
     if let Some(percent) = walks.filter(|percent| !WALKS.contains(percent)) {
-        return Err(usage(format!("--walk-percent {percent}: wanted a share from 0 to 95")));
+        let text = format!("--walk-percent {percent}: wanted a share from 0 to 95");
+        return Err(coded(exit::USAGE, text));
     }
-    let chosen = args.r#as.as_deref().map(|name| {
-        let known = Way::named(name).filter(|way| *way != Way::Now);
-        let text = || usage(format!("--as {name}: wanted never, always, hugetlb or worth"));
-        known.ok_or_else(text)
-    });
-    let chosen = chosen.transpose()?;
+    let chosen = args.r#as.as_deref().and_then(Way::named);
     let OneHost { host, name, problems } = match args.recordings.as_slice() {
         [] => diagnose::this_host(global)?,
         files => diagnose::one_host(files)?,
@@ -63,7 +56,7 @@ fn of_host(host: &Host, name: &str, walk_percent: Option<f64>) -> (Facts, Bill) 
     let worth = Worth {
         bloat_budget_percent: config.promote.bloat_budget_percent,
         min_utilization_percent: config.promote.min_utilization_percent,
-        promotions_per_s: config.quota.bytes_per_s.0 as f64 / HUGE_BYTES,
+        promotions_per_s: config.quota.bytes_per_s.0 as f64 / Geometry::X86_64.huge.0 as f64,
     };
     let bill = Bill::of(&facts, worth, pools, walk_percent);
     (facts, bill)

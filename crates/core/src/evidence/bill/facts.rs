@@ -1,9 +1,9 @@
 //! What a recording says of huge pages, and of what they would cost.
 
-use super::super::recording::{Field, Host, Subject};
 use super::estimate::Estimate;
 use crate::base::units::{Bytes, saturating_u64};
-use std::collections::BTreeMap;
+use crate::evidence::recording::{Field, Host, Subject};
+use crate::parse::thp_choice;
 
 /// Where the kernel says for which memory faults give huge pages, ...
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -127,29 +127,15 @@ fn to_bytes(value: f64) -> Bytes {
 }
 
 fn last(host: &Host, field: Field, subject: &Subject) -> Option<f64> {
-    let point = host.series(field, subject)?.points.last()?;
-    (point.value >= 0.0).then_some(point.value)
+    host.latest(field, subject).map(|point| point.value)
 }
 
-/// The word in brackets.
 fn choice(host: &Host, path: &str) -> Option<String> {
-    let text = &host.settings.get(path)?.text;
-    let (_, from) = text.split_once('[')?;
-    Some(from.split_once(']')?.0.to_owned())
+    thp_choice::parse(&host.settings.get(path)?.text).ok().map(|choice| choice.selected)
 }
 
-/// Processes of the last reading: in a long recording some have ended before.
 fn programs(host: &Host) -> Vec<Program> {
-    let all: BTreeMap<&Subject, _> = host
-        .subjects(Field::ProcAnon)
-        .filter_map(|(subject, _)| {
-            let point = host.series(Field::ProcAnon, subject)?.points.last()?;
-            Some((subject, (point.at, point.value)))
-        })
-        .collect();
-    let end = all.values().map(|(at, _)| *at).max().flatten();
-    let there = all.into_iter().filter(|(_, (at, _))| *at == end);
-    let program = |(subject, (_, anon)): (&Subject, (_, f64))| {
+    let program = |(subject, anon): (&Subject, f64)| {
         let Subject::Process { pid, name } = subject else { return None };
         Some(Program {
             name: name.clone(),
@@ -160,5 +146,5 @@ fn programs(host: &Host) -> Vec<Program> {
             huge_off: last(host, Field::ProcThpOff, subject).is_some_and(|off| off > 0.0),
         })
     };
-    there.filter_map(program).collect()
+    host.present(Field::ProcAnon).into_iter().filter_map(program).collect()
 }

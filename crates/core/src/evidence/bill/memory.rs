@@ -4,11 +4,10 @@ use super::estimate::Estimate;
 use super::facts::{Facts, Program};
 use super::offer::Worth;
 use crate::base::units::Bytes;
+use crate::evidence::hugetlb::tables::mapped;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Memory that a table of base pages reaches, for each of its own bytes: 2 MiB for 4 KiB.
-const REACH: f64 = 512.0;
 /// From this share of anonymous memory on programs are taken to be listed: pages that several of
 /// them share count for each.
 const NEARLY_ALL: f64 = 0.9;
@@ -62,7 +61,7 @@ fn under_always(program: &Program) -> Estimate {
     if program.huge_off {
         return Estimate::exact(anon);
     }
-    let touched = program.tables.map(|tables| tables.0 as f64 * REACH);
+    let touched = program.tables.map(|tables| mapped(tables).0 as f64);
     let private = program.private.map(|private| private.0 as f64);
     let most = match (touched, private) {
         (Some(touched), Some(private)) => touched.min(private),
@@ -74,22 +73,22 @@ fn under_always(program: &Program) -> Estimate {
 /// What `always` adds: to the programs that are listed, and to those that are not. `None` without
 /// page tables.
 pub(super) fn added_by_always(facts: &Facts, growth: &[Growth]) -> Option<Estimate> {
-    let (anon, tables) = (facts.anon?.0 as f64, facts.tables?.0 as f64);
-    let listed = |bytes: fn(&Program) -> Option<Bytes>| {
-        let all = facts.programs.iter().filter_map(bytes);
-        all.fold(0.0, |sum, bytes| sum + bytes.0 as f64)
+    let (anon, tables) = (facts.anon?, facts.tables?);
+    let listed = |bytes: fn(&Program) -> Option<Bytes>| -> Bytes {
+        facts.programs.iter().filter_map(bytes).sum()
     };
     let programs = growth.iter().fold(Estimate::exact(0.0), |sum, one| {
         sum + (one.always_bytes - Estimate::exact(one.now_bytes))
     });
     let known = listed(|program| Some(program.anon));
-    let others = (anon - known).max(0.0);
-    if known > 0.0 && known >= anon * NEARLY_ALL {
+    let others = anon.saturating_sub(known).0 as f64;
+    let share = known.0 as f64 / (known.0 as f64 + others);
+    if share >= NEARLY_ALL {
         // The rest is as the others are: the machine's count of tables is not that exact.
-        return Some(programs.times((known + others) / known));
+        return Some(programs.times(1.0 / share));
     }
-    let tables = (tables - listed(|program| program.tables)).max(0.0);
-    Some(programs + Estimate::between(0.0, (tables * REACH - others).max(0.0)))
+    let tables = tables.saturating_sub(listed(|program| program.tables));
+    Some(programs + Estimate::between(0.0, (mapped(tables).0 as f64 - others).max(0.0)))
 }
 
 /// What `worth` adds at most: as much as its budget allows, and no more than `always`; regions that

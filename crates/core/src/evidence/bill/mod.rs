@@ -189,10 +189,9 @@ fn memory(
 
 /// Bounds by what translation costs now: no huge page can give back more than all of it.
 fn speed(way: Way, facts: &Facts, walk_percent: Option<f64>, no_pool: bool) -> Option<Estimate> {
-    let base_pages = facts.coverage().is_some_and(|share| share < COVERAGE_LEAST);
     match way {
         Way::Now => Some(Estimate::exact(0.0)),
-        Way::Never => base_pages.then(|| Estimate::exact(0.0)),
+        Way::Never => all_base_pages(facts).then(|| Estimate::exact(0.0)),
         Way::Hugetlb if no_pool => None,
         Way::Always | Way::Worth | Way::Hugetlb => {
             let walks = walk_percent? / 100.0;
@@ -202,12 +201,20 @@ fn speed(way: Way, facts: &Facts, walk_percent: Option<f64>, no_pool: bool) -> O
     }
 }
 
+fn all_base_pages(facts: &Facts) -> bool {
+    facts.coverage().is_some_and(|share| share < COVERAGE_LEAST)
+}
+
 fn missing(facts: &Facts, walk_percent: Option<f64>) -> Vec<&'static str> {
     let all = [
         (facts.anon.is_none(), "memory: anonymous memory is not in the recording"),
         (facts.tables.is_none(), "memory under always: page tables are not in the recording"),
         (facts.faults_per_s.is_none(), "stalls: page faults are not in the recording"),
         (facts.programs.is_empty(), "which programs would grow: none is in the recording"),
+        (
+            walk_percent.is_some() && !all_base_pages(facts),
+            "speed under never: what walks would cost without the huge pages that there are",
+        ),
         (walk_percent.is_none(), "speed: nobody measured page walks (--walk-percent)"),
     ];
     all.into_iter().filter(|(missing, _)| *missing).map(|(_, why)| why).collect()

@@ -7,7 +7,7 @@ use super::facts::{
 };
 use super::pools;
 use crate::base::units::{Bytes, saturating_u64};
-use crate::evidence::recording::{Field, Host, Stamp, Subject};
+use crate::evidence::recording::{Field, Host, Subject};
 use crate::parse::decimal;
 use crate::parse::sysctl::{self, Assignment};
 
@@ -63,14 +63,8 @@ fn missing(facts: &mut Facts, what: &str) {
     facts.missing.push(Missing { what: what.to_owned(), why: why.to_owned() });
 }
 
-/// The latest value of a field about a subject, with its time.
-fn latest(host: &Host, field: Field, subject: &Subject) -> Option<(Option<Stamp>, u64)> {
-    let point = host.series(field, subject)?.points.last()?;
-    (point.value >= 0.0).then(|| (point.at, saturating_u64(point.value)))
-}
-
 fn bytes(host: &Host, field: Field) -> Option<Bytes> {
-    latest(host, field, &Subject::Machine).map(|(_, value)| Bytes(value))
+    host.latest(field, &Subject::Machine).map(|point| Bytes(saturating_u64(point.value)))
 }
 
 /// The pool of the default size out of `/proc/meminfo`. Recordings have it in bytes.
@@ -87,43 +81,32 @@ fn default_pool(host: &Host, page: Bytes) -> Option<Pool> {
     })
 }
 
-/// The subjects of a field with their values, as of the last reading: of a long recording those
-/// that ended before it are left out.
-fn present(host: &Host, field: Field) -> BTreeMap<&Subject, u64> {
-    let subjects = host.subjects(field).map(|(subject, _)| subject);
-    let all: Vec<_> =
-        subjects.filter_map(|subject| Some((subject, latest(host, field, subject)?))).collect();
-    let last = all.iter().map(|(_, (at, _))| *at).max().flatten();
-    let there = all.into_iter().filter(|(_, (at, _))| *at == last);
-    there.map(|(subject, (_, value))| (subject, value)).collect()
-}
-
 /// System V segments. Whether they are on huge pages, and who uses them, is in no recording.
 fn segments(host: &Host) -> Vec<Object> {
-    let attached = present(host, Field::SegmentAttached);
-    let object = |(subject, bytes): (&Subject, u64)| {
+    let attached = host.present(Field::SegmentAttached);
+    let object = |(subject, bytes): (&Subject, f64)| {
         let Subject::Segment(name) = subject else { return None };
         Some(Object {
             kind: ObjectKind::SysV(decimal(name)?),
             name: format!("segment {name}"),
-            bytes: Bytes(bytes),
+            bytes: Bytes(saturating_u64(bytes)),
             page: None,
             uid: None,
             pids: Vec::new(),
-            attached: attached.get(subject).copied()?,
+            attached: saturating_u64(*attached.get(subject)?),
             touched: None,
         })
     };
-    present(host, Field::SegmentBytes).into_iter().filter_map(object).collect()
+    host.present(Field::SegmentBytes).into_iter().filter_map(object).collect()
 }
 
 fn processes(host: &Host) -> BTreeMap<u32, Process> {
-    let process = |(subject, bytes): (&Subject, u64)| {
+    let process = |(subject, bytes): (&Subject, f64)| {
         let Subject::Process { pid: Some(pid), name } = subject else { return None };
-        let page_tables = Some(Bytes(bytes));
+        let page_tables = Some(Bytes(saturating_u64(bytes)));
         Some((*pid, Process { name: name.clone(), page_tables, ..Process::default() }))
     };
-    present(host, Field::ProcPageTables).into_iter().filter_map(process).collect()
+    host.present(Field::ProcPageTables).into_iter().filter_map(process).collect()
 }
 
 /// A setting that is one number.

@@ -53,10 +53,16 @@ pub struct Attribution {
     pub costliest: Option<Segment>,
 }
 
+/// Memory that so many page tables map in 4 KiB pages, at most.
+#[must_use]
+pub const fn mapped(tables: Bytes) -> Bytes {
+    Bytes(tables.0.saturating_mul(TABLE_BYTES / ENTRY_BYTES))
+}
+
 /// Whose page tables these are, as far as segments explain them.
 #[must_use]
 pub fn attribute(tables: Bytes, memory: Option<Bytes>, segments: &[Segment]) -> Attribution {
-    let mapped = Bytes(tables.0.saturating_mul(4096 / ENTRY_BYTES));
+    let mapped = mapped(tables);
     let memory = memory.filter(|memory| memory.0 > 0);
     let share = |part: Bytes| memory.map(|memory| part.0 as f64 / memory.0 as f64);
     let used = segments.iter().filter(|segment| segment.attached > 0);

@@ -185,6 +185,25 @@ impl Host {
         all.iter().rev().max_by_key(|series| series.points.len())
     }
 
+    /// The latest value of `field` about `subject`, with its time; negative ones are none.
+    #[must_use]
+    pub fn latest(&self, field: Field, subject: &Subject) -> Option<Point> {
+        let point = self.series(field, subject)?.points.last()?;
+        (point.value >= 0.0).then_some(*point)
+    }
+
+    /// The subjects of a field with their values, as of the last reading: of a long recording those
+    /// that ended before it are left out.
+    #[must_use]
+    pub fn present(&self, field: Field) -> BTreeMap<&Subject, f64> {
+        let subjects = self.subjects(field).map(|(subject, _)| subject);
+        let all = subjects.filter_map(|subject| Some((subject, self.latest(field, subject)?)));
+        let all: Vec<_> = all.collect();
+        let last = all.iter().map(|(_, point)| point.at).max().flatten();
+        let there = all.into_iter().filter(|(_, point)| point.at == last);
+        there.map(|(subject, point)| (subject, point.value)).collect()
+    }
+
     /// Whether nothing is known of it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
