@@ -105,8 +105,9 @@ fn cut_off() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Nearly all memory of a small machine, of which every sixteenth page is kept.
-pub(crate) fn fragment() -> anyhow::Result<Arena> {
+/// Nearly all memory of a small machine, of which one page of so many is kept: the fewer, the more
+/// pages have to be moved for a block.
+pub(crate) fn fragment(one_of: usize) -> anyhow::Result<Arena> {
     let free = machine::sample(&Root::live(), Geometry::X86_64).mem_free;
     let free = usize::try_from(free.context("free memory is unknown")?.0)?;
     // What is left the program, its manager and the kernel live on.
@@ -117,8 +118,10 @@ pub(crate) fn fragment() -> anyhow::Result<Arena> {
     for offset in (0..size).step_by(PAGE) {
         arena.set(offset, 1);
     }
-    for offset in (0..size).step_by(16 * PAGE) {
-        arena.advise(offset + PAGE..offset + 16 * PAGE, LocalAdvice::DontNeed)?;
+    // The last piece may be shorter.
+    for offset in (0..size).step_by(one_of * PAGE) {
+        let end = size.min(offset + one_of * PAGE);
+        arena.advise(offset + PAGE..end, LocalAdvice::DontNeed)?;
     }
     Ok(arena)
 }
@@ -147,7 +150,7 @@ fn makes_blocks(_: &Turn) -> anyhow::Result<()> {
     if !init::is_guest() {
         return Err(skip("it fragments nearly all memory: only in a virtual machine"));
     }
-    let kept = fragment()?;
+    let kept = fragment(16)?;
     let mut hold = Hold::start("--mib 192")?;
     let _taken = take_all_blocks()?;
     let scratch = Scratch::new()?;

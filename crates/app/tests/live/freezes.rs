@@ -49,6 +49,8 @@ impl Watch {
         while !watch.has_thread("stop") && began.elapsed() < READY_MAX {
             sleep(Duration::from_millis(100));
         }
+        // Its probes have begun to sleep by then.
+        sleep(Duration::from_secs(1));
         Ok(watch)
     }
 
@@ -164,7 +166,7 @@ fn compaction(_: &Turn) -> anyhow::Result<()> {
     if fs::metadata("/proc/pressure/memory").is_err() {
         return Err(skip("this kernel has no PSI"));
     }
-    let kept = (compact::fragment()?, compact::take_all_blocks()?);
+    let kept = (compact::fragment(4)?, compact::take_all_blocks()?);
     let scratch = Scratch::new()?;
     let watch = Watch::start(&scratch, "20ms")?;
     let before = (stalls()?, waited_us()?);
