@@ -37,7 +37,7 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/dist/hugewise
 ROOT = $(DESTDIR)$(PREFIX)
 MAN = $(ROOT)/share/man/man1
 UNITS = $(ROOT)/lib/systemd/system
-RULES = $(ROOT)/share/hugewise/prometheus
+SHARED = $(ROOT)/share/hugewise
 BASH_COMPLETION = $(ROOT)/share/bash-completion/completions/hugewise
 ZSH_COMPLETION = $(ROOT)/share/zsh/site-functions/_hugewise
 FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
@@ -53,10 +53,11 @@ endif
 	install -D -m 0644 dist/completions/hugewise.bash '$(BASH_COMPLETION)'
 	install -D -m 0644 dist/completions/_hugewise '$(ZSH_COMPLETION)'
 	install -D -m 0644 dist/completions/hugewise.fish '$(FISH_COMPLETION)'
-	install -d '$(UNITS)' '$(RULES)'
+	install -d '$(UNITS)' '$(SHARED)'
 	install -m 0644 dist/*.service dist/*.timer '$(UNITS)'
 	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
-	install -m 0644 dist/prometheus/*.yml '$(RULES)'
+	cp -r dist/prometheus dist/grafana dist/kubernetes '$(SHARED)'
+	chmod -R u=rwX,go=rX '$(SHARED)'
 	@echo 'Installed $(ROOT)/bin/hugewise. As a service: systemctl enable --now hugewise'
 
 dist:
@@ -68,7 +69,7 @@ uninstall:
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
 	rm -f $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
 	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.timer))
-	rm -rf '$(ROOT)/share/hugewise'
+	rm -rf '$(SHARED)'
 
 deps:
 	@scripts/deps.sh test

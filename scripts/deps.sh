@@ -18,6 +18,7 @@ declare -A used_by=(
     [javac]="tests of loads that Gatling sends"
     [mvn]="tests of loads that Gatling sends"
     [promtool]="tests of metrics and alerts"
+    [chromium]="tests of the web page"
 )
 declare -A package=(
     [redis-server]=redis-server
@@ -31,6 +32,7 @@ declare -A package=(
     [javac]=default-jdk-headless
     [mvn]=maven
     [promtool]=prometheus
+    [chromium]=chromium
 )
 policy=/usr/sbin/policy-rc.d
 clusters=/etc/postgresql-common/createcluster.conf
@@ -126,18 +128,23 @@ need_gatling() {
     rm -rf "$folder"
 }
 
-# DuckDB is a module of Python that no Debian has: fetched once, into a directory of its own.
-need_duckdb() {
-    local to=~/.cache/hugewise-test-tools
-    [ -e "$to/duckdb" ] && return
-    echo "deps: fetching DuckDB with pip"
-    timeout 120 /usr/bin/python3 -m pip install --quiet --target "$to" duckdb >/dev/null 2>&1 ||
-        echo "deps: no DuckDB: the test of tables of a fleet will be SKIPPED"
+# Modules of Python that no Debian has: fetched once, into a directory of their own.
+need_module() {
+    local to=~/.cache/hugewise-test-tools package=$1
+    [ -e "$to/${package//-/_}" ] && return
+    echo "deps: fetching $package with pip"
+    timeout 120 /usr/bin/python3 -m pip install --quiet --target "$to" "$package" >/dev/null 2>&1 ||
+        echo "deps: no $package: $2 will be SKIPPED"
 }
 
 need_toolchain
 case "${1:-}" in
     build | try) ;;
-    test) need_programs; need_gatling; need_duckdb ;;
+    test)
+        need_programs
+        need_gatling
+        need_module duckdb "the test of tables of a fleet"
+        need_module kubernetes-validate "the test of the manifests"
+        ;;
     *) echo "usage: deps.sh build|try|test" >&2; exit 2 ;;
 esac

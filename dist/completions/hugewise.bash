@@ -85,6 +85,9 @@ _hugewise() {
             hugewise,rules)
                 cmd="hugewise__subcmd__rules"
                 ;;
+            hugewise,serve)
+                cmd="hugewise__subcmd__serve"
+                ;;
             hugewise,status)
                 cmd="hugewise__subcmd__status"
                 ;;
@@ -186,6 +189,9 @@ _hugewise() {
                 ;;
             hugewise__subcmd__help,rules)
                 cmd="hugewise__subcmd__help__subcmd__rules"
+                ;;
+            hugewise__subcmd__help,serve)
+                cmd="hugewise__subcmd__help__subcmd__serve"
                 ;;
             hugewise__subcmd__help,status)
                 cmd="hugewise__subcmd__help__subcmd__status"
@@ -398,7 +404,7 @@ _hugewise() {
 
     case "${cmd}" in
         hugewise)
-            opts="-h -V --json --color --root --help --version doctor try status top record map metrics manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="-h -V --json --color --root --help --version doctor try status top record map metrics serve manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -768,7 +774,7 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help)
-            opts="doctor try status top record map metrics manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
+            opts="doctor try status top record map metrics serve manage pause resume revert replay diagnose response bill placement limit freezes hugetlb thp lab investigate rules capture config journal workload help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1314,6 +1320,20 @@ _hugewise() {
             return 0
             ;;
         hugewise__subcmd__help__subcmd__rules)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__help__subcmd__serve)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2804,6 +2824,64 @@ _hugewise() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        hugewise__subcmd__serve)
+            opts="-n -h --listen --host --token-file --top --history --journal --front --state-dir --run-dir --json --color --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --history)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --journal)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -2,6 +2,7 @@
 
 mod bill;
 mod capture;
+mod count;
 mod daemon;
 mod history;
 mod hugetlb;
@@ -15,6 +16,7 @@ mod pids;
 mod placement;
 mod places;
 mod response;
+mod serve;
 mod thp;
 mod top;
 
@@ -23,6 +25,7 @@ use std::path::PathBuf;
 
 pub(crate) use bill::BillArgs;
 pub(crate) use capture::CaptureArgs;
+use count::at_least_one;
 pub(crate) use daemon::DaemonArgs;
 pub(crate) use history::{PastArgs, RecordArgs};
 pub(crate) use hugetlb::{
@@ -40,6 +43,7 @@ pub(crate) use pids::{Pids, pids};
 pub(crate) use placement::PlacementArgs;
 pub(crate) use places::STATE_DIR;
 pub(crate) use response::ResponseArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 pub(crate) use top::TopArgs;
 
@@ -124,6 +128,8 @@ pub(crate) enum Command {
     Map(MapArgs),
     /// Machine, manager, programs and cgroups as metrics for Prometheus
     Metrics(MetricsArgs),
+    /// A web page of machine, programs and manager, and metrics for Prometheus, over HTTP
+    Serve(ServeArgs),
     /// Promote well-used memory in the background
     Manage(ManageArgs),
     /// Stop acting until 'resume'; the manager keeps observing
@@ -226,14 +232,6 @@ pub(crate) struct StatusArgs {
     pub(crate) daemon: DaemonArgs,
     #[command(flatten)]
     pub(crate) past: PastArgs,
-}
-
-/// A count that must not be 0.
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("must be a whole number, 1 or more".to_owned()),
-        Ok(count) => Ok(count),
-    }
 }
 
 /// Arguments of `map`.

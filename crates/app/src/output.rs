@@ -8,7 +8,9 @@ use crate::render::words::plain;
 use anyhow::Context;
 use hugewise_linux::save::{Draft, SaveError};
 use serde::Serialize;
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// What a command ends with.
@@ -50,6 +52,15 @@ impl Output {
         written(out.write_all(self.text.as_bytes()).and_then(|()| out.flush()))?;
         Ok(self.code)
     }
+}
+
+/// Standard output as the way to the process that started this one: nothing else may be written.
+///
+/// # Errors
+///
+/// There is no descriptor left.
+pub(crate) fn channel() -> std::io::Result<File> {
+    Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
 }
 
 /// Writes what is told while a command goes on; `false` where nobody reads any more.

@@ -1,4 +1,5 @@
-//! `hugewise diagnose --fleet` on the command line: one table, and SQL on it.
+//! What is for many machines: `hugewise diagnose --fleet` on the command line, one table and SQL on
+//! it; and the manifests for Kubernetes.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,17 @@ fn main() {
             queries(&tools);
             Ok(Completion::Completed)
         }),
+        Trial::ignorable_test("kubernetes_takes_the_manifests", || {
+            let tools = tools();
+            let found = python(&tools, "import kubernetes_validate");
+            if found.is_none_or(|done| !done.status.success()) {
+                return Ok(Completion::ignored_with(
+                    "no kubernetes-validate: 'make deps' fetches it",
+                ));
+            }
+            manifests(&tools);
+            Ok(Completion::Completed)
+        }),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -35,6 +47,25 @@ fn main() {
 fn tools() -> PathBuf {
     let home = std::env::var_os("HOME").unwrap_or_else(|| "/root".into());
     Path::new(&home).join(".cache/hugewise-test-tools")
+}
+
+/// Each manifest is as the schemas of Kubernetes say, strictly: no member that they do not know.
+fn manifests(tools: &Path) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/kubernetes");
+    for file in ["observe", "manage"]
+        .map(|name| folder.join(name))
+        .iter()
+        .flat_map(|folder| ["namespace.yaml", "daemonset.yaml"].map(|file| folder.join(file)))
+    {
+        let done = Command::new("/usr/bin/python3")
+            .args(["-m", "kubernetes_validate", "--strict"])
+            .arg(&file)
+            .env("PYTHONPATH", tools)
+            .output()
+            .expect("python3 runs");
+        let said = String::from_utf8_lossy(&done.stderr) + String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && said.contains("passed"), "{}: {said}", file.display());
+    }
 }
 
 fn python(tools: &Path, code: &str) -> Option<Output> {

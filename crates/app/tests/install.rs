@@ -53,7 +53,10 @@ fn all_is_installed_and_nothing_left() {
         "opt/hw/lib/systemd/system/hugewise-metrics.service",
         "opt/hw/lib/systemd/system/hugewise-metrics.timer",
         "opt/hw/lib/systemd/system/hugewise-record.service",
+        "opt/hw/lib/systemd/system/hugewise-serve.service",
         "opt/hw/share/hugewise/prometheus/hugewise.rules.yml",
+        "opt/hw/share/hugewise/grafana/hugewise.json",
+        "opt/hw/share/hugewise/kubernetes/observe/daemonset.yaml",
     ] {
         assert!(has(file), "{file} is missing: {installed:?}");
     }

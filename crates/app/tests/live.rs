@@ -12,6 +12,8 @@ mod baseline;
 mod bill;
 #[path = "live/cgroups.rs"]
 mod cgroups;
+#[path = "live/chromium.rs"]
+mod chromium;
 #[path = "live/compact.rs"]
 mod compact;
 #[path = "live/control.rs"]
@@ -72,6 +74,8 @@ mod metrics;
 mod neighbours;
 #[path = "live/nodes.rs"]
 mod nodes;
+#[path = "live/page.rs"]
+mod page;
 #[path = "live/pressure.rs"]
 mod pressure;
 #[path = "live/promote.rs"]
@@ -80,6 +84,8 @@ mod promote;
 mod redis;
 #[path = "schemas/check.rs"]
 mod schemas;
+#[path = "live/serve.rs"]
+mod serve;
 #[path = "live/service.rs"]
 mod service;
 #[path = "live/settings.rs"]
@@ -127,6 +133,8 @@ fn trials() -> Vec<Trial> {
     all.extend(settings::trials());
     all.extend(control::trials());
     all.extend(metrics::trials());
+    all.extend(serve::trials());
+    all.extend(page::trials());
     all.extend(freezes::trials());
     all.extend(hostile::trials());
     all.extend(neighbours::trials());

@@ -29,6 +29,7 @@ static OUTPUTS: LazyLock<Outputs> = LazyLock::new(|| {
     let mut all = Outputs::default();
     outputs::looked(&mut all);
     outputs::managed(&mut all);
+    outputs::served(&mut all);
     outputs::investigated(&mut all);
     outputs::read(&mut all);
     outputs::planned(&mut all);

@@ -1,6 +1,8 @@
 //! A user that is nobody else: programs that hugewise starts as root become it, so that whoever
 //! takes one of them over has gained nothing.
 //!
+//! `serve`, which has to have no rights itself, becomes one, too.
+//!
 //! `nobody` itself will not do. It is shared: each of its processes may trace, kill and read the
 //! others.
 
@@ -9,6 +11,9 @@ use hugewise_core::parse::{id_map, passwd, pid_status};
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::signal::{Signal, kill};
 use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::thread::{
+    Gid, Uid, set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -74,6 +79,25 @@ impl Nobody {
             true => Err(io::Error::other("no user id is free for programs of others")),
             false => Ok(None),
         }
+    }
+}
+
+impl Nobody {
+    /// Makes this process that user, for good: no other group, no capability, and no way to gain
+    /// one.
+    ///
+    /// # Errors
+    /// Without CAP_SETUID and CAP_SETGID; and in a process with several threads, each of which
+    /// would have to do it.
+    pub fn become_it(self) -> io::Result<()> {
+        if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+            return Err(io::Error::other("this process has several threads"));
+        }
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        set_no_new_privs(true)?;
+        set_thread_groups(&[])?;
+        set_thread_res_gid(gid, gid, gid)?;
+        Ok(set_thread_res_uid(uid, uid, uid)?)
     }
 }
 

@@ -5,9 +5,10 @@
 use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 use hugewise_core::base::exit;
+use hugewise_linux::nobody::Nobody;
 use hugewise_linux::prctl;
-use rustix::process::{Gid, Signal, Uid, getppid, set_parent_process_death_signal, setsid};
-use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
+use rustix::thread::set_no_new_privs;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -89,14 +90,10 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
 fn give_up(user: Option<&[u32]>) -> anyhow::Result<()> {
     // With our terminal it could type into it. One that leads a group already has one of its own.
     let _ = setsid();
-    set_no_new_privs(true).context("giving up further privileges")?;
-    if let Some([uid, gid]) = user {
-        let (uid, gid) = (Uid::from_raw(*uid), Gid::from_raw(*gid));
-        let given = set_thread_groups(&[])
-            .and_then(|()| set_thread_res_gid(gid, gid, gid))
-            .and_then(|()| set_thread_res_uid(uid, uid, uid));
-        given
-            .context("becoming a user without privileges (this needs CAP_SETUID and CAP_SETGID)")?;
-    }
-    Ok(())
+    let Some([uid, gid]) = user else {
+        return set_no_new_privs(true).context("giving up further privileges");
+    };
+    Nobody { uid: *uid, gid: *gid }
+        .become_it()
+        .context("becoming a user without privileges (this needs CAP_SETUID and CAP_SETGID)")
 }

@@ -49,7 +49,7 @@ fn is_crate_root(path: &str) -> bool {
 }
 
 /// What code below a folder must not import, outside of its tests.
-const BORDERS: [(&str, &[(&str, &str)]); 7] = [
+const BORDERS: [(&str, &[(&str, &str)]); 8] = [
     ("crates/core/src/", &CORE_MUST_NOT_IMPORT),
     ("crates/sys/src/", &[OF_CORE, OF_LAB, OF_WORKLOADS]),
     (
@@ -61,7 +61,19 @@ const BORDERS: [(&str, &[(&str, &str)]); 7] = [
         ],
     ),
     ("crates/workloads/src/", &[OF_LAB]),
-    ("crates/lab/src/", &[SYS]),
+    ("crates/lab/src/", &[SYS, OF_SERVE]),
+    (
+        "crates/serve/src/",
+        &[
+            ("std::fs", SERVED),
+            ("std::process", SERVED),
+            ("hugewise_core", SERVED),
+            ("hugewise_linux", SERVED),
+            ("hugewise_sys", SERVED),
+            OF_LAB,
+            OF_WORKLOADS,
+        ],
+    ),
     ("crates/app/", &[SYS]),
     ("xtask/src/", &[OF_LAB, OF_WORKLOADS]),
 ];
@@ -69,18 +81,20 @@ const BORDERS: [(&str, &[(&str, &str)]); 7] = [
 const OF_CORE: (&str, &str) = ("hugewise_core", "sys knows only the kernel");
 const OF_LAB: (&str, &str) = ("hugewise_lab", "only the app starts experiments");
 const OF_WORKLOADS: (&str, &str) = ("hugewise_workloads", "only the lab and the app start those");
+const OF_SERVE: (&str, &str) = ("hugewise_serve", "only the app serves");
+const SERVED: &str = "serve only answers: its content is handed in";
 const SYS: (&str, &str) = ("hugewise_sys", "it acts through hugewise-linux only");
 
-/// TCP, and what runs many connections at once: of the lab alone.
+/// TCP, and what runs many connections at once: of two crates alone.
 const NETWORK: [(&str, &str); 6] = [
-    ("std::net::TcpListener", ONLY_LAB),
-    ("std::net::TcpStream", ONLY_LAB),
-    ("std::net::ToSocketAddrs", ONLY_LAB),
-    ("tokio", ONLY_LAB),
-    ("hyper", ONLY_LAB),
-    ("hyper_util", ONLY_LAB),
+    ("std::net::TcpListener", ONLY_TWO),
+    ("std::net::TcpStream", ONLY_TWO),
+    ("std::net::ToSocketAddrs", ONLY_TWO),
+    ("tokio", ONLY_TWO),
+    ("hyper", ONLY_TWO),
+    ("hyper_util", ONLY_TWO),
 ];
-const ONLY_LAB: &str = "only crates/lab has TCP and an async runtime";
+const ONLY_TWO: &str = "only crates/lab and crates/serve have TCP and an async runtime";
 
 /// Imports that a crate's border forbids.
 pub fn imports(file: &TextFile) -> Vec<Problem> {
@@ -90,7 +104,8 @@ pub fn imports(file: &TextFile) -> Vec<Problem> {
             rules.extend_from_slice(border);
         }
     }
-    if file.path.contains("/src/") && !file.path.starts_with("crates/lab/") {
+    let networked = ["crates/lab/", "crates/serve/"].iter().any(|c| file.path.starts_with(c));
+    if file.path.contains("/src/") && !networked {
         rules.extend_from_slice(&NETWORK);
     }
     forbidden(file, &rules)
@@ -98,8 +113,8 @@ pub fn imports(file: &TextFile) -> Vec<Problem> {
 
 /// Output of libraries: what they find they return, and who called them says it.
 pub fn prints(file: &TextFile) -> Vec<Problem> {
-    let silent = ["crates/core/src/", "crates/sys/src/", "crates/linux/src/", "crates/lab/src/"];
-    if !silent.iter().any(|folder| file.path.starts_with(folder)) {
+    let silent = ["core", "sys", "linux", "lab", "serve"];
+    if !silent.iter().any(|name| file.path.starts_with(&format!("crates/{name}/src/"))) {
         return Vec::new();
     }
     let code = without_tests(&mask(&file.text));
@@ -126,10 +141,11 @@ const DAEMON: [&str; 5] = [
     "crates/app/src/cmd/manage",
 ];
 
-/// Ways on which the daemon's code reaches the lab or its workloads, over whatever files.
+/// Ways on which the daemon's code reaches the lab, its workloads or HTTP, over whatever files.
 pub fn daemon_alone(imports: &[Import]) -> Vec<Problem> {
     let far = |path: &str| {
-        ["crates/lab/", "crates/workloads/"].iter().any(|folder| path.starts_with(folder))
+        let far = ["crates/lab/", "crates/workloads/", "crates/serve/"];
+        far.iter().any(|folder| path.starts_with(folder))
     };
     let start = |path: &str| {
         DAEMON.iter().any(|own| {
@@ -149,7 +165,7 @@ pub fn daemon_alone(imports: &[Import]) -> Vec<Problem> {
         for import in imports.iter().filter(|import| import.from == file) {
             if far(&import.to) {
                 let what = format!(
-                    "{} leads the daemon to {}{}: manage needs neither the lab nor its workloads",
+                    "{} leads the daemon to {}{}: manage needs no lab, no workloads, no HTTP",
                     import.path,
                     import.to,
                     way(&ways, file)
@@ -192,7 +208,7 @@ pub(super) fn forbidden(file: &TextFile, rules: &[(&str, &str)]) -> Vec<Problem>
 }
 
 /// How a path may begin of which a border says something.
-const HEADS: [&str; 9] = [
+const HEADS: [&str; 10] = [
     "std",
     "tokio",
     "hyper",
@@ -202,6 +218,7 @@ const HEADS: [&str; 9] = [
     "hugewise_linux",
     "hugewise_lab",
     "hugewise_workloads",
+    "hugewise_serve",
 ];
 
 /// Every path that code imports or spells out, with its line; `use a::{b, c::d}` gives two.
@@ -270,19 +287,29 @@ mod tests {
     }
 
     #[test]
-    fn only_the_lab_has_tcp_and_a_runtime() {
+    fn only_two_have_tcp_and_a_runtime() {
         let text = "use std::net::{IpAddr, TcpStream};\nfn f() { tokio::spawn(g) }\n";
         for path in ["crates/workloads/src/a.rs", "crates/app/src/a.rs", "crates/linux/src/a.rs"] {
             assert_eq!(breaches(path, text), [1, 2], "{path}");
         }
         assert_eq!(breaches("crates/lab/src/a.rs", text), NONE);
+        assert_eq!(breaches("crates/serve/src/a.rs", text), NONE);
         assert_eq!(breaches("crates/app/tests/a.rs", text), NONE);
         let file = TextFile { path: "crates/workloads/src/a.rs".into(), text: text.into() };
         assert_eq!(
             imports(&file)[0].to_string(),
-            "crates/workloads/src/a.rs:1: uses std::net::TcpStream: only crates/lab has TCP and \
-             an async runtime"
+            "crates/workloads/src/a.rs:1: uses std::net::TcpStream: only crates/lab and \
+             crates/serve have TCP and an async runtime"
         );
+    }
+
+    #[test]
+    fn serve_reads_nothing_and_acts_on_nothing() {
+        let serve = "crates/serve/src/a.rs";
+        assert_eq!(breaches(serve, "use std::{fs, net};\nuse hugewise_linux::root;\n"), [1, 2]);
+        assert_eq!(breaches(serve, "fn f() { std::process::exit(1) }\n"), [1]);
+        assert_eq!(breaches("crates/lab/src/a.rs", "use hugewise_serve::Server;\n"), [1]);
+        assert_eq!(breaches("crates/app/src/a.rs", "use hugewise_serve::Server;\n"), NONE);
     }
 
     #[test]
@@ -320,7 +347,7 @@ mod tests {
         assert_eq!(
             found.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["crates/app/src/a.rs:7: x::y leads the daemon to crates/lab/src/run.rs, by way of \
-              crates/app/src/daemon.rs:3: manage needs neither the lab nor its workloads"]
+              crates/app/src/daemon.rs:3: manage needs no lab, no workloads, no HTTP"]
         );
         let direct = import("crates/app/src/cmd/manage.rs", 2, "crates/workloads/src/lib.rs");
         assert_eq!(daemon_alone(&[direct]).len(), 1);

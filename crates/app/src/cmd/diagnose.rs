@@ -9,6 +9,7 @@ mod told;
 
 pub(super) use input::{of_past, read, read_of_many};
 pub(super) use one_host::{OneHost, one_host, this_host};
+pub(super) use told::as_json;
 
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::cmd::lab::signatures;

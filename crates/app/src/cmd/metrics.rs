@@ -8,6 +8,8 @@ use crate::exit;
 use crate::output::{Asked, Output};
 use crate::render::exposition::{self, Form};
 use crate::render::view::metrics::{Facts, SizeCounter, metrics};
+use crate::render::view::status::Seen;
+use crate::render::view::status::values::Machine;
 use crate::say::note;
 use hugewise_core::base::units::Bytes;
 use hugewise_core::evidence::hugetlb::pools::from_files;
@@ -46,14 +48,21 @@ pub(crate) fn run(global: &Global, args: &MetricsArgs) -> anyhow::Result<Output>
 fn facts(root: &Root, args: &MetricsArgs, missing: &mut Vec<String>) -> Facts {
     let seen = Live::observer(root.clone()).observe(&Ask { machine: true, ..Ask::default() });
     let sample = seen.machine.as_ref();
+    let machine = sample.map(|m| machine(root, m, None)).unwrap_or_default();
+    let manager = ask_manager(root, &args.daemon, &args.state_dir, missing);
+    with_files(root, machine, manager, args.top)
+}
+
+/// The same of a machine and a manager that are known, with what only metrics tell.
+pub(super) fn with_files(root: &Root, machine: Machine, manager: Seen, top: usize) -> Facts {
     let memory = root.read_text("proc/meminfo").map(|text| parse::meminfo::parse(&text).value);
     Facts {
-        machine: sample.map(|m| machine(root, m, None)).unwrap_or_default(),
+        machine,
         page_tables: memory.ok().and_then(|memory| memory.page_tables_bytes).map(Bytes),
         sizes: sizes(root),
         pools: from_files(texts(root).iter().map(|(path, text)| (path.as_str(), text.as_str()))),
-        manager: ask_manager(root, &args.daemon, &args.state_dir, missing),
-        top: args.top,
+        manager,
+        top,
     }
 }
 

@@ -26,6 +26,7 @@ mod replay;
 mod response;
 mod revert;
 mod rules;
+mod serve;
 mod status;
 mod thp;
 mod top;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Record(args) => record::run(global, &args),
         Command::Map(args) => map::run(global, &args),
         Command::Metrics(args) => metrics::run(global, &args),
+        Command::Serve(args) => serve::run(global, &args),
         Command::Manage(args) => manage::run(global, &args),
         Command::Pause(args) => control::run(global, &args, control::Verb::Pause),
         Command::Resume(args) => control::run(global, &args, control::Verb::Resume),

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 /// Prometheus' own check of the text form.
 const PROMTOOL: &str = "promtool";
-const RULES: &str = include_str!("../../../../dist/prometheus/hugewise.rules.yml");
+pub(crate) const RULES: &str = include_str!("../../../../dist/prometheus/hugewise.rules.yml");
 const RULES_TEST: &str = include_str!("../../../../dist/prometheus/hugewise.rules.test.yml");
 
 pub(crate) fn trials() -> Vec<Trial> {

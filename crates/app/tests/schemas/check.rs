@@ -22,11 +22,11 @@ schemas! {
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
     "record" "replay" "response" "revert"
-    "rules" "status" "thp-revert" "thp-set" "thp-show" "try"
+    "rules" "serve" "status" "thp-revert" "thp-set" "thp-show" "try"
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 44] = [
+pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -68,6 +68,7 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("rules", "rules"),
     ("capture", "capture"),
     ("record", "record"),
+    ("serve", "serve"),
     ("config show", "config-show"),
     ("config check", "config-check"),
     ("journal score", "journal-score"),

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -213,6 +214,18 @@ fn until_it_answers(run: &Path, child: &mut Child) {
         assert!(ended.is_none() && began.elapsed() < PATIENCE, "{ended:?}: {said}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A server, until it has said where it is.
+pub(crate) fn served(all: &mut Outputs) {
+    let mut child = hugewise(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = child.stdout(Stdio::piped()).spawn().expect("starts");
+    let mut line = String::new();
+    let mut told = BufReader::new(child.stdout.take().expect("piped"));
+    told.read_line(&mut line).expect("it says where it is");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it still runs");
+    assert!(child.wait().expect("a child").success());
+    all.add("serve", serde_json::from_str(&line).expect("JSON"));
 }
 
 /// What reads recordings, and makes one.

@@ -5,7 +5,7 @@ use crate::render::view::diagnosis;
 use hugewise_core::evidence::diagnose::{Diagnosis, Severity};
 
 /// The form of `docs/reference/schemas/diagnose.json`.
-pub(super) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {
+pub(crate) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {
     let mut json = serde_json::to_value(found)?;
     json["command"] = "diagnose".into();
     json["version"] = env!("CARGO_PKG_VERSION").into();

@@ -336,6 +336,7 @@ mod tests {
 
     fn facts() -> Facts {
         let mut view = with_manager();
+        view.machine.psi_some_avg10 = Some(1.5);
         if let Seen::Running(status) = &mut view.manager {
             status.left_alone.append(&mut view.left_alone);
             (status.own_cpu, status.warm_cpu) = (Some(Ns::ms(1500)), Some(Ns::ms(250)));
@@ -386,6 +387,7 @@ mod tests {
     fn rules_and_documents_name_what_there_is() {
         let texts = [
             include_str!("../../../../../dist/prometheus/hugewise.rules.yml"),
+            include_str!("../../../../../dist/grafana/hugewise.json"),
             include_str!("../../../../../docs/how-to/metrics.md"),
         ];
         let known = write(&metrics(&facts()));

@@ -1,0 +1,57 @@
+//! Syntax of `serve`.
+
+use super::count::at_least_one;
+use super::daemon::DaemonArgs;
+use super::places::{HISTORY_DIR, STATE_DIR};
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Whoever asks needs the token: the page in its URL, which is printed, and \
+Prometheus as 'authorization: {credentials_file: FILE}'. What comes over the network is read by \
+a process of its own, which gives up all rights where this is started as root.\n\n\
+Exit codes: 0 ended by a signal, 1 error, 2 usage, 6 refused by a safety rule.\n\n\
+Examples:\n  hugewise serve                            # prints the URL of the page\n  \
+hugewise serve --token-file ./token       # the same token at each start\n  \
+hugewise serve --listen 10.0.0.5:9917 --host db5.example")]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:9917", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A name under which it is asked, beside that address (repeat for more)
+    #[arg(long, value_name = "NAME", value_parser = host)]
+    pub(crate) host: Vec<String>,
+    /// Take the token from this file, which is made where it is missing (default: another token at
+    /// each start, which is printed)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Number of programs and of cgroups in metrics: the largest ones
+    #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
+    pub(crate) top: usize,
+    /// Directory of the history that 'hugewise record' keeps
+    #[arg(long, default_value = HISTORY_DIR, value_name = "DIR")]
+    pub(crate) history: PathBuf,
+    /// The manager's journal (default: journal.jsonl in the state directory)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Answer HTTP with what comes over standard input
+    #[arg(long, hide = true)]
+    pub(crate) front: bool,
+    /// Directory in which a manager keeps old values of settings
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) daemon: DaemonArgs,
+}
+
+/// A name of a host, without a port.
+fn host(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    match text.parse::<std::net::Ipv6Addr>() {
+        Ok(address) => Ok(address.to_string()),
+        Err(_) if !text.is_empty() && text.chars().all(plain) => Ok(text.to_owned()),
+        Err(_) => Err("must be a name or an address, without a port".to_owned()),
+    }
+}

@@ -1,0 +1,72 @@
+//! The process that answers HTTP. It reads what strangers send, and has no rights: what it answers
+//! with it asks of the process that started it.
+
+use super::wire::{self, Begun, Start};
+use crate::cli::ServeArgs;
+use crate::exit;
+use crate::output::{self, Output};
+use anyhow::Context;
+use hugewise_linux::nobody::Nobody;
+use hugewise_serve::{Content, Limits, Question, Reply, Server, Settings, Stopper, Token, Verdict};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::thread::set_name;
+use std::io::{BufReader, stdin};
+
+/// Runs until the other process ends.
+pub(super) fn run(args: &ServeArgs) -> anyhow::Result<Output> {
+    // Started as /proc/self/exe, it would be called so.
+    set_name(c"hugewise-http")?;
+    // Standard output carries questions: what else would be printed there would be one.
+    let mut questions = output::channel()?;
+    let mut answers = BufReader::new(stdin());
+    let start: Start = wire::hear(&mut answers)?.context("nobody started this")?;
+    let server = match begin(args, &start) {
+        Ok(server) => server,
+        Err(why) => {
+            wire::say(&mut questions, &Begun::Err(why))?;
+            return Ok(Output::text("", exit::ERROR));
+        }
+    };
+    wire::say(&mut questions, &Begun::Ok(server.address()))?;
+    let stopper = server.stopper();
+    server.run(Asker { questions, answers, stopper }).context("cannot serve")?;
+    Ok(Output::text("", exit::OK))
+}
+
+fn begin(args: &ServeArgs, start: &Start) -> Result<Server, String> {
+    let settings = Settings {
+        listen: args.listen,
+        hosts: args.host.clone(),
+        token: Token::new(&start.token)?,
+        limits: Limits::default(),
+    };
+    let listen = args.listen;
+    let server = Server::bind(settings).map_err(|error| {
+        format!("cannot listen on {listen} ({error}); give another address with --listen")
+    })?;
+    // From here on threads begin: nothing is read of anybody as root.
+    if let Some((uid, gid)) = start.user {
+        let given_up = Nobody { uid, gid }.become_it();
+        given_up.map_err(|error| format!("root's rights cannot be given up: {error}"))?;
+    }
+    // Whoever becomes another user loses this: so it comes last.
+    let ends = set_parent_process_death_signal(Some(Signal::KILL));
+    ends.map_err(|error| format!("it would outlive who started it: {error}"))?;
+    Ok(server)
+}
+
+/// Hands questions on.
+struct Asker {
+    questions: std::fs::File,
+    answers: BufReader<std::io::Stdin>,
+    stopper: Stopper,
+}
+
+impl Content for Asker {
+    fn answer(&mut self, question: &Question) -> Reply {
+        wire::ask(&mut self.questions, &mut self.answers, question).unwrap_or_else(|_| {
+            self.stopper.stop();
+            Reply::none(Verdict::Unavailable, "The server is about to end.")
+        })
+    }
+}
