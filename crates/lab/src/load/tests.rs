@@ -132,6 +132,27 @@ fn http_is_kept_alive_and_counted_by_status() {
 }
 
 #[test]
+fn redirects_are_followed_and_count_once() {
+    let moved = |request: &[u8], _: &Server| {
+        let to = match request {
+            [b'G', b'E', b'T', b' ', b'/', b'p', ..] => "/next",
+            [b'G', b'E', b'T', b' ', b'/', b'n', ..] => "last",
+            _ => return Some(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".to_vec()),
+        };
+        let head = "HTTP/1.1 302 Found\r\nContent-Length: 0";
+        Some(format!("{head}\r\nLocation: {to}\r\n\r\n").into_bytes())
+    };
+    let result = loaded(&http(moved, &["peak 20 at once"]));
+    assert_eq!((result.completed, result.failures()), (20, 0));
+    let circle = |_: &[u8], _: &Server| {
+        Some(b"HTTP/1.1 301 Moved\r\nContent-Length: 0\r\nLocation: /page\r\n\r\n".to_vec())
+    };
+    let result = loaded(&http(circle, &["peak 20 at once"]));
+    assert_eq!(result.failed.get(&Failure::Status), Some(&20));
+    assert_eq!(result.errors.get("more than 5 redirects"), Some(&20));
+}
+
+#[test]
 fn a_server_that_closes_after_each_answer_is_connected_to_again() {
     let closing = |_: &[u8], _: &Server| {
         Some(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_vec())

@@ -149,10 +149,11 @@ fn around(limit: &Limit) -> Vec<&Step> {
 
 fn check(checked: &Checked, paint: Paint) -> String {
     let expected = format!(
-        "{} was expected ({} to {})",
+        "{} was expected ({} to {}), limited by {}",
         rate(checked.expected_per_s),
         rate(checked.interval.low),
-        rate(checked.interval.high)
+        rate(checked.interval.high),
+        name(&checked.expected_limit)
     );
     let (word, why) = match checked.outcome {
         Outcome::AsExpected => ("as expected", ""),

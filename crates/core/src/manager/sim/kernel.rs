@@ -42,7 +42,10 @@ impl Sim {
         match region.trap {
             Some(Trap::MixedNodes) => return Err(SkipReason::MixedNodes),
             Some(Trap::FullNode) => return Err(SkipReason::NoFreeHugePageOnNode),
-            Some(Trap::Pinned | Trap::BusyHole) | None => {}
+            Some(Trap::NodeInPieces) if decision.motive == Motive::BloatBudget => {
+                return Err(SkipReason::NodeInPieces);
+            }
+            Some(Trap::Pinned | Trap::BusyHole | Trap::NodeInPieces) | None => {}
         }
         if region.used < decision.min_populated {
             return Err(SkipReason::Shrunk);

@@ -81,6 +81,8 @@ pub enum Trap {
     MixedNodes,
     /// They lie on a node without a free block.
     FullNode,
+    /// They lie on a node whose free memory is in pieces: nothing that wastes memory is made huge.
+    NodeInPieces,
 }
 
 /// One simulated process.

@@ -22,13 +22,15 @@ pub enum Neighbour {
     Mixed,
     /// 20 programs on a NUMA node without a free block.
     FullNode,
+    /// 20 programs that are filled to 78 %, on a NUMA node whose free memory is in pieces.
+    NodeInPieces,
     /// So many processes that listing them takes 0.4 s.
     Crowd,
 }
 
 impl Neighbour {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Mappings,
         Self::Sparse,
         Self::Forks,
@@ -36,6 +38,7 @@ impl Neighbour {
         Self::Holes,
         Self::Mixed,
         Self::FullNode,
+        Self::NodeInPieces,
         Self::Crowd,
     ];
 }
@@ -83,6 +86,10 @@ impl Sim {
             Neighbour::Holes => (20, trapped(Trap::BusyHole)),
             Neighbour::Mixed => (20, trapped(Trap::MixedNodes)),
             Neighbour::FullNode => (20, trapped(Trap::FullNode)),
+            Neighbour::NodeInPieces => {
+                let trap = Some(Trap::NodeInPieces);
+                (20, vec![SimRegion { used: 400, trap, ..dense }; 250])
+            }
             Neighbour::Crowd => {
                 self.list_cost = Ns::ms(400);
                 return;

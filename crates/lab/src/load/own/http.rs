@@ -4,7 +4,7 @@ use super::answer::{Answer, Failed};
 use hugewise_core::experiment::load::Failure;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{HOST, HeaderValue, LOCATION};
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
 use std::error::Error;
@@ -13,6 +13,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use tokio::net::TcpStream;
+
+/// Redirects that one request follows. Browsers follow 20, and a server that needs more than a few
+/// sends them in a circle.
+const REDIRECTS: usize = 5;
 
 #[derive(Debug)]
 pub(super) struct Http {
@@ -39,20 +43,78 @@ impl Http {
         self.sender.is_closed()
     }
 
+    /// Fetches the resource; redirects within this server are followed, over this connection.
     pub(super) async fn request(&mut self) -> Result<Answer, Failed> {
+        let mut path = self.path.clone();
+        for _ in 0..=REDIRECTS {
+            match self.fetch(&path).await? {
+                None => return Ok(Answer::Done),
+                Some(next) => path = next,
+            }
+        }
+        Err(status_of(format!("more than {REDIRECTS} redirects")))
+    }
+
+    /// Fetches one path; where it has moved to, if it has.
+    async fn fetch(&mut self, path: &Uri) -> Result<Option<Uri>, Failed> {
         self.sender.ready().await.map_err(|e| talking(&e))?;
         let mut request = Request::new(String::new());
-        *request.uri_mut() = self.path.clone();
+        *request.uri_mut() = path.clone();
         request.headers_mut().insert(HOST, self.host.clone());
         let response = self.sender.send_request(request).await.map_err(|e| talking(&e))?;
         let status = response.status();
+        let to = response.headers().get(LOCATION).filter(|_| status.is_redirection());
+        let to = to.map(|to| redirected(path, to.as_bytes(), self.host.as_bytes()));
         // The answer is complete with its body; only then is the connection free.
         drain(response.into_body()).await?;
-        if status.is_success() {
-            return Ok(Answer::Done);
+        match to {
+            Some(to) => to.map(Some).map_err(status_of),
+            None if status.is_success() => Ok(None),
+            None => Err(status_of(format!("status {}", status.as_u16()))),
         }
-        Err(Failed::new(Failure::Status, format!("status {}", status.as_u16())))
     }
+}
+
+fn status_of(quote: String) -> Failed {
+    Failed::new(Failure::Status, quote)
+}
+
+/// Where a `Location` leads, seen from a path of this host (RFC 9110, RFC 3986 5.3 without `..`).
+///
+/// # Errors
+/// To another server, or nowhere; in words.
+fn redirected(from: &Uri, location: &[u8], host: &[u8]) -> Result<Uri, String> {
+    let text = String::from_utf8_lossy(location);
+    let shown = || text.chars().take(80).collect::<String>();
+    let whole = text.split('#').next().unwrap_or_default();
+    let inner = match whole.split_once("://") {
+        Some(("http", rest)) => {
+            let (named, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let own = named.as_bytes() == host || localhost(named, host);
+            own.then(|| format!("/{path}")).ok_or_else(|| {
+                format!("redirected to another server, which is not asked: {}", shown())
+            })?
+        }
+        Some(_) => return Err(format!("redirected to another server: {}", shown())),
+        None if whole.starts_with("//") => {
+            return Err(format!("redirected to another server: {}", shown()));
+        }
+        None if whole.starts_with('/') => whole.to_owned(),
+        None => {
+            let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+            format!("{folder}/{whole}")
+        }
+    };
+    inner.parse().map_err(|_| format!("redirected to what is no path: {}", shown()))
+}
+
+/// Whether a server that was asked by its loopback address calls itself `localhost`.
+fn localhost(named: &str, host: &[u8]) -> bool {
+    named.strip_prefix("localhost").is_some_and(|port| {
+        [format!("127.0.0.1{port}"), format!("[::1]{port}")]
+            .iter()
+            .any(|own| own.as_bytes() == host)
+    })
 }
 
 async fn drain(mut body: Incoming) -> Result<(), Failed> {
@@ -73,4 +135,40 @@ fn talking(error: &hyper::Error) -> Failed {
         _ => Failure::Io,
     };
     Failed::new(kind, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(location: &str) -> Result<String, String> {
+        let from = "/a/b?c=1".parse().expect("a path");
+        redirected(&from, location.as_bytes(), b"127.0.0.1:80").map(|uri| uri.to_string())
+    }
+
+    #[test]
+    fn redirects_within_the_server_are_followed() {
+        for (location, path) in [
+            ("/x?y=1#z", "/x?y=1"),
+            ("x", "/a/x"),
+            ("http://127.0.0.1:80/x", "/x"),
+            ("http://127.0.0.1:80", "/"),
+            ("http://localhost:80/x", "/x"),
+        ] {
+            assert_eq!(to(location), Ok(path.to_owned()), "{location}");
+        }
+    }
+
+    #[test]
+    fn other_servers_are_not_asked() {
+        for location in [
+            "http://127.0.0.1/x",
+            "https://127.0.0.1:80/",
+            "http://evil.example/",
+            "//evil.example/",
+        ] {
+            assert!(to(location).is_err_and(|why| why.contains("another server")), "{location}");
+        }
+        assert!(to("/a b").is_err_and(|why| why.contains("no path")));
+    }
 }
