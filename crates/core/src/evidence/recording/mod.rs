@@ -11,6 +11,7 @@ pub mod cgroup_file;
 mod expected;
 mod field;
 mod finish;
+mod line_end;
 mod looks;
 mod programs;
 mod quoted;

@@ -1,5 +1,6 @@
 //! Tickets and mails: listings behind `> `, or set in by four blanks or a tab.
 
+use super::line_end::line_end;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -21,7 +22,12 @@ pub(super) fn unquoted(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.len() > TICKET_BYTES_MAX {
         return Cow::Borrowed(bytes);
     }
-    let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let (mut lines, mut rest) = (Vec::new(), bytes);
+    while let Some(end) = line_end(rest) {
+        lines.push(rest.get(..end).unwrap_or_default());
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    lines.push(rest);
     // A quote can be set in, and what was set in can be quoted.
     for _ in 0..PASSES_MAX {
         lines.iter_mut().for_each(|line| *line = unmarked(line));

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::build::Builder;
+use super::line_end::line_end;
 use super::quoted::unquoted;
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 
@@ -165,7 +166,7 @@ impl<'a> Window<'a> {
         self.at -= passed;
         let first = self.number - self.at;
         while self.lines.len() < WINDOW_LINES && !self.rest.is_empty() {
-            let end = self.rest.iter().position(|byte| *byte == b'\n');
+            let end = line_end(self.rest);
             let (line, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
             self.rest = rest.get(1..).unwrap_or_default();
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -175,7 +176,9 @@ impl<'a> Window<'a> {
                 self.too_long = Some((first, so_far + 1));
                 self.lines.push(Cow::Borrowed(""));
             } else {
-                self.lines.push(String::from_utf8_lossy(line));
+                // Nearly all lines are whole: finding where to mend one takes far longer.
+                let whole = std::str::from_utf8(line).map(Cow::Borrowed);
+                self.lines.push(whole.unwrap_or_else(|_| String::from_utf8_lossy(line)));
             }
         }
     }

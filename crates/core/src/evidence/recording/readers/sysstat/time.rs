@@ -65,6 +65,17 @@ const HALVES: &[(&str, bool)] = &[
     ("ល្ងាច", true),
 ];
 
+/// Bytes with which a half of the day can begin.
+static BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut at = 0;
+    while at < HALVES.len() {
+        begins[HALVES[at].0.as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    begins
+};
+
 /// A time at the start of a line, and what follows it.
 pub(super) fn time(line: &str) -> Option<(Stamp, &str)> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -124,8 +135,12 @@ fn half(text: &str) -> Option<(bool, &str)> {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '%') {
         return None;
     }
-    let first = text.as_bytes().first();
-    let alike = HALVES.iter().filter(|(word, _)| word.as_bytes().first() == first);
+    let first = *text.as_bytes().first()?;
+    // So do names of disks and interfaces, on most lines.
+    if !BEGINS[usize::from(first)] {
+        return None;
+    }
+    let alike = HALVES.iter().filter(|(word, _)| word.as_bytes().first() == Some(&first));
     alike.into_iter().find_map(|(word, second)| {
         let mut rest = text.chars();
         for wanted in word.chars() {
