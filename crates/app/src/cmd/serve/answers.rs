@@ -27,7 +27,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// A sample that is as old is not taken again: whoever asks once a second gets a new one each time.
 const FRESH: Duration = Duration::from_millis(900);
 /// Programs that are told at a time, those that come first; the rest is counted.
-const PROGRAMS_MAX: usize = 200;
+const PROGRAMS_MAX: usize = 100;
 /// Moments of a history that are told, evenly spread where there are more.
 const MOMENTS_MAX: usize = 2000;
 /// How much of the history before a moment is diagnosed.
