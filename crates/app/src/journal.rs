@@ -18,6 +18,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// Its name in the state directory, unless another file is named.
+pub(crate) const JOURNAL: &str = "journal.jsonl";
 /// Lines are collected up to this size, then written even without a `flush`.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A failing journal is reported on stderr at most this often.

@@ -4,7 +4,7 @@ use super::look;
 use crate::cli::{Global, ManageArgs, STATE_DIR, pids};
 use crate::control::Desk;
 use crate::daemon::{self, FileSink, Lines, OwnedSettings, Settings, Until};
-use crate::journal::Journal;
+use crate::journal::{JOURNAL, Journal};
 use crate::made::Keeper;
 use crate::output::Output;
 use crate::recording::RecordFile;
@@ -417,7 +417,7 @@ fn journal(args: &ManageArgs, config: &Config, alone: bool) -> anyhow::Result<Jo
     let made = make_dir(&args.state_dir).with_context(|| {
         format!("cannot create '{}'; give another with '--state-dir'", args.state_dir.display())
     });
-    let open = || Journal::open(&args.state_dir.join("journal.jsonl"), max_bytes);
+    let open = || Journal::open(&args.state_dir.join(JOURNAL), max_bytes);
     match made.and_then(|()| open()) {
         Err(_) if !alone && !is_root() && args.state_dir == Path::new(STATE_DIR) => {
             Ok(Journal::absent())

@@ -68,10 +68,7 @@ fn recorded(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
     if !pids.is_empty() {
         view.processes.retain(|process| pids.contains(&process.pid));
     }
-    choice.apply(&mut view.processes);
-    if !choice.is_of_rows() {
-        view.processes.sort_by_key(|process| (std::cmp::Reverse(process.anon), process.pid));
-    }
+    choice.apply_or_largest_first(&mut view.processes);
     view.more = view.processes.len().saturating_sub(args.top);
     view.processes.truncate(args.top);
     (view.chosen, view.fields) = (choice.is_of_rows(), choice.fields);

@@ -80,8 +80,8 @@ fn dense_memory_becomes_huge(_: &Turn) -> anyhow::Result<()> {
     let (promoted, warm_ups) = (number(&status, "/promoted")?, number(&status, "/warm_ups")?);
     ensure!(promoted == hold.memory()?.huge / 2048, "{promoted} promoted: {status}");
     ensure!(warm_ups > 0, "no destination was warmed: {status}");
-    // The block that was warmed ahead when the last promotion ended is counted once its thread
-    // gives it back: on a slow machine the command is over by then. There is one and no more.
+    // One block may be being warmed ahead when the command ends, and is counted by nobody then;
+    // that all of them are counted in the end is a trial of `warm`.
     let uncounted = faults.checked_sub(warm_ups);
     let is_one = uncounted.is_some_and(|uncounted| uncounted <= 1);
     // On a host other programs may fault huge pages meanwhile.

@@ -3,7 +3,7 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{Scratch, number, promotes, skip, trial};
-use crate::machine::Turn;
+use crate::machine::{Turn, vmstat};
 use crate::manager::{Manage, Manager};
 use anyhow::{Context, ensure};
 use hugewise_linux::process;
@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("warming_ahead_is_idle_work", is_idle_work),
         trial("warming_ahead_takes_nothing_on_a_busy_machine", takes_nothing),
+        trial("every_block_that_was_warmed_is_counted", is_counted),
     ]
 }
 
@@ -55,6 +56,25 @@ fn is_idle_work(_: &Turn) -> anyhow::Result<()> {
     let warm = named.next().context("no thread 'warm'")?;
     ensure!(warm.policy == IDLE, "it is not of the idle class: {}", warm.policy);
     ensure!(named.next().is_none(), "more than one");
+    hold.verify()?;
+    manager.stop()?.expect(0).map(drop)
+}
+
+/// The kernel's own count of huge pages that programs took: in a guest there is no other program.
+fn is_counted(_: &Turn) -> anyhow::Result<()> {
+    promotes()?;
+    if !init::is_guest() {
+        return Err(skip("other programs of the host take huge pages meanwhile"));
+    }
+    let (scratch, mut hold) = (Scratch::new()?, Hold::start("--mib 64")?);
+    let before = vmstat("thp_fault_alloc")?;
+    let manager = manage(&scratch, &hold)?;
+    let all = |status: &serde_json::Value| {
+        let faults = vmstat("thp_fault_alloc").ok().map(|now| now - before);
+        status["promoted"].as_u64() >= Some(32) && status["warm_ups"].as_u64() == faults
+    };
+    let status = manager.wait("as many warm-ups as faults", all)?;
+    ensure!(number(&status, "/warm_ups")? > 0, "none was warmed: {status}");
     hold.verify()?;
     manager.stop()?.expect(0).map(drop)
 }

@@ -221,6 +221,10 @@ impl Shared {
             block.free();
         }
         (slot.block, slot.ready) = (Some(block), ready);
+        // Whoever wanted it may have said meanwhile that nobody does.
+        if slot.until.is_none() {
+            slot.release();
+        }
     }
 }
 
@@ -292,5 +296,35 @@ impl Idle {
         let ticks = rustix::param::clock_ticks_per_second() as f64;
         let own = Ns(cpu::thread_cpu_time_ns()).as_s();
         Some((all.idle.saturating_add(all.iowait)) as f64 / ticks + own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last promotion ends while the thread is at work: its block is given back and counted as
+    /// soon as it is there, not when the thread comes round again, which may be seconds later.
+    #[test]
+    fn what_nobody_wants_any_more_is_given_back_at_once() {
+        // What it is made of does not matter here.
+        let block = Some(Block(Arena::new(4096, 4096).expect("memory")));
+        let slot = Slot { block, ready: None, until: None, node: None, unused: 0, ended: false };
+        let (changed, cpu_ns) = (Condvar::new(), AtomicU64::new(0));
+        let shared = Arc::new(Shared { slot: Mutex::new(slot), changed, cpu_ns });
+        let ahead = Ahead(Arc::clone(&shared));
+        let warmed = Ready { cpu: cpu::current_cpu(), node: None, took: Ns(1) };
+        for (released, unused) in [(false, 0), (true, 1)] {
+            ahead.ask(None);
+            // From the time before, when it was wanted.
+            shared.slot.lock().expect("free").ready = None;
+            let (block, _) = shared.wanted().expect("it is wanted");
+            if released {
+                ahead.release();
+            }
+            shared.put(block, Some(warmed));
+            assert_eq!(ahead.unused(), Some(unused));
+            assert_eq!(shared.slot.lock().expect("free").ready.is_none(), released);
+        }
     }
 }

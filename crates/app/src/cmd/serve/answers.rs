@@ -1,5 +1,5 @@
 //! What is answered: a sample of the machine that is a second old at most, a moment that was
-//! recorded, a map.
+//! recorded, a map, what the journal says, metrics.
 
 use super::journal;
 use crate::cli::ServeArgs;
@@ -7,7 +7,7 @@ use crate::cmd::moment::{Counters, Moment, shown};
 use crate::cmd::programs::Teller;
 use crate::cmd::{diagnose, map, metrics, past};
 use crate::history::Past;
-use crate::journal::rfc3339;
+use crate::journal::{JOURNAL, rfc3339};
 use crate::render::exposition::{self, Form};
 use crate::render::view::metrics::metrics;
 use crate::render::view::status::choose::Choice;
@@ -16,11 +16,9 @@ use crate::render::view::status::{self, View};
 use crate::render::view::{map as picture, top};
 use hugewise_core::base::units::Ns;
 use hugewise_core::evidence::diagnose::{Thresholds, diagnose as ask};
-use hugewise_core::manager::status::TargetStatus;
 use hugewise_linux::root::Root;
 use hugewise_serve::{Kind, Question, Reply, Search, Verdict, Wanted};
 use serde_json::{Value, json};
-use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -42,7 +40,7 @@ pub(super) struct Answers {
     history: PathBuf,
     journal: PathBuf,
     began: Instant,
-    before: Option<Counters>,
+    before: Counters,
     /// The last sample, and when it was taken.
     last: (Instant, top::values::Shown),
 }
@@ -63,9 +61,9 @@ impl Answers {
             host,
             top: args.top,
             history: args.history.clone(),
-            journal: args.journal.clone().unwrap_or_else(|| args.state_dir.join("journal.jsonl")),
+            journal: args.journal.clone().unwrap_or_else(|| args.state_dir.join(JOURNAL)),
             began,
-            before: Some(counters),
+            before: counters,
             last: (began, shown),
         }
     }
@@ -97,10 +95,10 @@ impl Answers {
             return;
         }
         let at = Instant::now();
-        let before = self.before.as_ref();
+        let before = Some(&self.before);
         let (shown, counters) =
             sample(&self.root, &mut self.teller, &self.host, self.began, before);
-        (self.last, self.before) = ((at, shown), Some(counters));
+        (self.last, self.before) = ((at, shown), counters);
     }
 
     fn status(&mut self, wanted: &Wanted) -> Result<Value, Refused> {
@@ -115,11 +113,7 @@ impl Answers {
                 self.last.1.clone()
             }
         };
-        choice.apply(&mut shown.view.processes);
-        if !choice.is_of_rows() {
-            let largest = |process: &TargetStatus| (Reverse(process.anon), process.pid);
-            shown.view.processes.sort_by_key(largest);
-        }
+        choice.apply_or_largest_first(&mut shown.view.processes);
         shown.view.more = shown.view.processes.len().saturating_sub(PROGRAMS_MAX);
         shown.view.processes.truncate(PROGRAMS_MAX);
         let mut value = status::json(&shown.view);

@@ -1,6 +1,6 @@
 //! The manager's journal, searched from its end.
 
-use hugewise_linux::save;
+use hugewise_linux::save::{self, SaveError};
 use hugewise_serve::Search;
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
@@ -18,7 +18,12 @@ const RECORDS_MAX: usize = 100;
 /// # Errors
 /// There is none, or it is no file of this user's choice: a link, or a device.
 pub(super) fn tail(path: &Path) -> anyhow::Result<String> {
-    let mut file = save::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, 0)?;
+    let opened = save::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, 0);
+    let mut file = opened.map_err(|error| match error {
+        // It would speak of writing.
+        SaveError::Io { error, .. } => anyhow::anyhow!("{}: {error}", path.display()),
+        other => other.into(),
+    })?;
     Ok(end_of(&mut file, TAIL_BYTES)?)
 }
 

@@ -7,6 +7,7 @@ use hugewise_linux::nobody::random_hex;
 use hugewise_linux::save::{self, SaveError};
 use hugewise_serve::Token;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -33,6 +34,15 @@ pub(super) fn token(file: Option<&Path>) -> anyhow::Result<Token> {
             file.write_all(format!("{text}\n").as_bytes())
                 .with_context(|| format!("cannot write the token to {shown}"))?;
             Ok(token)
+        }
+        Err(SaveError::Io { error, .. })
+            if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) =>
+        {
+            let why = format!("the token file {shown} is a link: give the file that it leads to");
+            Err(exit::coded(exit::REFUSED, why))
+        }
+        Err(SaveError::Io { error, .. }) => {
+            Err(error).with_context(|| format!("cannot read the token in {shown}"))
         }
         Err(error) => Err(refused(error)),
     }
@@ -102,7 +112,9 @@ mod tests {
         let (file, link) = (dir.join("token"), dir.join("link"));
         token(Some(&file)).expect("made");
         std::os::unix::fs::symlink(&file, &link).expect("made");
-        token(Some(&link)).expect_err("a link");
+        let error = token(Some(&link)).expect_err("a link");
+        assert_eq!(exit::of_error(&error), exit::REFUSED);
+        assert!(error.to_string().contains("is a link"), "{error:#}");
         token(Some(dir.path())).expect_err("a directory");
     }
 }

@@ -18,10 +18,14 @@ use tokio::net::TcpStream;
 /// sends them in a circle.
 const REDIRECTS: usize = 5;
 
+/// The port that a URL without one means (RFC 9110 4.2.1).
+const HTTP_PORT: u16 = 80;
+
 #[derive(Debug)]
 pub(super) struct Http {
     sender: SendRequest<String>,
     path: Uri,
+    server: SocketAddr,
     host: HeaderValue,
 }
 
@@ -36,7 +40,7 @@ impl Http {
             handshake(TokioIo::new(stream)).await.map_err(|e| talking(&e))?;
         // Its error is the error of the request that is in flight, which reports it.
         tokio::task::spawn_local(async move { drop(connection.await) });
-        Ok(Self { sender, path, host })
+        Ok(Self { sender, path, server: address, host })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -64,7 +68,7 @@ impl Http {
         let response = self.sender.send_request(request).await.map_err(|e| talking(&e))?;
         let status = response.status();
         let to = response.headers().get(LOCATION).filter(|_| status.is_redirection());
-        let to = to.map(|to| redirected(path, to.as_bytes(), self.host.as_bytes()));
+        let to = to.map(|to| redirected(path, to.as_bytes(), self.server));
         // The answer is complete with its body; only then is the connection free.
         drain(response.into_body()).await?;
         match to {
@@ -79,42 +83,46 @@ fn status_of(quote: String) -> Failed {
     Failed::new(Failure::Status, quote)
 }
 
-/// Where a `Location` leads, seen from a path of this host (RFC 9110, RFC 3986 5.3 without `..`).
+/// Where a `Location` leads, seen from a path of this server (RFC 9110, RFC 3986 5.3 without `..`).
 ///
 /// # Errors
 /// To another server, or nowhere; in words.
-fn redirected(from: &Uri, location: &[u8], host: &[u8]) -> Result<Uri, String> {
+fn redirected(from: &Uri, location: &[u8], server: SocketAddr) -> Result<Uri, String> {
     let text = String::from_utf8_lossy(location);
-    let shown = || text.chars().take(80).collect::<String>();
+    let said = |what| format!("{what}: {}", text.chars().take(80).collect::<String>());
+    let nowhere = |_| said("redirected to what is no path");
     let whole = text.split('#').next().unwrap_or_default();
-    let inner = match whole.split_once("://") {
-        Some(("http", rest)) => {
-            let (named, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let own = named.as_bytes() == host || localhost(named, host);
-            own.then(|| format!("/{path}")).ok_or_else(|| {
-                format!("redirected to another server, which is not asked: {}", shown())
-            })?
+    let scheme = whole.split_once(':').map(|(scheme, _)| scheme);
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    // The colon of `/login?next=http://...` is behind a slash.
+    let is_absolute = scheme.is_some_and(|scheme| scheme.bytes().all(letter));
+    let inner = if is_absolute || whole.starts_with("//") {
+        let named = if is_absolute { whole.to_owned() } else { format!("http:{whole}") };
+        let named: Uri = named.parse().map_err(nowhere)?;
+        if !is_this(&named, server) {
+            return Err(said("redirected to another server, which is not asked"));
         }
-        Some(_) => return Err(format!("redirected to another server: {}", shown())),
-        None if whole.starts_with("//") => {
-            return Err(format!("redirected to another server: {}", shown()));
-        }
-        None if whole.starts_with('/') => whole.to_owned(),
-        None => {
-            let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
-            format!("{folder}/{whole}")
-        }
+        let query = named.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}{query}", named.path())
+    } else if whole.starts_with('/') {
+        whole.to_owned()
+    } else if whole.is_empty() || whole.starts_with('?') {
+        format!("{}{whole}", from.path())
+    } else {
+        let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!("{folder}/{whole}")
     };
-    inner.parse().map_err(|_| format!("redirected to what is no path: {}", shown()))
+    inner.parse().map_err(nowhere)
 }
 
-/// Whether a server that was asked by its loopback address calls itself `localhost`.
-fn localhost(named: &str, host: &[u8]) -> bool {
-    named.strip_prefix("localhost").is_some_and(|port| {
-        [format!("127.0.0.1{port}"), format!("[::1]{port}")]
-            .iter()
-            .any(|own| own.as_bytes() == host)
-    })
+/// Whether an address on the net is this server, by whatever name a loopback address has.
+fn is_this(named: &Uri, server: SocketAddr) -> bool {
+    let host = named.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_host = host.parse() == Ok(server.ip())
+        || (host.eq_ignore_ascii_case("localhost") && server.ip().is_loopback());
+    named.scheme_str() == Some("http")
+        && is_host
+        && named.port_u16().unwrap_or(HTTP_PORT) == server.port()
 }
 
 async fn drain(mut body: Incoming) -> Result<(), Failed> {
@@ -143,7 +151,8 @@ mod tests {
 
     fn to(location: &str) -> Result<String, String> {
         let from = "/a/b?c=1".parse().expect("a path");
-        redirected(&from, location.as_bytes(), b"127.0.0.1:80").map(|uri| uri.to_string())
+        let server = SocketAddr::from(([127, 0, 0, 1], 80));
+        redirected(&from, location.as_bytes(), server).map(|uri| uri.to_string())
     }
 
     #[test]
@@ -151,9 +160,14 @@ mod tests {
         for (location, path) in [
             ("/x?y=1#z", "/x?y=1"),
             ("x", "/a/x"),
+            ("?y=2", "/a/b?y=2"),
+            ("/login?next=http://127.0.0.1/a", "/login?next=http://127.0.0.1/a"),
             ("http://127.0.0.1:80/x", "/x"),
+            ("http://127.0.0.1/x", "/x"),
+            ("HTTP://127.0.0.1?y=1", "/?y=1"),
             ("http://127.0.0.1:80", "/"),
             ("http://localhost:80/x", "/x"),
+            ("//localhost/x", "/x"),
         ] {
             assert_eq!(to(location), Ok(path.to_owned()), "{location}");
         }
@@ -162,13 +176,17 @@ mod tests {
     #[test]
     fn other_servers_are_not_asked() {
         for location in [
-            "http://127.0.0.1/x",
+            "http://127.0.0.1:81/x",
+            "http://127.0.0.2/x",
             "https://127.0.0.1:80/",
             "http://evil.example/",
             "//evil.example/",
+            "http://127.0.0.1@evil.example/",
         ] {
             assert!(to(location).is_err_and(|why| why.contains("another server")), "{location}");
         }
-        assert!(to("/a b").is_err_and(|why| why.contains("no path")));
+        for location in ["/a b", "http:", "mailto:a"] {
+            assert!(to(location).is_err(), "{location}");
+        }
     }
 }

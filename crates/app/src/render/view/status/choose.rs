@@ -4,7 +4,7 @@
 use super::fields::{BLOAT, Field, Kind, TARGET, Value};
 use hugewise_core::base::size;
 use hugewise_core::manager::status::TargetStatus;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 type Known = &'static Field<TargetStatus>;
 
@@ -81,6 +81,16 @@ impl Choice {
         processes.retain(|process| self.tests.iter().all(|test| test.holds(process)));
         if let Some(order) = self.order {
             processes.sort_by(|a, b| order.compare(a, b));
+        }
+    }
+}
+
+impl Choice {
+    /// The same, the largest first where nothing else is asked for.
+    pub(crate) fn apply_or_largest_first(&self, processes: &mut Vec<TargetStatus>) {
+        self.apply(processes);
+        if !self.is_of_rows() {
+            processes.sort_by_key(|process| (Reverse(process.anon), process.pid));
         }
     }
 }
