@@ -259,19 +259,35 @@ fn damon_finds(_: &Turn) -> anyhow::Result<()> {
         let hold = Hold::start(&format!("--mib {MIB} --hot {MIB} {advice}"))?;
         let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
         let mut looking = Looking::at(hold.pid())?;
-        let report = looking.look(Tracker::Damon)?;
-        ensure!(is_ascending(&report), "{report:?}");
-        let (least_hot, most_hot, _) = accessed_in(&report, &hot);
-        let (least_cold, most_cold, _) = accessed_in(&report, &cold);
-        let text = format!(
-            "{advice}: hot {least_hot} to {most_hot}, cold {least_cold} to {most_cold} pages"
-        );
-        init::say(&text);
-        eprintln!("{text}");
-        ensure!(most_hot > 2 * most_cold && least_hot > 2 * least_cold, "{text}: {report:?}");
+        // A look counts the last 100 ms: in those of one the CPU may have been somebody else's, as
+        // an emulated one often is.
+        let looks = if init::is_guest() { 6 } else { 1 };
+        let mut told = false;
+        for _ in 0..looks {
+            told = told || tells_hot_from_cold(&mut looking, (&hot, &cold), advice)?;
+        }
+        ensure!(told, "{advice}: {looks} looks told nothing");
         ensure!(kdamonds()? == 0, "it was not given back");
     }
     Ok(())
+}
+
+/// Whether a look of DAMON tells the hot part from the cold one. The wrong way round is an error.
+fn tells_hot_from_cold(
+    looking: &mut Looking,
+    (hot, cold): (&Range<u64>, &Range<u64>),
+    advice: &str,
+) -> anyhow::Result<bool> {
+    let report = looking.look(Tracker::Damon)?;
+    ensure!(is_ascending(&report), "{report:?}");
+    let (least_hot, most_hot, _) = accessed_in(&report, hot);
+    let (least_cold, most_cold, _) = accessed_in(&report, cold);
+    let text =
+        format!("{advice}: hot {least_hot} to {most_hot}, cold {least_cold} to {most_cold} pages");
+    init::say(&text);
+    eprintln!("{text}");
+    ensure!(least_cold <= most_hot, "the wrong way round: {text}: {report:?}");
+    Ok(most_hot > 2 * most_cold && least_hot > 2 * least_cold)
 }
 
 /// Huge pages of a part that were accessed, and how many were looked at.
