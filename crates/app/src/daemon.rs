@@ -346,12 +346,13 @@ fn line(manager: &Manager, now: Ns) -> String {
 fn say_what_needs_a_restart(old: &Config, new: &Config) {
     let never = old.promote.allow_under_never != new.promote.allow_under_never
         || old.promote.mixed_nodes != new.promote.mixed_nodes;
-    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent;
+    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent
+        || old.watermark.fmfi_high != new.watermark.fmfi_high;
     let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
     if fixed || never || warm {
         note(
-            "changes of mode, settings, journal, promote.allow_under_never, promote.mixed_nodes \
-             and controller.warm_cpu_percent take effect at the next start",
+            "changes of mode, settings, journal, promote.allow_under_never, promote.mixed_nodes, \
+             controller.warm_cpu_percent and watermark.fmfi_high take effect at the next start",
         );
     }
 }

@@ -9,8 +9,8 @@ use hugewise_core::manager::config::{Config, Mode};
 use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::select::Selection;
-use hugewise_core::manager::sim::Sim;
 use hugewise_core::manager::sim::neighbours::{Neighbour, VICTIM, WASTER};
+use hugewise_core::manager::sim::{Sim, SimRegion};
 
 /// Listens to nothing.
 struct Nobody;
@@ -123,6 +123,38 @@ fn no_neighbour_starves_a_tracked_victim() {
         let all = run(&Neighbour::ALL, Some(tracker), 1);
         assert_served(&format!("{tracker:?}, all at once"), &all, &alone);
     }
+}
+
+/// When nine tenths of the victim are huge, beside so many programs of another user in a full
+/// cgroup of his own, which make huge again whatever was split there.
+fn huge_beside_a_full_cgroup(many: u32) -> Ns {
+    let mut sim = Sim::among(&[], 1, LENGTH);
+    sim.full_cgroups.insert("/simx".to_owned());
+    let wasted = SimRegion { used: 256, huge: true, ..SimRegion::default() };
+    for pid in 7_000..7_000 + many {
+        let mut process = sim.processes[&VICTIM].clone();
+        (process.sample.id.pid, process.sample.uid) = (pid, Some(6_666));
+        (process.sample.cgroup, process.regions) = (Some("/simx".to_owned()), vec![wasted; 100]);
+        sim.processes.insert(pid, process);
+    }
+    let began = sim.now();
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), began);
+    while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done {
+        if sim.huge_of(VICTIM) >= 90 {
+            break;
+        }
+        for process in sim.processes.values_mut().filter(|p| p.sample.uid == Some(6_666)) {
+            process.regions.iter_mut().for_each(|region| region.huge = true);
+        }
+    }
+    sim.now().since(began)
+}
+
+#[test]
+fn who_keeps_a_cgroup_of_his_own_full_takes_no_turn() {
+    let (alone, beside) = (huge_beside_a_full_cgroup(0), huge_beside_a_full_cgroup(5));
+    println!("huge after {:.1} s alone, {:.1} s beside", alone.as_s(), beside.as_s());
+    assert!(beside.as_s() <= 2.0 * alone.as_s() + 1.0, "{alone:?} alone, {beside:?} beside");
 }
 
 /// Looks at the victim, and at programs of another user that end as soon as they were looked at,

@@ -78,7 +78,7 @@ const RECORDINGS: &[Recorded] = recordings! {
     "sim-ingens-12" Ingens 325 Neighbours,
     "sim-ingens-13" Ingens 180 Neighbours,
     "sim-ingens-14" Ingens 477 Neighbours,
-    "sim-long-51" Guard 3399 Neighbours,
+    "sim-long-51" Guard 3245 Neighbours,
     "sim-loose-41" Ingens 4616 Neighbours,
     "sim-loose-42" Ingens 4651 Neighbours,
     "sim-tight-31" Ingens 90 Neighbours,

@@ -1,21 +1,15 @@
-//! What an experiment that was killed has left beside settings: its directory and its cgroup.
+//! What an experiment that was killed has left beside settings: its cgroup. (Its directory goes
+//! with the next one of its kind: [`hugewise_linux::private`].)
 
 use crate::group::Group;
-use hugewise_linux::private;
 use hugewise_linux::root::Root;
 use std::path::Path;
 
 /// What [`Group`] calls that of an experiment, before its pid.
 const PREFIX: &str = "hugewise-lab-";
 
-/// What [`crate::session::Session`] and the load generators call their directories.
-const DIRECTORIES: [&str; 3] = [PREFIX, "hugewise-try-", "hugewise-load-"];
-
 /// Removes them. Whoever calls this holds the lock of experiments: no other one is running.
 pub fn clear(root: &Root) {
-    for prefix in DIRECTORIES {
-        private::clear(&std::env::temp_dir(), prefix);
-    }
     for parent in Group::parents() {
         for name in names(&parent).filter(|name| is_of_dead(root, name)) {
             // Only an empty one goes.

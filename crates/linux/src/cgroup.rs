@@ -12,6 +12,11 @@ const MOUNT: &str = "sys/fs/cgroup";
 /// signed number of bytes can have. No machine has half of that.
 const NO_LIMIT: u64 = 1 << 62;
 
+/// Levels below the root that are asked, beside the cgroup itself: container runtimes make eight or
+/// so. Who was given a part of the tree can nest it until each look takes a second, and hides with
+/// deeper limits nothing but his own.
+const LEVELS_MAX: usize = 32;
+
 /// Memory of a cgroup and of everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
@@ -20,7 +25,8 @@ pub struct Usage {
     pub usage: Bytes,
     /// What may be charged before the kernel reclaims in it, and ends its processes.
     pub limit: Bytes,
-    /// How often that was reached, since it was made; `None` where nobody counts it.
+    /// How often it and its ancestors reached theirs, since they were made; `None` where nobody
+    /// counts it.
     pub hits: Option<u64>,
 }
 
@@ -73,11 +79,17 @@ pub fn usage(root: &Root, cgroup: &str) -> Option<Usage> {
     // On a hybrid host version 1 has the memory controller.
     let v1 = root.has(format!("{MOUNT}{}/{}", V1.folder, V1.usage));
     let files = if v1 { V1 } else { V2 };
-    let ancestors = (0..=parts.len()).map(|depth| {
+    let asked = (0..=parts.len()).filter(|depth| *depth <= LEVELS_MAX || *depth == parts.len());
+    let ancestors = asked.filter_map(|depth| {
         let path: String = parts[..depth].iter().flat_map(|part| ["/", part]).collect();
         read(root, &files, &path)
     });
-    ancestors.flatten().reduce(|full, other| if other.fuller_than(full) { other } else { full })
+    // Counts of one and of another cannot be compared, and who is the tightest changes: of all
+    // together.
+    ancestors.reduce(|full, other| {
+        let hits = full.hits.zip(other.hits).map(|(one, two)| one.saturating_add(two));
+        Usage { hits, ..if other.fuller_than(full) { other } else { full } }
+    })
 }
 
 /// Time in which some process of this cgroup waited for memory, since it was made. `None` where
@@ -241,6 +253,30 @@ mod tests {
         // A cgroup that is gone: its ancestors still have limits.
         assert_eq!(tree.usage("/a/gone"), Some((50, 100)));
         assert_eq!(tree.usage("/d"), Some((0, 0)));
+    }
+
+    #[test]
+    fn limits_that_lie_very_deep_are_not_asked_for() {
+        let deep = |levels: usize| "/d".repeat(levels);
+        let tree = Tree::new(&V2, &[("/d", "50", "100"), (&deep(40), "45", "46")]);
+        assert_eq!(tree.usage(&deep(41)), Some((50, 100)));
+        assert_eq!(tree.usage(&deep(40)), Some((45, 46)), "its own counts");
+    }
+
+    #[test]
+    fn how_often_limits_were_reached_never_falls() {
+        let tree = Tree::new(&V1, &[("/a", "50", "100"), ("/a/b", "10", "40")]);
+        let put = |path: &str, name: &str, value: &str| {
+            let file = tree.0.join(format!("{MOUNT}{}{path}/{name}", V1.folder));
+            fs::write(file, value).expect("write");
+        };
+        put("/a", "memory.failcnt", "1000");
+        put("/a/b", "memory.failcnt", "5");
+        put("", "memory.usage_in_bytes", "1");
+        let hits = || usage(&Root::at(&tree.0), "/a/b").and_then(|usage| usage.hits);
+        assert_eq!(hits(), Some(1005));
+        put("/a/b", "memory.usage_in_bytes", "39");
+        assert_eq!((hits(), tree.usage("/a/b")), (Some(1005), Some((39, 40))));
     }
 
     /// The kernel slows a cgroup down before it stops it.

@@ -145,10 +145,11 @@ impl Node {
             writing_child(&file, b"1").map_err(|errno| io::Error::from_raw_os_error(errno.0))
         });
         let ended = child.and_then(|child| self.watch(child, ask, told, before, began));
-        let Ok((end, reason, ended)) = ended else {
+        let Ok((end, reason, ended, most)) = ended else {
             return refused(ask, SkipReason::NoMechanism);
         };
         let after = self.free();
+        let most = most.max(after.blocks);
         let given_out = |(after, before): (u64, u64)| after.saturating_sub(before);
         CompactReport {
             node: self.number,
@@ -158,7 +159,11 @@ impl Node {
             cpu: Ns(ended.cpu_ns),
             free_before: before.blocks,
             free_after: after.blocks,
-            taken: after.given_out.zip(before.given_out).map(given_out),
+            taken: match self.is_alone() {
+                true => after.given_out.zip(before.given_out).map(given_out),
+                // The kernel counts for all nodes together: what others give out was not made here.
+                false => most.zip(after.blocks).map(given_out),
+            },
             fmfi_before: before.fmfi,
             fmfi_after: after.fmfi,
             unmovable_percent,
@@ -169,7 +174,8 @@ impl Node {
         OpenOptions::new().write(true).open(self.root.path(file_of(&self.root, self.number)))
     }
 
-    /// Waits for the child's end, and brings it about when it is due.
+    /// Waits for the child's end, and brings it about when it is due. Says what ended it, and how
+    /// many blocks were free at most meanwhile.
     fn watch(
         &self,
         mut child: WritingChild,
@@ -177,13 +183,14 @@ impl Node {
         told: &Receiver<SkipReason>,
         before: Free,
         began: Instant,
-    ) -> io::Result<(CompactEnd, Option<SkipReason>, Ended)> {
+    ) -> io::Result<(CompactEnd, Option<SkipReason>, Ended, Option<u64>)> {
         let time = Duration::from_nanos(ask.time.0);
+        let mut most = before.blocks;
         let (end, reason) = loop {
             if let Some(ended) = child.ended()? {
                 let answer = if ended.written { CompactEnd::Complete } else { CompactEnd::Refused };
                 let reason = (!ended.written).then_some(SkipReason::NoMechanism);
-                return Ok((answer, reason, ended));
+                return Ok((answer, reason, ended, most));
             }
             let left = time.saturating_sub(began.elapsed());
             if left.is_zero() {
@@ -195,13 +202,21 @@ impl Node {
                 Err(RecvTimeoutError::Disconnected) => break (CompactEnd::Stopped, None),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let more = self.blocks().zip(before.blocks).map(|(now, then)| now.saturating_sub(then));
+            let now = self.blocks();
+            most = most.max(now);
+            let more = now.zip(before.blocks).map(|(now, then)| now.saturating_sub(then));
             if more >= Some(ask.blocks) {
                 break (CompactEnd::Enough, None);
             }
         };
         let ended = child.kill()?.ok_or_else(|| io::Error::other("no child"))?;
-        Ok((end, reason, ended))
+        Ok((end, reason, ended, most))
+    }
+
+    /// Whether the machine has no other node.
+    fn is_alone(&self) -> bool {
+        let text = self.root.read_text("proc/buddyinfo").unwrap_or_default();
+        buddyinfo::parse(&text).value.iter().all(|zone| zone.node == self.number)
     }
 
     fn zones(&self) -> Vec<buddyinfo::ZoneFree> {

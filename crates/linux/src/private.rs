@@ -28,7 +28,8 @@ pub struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// Makes one where temporary files are; `prefix` is how its name begins.
+    /// Makes one where temporary files are; `prefix` is how its name begins. Those of this prefix
+    /// whose owner was killed go away.
     ///
     /// # Errors
     /// When it cannot be made, or others could take it away there.
@@ -42,6 +43,7 @@ impl PrivateDir {
     /// See [`PrivateDir::new`].
     pub fn below(parent: &Path, prefix: &str) -> io::Result<Self> {
         keeps_names(parent)?;
+        clear(parent, prefix);
         for _ in 0..TRIES {
             let path = parent.join(format!("{prefix}{}", random_hex(RANDOM)?));
             // This call follows no link, and takes nothing that is there.
@@ -90,10 +92,7 @@ pub fn let_through(directory: &Path, gid: u32) -> io::Result<()> {
 
 /// Removes the directories of this prefix whose owner is gone: ours alone, and never through a
 /// link. What cannot be removed harms nobody.
-pub fn clear(parent: &Path, prefix: &str) {
-    if keeps_names(parent).is_err() {
-        return;
-    }
+fn clear(parent: &Path, prefix: &str) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let random = name.to_str().and_then(|name| name.strip_prefix(prefix));
@@ -191,7 +190,7 @@ mod tests {
         symlink(&precious, &link).expect("linked");
         symlink(&precious, dead.join("link")).expect("linked");
         fs::write(named("d"), "a file").expect("written");
-        clear(&scratch, PREFIX);
+        let _other = PrivateDir::below(&scratch, PREFIX).expect("made");
         assert!(!dead.exists(), "a dead one was left");
         assert!(living.path().exists() && precious.exists() && link.exists() && open.exists());
         assert!(named("d").exists() && scratch.join(format!("{PREFIX}7")).exists());

@@ -8,6 +8,7 @@ use crate::shop::Shop;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
@@ -86,6 +87,13 @@ fn finds_the_pool(_: &Turn) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Directories of `investigate run` for what it needs meanwhile.
+fn directories() -> anyhow::Result<usize> {
+    let names = fs::read_dir(std::env::temp_dir())?.flatten().map(|entry| entry.file_name());
+    let is_one = |name: &OsString| name.to_string_lossy().starts_with("hugewise-investigate-");
+    Ok(names.filter(is_one).count())
+}
+
 fn put_back_after_a_kill(_: &Turn) -> anyhow::Result<()> {
     if init::is_guest() {
         return Err(skip("a guest has no shell"));
@@ -122,5 +130,7 @@ fn put_back_after_a_kill(_: &Turn) -> anyhow::Result<()> {
         let (workers, left) = (shop.workers()?, before.differences());
         ensure!(workers == "1" && left.is_empty(), "{workers} workers, not put back: {left:?}");
     }
+    let left = directories()?;
+    ensure!(left <= 1, "{left} directories of killed ones are there: each goes with the next one");
     Ok(())
 }

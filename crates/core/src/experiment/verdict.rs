@@ -207,7 +207,12 @@ fn verdict(hypothesis: &Hypothesis, records: &[Record], effects: &[Effect]) -> V
         return Verdict::Refuted { by, helps: matches!(goal, Some(Told::Less | Told::Holds)) };
     }
     let open = effects.iter().find(|effect| effect.told == Told::Open);
+    let ended = problems.iter().filter(|one| matches!(one, Outcome::Guarded { .. })).count();
     match open {
+        // What was worst for users is not among the values.
+        None if ended > 0 => {
+            Verdict::NotTold { why: format!("the guard ended {ended} of its trials") }
+        }
         None => Verdict::Accepted,
         Some(effect) => Verdict::NotTold { why: why_open(effect) },
     }

@@ -395,7 +395,8 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     // Everything that a tick costs beside scans and actions is charged with the next observation:
     // while that is over its budget, ticks are longer.
     let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
-    let end = end.min(begin + LONGEST_TICK);
+    // Whoever makes looking take long must not keep everybody from being served.
+    let end = end.min(begin + LONGEST_TICK).max(now + SHORTEST_TICK);
     if let Some(report) = manager.compacted.take() {
         sink.record(now, &Record::Compaction(report));
     }

@@ -163,7 +163,7 @@ impl SkipReason {
     /// Whether further attempts on the same program would come to nothing as well, for a while.
     #[must_use]
     pub const fn lies_in_program(self) -> bool {
-        self.lies_in_region() || matches!(self, Self::NoFreeHugePageOnNode)
+        self.lies_in_region() || matches!(self, Self::NoFreeHugePageOnNode | Self::NodeInPieces)
     }
 }
 

@@ -169,6 +169,14 @@ pub struct NodeFree {
     pub pieces: Bytes,
 }
 
+impl NodeFree {
+    /// The one of which compaction helps most: a node without free blocks before others, and of
+    /// these the one with most free memory in small pieces, of which most blocks can be made.
+    pub fn best<'a>(nodes: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        nodes.max_by_key(|node| (node.free_huge == 0, node.pieces)).copied()
+    }
+}
+
 /// Machine-wide values that policy and views use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineSample {

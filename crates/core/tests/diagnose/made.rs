@@ -87,6 +87,11 @@ const CASES: &[Case] = &[
     (&[text_of!("job-ended.sar")], &[], &[]),
     // The page cache is turned over: that is no shortage.
     (&[text_of!("copy.sar")], &["kernel_time"], &[]),
+    // The same where nobody says how much memory is available; and a large file was deleted.
+    (&[text_of!("copy-el7.sar")], &["kernel_time"], &[]),
+    (&[text_of!("file-deleted.sar")], &[], &["allocation_churn"]),
+    // A CPU that is offline is no busy one.
+    (&[text_of!("cpu-offline.sar")], &[], &[]),
     (&[text_of!("meminfo-short.txt")], &["memory_short"], &[]),
     (&[text_of!("meminfo-slab.txt")], &["slab"], &[]),
     (&[text_of!("meminfo-tables.txt")], &["page_tables"], &[]),
@@ -131,6 +136,53 @@ fn causes_are_those_that_were_made() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_disk_is_not_the_other_one_of_what_lies_on_it_or_in_no_drive() {
+    let rows = |names: &[&str]| {
+        let row = |name: &&str| {
+            let figures = match *name {
+                "sda" | "dev8-0" => "210.00 1680.00 1680.00 16.00 6.50 130.00 4.70 99.00",
+                _ => "0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00",
+            };
+            format!("09:00:10 {name} {figures}\n")
+        };
+        let rows: String = names.iter().map(row).collect();
+        format!(
+            "Linux 5.14.0 (web1) \t11/22/2026 \t_x86_64_\t(4 CPU)\n\n\
+             09:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util\n{rows}\n"
+        )
+    };
+    let answers = |names: &[&str]| verdict(&of_texts(&[("made", &rows(names))]), "balance.disks");
+    for alone in
+        [&["sda", "sr0", "loop0"][..], &["sda", "sda1", "sda2"], &["dev8-0", "dev253-0", "dev11-0"]]
+    {
+        assert_eq!(answers(alone), Verdict::No, "{alone:?}");
+    }
+    for several in [&["sda", "sdb"][..], &["dev8-0", "dev8-16"]] {
+        assert_eq!(answers(several), Verdict::Yes, "{several:?}");
+    }
+}
+
+#[test]
+fn who_comes_and_goes_is_not_counted_for_each_list() {
+    let mut text = String::from(
+        "Linux 5.14.0 (build) \t11/22/2026 \t_x86_64_\t(4 CPU)\n\n\
+         10:00:01 CPU %user %nice %system %iowait %steal %idle\n",
+    );
+    for second in 2..12 {
+        text += &format!("10:00:{second:02} all 10.00 0.00 40.00 0.00 0.00 50.00\n");
+    }
+    text += "\n10:00:01 UID PID %usr %system %guest %wait %CPU CPU Command\n";
+    for second in 2..12 {
+        text += &format!("10:00:{second:02} 0 50 0.00 80.00 0.00 0.00 80.00 0 java\n");
+        let pid = 100 + second;
+        text += &format!("10:00:{second:02} 0 {pid} 0.00 60.00 0.00 0.00 60.00 1 sh\n");
+    }
+    let diagnosis = of_texts(&[("made", &text)]);
+    let text = chain(found(&diagnosis, "kernel_time"));
+    assert!(text.contains("java has 50 % of it"), "{text}");
 }
 
 #[test]

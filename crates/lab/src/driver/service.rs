@@ -73,10 +73,10 @@ fn watch(run: &mut Run<'_>) -> anyhow::Result<()> {
 /// The bound of the guard that does not hold, in words.
 fn broken(params: &Service, progress: &Progress) -> Option<String> {
     let Progress { intended, completed, failed, at, .. } = *progress;
-    let share = 100 * failed / intended.max(1);
     let most = params.guard_failed_percent;
-    if most > 0 && intended >= REQUESTS_MIN && share > most {
-        return Some(format!("{share} % of the requests failed (bound {most} %)"));
+    if most > 0 && intended >= REQUESTS_MIN && 100 * failed > most * intended {
+        let share = 100.0 * failed as f64 / intended as f64;
+        return Some(format!("{share:.1} % of the requests failed (bound {most} %)"));
     }
     if params.guard_p99_ms == 0 {
         return None;
@@ -138,7 +138,9 @@ mod tests {
         assert_eq!(slow, "1 % of the requests took 80 ms or more (bound 50)");
         assert_eq!(said(&params(0, 0), &progress(10, 90, 100, 9000)), None);
         let failing = said(&params(0, 5), &progress(80, 20, 0, 1)).expect("they fail");
-        assert_eq!(failing, "20 % of the requests failed (bound 5 %)");
+        assert_eq!(failing, "20.0 % of the requests failed (bound 5 %)");
+        let some = said(&params(0, 1), &progress(197, 3, 0, 1)).expect("they fail");
+        assert_eq!(some, "1.5 % of the requests failed (bound 1 %)");
         // So few say nothing yet.
         assert_eq!(said(&params(50, 5), &progress(10, 2, 0, 900)), None);
     }

@@ -342,7 +342,7 @@ fn notes(tally: &Tally, how: &How) -> Vec<String> {
     };
     note(counts.without_date, "requests have no time of day, or one far from the others: left out");
     note(counts.without_time, "requests have no response time");
-    note(counts.upgraded, "requests became another protocol (101): their times are left out");
+    note(counts.upgraded, "connections were no requests of HTTP: their times are left out");
     note(counts.contradicting, "requests have parts longer than the whole: the longest is cut");
     note(counts.early, "requests were logged before they were done ('option logasap')");
     let haproxy = tally.inputs.iter().filter_map(|input| input.format.as_deref());

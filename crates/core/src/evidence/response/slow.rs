@@ -5,6 +5,7 @@
 //! calm level by the margin, by six times the noise, and by what the log's clock can tell.
 
 use super::cells::Cell;
+use super::times::REQUESTS_P99;
 use super::window::Window;
 
 /// The margin: a percentile of a slow window is at least so many times that of a calm one. Response
@@ -23,9 +24,6 @@ const SLOW_MIN: u64 = 5;
 
 /// Requests from which on a window says something at all.
 pub(super) const REQUESTS_MIN: u64 = 10;
-
-/// Requests from which on the 99th percentile is more than the largest value.
-const REQUESTS_P99: u64 = 100;
 
 /// Windows from which on slow ones can be told from calm ones.
 pub(super) const WINDOWS_MIN: usize = 8;

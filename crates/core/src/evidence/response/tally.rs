@@ -211,7 +211,7 @@ impl Tally {
     /// Counts one request.
     fn take(&mut self, values: &Values<'_>) {
         let timed = values.timed();
-        let upgraded = values.status == Some(101);
+        let upgraded = values.is_connection();
         let Some(moment) = values.end(timed.map_or(0, |timed| timed.total_us)) else {
             self.counts.without_date += 1;
             return;
@@ -315,11 +315,11 @@ struct Names {
 }
 
 /// Whether the client did not wait for the answer: nginx writes 499, and others no status. A
-/// session of TCP has none, either.
+/// connection of TCP has none, either.
 fn gave_up(values: &Values<'_>) -> bool {
     match values.status {
         Some(status) => status == 499,
-        None => !values.session,
+        None => !values.session && !values.is_connection(),
     }
 }
 
@@ -373,5 +373,37 @@ mod tests {
         let ws = line(1, "0.500").replace(" 200 ", " 101 ");
         let tally = tally(&format!("{ws}\n{}\n{}\n", line(2, "0.200"), line(2, "0.100")));
         assert_eq!((tally.counts.upgraded, tally.counts.without_time), (1, 0));
+    }
+
+    #[test]
+    fn a_connection_of_tcp_has_no_response_time_and_nobody_gave_it_up() {
+        let tcp = "[2026-11-26T21:26:47.519Z] \"- - -\" 0 - - - \"-\" 978 795 158381 - \"-\" \"-\" \
+                   \"-\" \"-\" \"192.168.56.20:3080\" outbound|3080|external 10.244.0.9:42680 \
+                   10.244.0.9:8080 10.244.0.11:53730 external-app -";
+        let http = tcp.replace("\"- - -\" 0 -", "\"GET / HTTP/1.1\" 200 -").replace("158381", "12");
+        let gone = tcp.replace("\"- - -\" 0 -", "\"GET / HTTP/1.1\" 0 DC");
+        let json = |request: &str, ms: u64| {
+            format!(
+                "{{\"start_time\":\"2026-11-26T21:26:47.519Z\",{request},\"duration\":{ms},\
+                 \"upstream_service_time\":\"-\"}}"
+            )
+        };
+        let nothing = "\"method\":null,\"path\":null,\"response_code\":0";
+        let get = "\"method\":\"GET\",\"path\":\"/\",\"response_code\":200";
+        for text in [
+            format!("{http}\n{tcp}\n{http}\n{gone}\n"),
+            [
+                json(get, 12),
+                json(nothing, 158_381),
+                json(get, 12),
+                json(&get.replace("200", "0"), 12),
+            ]
+            .join("\n"),
+        ] {
+            let tally = tally(&text);
+            let counts = &tally.counts;
+            assert_eq!((counts.requests, counts.upgraded, counts.given_up), (4, 1, 1), "{text}");
+            assert!(tally.times.max().is_some_and(|us| us < 200_000_000), "{text}");
+        }
     }
 }

@@ -17,17 +17,14 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A number in this unit, in microseconds.
-    fn us(self, number: f64) -> Option<u64> {
-        let us = number
-            * match self {
-                Self::Seconds => 1e6,
-                Self::Milliseconds => 1e3,
-                Self::Microseconds => 1.0,
-                Self::Nanoseconds => 1e-3,
-            };
-        let fits = (0.0..=LONGEST_US).contains(&us);
-        fits.then(|| crate::base::units::saturating_u64(us.round()))
+    /// One of it, in microseconds.
+    const fn in_us(self) -> f64 {
+        match self {
+            Self::Seconds => 1e6,
+            Self::Milliseconds => 1e3,
+            Self::Microseconds => 1.0,
+            Self::Nanoseconds => 1e-3,
+        }
     }
 
     /// By its name; `None`: there is no such unit.
@@ -59,20 +56,60 @@ impl Unit {
 /// The longest time that is believed: a month. What is longer was written by a broken clock.
 const LONGEST_US: f64 = 30.0 * 86_400.0 * 1e6;
 
+/// A time that can be believed, whole.
+fn believed(us: f64) -> Option<u64> {
+    let fits = (0.0..=LONGEST_US).contains(&us);
+    fits.then(|| crate::base::units::saturating_u64(us.round()))
+}
+
 /// A number at the start of a text, with the unit behind it where there is one: `12`, `+34`,
-/// `0.120`, `1.5s`, `12ms`. `None`: no number, or a negative one, which HAProxy writes where a
-/// request did not come so far.
+/// `0.120`, `9.29e-05`, `1.5s`, `12 ms`, `1m0.64s`. `None`: no number, or a negative one, which
+/// HAProxy writes where a request did not come so far; and one with something behind it that is
+/// not understood: it would be another time.
 #[must_use]
 pub(super) fn time_us(text: &[u8], unit: Unit) -> Option<u64> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"+").unwrap_or(text);
-    let is_number = |c: &u8| c.is_ascii_digit() || *c == b'.';
-    let end = text.iter().position(|c| !is_number(c)).unwrap_or(text.len());
-    let (digits, behind) = text.split_at_checked(end)?;
-    let number: f64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    let behind = behind.split(|c| *c == b' ').next().unwrap_or_default();
-    let own = std::str::from_utf8(behind).ok().and_then(Unit::named);
-    own.unwrap_or(unit).us(number)
+    let (number, behind) = number(text)?;
+    let word = behind.split(|c| *c == b' ').find(|word| !word.is_empty()).unwrap_or_default();
+    let own = std::str::from_utf8(word).ok().and_then(Unit::named);
+    let bare = behind.starts_with(b" ") || word.iter().all(|c| b",;|\"')]}".contains(c));
+    match own.or(bare.then_some(unit)) {
+        Some(unit) => believed(number * unit.in_us()),
+        None => compound_us(text),
+    }
+}
+
+/// The number at the start of a text, and what is behind it.
+fn number(text: &[u8]) -> Option<(f64, &[u8])> {
+    let digits = |text: &[u8]| text.iter().take_while(|c| c.is_ascii_digit()).count();
+    let is_number = |c: &&u8| c.is_ascii_digit() || **c == b'.';
+    let mut end = text.iter().take_while(is_number).count();
+    if let [b'e' | b'E', exponent @ ..] = text.get(end..)? {
+        let sign = usize::from(matches!(exponent.first(), Some(b'+' | b'-')));
+        let length = digits(exponent.get(sign..)?);
+        end += if length > 0 { 1 + sign + length } else { 0 };
+    }
+    let (number, behind) = text.split_at_checked(end)?;
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, behind))
+}
+
+/// As Go writes what is longer than a minute: `1h2m3.5s`.
+fn compound_us(mut text: &[u8]) -> Option<u64> {
+    let mut us = 0.0;
+    while !text.is_empty() {
+        let (number, behind) = number(text)?;
+        let end = behind.iter().position(u8::is_ascii_digit).unwrap_or(behind.len());
+        let (name, rest) = behind.split_at_checked(end)?;
+        us += number
+            * match name {
+                b"h" => 3600e6,
+                b"m" => 60e6,
+                _ => Unit::named(std::str::from_utf8(name).ok()?)?.in_us(),
+            };
+        text = rest;
+    }
+    believed(us)
 }
 
 /// The times of several tries of an upstream, as nginx lists them: `0.010, 0.200 : 0.1`, `-` for a
@@ -127,6 +164,8 @@ pub(super) struct Values<'a> {
     pub(super) queue_us: Option<u64>,
     /// Connecting.
     pub(super) connect_us: Option<u64>,
+    /// The line says that it never was connected (HAProxy's `-1`).
+    pub(super) unconnected: bool,
     /// From connected to the first byte of the answer.
     pub(super) answer_us: Option<u64>,
     /// nginx: from the start of each try until it was connected.
@@ -179,6 +218,15 @@ pub(super) struct Timed {
 }
 
 impl Values<'_> {
+    /// Whether it is no request but a connection of another protocol, which ends when somebody
+    /// hangs up: after an upgrade (101), or one of TCP, as Envoy writes it.
+    #[must_use]
+    pub(super) fn is_connection(&self) -> bool {
+        let unsaid = Some(&b"-"[..]);
+        let of_tcp = self.status.is_none() && self.method == unsaid && self.path == unsaid;
+        self.status == Some(101) || of_tcp
+    }
+
     /// The whole time with its parts; `None` where the line has no time.
     #[must_use]
     pub(super) fn timed(&self) -> Option<Timed> {
@@ -189,9 +237,13 @@ impl Values<'_> {
                 told.insert(part);
             }
         };
+        // All of its time was waiting for that.
+        let waited = self.total_us.filter(|_| self.session && self.unconnected);
         put(Part::Receive, self.receive_us);
         put(Part::Queue, self.queue_us);
         put(Part::Connect, self.connect_us);
+        let at = if self.queue_us.is_some() { Part::Connect } else { Part::Queue };
+        put(at, waited.map(|us| us.saturating_sub(self.queue_us.unwrap_or(0))));
         put(Part::FirstByte, self.answer_us);
         put(Part::Upstream, self.upstream_us);
         put(Part::Server, self.first_byte_us);
@@ -289,6 +341,23 @@ mod tests {
         assert_eq!(read("48321000", Unit::Nanoseconds), Some(48_321));
         assert_eq!((read("-1", Unit::Milliseconds), read("", Unit::Seconds)), (None, None));
         assert_eq!(read("99999999999", Unit::Seconds), None);
+        assert_eq!(read("12 ms", Unit::Seconds), Some(12_000));
+        assert_eq!(read("0.120\"", Unit::Seconds), Some(120_000));
+    }
+
+    #[test]
+    fn exponents_and_the_durations_of_go_are_read_whole() {
+        let read = |text: &str| time_us(text.as_bytes(), Unit::Seconds);
+        assert_eq!(
+            (read("9.29e-05"), read("5.551e-6"), read("1E+1")),
+            (Some(93), Some(6), Some(10_000_000))
+        );
+        assert_eq!(read("1m0.64s"), Some(60_640_000));
+        assert_eq!(read("1h2m3.5s"), Some(3_723_500_000));
+        assert_eq!((read("2.5\u{b5}s"), read("5m0s")), (Some(3), Some(300_000_000)));
+        for strange in ["1,5", "12x", "0:12:33", "1m2", "5e", "3d", "1e999", "12kB"] {
+            assert_eq!(read(strange), None, "{strange}");
+        }
     }
 
     #[test]

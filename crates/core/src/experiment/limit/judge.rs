@@ -158,16 +158,25 @@ fn resources(served: &[&Step], unserved: &[&Step], all: &[Step]) -> Vec<Resource
         let points =
             served.iter().filter_map(|step| Some((step.achieved_per_s, share(step, resource)?)));
         let points: Vec<(f64, f64)> = points.collect();
+        let capacity = capacity(&points);
         let known = near().flat_map(|step| &step.used).filter(|one| one.resource == *resource);
         Some(ResourceUse {
             resource: resource.clone(),
             used_percent: 100.0 * used,
-            full: used >= full_from(resource),
-            capacity: capacity(&points).filter(|_| resource.is_linear()),
+            full: used >= full_from(resource)
+                && !(capacity.is_none() && is_others(resource, &points)),
+            capacity: capacity.filter(|_| resource.is_linear()),
             mostly: known.filter_map(|one| one.mostly.clone()).next(),
         })
     };
     resources.into_iter().filter_map(one).collect()
+}
+
+/// Whether something else filled it: it was full from the lowest rate on, and requests that became
+/// twice as many were served all the same.
+fn is_others(resource: &Resource, served: &[(f64, f64)]) -> bool {
+    let Some(((first, share), (last, _))) = served.first().zip(served.last()) else { return false };
+    resource.is_linear() && *share >= full_from(resource) && *last >= 2.0 * first
 }
 
 const fn full_from(resource: &Resource) -> f64 {
@@ -270,10 +279,12 @@ pub fn check(before: &Judged, after: &Judged, factor: Option<f64>) -> Option<Che
         }
     };
     let still = after.limit.as_ref().is_some_and(|one| one.resource == *limit);
-    let outcome = if interval.contains(now) {
-        Outcome::AsExpected
-    } else if factor.is_none() && still {
+    // Where little was expected, what it was before may lie in the interval.
+    let moved = now > most * (1.0 + RATE_ERROR);
+    let outcome = if factor.is_none() && still && !(moved && interval.contains(now)) {
         Outcome::StillTheLimit
+    } else if interval.contains(now) {
+        Outcome::AsExpected
     } else if now < interval.low {
         Outcome::Less
     } else {

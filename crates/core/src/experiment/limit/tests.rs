@@ -159,6 +159,33 @@ fn one_disturbed_step_is_tried_again() {
 }
 
 #[test]
+fn what_is_full_at_every_rate_is_no_limit() {
+    let machine = Machine::new(&[(thread("redis"), 0.001), (Resource::Cpus, 0.0008)]);
+    let mut steps = machine.searched(20.0, 1e6);
+    for step in &mut steps {
+        step.used.push(Used { resource: thread("ffmpeg"), share: 1.0, mostly: None });
+    }
+    let judged = judge(&steps, OPEN, 1_000_000);
+    assert_eq!(resource(judged.limit.as_ref()), Some(&thread("redis")));
+    assert_eq!(judged.gone.map(|gain| gain.next), Some(Resource::Cpus));
+    // One that the lowest rate fills is the limit: no rate was served that was much higher.
+    let full = Machine::new(&[(thread("redis"), 0.047)]).judged();
+    assert_eq!(resource(full.limit.as_ref()), Some(&thread("redis")));
+}
+
+#[test]
+fn a_change_that_did_nothing_is_told_where_little_was_expected() {
+    let of = |demand: f64| {
+        Machine::new(&[(thread("redis"), demand), (Resource::Cpus, 0.00095)]).judged()
+    };
+    let before = of(0.001);
+    assert!(before.gone.as_ref().is_some_and(|gain| gain.gain_percent < 10.0), "{before:?}");
+    let outcome = |after: &Judged| check(&before, after, None).map(|checked| checked.outcome);
+    assert_eq!(outcome(&of(0.000_996)), Some(Outcome::StillTheLimit));
+    assert_eq!(outcome(&of(0.0005)), Some(Outcome::AsExpected));
+}
+
+#[test]
 fn a_prediction_is_checked_by_what_comes_of_the_change() {
     let before = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
     let after = |slots: f64| Machine { slots, ..before.clone() }.judged();

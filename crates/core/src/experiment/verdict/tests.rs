@@ -106,6 +106,15 @@ fn what_the_guard_ends_twice_is_no_remedy() {
 }
 
 #[test]
+fn what_the_guard_ended_once_is_not_accepted() {
+    let mut records = trials(6, (0.4, 0.0), 1.0, 5);
+    let one = records.iter_mut().filter(|one| one.variant == "thp").nth(1).expect("tried");
+    one.outcome = Outcome::Guarded { bound: "p99 is 3 s".into() };
+    let (thp, _) = verdicts(&records);
+    assert!(matches!(&thp, Verdict::NotTold { why } if why.contains("guard ended 1")), "{thp:?}");
+}
+
+#[test]
 fn without_any_effect_a_hypothesis_is_accepted_no_more_often_than_promised() {
     let (mut accepted, mut refuted) = (0, 0);
     for seed in 0..2000 {

@@ -11,10 +11,14 @@ impl Manager {
     /// Begins what the plan wants and limits allow, or ends what is under way.
     pub(super) fn compact(&mut self, world: &mut impl World, now: Ns) {
         let wanted = self.plan.compaction;
+        let machine = self.state.machine.as_ref();
+        let total = machine.and_then(|machine| machine.mem_total);
+        let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
+        let best = total.and_then(|total| self.state.compaction.best(nodes, total, now));
         let situation = Situation {
             starved: wanted.map_or(0, |wanted| wanted.blocks),
-            node: wanted.and_then(|wanted| wanted.node),
-            total: self.state.machine.as_ref().and_then(|machine| machine.mem_total),
+            node: wanted.and_then(|wanted| best.or(wanted.node)),
+            total,
             geometry: self.state.geometry,
             scheduled: self.plan.waiting() > 0,
             short: self.state.pressure.on_machine().is_some(),

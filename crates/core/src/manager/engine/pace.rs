@@ -57,9 +57,9 @@ impl Bid {
 
 /// Chooses among targets with work: of those that may be served now the one with the strongest
 /// claim, else the one that may be served soonest. Promotions go to the largest M, splits by what
-/// they bring back and then to the smallest; a split under pressure comes before everything else,
-/// and otherwise the two kinds take turns (`last`: what was done before). Notes in `limits` what
-/// holds each target down.
+/// they bring back and then to the smallest; while memory is short for everybody a split comes
+/// before everything else, and otherwise the two kinds take turns (`last`: what was done before),
+/// for anybody can fill a cgroup of his own. Notes in `limits` what holds each target down.
 ///
 /// Returns `None` when nobody can be served before `end`.
 pub(super) fn next(
@@ -105,7 +105,8 @@ pub(super) fn next(
             Action::Demote => {}
         }
     }
-    either(first(promotions, state.free_blocks()), split, last).map(|bid| bid.turn)
+    let short = state.pressure.on_machine().is_some();
+    either(first(promotions, state.free_blocks()), split, last, short).map(|bid| bid.turn)
 }
 
 /// How often a program can be served from `at` until the end of the tick: its lock sets the pace.
@@ -140,9 +141,14 @@ fn taken_before(bids: &[Bid], bid: &Bid) -> u64 {
     groups.values().map(|(lack, turns)| lack.min(turns)).sum()
 }
 
-fn either(promotion: Option<Bid>, split: Option<Bid>, last: Option<Action>) -> Option<Bid> {
+fn either(
+    promotion: Option<Bid>,
+    split: Option<Bid>,
+    last: Option<Action>,
+    short: bool,
+) -> Option<Bid> {
     let (Some(promotion), Some(split)) = (promotion, split) else { return promotion.or(split) };
-    let split_first = split.pressed || last != Some(Action::Demote);
+    let split_first = (split.pressed && short) || last != Some(Action::Demote);
     Some(match split.turn.at.cmp(&promotion.turn.at) {
         Ordering::Less => split,
         Ordering::Greater => promotion,

@@ -11,6 +11,7 @@ use crate::manager::compaction::{Compact, CompactAsk, CompactEnd, CompactReport}
 use crate::manager::config::{CompactMode, Config};
 use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::NodeFree;
+use std::collections::BTreeMap;
 
 /// So long promotions have waited for blocks before any are made: programs that end give some back
 /// for nothing (`docs/measurements.md#defaults-by-choice`).
@@ -55,9 +56,8 @@ pub struct Compaction {
     cpu: Bucket,
     /// Since when promotions have waited for blocks.
     starved_since: Option<Ns>,
-    backoff: Backoff,
-    /// Why it backs off.
-    backs_off_for: Option<SkipReason>,
+    /// Nodes that wait after a run that was not worth its time, or was refused, and why.
+    backoffs: BTreeMap<u32, (Backoff, SkipReason)>,
     running: Running,
     /// Why nothing is compacted now, though promotions wait for blocks.
     held_back: Option<SkipReason>,
@@ -80,8 +80,7 @@ impl Compaction {
             mode: config.compact.mode,
             cpu: Bucket::new(0.0, f64::MAX, now),
             starved_since: None,
-            backoff: Backoff::default(),
-            backs_off_for: None,
+            backoffs: BTreeMap::new(),
             running: Running::No,
             held_back: None,
         };
@@ -161,12 +160,12 @@ impl Compaction {
         if now.since(since) < PATIENCE {
             return Err(SkipReason::BlocksMayCome);
         }
-        if self.backoff.active(now).is_some() {
-            return Err(self.backs_off_for.unwrap_or(SkipReason::CompactionSlow));
-        }
         let (Some(node), Some(total)) = (situation.node, situation.total) else {
             return Err(SkipReason::NoMechanism);
         };
+        if let Some(reason) = self.backs_off(node.node, now) {
+            return Err(reason);
+        }
         if node.pieces < total.percent(LEAST_FREE_PERCENT) {
             return Err(SkipReason::LittleFree);
         }
@@ -199,12 +198,33 @@ impl Compaction {
                 slow.then_some(SkipReason::CompactionSlow)
             }
         };
-        self.backs_off_for = reason;
         match reason {
-            Some(_) => self.backoff.fail(now, COMPACTION_BASE),
-            None => self.backoff.succeed(),
+            Some(why) => {
+                let (backoff, reason) =
+                    self.backoffs.entry(report.node).or_insert((Backoff::default(), why));
+                *reason = why;
+                backoff.fail(now, COMPACTION_BASE);
+            }
+            None => drop(self.backoffs.remove(&report.node)),
         }
         reason
+    }
+
+    /// Why this node waits, while it does.
+    fn backs_off(&self, node: u32, now: Ns) -> Option<SkipReason> {
+        let (backoff, reason) = self.backoffs.get(&node)?;
+        backoff.active(now).map(|_| *reason)
+    }
+
+    /// Of these nodes the one to compact, without those that wait or have little in pieces; `None`
+    /// where all do.
+    #[must_use]
+    pub fn best(&self, nodes: &[NodeFree], total: Bytes, now: Ns) -> Option<NodeFree> {
+        let may = |node: &&NodeFree| {
+            let much = node.pieces >= total.percent(LEAST_FREE_PERCENT);
+            much && self.backs_off(node.node, now).is_none()
+        };
+        NodeFree::best(nodes.iter().filter(may))
     }
 }
 
@@ -279,6 +299,30 @@ mod tests {
     }
 
     #[test]
+    fn a_node_of_which_nothing_comes_holds_up_no_other() {
+        let mut limits = patient(&config(5.0));
+        let node = |node, mib| NodeFree { node, free_huge: 0, pieces: Bytes::mib(mib) };
+        let (nodes, total) = ([node(0, 3000), node(1, 2000), node(2, 9)], Bytes::mib(16 << 10));
+        let at = |limits: &mut Compaction, s: u64| {
+            let node = limits.best(&nodes, total, Ns::s(s)).or(Some(nodes[0]));
+            starts(limits.step(&Situation { node, ..hungry() }, Ns::s(s)))
+        };
+        let ask = at(&mut limits, 3);
+        assert_eq!(ask.node, 0);
+        let unmovable = Some(SkipReason::UnmovableMemory);
+        let refused = CompactReport::not_begun(&ask, CompactEnd::Refused, unmovable);
+        assert_eq!(limits.done(&refused, Ns::s(3)), unmovable);
+        let ask = at(&mut limits, 4);
+        assert_eq!(ask.node, 1, "the other one is tried at once");
+        let refused = CompactReport::not_begun(&ask, CompactEnd::Refused, unmovable);
+        limits.done(&refused, Ns::s(4));
+        assert_eq!(limits.best(&nodes, total, Ns::s(5)), None);
+        let all_wait = Situation { node: Some(nodes[0]), ..hungry() };
+        assert_eq!(limits.step(&all_wait, Ns::s(5)), (None, unmovable));
+        assert_eq!(at(&mut limits, 14).node, 0);
+    }
+
+    #[test]
     fn every_no_has_its_name() {
         let off = Config::default();
         let on = config(5.0);
@@ -344,6 +388,8 @@ mod tests {
             (report(CompactEnd::Enough, Ns::ms(100), 4), None),
         ];
         for (report, reason) in cases {
+            // Of the node that was asked for.
+            let report = CompactReport { node: 3, ..report };
             let mut limits = patient(&config(100.0));
             let mut now = Ns::s(3);
             for wait in [10, 20, 40, 60, 60] {

@@ -136,6 +136,16 @@ impl Pressure {
         }
     }
 
+    /// Takes what was added to a cgroup since it was read. Only the next reading says that it is
+    /// short no longer.
+    pub fn risen(&mut self, cgroup: &str, sample: &CgroupSample, mark_percent: f64) {
+        if sample.usage > sample.limit.percent(mark_percent)
+            && let Some(scope) = self.cgroups.get_mut(cgroup)
+        {
+            scope.short = Some(PressureSource::CgroupUsage);
+        }
+    }
+
     /// What says that memory is short for members of this cgroup.
     #[must_use]
     pub fn on(&self, cgroup: &str) -> Option<PressureSource> {
@@ -213,6 +223,29 @@ mod tests {
         pressure.cgroups.insert("/a".to_owned(), Scope::default());
         pressure.cgroups(&Watermark::default(), &BTreeMap::new(), Ns::s(1));
         assert_eq!(pressure, Pressure::default());
+    }
+
+    #[test]
+    fn what_was_added_since_counts_at_once() {
+        let (mut pressure, marks) = (Pressure::default(), Watermark::default());
+        let limit = Bytes::mib(100);
+        let used = |mib| CgroupSample {
+            usage: Bytes::mib(mib),
+            limit,
+            stalled_us: None,
+            limit_hits: None,
+        };
+        let read = |pressure: &mut Pressure, mib, second| {
+            let all = BTreeMap::from([("/a".to_owned(), used(mib))]);
+            pressure.cgroups(&marks, &all, Ns::s(second));
+        };
+        read(&mut pressure, 94, 1);
+        pressure.risen("/a", &used(95), marks.cgroup_usage_high_percent);
+        assert_eq!(pressure.on("/a"), None);
+        pressure.risen("/a", &used(96), marks.cgroup_usage_high_percent);
+        assert_eq!(pressure.on("/a"), Some(PressureSource::CgroupUsage));
+        read(&mut pressure, 80, 2);
+        assert_eq!(pressure.on("/a"), None);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use crate::manager::snapshot::{MachineSample, NodeFree};
 /// Compaction that would help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// A node without free blocks before others, and of these the one with most free memory in
-    /// small pieces, of which most blocks can be made; `None`: not known of any.
+    /// See [`NodeFree::best`]; `None`: not known of any.
     pub node: Option<NodeFree>,
     /// Regions that wait for a block.
     pub blocks: u64,
@@ -28,8 +27,7 @@ pub fn starves(all: Option<SkipReason>, own: Option<SkipReason>) -> bool {
 #[must_use]
 pub fn wanted(starved: u64, machine: Option<&MachineSample>) -> Option<Wanted> {
     let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
-    let node = nodes.iter().max_by_key(|node| (node.free_huge == 0, node.pieces)).copied();
-    (starved > 0).then_some(Wanted { node, blocks: starved })
+    (starved > 0).then_some(Wanted { node: NodeFree::best(nodes.iter()), blocks: starved })
 }
 
 #[cfg(test)]

@@ -93,6 +93,8 @@ pub struct State {
     pub(super) compaction: Compaction,
     /// Memory of the targets' cgroups, where it has a limit.
     pub(super) cgroup_memory: BTreeMap<String, CgroupSample>,
+    /// From this usage on a cgroup's memory is short, percent of its limit.
+    cgroup_mark_percent: f64,
     /// Blocks that promotions took since the machine was last seen.
     taken: u64,
     /// Inspections show no page frames: this observer may not see them.
@@ -147,6 +149,7 @@ impl State {
             compaction: Compaction::new(config, now),
             taken: 0,
             cgroup_memory: BTreeMap::new(),
+            cgroup_mark_percent: 100.0,
             frames_hidden: false,
             thresholds: Thresholds::new(&config.promote, geometry),
             paused: false,
@@ -279,6 +282,18 @@ impl State {
         self.cgroups_asked = (known.collect(), now);
         self.pressure.cgroups(&config.watermark, &usage, now);
         self.cgroup_memory = usage;
+        self.cgroup_mark_percent = config.watermark.cgroup_usage_high_percent;
+    }
+
+    /// Adds what a promotion filled up to its cgroup at once: between two readings there may be
+    /// many, and the cgroup must not come to its limit by them.
+    fn charge_cgroup(&mut self, id: ProcId, populated: u16) {
+        let target = self.targets.get(&id);
+        let Some(cgroup) = target.and_then(|target| target.sample.cgroup.as_ref()) else { return };
+        let Some(memory) = self.cgroup_memory.get_mut(cgroup) else { return };
+        let added = self.geometry.pages_per_huge().saturating_sub(populated.into());
+        memory.usage += self.geometry.bytes(added.into());
+        self.pressure.risen(cgroup, memory, self.cgroup_mark_percent);
     }
 
     /// Charges own CPU time that no single outcome or scan accounted for: it has a budget of its
@@ -492,6 +507,9 @@ impl State {
         self.totals.add(outcome);
         self.budgets.cpu.take(outcome.cpu().0 as f64, now);
         self.accounted += outcome.cpu();
+        if let Outcome::Promoted { populated, .. } = outcome {
+            self.charge_cgroup(decision.target, *populated);
+        }
         // A slow split says nothing of the memory that a promotion gets.
         if decision.action == Action::Promote {
             // Its CPU time, which a host's fault takes as well, but waiting for the lock does not.

@@ -126,10 +126,32 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     }
 }
 
+/// Whether `name` is a partition of `disk`: `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
+fn is_partition_of(name: &str, disk: &str) -> bool {
+    let Some(behind) = name.strip_prefix(disk).filter(|_| !disk.is_empty()) else { return false };
+    let number = match disk.ends_with(|c: char| c.is_ascii_digit()) {
+        true => behind.strip_prefix('p').unwrap_or_default(),
+        false => behind,
+    };
+    !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
+}
+
 /// Is one disk saturated beside idle ones?
 pub(super) fn disks(look: &Look<'_>) -> Answer {
-    let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
-    let found = means(look, &disks);
+    // A drive for CDs or floppies is idle because nothing is in it.
+    let fixed = |name: &str| !["sr", "fd", "scd"].iter().any(|drive| name.starts_with(drive));
+    let own = |subject: &Subject| matches!(subject, Subject::Disk(name) if fixed(name));
+    let disks = super::pick::hardware(look.lines(Field::DiskBusy, own));
+    let is_whole = |line: &&Line| {
+        let name = |line: &Line| match &line.subject {
+            Subject::Disk(name) => name.clone(),
+            _ => String::new(),
+        };
+        let own = name(line);
+        !disks.iter().any(|other| is_partition_of(&own, &name(other)))
+    };
+    let whole: Vec<Line> = disks.iter().filter(is_whole).cloned().collect();
+    let found = means(look, &whole);
     match found.len() {
         0 => Answer::unknown(&[DISKS]),
         1 => Answer::no(vec![Evidence::derived("there is one disk")]),

@@ -2,8 +2,8 @@
 
 use crate::evidence::diagnose::look::{Line, Look};
 use crate::evidence::diagnose::seen::Seen;
-use crate::evidence::recording::{Field, Point, Series, Stamp, Subject};
-use std::collections::BTreeMap;
+use crate::evidence::recording::{Field, Point, Series, SourceId, Span, Stamp, Subject};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A layer that does so many times as much as all hardware in the same listing has its own
 /// elsewhere: the disks below a mapped one split its work at most by their number.
@@ -16,11 +16,23 @@ pub(in crate::evidence) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
         "bond", "br", "veth", "cni", "docker", "cali", "flannel", "vxlan", "virbr", "team", "ifb",
         "dummy", "dm-", "md", "loop", "lxc",
     ];
+    // Loops, md and CDs by their major numbers, as `sar -d` has them (devices.txt of the kernel).
+    const NUMBERED_ON_TOP: [&str; 3] = ["dev7-", "dev9-", "dev11-"];
+    // These are given out as needed: to the device mapper mostly, and to virtio disks.
+    const NUMBERED_MAPPED: [&str; 3] = ["dev252-", "dev253-", "dev254-"];
+    const NUMBERED_DISKS: [&str; 3] = ["dev8-", "dev65-", "dev259-"];
+    let numbered_disks = lines.iter().any(|line| match &line.subject {
+        Subject::Disk(name) => NUMBERED_DISKS.iter().any(|prefix| name.starts_with(prefix)),
+        _ => false,
+    });
     let on_top = |line: &Line| match &line.subject {
         Subject::Interface(name) => {
             name.contains('.') || ON_TOP.iter().any(|prefix| name.starts_with(prefix))
         }
-        Subject::Disk(name) => ON_TOP.iter().any(|prefix| name.starts_with(prefix)),
+        Subject::Disk(name) => {
+            let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+            is(&ON_TOP) || is(&NUMBERED_ON_TOP) || (is(&NUMBERED_MAPPED) && numbered_disks)
+        }
         _ => false,
     };
     let most = |on: bool| {
@@ -51,15 +63,34 @@ pub(super) fn listed(look: &Look<'_>, line: &Line) -> Line {
     Line { points, ..line.clone() }
 }
 
+/// The times of lists of processes, by source; none of sources without times.
+fn lists(look: &Look<'_>, lines: &[Line]) -> BTreeMap<SourceId, BTreeSet<Stamp>> {
+    let mut lists: BTreeMap<SourceId, BTreeSet<Stamp>> = BTreeMap::new();
+    for line in lines {
+        let times = line.points.iter().filter(|point| look.in_times(point));
+        lists.entry(line.source).or_default().extend(times.filter_map(|point| point.at));
+    }
+    lists.retain(|_, times| !times.is_empty());
+    lists
+}
+
 /// The program with most of a per-process quantity: all its processes together, their sum with
 /// the source of the largest, and its share of all.
 pub(super) fn largest_program(look: &Look<'_>, field: Field) -> Option<(String, Seen, f64)> {
     let mut programs: BTreeMap<String, Seen> = BTreeMap::new();
     let mut all = 0.0;
-    for line in look.lines(field, |subject| matches!(subject, Subject::Process { .. })) {
-        let (Some(name), Some(mean)) = (line.subject.process_name(), look.mean(&line)) else {
+    let lines = look.lines(field, |subject| matches!(subject, Subject::Process { .. }));
+    let lists = lists(look, &lines);
+    for line in &lines {
+        let (Some(name), Some(mut mean)) = (line.subject.process_name(), look.mean(line)) else {
             continue;
         };
+        // A process that one list of ten names has a tenth of what it has there.
+        if let Some(lists) = lists.get(&line.source).filter(|_| field.about().span == Span::Average)
+        {
+            let named = line.points.iter().filter(|point| look.in_times(point)).count();
+            mean.value *= named.min(lists.len()) as f64 / lists.len() as f64;
+        }
         all += mean.value;
         let program =
             programs.entry(name.to_owned()).or_insert_with(|| Seen { value: 0.0, ..mean.clone() });

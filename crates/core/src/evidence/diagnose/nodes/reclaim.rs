@@ -24,6 +24,9 @@ const SHOWN: [Field; 7] = [
     Field::MemFree,
 ];
 
+/// Bytes of a scanned page: sysstat counts base pages of x86.
+const BASE_PAGE: f64 = 4096.0;
+
 /// Most times of reclaim that are quoted one by one.
 const SAID_MAX: usize = 24;
 
@@ -38,9 +41,14 @@ fn scans(look: &Look<'_>) -> Option<Line> {
 /// Whether much memory was available at its lowest within the times in question: then free memory
 /// is low because the page cache has it, and what kswapd scans is only the page cache's turnover.
 pub(super) fn ample(look: &Look<'_>) -> bool {
+    known_ample(look) == Some(true)
+}
+
+/// The same; `None`: no source says how much was available, as none did before Linux 3.14.
+fn known_ample(look: &Look<'_>) -> Option<bool> {
     let lowest = look.lowest_of(Field::MemAvailable);
     let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
-    percent.is_some_and(|percent| percent >= look.limit(T::AvailableAmple))
+    percent.map(|percent| percent >= look.limit(T::AvailableAmple))
 }
 
 /// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
@@ -91,7 +99,21 @@ fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swi
         let at_low = available.and_then(|series| series.beside(usize::MAX, low.at));
         at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple))
     };
-    if swings && !ample() { Ok(Swing { low, high }) } else { Err(true) }
+    let swing = Swing { low, high };
+    let scanned =
+        || scanned_bytes(look, &swing).is_none_or(|bytes| 2.0 * bytes >= high.value - low.value);
+    if swings && !ample() && scanned() { Ok(swing) } else { Err(true) }
+}
+
+/// What was scanned from its low to its high; `None`: nobody counted. What is freed was scanned
+/// before: where much less was, a program ended, or a file was deleted.
+fn scanned_bytes(look: &Look<'_>, swing: &Swing) -> Option<f64> {
+    let scans = scans(look)?;
+    let span = Interval { from: swing.low.at, to: swing.high.at };
+    let values = scans.points.iter().filter(|point| span.holds(point.at)).map(|point| point.value);
+    let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
+    let seconds = swing.high.at?.0.saturating_sub(swing.low.at?.0);
+    (count > 0 && seconds > 0).then(|| sum / count as f64 * seconds as f64 * BASE_PAGE)
 }
 
 fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
@@ -120,12 +142,14 @@ fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
     let (times, host) = ([interval], narrow.to(interval));
     let look = &Look { times: &times, host: &host, ..*look };
     let peak = scans(look).and_then(|line| look.highest(&line));
-    let ample = ample(look);
     if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
-        if !ample || direct(look) != Some(false) {
-            return Shown::Yes(look.quote(peak));
-        }
-        let text = format!("{}, with ample memory available", write::sentence(peak));
+        let beside = match (known_ample(look), direct(look)) {
+            (Some(true), Some(false)) => "with ample memory available",
+            // It may be the page cache's turnover.
+            (None, Some(false)) => "and no task had to reclaim memory itself",
+            _ => return Shown::Yes(look.quote(peak)),
+        };
+        let text = format!("{}, {beside}", write::sentence(peak));
         return Shown::No(Some(look.say(peak, &text)));
     }
     let none = peak.map(|peak| look.quote(&peak));
@@ -195,7 +219,12 @@ pub(super) fn reclaim(look: &Look<'_>) -> Answer {
     } else {
         no.truncate(write::EPISODES_MAX);
         // Free memory that does not swing rules nothing out: only scans are counted.
-        Answer::no(no).if_close(!scanned)
+        let unsure = known_ample(look).is_none()
+            && scans(look).is_some_and(|line| {
+                look.highest(&line).is_some_and(|peak| peak.value >= look.limit(T::ReclaimScan))
+            });
+        let answer = Answer::no(no).if_close(!scanned || unsure);
+        if unsure { answer.lacking(&[MEMORY]) } else { answer }
     };
     answer.blind = blind;
     // What names the blind times comes first.

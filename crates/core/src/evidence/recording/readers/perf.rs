@@ -14,7 +14,7 @@ use crate::evidence::recording::{Builder, Field, SourceKind, Subject};
 const SYMBOLS_MAX: usize = 10_000;
 
 /// Functions in which an idle CPU rests: samples there are no work.
-const IDLE: [&str; 8] = [
+const IDLE: [&str; 14] = [
     "pv_native_safe_halt",
     "native_safe_halt",
     "acpi_safe_halt",
@@ -23,6 +23,12 @@ const IDLE: [&str; 8] = [
     "mwait_idle",
     "acpi_idle_do_entry",
     "cpuidle_enter_state",
+    "poll_idle",
+    "cpu_idle_poll",
+    "acpi_processor_ffh_cstate_enter",
+    "io_idle",
+    "cpu_do_idle",
+    "arch_cpu_idle",
 ];
 
 /// A report in the making: shares of one function over all programs are added up.

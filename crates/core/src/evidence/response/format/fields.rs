@@ -16,6 +16,8 @@ const DEPTH_MAX: usize = 3;
 #[derive(Debug, Default)]
 pub(in crate::evidence::response) struct Scratch {
     known: Vec<(What, Option<Unit>, String)>,
+    /// The unit of times, where a name is one that a single program has.
+    program: Option<Unit>,
     /// Dates under names that nobody knows: one of them is the time of a line that has no other.
     dates: Vec<String>,
 }
@@ -23,12 +25,14 @@ pub(in crate::evidence::response) struct Scratch {
 impl Scratch {
     fn clear(&mut self) {
         self.known.clear();
+        self.program = None;
         self.dates.clear();
     }
 
     /// A field, if it means something and nothing further out means the same.
     fn put(&mut self, name: &[u8], last: &[u8], text: &str, inner: bool) {
         let meaning = names::meaning(name).or_else(|| names::meaning(last));
+        self.program = self.program.or_else(|| names::unit_of_program(name));
         match meaning {
             Some((what, _)) if inner && self.known.iter().any(|(own, ..)| *own == what) => {}
             Some((what, unit)) => self.known.push((what, unit, text.to_owned())),
@@ -72,10 +76,18 @@ impl Fields {
         let mut values = Values::default();
         // Traefik and Envoy say the unit of the upstream's time by its name, and write both alike.
         let upstream = scratch.known.iter().find(|(what, _, _)| *what == What::Upstream);
-        let otherwise = upstream.and_then(|(_, unit, _)| *unit).unwrap_or(self.otherwise);
+        let otherwise = upstream.and_then(|(_, unit, _)| *unit).or(scratch.program);
+        let otherwise = otherwise.unwrap_or(self.otherwise);
         for (what, unit, text) in &scratch.known {
             // A field of this name with something else in it is another one.
             let _ = Slot::time(*what, unit.unwrap_or(otherwise)).take(text.as_bytes(), &mut values);
+        }
+        // Envoy's connections of TCP: in a line of text they stand as `"- - -" 0`.
+        let unsaid = |what: &What| !scratch.known.iter().any(|(own, ..)| own == what);
+        if scratch.known.iter().any(|(what, _, text)| *what == What::Status && text == "0")
+            && [What::Method, What::Path, What::Request].iter().all(unsaid)
+        {
+            (values.method, values.path) = (Some(&b"-"[..]), Some(&b"-"[..]));
         }
         if values.start.is_none() && values.end.is_none() {
             values.end = scratch.dates.first().and_then(|date| moment(date.as_bytes()));
@@ -105,13 +117,15 @@ pub(super) fn undecided(line: &[u8]) -> Option<bool> {
         false => scratch.read_pairs(line),
     }
     let found = &scratch.known;
-    if found.iter().any(|(what, unit, _)| *what == What::Upstream && unit.is_some()) {
+    let upstream = found.iter().any(|(what, unit, _)| *what == What::Upstream && unit.is_some());
+    if upstream || scratch.program.is_some() {
         return None;
     }
     let total = found.iter().find(|(what, unit, _)| *what == What::Total && unit.is_none())?;
     let text = total.2.trim();
     let bare = text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'e' | b'-'));
-    bare.then(|| text.contains('.'))
+    // Where a number has an exponent, it is a small one.
+    bare.then(|| text.contains(['.', 'e']))
 }
 
 impl Scratch {
@@ -253,6 +267,29 @@ mod tests {
         assert_eq!((values.total_us, values.upstream_us), (Some(48_321), Some(48_200)));
         assert_eq!(values.service.map(|(_, name)| name), Some(&b"trafico-live@docker"[..]));
         assert!(values.start.is_some() && undecided(line).is_none());
+    }
+
+    #[test]
+    fn traefiks_nanoseconds_are_known_where_nobody_was_asked() {
+        let line = br#"{"DownstreamStatus":404,"Duration":204055,"Overhead":204055,
+            "RequestMethod":"GET","RequestPath":"/","StartUTC":"2021-06-05T04:03:22.74Z",
+            "level":"info","msg":"","time":"2021-06-05T04:03:22Z"}"#;
+        let mut scratch = Scratch::default();
+        let values = SECONDS.json(line, &mut scratch).expect("values");
+        assert_eq!((values.total_us, values.status), (Some(204), Some(404)));
+        assert!(undecided(line).is_none());
+        let elastic = br#"{"event":{"duration":48321000},"http.response.status_code":200}"#;
+        let values = SECONDS.json(elastic, &mut scratch).expect("values");
+        assert_eq!(values.total_us, Some(48_321));
+    }
+
+    #[test]
+    fn small_times_have_exponents() {
+        let line = br#"{"ts":1646861401.52,"request":{"method":"GET","uri":"/"},
+            "duration":0.000005551,"status":308}"#;
+        let mut scratch = Scratch::default();
+        let values = SECONDS.json(line, &mut scratch).expect("values");
+        assert_eq!((values.total_us, undecided(line)), (Some(6), Some(true)));
     }
 
     #[test]

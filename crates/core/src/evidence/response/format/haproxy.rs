@@ -156,6 +156,7 @@ fn directive(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::response::part::Part;
 
     /// `option httplog`, as the manual writes it out.
     const HTTPLOG: &str = "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc \
@@ -196,6 +197,14 @@ mod tests {
                      0/0/0/0/3 0/0";
         let timed = pieces.read(line).and_then(|values| values.timed()).expect("a time");
         assert_eq!(timed.total_us, 3000);
+        // One that never was connected waited all the time.
+        let waits = [("0/-1/9007", Part::Connect, 9007), ("-1/-1/30000", Part::Queue, 30_000_u64)];
+        for (timers, part, ms) in waits {
+            let line = String::from_utf8_lossy(line).replace("0/3/5007", timers);
+            let timed = pieces.read(line.as_bytes()).and_then(|values| values.timed());
+            let timed = timed.expect("a time");
+            assert_eq!((timed.total_us, timed.parts.get(part)), (1000 * ms, 1000 * ms));
+        }
     }
 
     #[test]

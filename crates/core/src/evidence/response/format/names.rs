@@ -90,6 +90,8 @@ fn of_program(name: &str) -> Option<(What, Option<Unit>)> {
         "upstream_service_time" => (What::Upstream, Some(Unit::Milliseconds)),
         "originduration" => (What::Upstream, Some(Unit::Nanoseconds)),
         "downstreamstatus" => (What::Status, None),
+        // The Elastic Common Schema.
+        "event_duration" => (What::Total, Some(Unit::Nanoseconds)),
         "startutc" => (What::Start, None),
         "requestmethod" => (What::Method, None),
         "requestpath" => (What::Path, None),
@@ -97,6 +99,12 @@ fn of_program(name: &str) -> Option<(What, Option<Unit>)> {
         "routername" => (What::Service(rank::HOST), None),
         _ => return None,
     })
+}
+
+/// The unit of whole times, where this name tells the program: Traefik writes nanoseconds, also in
+/// lines of requests for which it asked nobody.
+pub(super) fn unit_of_program(name: &[u8]) -> Option<Unit> {
+    name.eq_ignore_ascii_case(b"downstreamstatus").then_some(Unit::Nanoseconds)
 }
 
 fn other(name: &str) -> Option<What> {

@@ -131,7 +131,10 @@ impl Slot {
             What::Before => values.before_us = us,
             What::Receive => values.receive_us = us,
             What::Queue => (values.queue_us, values.timers) = (us, true),
-            What::Connect => (values.connect_us, values.timers) = (us, true),
+            What::Connect => {
+                (values.connect_us, values.timers) = (us, true);
+                values.unconnected = us.is_none();
+            }
             What::Answer => (values.answer_us, values.timers) = (us, true),
             What::Upstream => values.upstream_us = us,
             What::FirstByte => values.first_byte_us = us,

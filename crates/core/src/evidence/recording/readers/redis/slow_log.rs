@@ -38,15 +38,20 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
         return None;
     }
     out.resume(SourceKind::RedisSlowLog, lines.number());
-    Some(Box::new(SlowLog { bare: is_bare, at: 0, time: 0, usec: 0, found: Vec::new() }))
+    Some(Box::new(SlowLog { bare: is_bare, ..SlowLog::default() }))
 }
 
+#[derive(Default)]
 struct SlowLog {
     bare: bool,
     /// Which line of the entry comes next, from 0.
     at: usize,
+    /// The entry's number, of a bare list.
+    id: u64,
     time: u64,
     usec: u64,
+    /// The line before, if it may be the number of the next entry.
+    next_id: Option<u64>,
     /// Time, duration and command.
     found: Vec<(u64, u64, String)>,
 }
@@ -82,14 +87,28 @@ impl SlowLog {
         Taken::Yes
     }
 
-    /// A line of a bare list: entries end at a blank one.
+    /// Sees that the next entry began with the line before: entries are numbered, the latest first.
+    /// What ends one is the client's name, and that is a blank line only where it has none.
+    fn begin_next(&mut self, line: &str) {
+        let id = std::mem::replace(&mut self.next_id, count(line));
+        let follows = id.filter(|id| id.checked_add(1) == Some(self.id));
+        let time = unix_time(line).filter(|time| *time <= self.time);
+        if let Some((id, time)) = follows.zip(time) {
+            (self.at, self.id, self.time, self.next_id) = (2, id, time, None);
+        }
+    }
+
+    /// A line of a bare list.
     fn plain(&mut self, line: &str) -> Taken {
         let line = line.trim();
         let at = self.at;
         self.at = at.saturating_add(1);
         match at {
             0 if line.is_empty() => self.at = 0,
-            0 if count(line).is_none() => return Taken::No,
+            0 => match count(line) {
+                Some(id) => (self.id, self.next_id) = (id, None),
+                None => return Taken::No,
+            },
             1 => match unix_time(line) {
                 Some(time) => self.time = time,
                 None => return Taken::No,
@@ -100,7 +119,7 @@ impl SlowLog {
             },
             3 => self.keep(line),
             _ if line.is_empty() => self.at = 0,
-            _ => {}
+            _ => self.begin_next(line),
         }
         Taken::Yes
     }
@@ -179,6 +198,16 @@ mod tests {
         all_understood(&read(text));
         assert_eq!(slow(text, "SORT"), [77.117]);
         assert_eq!(slow(text, "LRANGE"), [120.135]);
+    }
+
+    #[test]
+    fn bare_entries_of_clients_with_names() {
+        let text = "300005\n1795477745\n77117\nsort\nl\n1\n127.0.0.1:1\nweb1\n300004\n\
+                    1795477740\n920135\nkeys\n*\n127.0.0.1:2\nweb1\n300003\n1795477739\n\
+                    15000\nzadd\nk\n5\n1795477000\na\n127.0.0.1:2\nweb1\n";
+        all_understood(&read(text));
+        assert_eq!((slow(text, "SORT"), slow(text, "KEYS")), (vec![77.117], vec![920.135]));
+        assert_eq!(slow(text, "ZADD"), [15.0]);
     }
 
     #[test]

@@ -122,7 +122,11 @@ fn pretty(line: &str) -> Option<(&str, &str, &str, &str, f64)> {
 fn put_pretty(line: (&str, &str, &str, &str, f64), out: &mut Builder) {
     let (_, time, subject, name, value) = line;
     let at = stamp(time, out);
-    let columns = TABLES.iter().filter(|table| table.kind != Kind::Process).flat_map(|table| {
+    // Disks and the machine both have `tps`.
+    let of_machine = subject == "-";
+    let tables = TABLES.iter().filter(|table| table.kind != Kind::Process);
+    let tables = tables.filter(|table| (table.kind == Kind::Machine) == of_machine);
+    let columns = tables.flat_map(|table| {
         table.columns.iter().filter(|column| column.text == name).map(|column| (table.kind, column))
     });
     for (kind, column) in columns.take(1) {

@@ -309,6 +309,12 @@ fn put_row(table: &Table, row: &Map<String, Value>, at: Option<Stamp>, out: &mut
     let number = |key: &str| row.get(key).filter(|_| !key.is_empty()).and_then(Value::as_f64);
     // `iostat` has the names of its text as keys, without the percent sign.
     let named = |text: &'static str| number(text).or_else(|| number(text.strip_prefix('%')?));
+    // A CPU that is offline has 0 everywhere, also where an idle one has 100.
+    let shares = || table.columns.iter().filter_map(|column| number(column.json));
+    let idle = table.columns.iter().any(|column| column.field == Field::CpuIdle);
+    if idle && matches!(subject, Subject::Cpu(_)) && shares().all(|share| share == 0.0) {
+        return;
+    }
     let mut done: Vec<Field> = Vec::with_capacity(table.columns.len());
     for column in table.columns {
         // Older and newer columns stand side by side: the first one counts.

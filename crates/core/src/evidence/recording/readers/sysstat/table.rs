@@ -280,7 +280,18 @@ impl Layout {
                 return Err(Wrong::Truncated);
             }
         }
-        Ok(Some(numbers))
+        Ok(Some(numbers).filter(|numbers| !self.is_offline(cells, numbers)))
+    }
+
+    /// Whether a row is of a CPU that is offline: until version 12 it has 0 everywhere, also where
+    /// an idle one has 100.
+    fn is_offline(&self, cells: &[&str], numbers: &[Option<f64>]) -> bool {
+        let is_idle = |value: &Value| matches!(value.target, Target::Field(Field::CpuIdle));
+        let one = self.subject.and_then(|at| cells.get(at)).is_some_and(|name| *name != "all");
+        self.kind == Kind::Cpu
+            && one
+            && self.values.iter().any(is_idle)
+            && numbers.iter().all(|number| *number == Some(0.0))
     }
 
     fn number(&self, value: &Value, cells: &[&str]) -> Result<Option<f64>, Wrong> {

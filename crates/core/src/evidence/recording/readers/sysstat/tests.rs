@@ -216,6 +216,24 @@ fn processes_on_one_line_each() {
     let host = &recording.hosts[0];
     let at = host.series(Field::ProcRss, &sh).and_then(|series| series.points[0].at);
     assert_eq!(at, Some(Stamp(1_767_225_600)));
+    // Since 11.7 with the time of day, and a header before each list.
+    let list = |time: &str| {
+        format!(
+            "# Time UID PID %usr %system %guest %wait %CPU CPU Command\n\
+             {time} 0 66 0.00 80.00 0.00 0.00 80.00 0 kswapd0\n\n"
+        )
+    };
+    let text = format!(
+        "Linux 5.14.0 (web1) \t02/21/24 \t_x86_64_\t(8 CPU)\n\n{}{}",
+        list("16:55:48"),
+        list("16:55:49")
+    );
+    let recording = read(&text);
+    clean(&recording);
+    let kswapd = Subject::process(Some(66), "kswapd0");
+    let series = recording.hosts[0].series(Field::ProcCpu, &kswapd).expect("listed");
+    let times: Vec<_> = series.points.iter().filter_map(|point| point.at).collect();
+    assert_eq!(times[1].0 - times[0].0, 1);
     let recording = read(
         "10:00:01 UID TGID TID %usr %system %guest %wait %CPU CPU Command\n\
          10:00:02 0 10 - 1.00 0.00 0.00 0.00 1.00 1 java\n\

@@ -120,22 +120,16 @@ fn tool(words: &[&str]) -> Option<SourceKind> {
     Some(if order || (per_cpu && !softnet) { SourceKind::Mpstat } else { SourceKind::SarText })
 }
 
-/// A time and what follows it; `pidstat -h` has the word `Time` in its header instead, and
+/// A time and what follows it; `pidstat -h` has the word `Time` in its headers instead, and
 /// versions up to 11 count seconds since 1970 below it.
-fn stamped(line: &str) -> Option<(Stamp, &str)> {
-    if let Some(found) = time::time(line) {
-        return Some(found);
-    }
+fn stamped(line: &str) -> Option<(Option<Stamp>, &str)> {
     // `pidstat -H` counts seconds since 1970 in its header as well.
-    if let Some(found) = epoch(line).filter(|(_, rest)| table::header(&words(rest)).is_some()) {
-        return Some(found);
+    let epoch = || epoch(line).filter(|(_, rest)| table::header(&words(rest)).is_some());
+    if let Some((at, rest)) = time::time(line).or_else(epoch) {
+        return Some((Some(at), rest));
     }
-    let line = line.trim_start();
-    if let Some(rest) = line.strip_prefix('#') {
-        let rest = rest.trim_start().strip_prefix("Time")?;
-        return Some((Stamp(0), rest));
-    }
-    None
+    let header = line.trim_start().strip_prefix('#')?;
+    Some((None, header.trim_start().strip_prefix("Time")?))
 }
 
 /// Seconds since 1970 at the start of a row of `pidstat -h`.
@@ -318,9 +312,10 @@ impl Reader for Timed {
             if found.is_some() {
                 out.clock(Clock::Utc);
             }
-            found
+            found.map(|(at, rest)| (Some(at), rest))
         });
         let Some((at, rest)) = stamped else { return self.untimed(line, out) };
+        let Some(at) = at else { return self.header(None, rest, out).unwrap_or(Taken::No) };
         let first = rest.trim_start();
         if is_restart(first) {
             self.restart(at, first, out);
