@@ -125,35 +125,52 @@ fn no_neighbour_starves_a_tracked_victim() {
     }
 }
 
-/// When nine tenths of the victim are huge, beside so many programs of another user in a full
-/// cgroup of his own, which make huge again whatever was split there.
-fn huge_beside_a_full_cgroup(many: u32) -> Ns {
+/// How long it takes until nine tenths of a victim that starts late are huge, beside so many
+/// programs of another user in a full cgroup of his own, which make huge again whatever was split
+/// there; and how often that was.
+fn huge_beside_a_full_cgroup(many: u32) -> (Ns, usize) {
     let mut sim = Sim::among(&[], 1, LENGTH);
     sim.full_cgroups.insert("/simx".to_owned());
+    let victim = sim.processes.remove(&VICTIM).expect("a victim");
     let wasted = SimRegion { used: 256, huge: true, ..SimRegion::default() };
     for pid in 7_000..7_000 + many {
-        let mut process = sim.processes[&VICTIM].clone();
+        let mut process = victim.clone();
         (process.sample.id.pid, process.sample.uid) = (pid, Some(6_666));
         (process.sample.cgroup, process.regions) = (Some("/simx".to_owned()), vec![wasted; 100]);
         sim.processes.insert(pid, process);
     }
-    let began = sim.now();
+    let (began, mut starts, mut victim) = (sim.now(), Ns(0), Some(victim));
     let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), began);
+    let mut splits = 0;
     while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done {
-        if sim.huge_of(VICTIM) >= 90 {
+        if sim.now().since(began) >= SHORT
+            && let Some(victim) = victim.take()
+        {
+            starts = sim.now();
+            sim.processes.insert(VICTIM, victim);
+        }
+        if victim.is_none() && sim.huge_of(VICTIM) >= 90 {
             break;
         }
         for process in sim.processes.values_mut().filter(|p| p.sample.uid == Some(6_666)) {
-            process.regions.iter_mut().for_each(|region| region.huge = true);
+            splits += process.regions.iter().filter(|region| !region.huge).count();
+            process.regions.iter_mut().for_each(|region| *region = wasted);
         }
     }
-    sim.now().since(began)
+    (sim.now().since(starts), splits)
 }
 
 #[test]
-fn who_keeps_a_cgroup_of_his_own_full_takes_no_turn() {
-    let (alone, beside) = (huge_beside_a_full_cgroup(0), huge_beside_a_full_cgroup(5));
-    println!("huge after {:.1} s alone, {:.1} s beside", alone.as_s(), beside.as_s());
+fn splits_of_a_full_cgroup_take_turns_with_promotions() {
+    let (alone, _) = huge_beside_a_full_cgroup(0);
+    // So many that the manager's CPU budget is the limit, and not their locks.
+    let (beside, splits) = huge_beside_a_full_cgroup(20);
+    println!(
+        "huge after {:.1} s alone, {:.1} s beside {splits} splits",
+        alone.as_s(),
+        beside.as_s()
+    );
+    assert!(splits > 500, "{splits} splits are no attack");
     assert!(beside.as_s() <= 2.0 * alone.as_s() + 1.0, "{alone:?} alone, {beside:?} beside");
 }
 
