@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test of the workspace and adds the test binaries up: what was skipped and why, what
-# failed with the beginning of its message, and as the last line `N passed, N failed, N skipped`.
-# Fails when a test failed or when none ran.
+# failed with the beginning of its message (a terminal's screen has 24 lines), and as the last line
+# `N passed, N failed, N skipped`. Fails when a test failed or when none ran.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ echo
 grep -aE '^test .* \.\.\. ignored' "$log" | sed 's/^test /skipped: /; s/ *\.\.\. ignored,\{0,1\} */: /'
 grep -aE '^test .* \.\.\. FAILED' "$log" | sed 's/^test /FAILED: /; s/ *\.\.\. FAILED.*//'
 # Both harnesses head a message with `---- NAME ... ----`.
-awk '/^---- .* ----$/ { left = 6 } /^failures:|^test result/ { left = 0 } left > 0 && NF { print "  " substr($0, 1, 300); left-- }' "$log"
+awk '/^---- .* ----$/ { left = 30 } /^failures:|^test result/ { left = 0 } left > 0 && NF { print "  " substr($0, 1, 300); left-- }' "$log"
 awk -v status="$status" '
     /^test result: / {
         for (i = 2; i <= NF; i++) {

@@ -120,7 +120,7 @@ impl Top {
         news: &Receiver<News>,
         stop: &AtomicBool,
     ) -> anyhow::Result<()> {
-        let mut stale = true;
+        let (mut stale, mut read_one) = (true, false);
         while !stop.load(Ordering::Relaxed) {
             if stale {
                 let size = screen.terminal.size().context("the terminal is gone")?;
@@ -132,9 +132,10 @@ impl Top {
                 drawn.context("the terminal is gone")?;
                 self.ui.places = places.unwrap_or_default();
             }
-            stale = false;
-            if screen.wait(POLL)? {
-                stale = true;
+            // Keys that came together were read together: the terminal itself has none left.
+            read_one = screen.wait(if read_one { Duration::ZERO } else { POLL })?;
+            stale = read_one;
+            if read_one {
                 let wish = match read().context("the terminal is gone")? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
                         self.ui.key(key, &self.shown)
