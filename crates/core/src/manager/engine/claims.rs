@@ -26,7 +26,7 @@ const AGING: Ns = Ns::s(60);
 pub(super) struct Level {
     /// M, more for who has waited.
     pub(super) claim: f64,
-    /// Huge pages held, as they weaken it.
+    /// Huge pages held, or had lately, as they weaken it.
     pub(super) held: u64,
     /// Which user, cgroup or program it is, among those of this level.
     pub(super) of: usize,
@@ -52,6 +52,9 @@ struct Group {
     /// Its share: the largest of its programs, however many they are.
     share: f64,
     held: u64,
+    /// Regions that were made huge for it lately: whoever lets them go and asks for others has
+    /// had them all the same.
+    served: f64,
     idle: f64,
     /// Since when somebody in it has waited who was served last.
     waits_since: Option<Ns>,
@@ -69,7 +72,7 @@ impl Group {
 
     fn level(&self, wasted: u64, now: Ns) -> Level {
         let idle = self.idle / self.held.max(1) as f64;
-        let held = self.held.saturating_add(wasted);
+        let held = self.held.max(saturating_u64(self.served)).saturating_add(wasted);
         let waited = self.waits_since.map_or(Ns(0), |since| now.since(since));
         let claim = metric(self.share, held, idle, TAU) * (1.0 + waited.as_s() / AGING.as_s());
         Level { claim, held, of: self.number }
@@ -91,11 +94,17 @@ impl<'a> Claims<'a> {
         for target in state.targets.values() {
             let uid = target.sample.uid;
             let number = users.len();
-            let user = users.entry(uid).or_insert(Group { number, ..Group::default() });
+            let user = users.entry(uid).or_insert_with(|| {
+                let served = state.lately.served.of_user(uid, now);
+                Group { number, served, ..Group::default() }
+            });
             user.add(target);
-            let number = cgroups.len();
-            let cgroup = cgroups.entry((uid, target.sample.cgroup_key()));
-            cgroup.or_insert(Group { number, ..Group::default() }).add(target);
+            let (number, cgroup) = (cgroups.len(), target.sample.cgroup_key());
+            let group = cgroups.entry((uid, cgroup)).or_insert_with_key(|(_, cgroup)| {
+                let served = state.lately.served.of_cgroup(uid, cgroup, now);
+                Group { number, served, ..Group::default() }
+            });
+            group.add(target);
         }
         Self { state, users, cgroups, now }
     }
@@ -103,9 +112,10 @@ impl<'a> Claims<'a> {
     /// The claim of one program; `number` tells it from all others.
     pub(super) fn of(&self, target: &Target, number: usize) -> Claim {
         let uid = target.sample.uid;
-        let mut own = Group { number, ..Group::default() };
+        let served = self.state.lately.served.of_process(target.sample.id, self.now);
+        let mut own = Group { number, served, ..Group::default() };
         own.add(target);
-        let wasted = saturating_u64(FRUITLESS * self.state.fruitless.of_user(uid, self.now));
+        let wasted = saturating_u64(FRUITLESS * self.state.lately.fruitless.of_user(uid, self.now));
         let group = |group: Option<&Group>| group.copied().unwrap_or(own);
         let user = group(self.users.get(&uid)).level(wasted, self.now);
         let cgroup = group(self.cgroups.get(&(uid, target.sample.cgroup_key())));

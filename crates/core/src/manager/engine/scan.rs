@@ -75,7 +75,7 @@ fn users(config: &Config, state: &State, now: Ns) -> BinaryHeap<Reverse<Turns<Tu
     for (id, target) in &state.targets {
         let Some(since) = due_since(config, target, now) else { continue };
         let owner = target.owner();
-        let Had(user, cgroup, process) = state.scan_shares.of(&owner, now);
+        let Had(user, cgroup, process) = state.lately.scans.of(&owner, now);
         let (_, cgroups) = users.entry(owner.uid).or_insert_with(|| (user, BTreeMap::new()));
         let turns = cgroups.entry(owner.cgroup).or_insert_with(|| Turns::new(cgroup));
         turns.waiting.push(Reverse((Amount(process), since, *id)));

@@ -6,9 +6,6 @@
 use crate::base::units::{Ns, ProcId};
 use std::collections::BTreeMap;
 
-/// After this time what somebody had counts half.
-const HALF_LIFE: Ns = Ns::s(10);
-
 /// Whom a cost is charged to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
@@ -24,63 +21,86 @@ pub struct Owner {
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct Had(pub f64, pub f64, pub f64);
 
-/// An amount that fades.
+/// An amount that fades, as it was when something was last added.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Fading {
     amount: f64,
     at: Ns,
 }
 
-impl Fading {
-    fn now(self, now: Ns) -> f64 {
-        self.amount * 0.5f64.powf(now.since(self.at).as_s() / HALF_LIFE.as_s())
-    }
-
-    fn add(&mut self, amount: f64, now: Ns) {
-        *self = Self { amount: self.now(now) + amount, at: now };
-    }
-}
-
 /// What each owner had lately.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
+    half_life: Ns,
     users: BTreeMap<Option<u32>, Fading>,
-    cgroups: BTreeMap<(Option<u32>, String), Fading>,
+    cgroups: BTreeMap<Option<u32>, BTreeMap<String, Fading>>,
     processes: BTreeMap<ProcId, Fading>,
 }
 
 impl Shares {
+    /// Nobody had anything yet; what somebody had counts half after `half_life`.
+    #[must_use]
+    pub fn new(half_life: Ns) -> Self {
+        let (users, cgroups, processes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { half_life, users, cgroups, processes }
+    }
+
+    fn left(&self, had: Option<&Fading>, now: Ns) -> f64 {
+        let left = |had: &Fading| {
+            had.amount * 0.5f64.powf(now.since(had.at).as_s() / self.half_life.as_s())
+        };
+        had.map_or(0.0, left)
+    }
+
     /// Charges `owner`.
     pub fn charge(&mut self, owner: &Owner, amount: f64, now: Ns) {
-        self.users.entry(owner.uid).or_default().add(amount, now);
-        let cgroup = (owner.uid, owner.cgroup.clone());
-        self.cgroups.entry(cgroup).or_default().add(amount, now);
-        self.processes.entry(owner.process).or_default().add(amount, now);
+        let Had(user, cgroup, process) = self.of(owner, now);
+        let more = |had: f64| Fading { amount: had + amount, at: now };
+        self.users.insert(owner.uid, more(user));
+        let cgroups = self.cgroups.entry(owner.uid).or_default();
+        cgroups.insert(owner.cgroup.clone(), more(cgroup));
+        self.processes.insert(owner.process, more(process));
     }
 
     /// What a user had, all processes together.
     #[must_use]
     pub fn of_user(&self, uid: Option<u32>, now: Ns) -> f64 {
-        self.users.get(&uid).map_or(0.0, |amount| amount.now(now))
+        self.left(self.users.get(&uid), now)
+    }
+
+    /// What a cgroup of a user had.
+    #[must_use]
+    pub fn of_cgroup(&self, uid: Option<u32>, cgroup: &str, now: Ns) -> f64 {
+        self.left(self.cgroups.get(&uid).and_then(|cgroups| cgroups.get(cgroup)), now)
+    }
+
+    /// What a process had.
+    #[must_use]
+    pub fn of_process(&self, process: ProcId, now: Ns) -> f64 {
+        self.left(self.processes.get(&process), now)
     }
 
     /// What `owner` had.
     #[must_use]
     pub fn of(&self, owner: &Owner, now: Ns) -> Had {
-        let faded = |amount: Option<&Fading>| amount.map_or(0.0, |amount| amount.now(now));
         Had(
             self.of_user(owner.uid, now),
-            faded(self.cgroups.get(&(owner.uid, owner.cgroup.clone()))),
-            faded(self.processes.get(&owner.process)),
+            self.of_cgroup(owner.uid, &owner.cgroup, now),
+            self.of_process(owner.process, now),
         )
     }
 
     /// Forgets amounts of which less than `least` is left.
     pub fn forget_below(&mut self, least: f64, now: Ns) {
-        let stays = |amount: &Fading| amount.now(now) >= least;
-        self.users.retain(|_, amount| stays(amount));
-        self.cgroups.retain(|_, amount| stays(amount));
-        self.processes.retain(|_, amount| stays(amount));
+        let mut all = std::mem::replace(self, Self::new(self.half_life));
+        let stays = |had: &Fading| self.left(Some(had), now) >= least;
+        all.users.retain(|_, had| stays(had));
+        all.processes.retain(|_, had| stays(had));
+        all.cgroups.retain(|_, cgroups| {
+            cgroups.retain(|_, had| stays(had));
+            !cgroups.is_empty()
+        });
+        *self = all;
     }
 }
 
@@ -95,7 +115,7 @@ mod tests {
 
     #[test]
     fn many_processes_and_cgroups_are_one_user() {
-        let mut shares = Shares::default();
+        let mut shares = Shares::new(Ns::s(10));
         for pid in 0..100 {
             shares.charge(&owner(1, &format!("/a{pid}"), pid), 1.0, Ns(0));
         }
@@ -109,10 +129,10 @@ mod tests {
 
     #[test]
     fn what_somebody_had_fades_and_is_forgotten() {
-        let mut shares = Shares::default();
+        let mut shares = Shares::new(Ns::s(10));
         shares.charge(&owner(1, "/a", 1), 8.0, Ns(0));
         assert_eq!(shares.of(&owner(1, "/a", 1), Ns::s(30)), Had(1.0, 1.0, 1.0));
         shares.forget_below(2.0, Ns::s(30));
-        assert_eq!(shares, Shares::default());
+        assert_eq!(shares, Shares::new(Ns::s(10)));
     }
 }

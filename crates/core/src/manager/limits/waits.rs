@@ -24,6 +24,9 @@ pub const REFUSED: Ns = Ns::s(600);
 pub const GIVEN_BACK_BASE: Ns = Ns::s(60);
 /// Longest such wait.
 pub const GIVEN_BACK_CAP: Ns = Ns::s(3600);
+/// First wait before a region whose waste was taken back is split once more, because somebody made
+/// it huge again; twice as long each further time, up to [`REFUSED`].
+pub const MADE_AGAIN_BASE: Ns = Ns::s(5);
 
 /// The end of a wait, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +114,14 @@ impl Waits {
     /// It was promoted: all is forgotten but how often its waste was taken back.
     pub fn promoted(&mut self) {
         *self = Self { given_back: self.given_back, ..Self::default() };
+    }
+
+    /// Somebody else made it huge. Where its waste was taken back before, that may go on for ever.
+    pub fn made_huge(&mut self, now: Ns) {
+        if let Some(before) = self.given_back.checked_sub(1) {
+            let until = now + longer(MADE_AGAIN_BASE, 2, before, 7).min(REFUSED);
+            self.no_split_until = Some(Wait { until, reason: SkipReason::MadeHugeAgain });
+        }
     }
 
     /// What the bloat budget paid for was for nothing.
@@ -241,6 +252,24 @@ mod tests {
         waits.promoted();
         assert_eq!(waits.given_back, 7);
         assert_eq!(waits.against_promotion(Ns(0)), None);
+    }
+
+    #[test]
+    fn what_somebody_makes_huge_again_is_split_less_often_each_time() {
+        let mut waits = Waits::default();
+        waits.made_huge(Ns(0));
+        assert_eq!(waits, Waits::default(), "nothing was taken back");
+        let lengths = lengths(|now| {
+            waits.split(Motive::Pressure, now);
+            assert_eq!(waits.against_split(now), None);
+            waits.made_huge(now);
+            assert_eq!(waits.against_split(now), Some(SkipReason::MadeHugeAgain));
+            waits.no_split_until
+        });
+        assert_eq!(lengths, [5.0, 10.0, 20.0, 40.0, 80.0, 160.0]);
+        waits.given_back = u8::MAX;
+        waits.made_huge(Ns(0));
+        assert_eq!(waits.no_split_until.map(|wait| wait.until), Some(REFUSED));
     }
 
     #[test]

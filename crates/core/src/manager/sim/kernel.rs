@@ -58,11 +58,11 @@ impl Sim {
 
     fn collapse(&mut self, pid: u32, index: usize, warm: Option<Ns>) -> Outcome {
         // 0.65 ms, one in fifty ten times that (docs/measurements.md#remote-collapse).
-        let slow = if self.rng.percent(2) { 10 } else { 1 };
+        let slow = if self.rng.percent(2) && self.mishaps { 10 } else { 1 };
         let call = Ns::us((600 + self.rng.below(200)) * slow);
         let cpu = call + warm.unwrap_or_default();
         let call = Call { took: call, asleep: self.rng.percent(20) };
-        let lottery = self.rng.below(100);
+        let lottery = self.rng.below(100) + if self.mishaps { 0 } else { 100 };
         self.cpu += cpu;
         self.now += cpu;
         let failed = |class, errno| Outcome::Failed {
@@ -106,7 +106,7 @@ impl Sim {
     /// nothing: a page was pinned or locked.
     fn split(&mut self, pid: u32, index: usize) -> Outcome {
         let frees = self.frees_zeros;
-        let pinned = self.rng.percent(5);
+        let pinned = self.rng.percent(5) && self.mishaps;
         let call = Ns::us(260 + self.rng.below(490));
         self.cpu += call;
         self.now += call;

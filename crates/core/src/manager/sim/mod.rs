@@ -144,6 +144,9 @@ pub struct Sim {
     pub refusals: BTreeMap<Tracker, SkipReason>,
     /// CPU time of the manager for each list of processes.
     pub list_cost: Ns,
+    /// Now and then a collapse or a split fails, or is slow, as on real machines. Without it runs
+    /// can be compared.
+    pub mishaps: bool,
     rng: Rng,
     now: Ns,
     next_event: Ns,
@@ -180,6 +183,7 @@ impl Sim {
             trackers: Vec::new(),
             refusals: BTreeMap::new(),
             list_cost: Ns(0),
+            mishaps: true,
             rng: Rng::new(seed),
             now: Ns::s(1),
             next_event: Ns::s(1),

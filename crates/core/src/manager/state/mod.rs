@@ -6,6 +6,7 @@
 
 pub mod bloat;
 pub mod heat;
+pub mod lately;
 pub mod looks;
 pub mod made;
 pub mod rate;
@@ -29,7 +30,6 @@ use crate::manager::limits::backoff::Backoffs;
 use crate::manager::limits::budgets::{self, Budgets};
 use crate::manager::limits::compaction::Compaction;
 use crate::manager::limits::pressure::Pressure;
-use crate::manager::limits::shares::Shares;
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::limits::warm::WarmControl;
 use crate::manager::reason::SkipReason;
@@ -38,6 +38,7 @@ use crate::manager::snapshot::{
     CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport, ThpMode,
 };
 use bloat::Account;
+use lately::Lately;
 use rate::Rate;
 use std::collections::{BTreeMap, BTreeSet};
 use target::Context;
@@ -57,10 +58,6 @@ const NEAR_LIMIT_PERCENT: f64 = 75.0;
 const SPARSE_REGIONS: usize = 32_768;
 /// So many targets or fewer share [`SPARSE_REGIONS`] as if they were so many.
 const FEW_TARGETS: usize = 8;
-/// CPU time, ns, that is not worth remembering as somebody's share.
-const FORGOTTEN_NS: f64 = 1_000.0;
-/// The same in attempts.
-const FORGOTTEN_ATTEMPTS: f64 = 0.1;
 
 /// A listed process that is not managed.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,10 +80,8 @@ pub struct State {
     listed: bool,
     pub(super) budgets: Budgets,
     pub(super) backoffs: Backoffs,
-    /// Who had how much of the scan budget lately.
-    pub(super) scan_shares: Shares,
-    /// Whose attempts came to nothing lately, in attempts.
-    pub(super) fruitless: Shares,
+    /// Who had how much of what all share.
+    pub(super) lately: Lately,
     pub(super) warm: WarmControl,
     pub(super) pressure: Pressure,
     /// When memory may be compacted.
@@ -142,8 +137,7 @@ impl State {
             listed: false,
             budgets: Budgets::new(config, geometry, now),
             backoffs: Backoffs::default(),
-            scan_shares: Shares::default(),
-            fruitless: Shares::default(),
+            lately: Lately::default(),
             warm: WarmControl::default(),
             pressure: Pressure::default(),
             compaction: Compaction::new(config, now),
@@ -351,8 +345,7 @@ impl State {
             self.targets.insert(target.sample.id, target);
         }
         self.backoffs.forget_ended(now);
-        self.scan_shares.forget_below(FORGOTTEN_NS, now);
-        self.fruitless.forget_below(FORGOTTEN_ATTEMPTS, now);
+        self.lately.forget(now);
     }
 
     fn leave_alone(&mut self, config: &Config, sample: ProcessSample, reason: SkipReason) {
@@ -369,7 +362,7 @@ impl State {
     /// Takes a scan report.
     pub fn scanned(&mut self, report: &ScanReport, now: Ns) {
         if let Some(target) = self.targets.get(&report.target) {
-            self.scan_shares.charge(&target.owner(), report.cost.0 as f64, now);
+            self.lately.scans.charge(&target.owner(), report.cost.0 as f64, now);
         }
         let context = self.context(now);
         self.budgets.take_scan(report.cost, now);
@@ -507,6 +500,9 @@ impl State {
         self.totals.add(outcome);
         self.budgets.cpu.take(outcome.cpu().0 as f64, now);
         self.accounted += outcome.cpu();
+        if let Some(owner) = self.targets.get(&decision.target).map(Target::owner) {
+            self.lately.acted(&owner, outcome, now);
+        }
         if let Outcome::Promoted { populated, .. } = outcome {
             self.charge_cgroup(decision.target, *populated);
         }
@@ -547,7 +543,7 @@ impl State {
                 target.waits_since = Some(now);
             }
             if target.suspension.fruitless() > before {
-                self.fruitless.charge(&target.owner(), 1.0, now);
+                self.lately.fruitless.charge(&target.owner(), 1.0, now);
             }
             if target.suspension.active(now) == Some(SkipReason::SharedPages) {
                 self.shared.insert(decision.target);

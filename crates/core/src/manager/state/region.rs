@@ -114,6 +114,7 @@ impl Region {
                 filled = (self.populated > 0 && self.steady > 0).then_some(self.populated);
                 self.before = filled.map(|n| Before { populated: n, by: Maker::Somebody });
                 self.became_huge();
+                self.waits.made_huge(now);
             }
             _ => {}
         }
@@ -181,6 +182,7 @@ impl Region {
                 self.before = (self.steady > 0).then_some(before);
                 self.became_huge();
                 self.huge = true;
+                self.waits.made_huge(now);
             }
             (Action::Promote, _) => self.waits.not_promoted(outcome, now),
             // The next scan sees what it is now.

@@ -7,6 +7,7 @@ use crate::evidence::diagnose::seen::Seen;
 use crate::evidence::diagnose::threshold::Threshold as T;
 use crate::evidence::diagnose::write;
 use crate::evidence::recording::{Field, Host, Recording, Series, Stamp, Subject, Unit};
+use std::collections::BTreeSet;
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.
 fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answer {
@@ -126,14 +127,15 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     }
 }
 
-/// Whether `name` is a partition of `disk`: `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
-fn is_partition_of(name: &str, disk: &str) -> bool {
-    let Some(behind) = name.strip_prefix(disk).filter(|_| !disk.is_empty()) else { return false };
-    let number = match disk.ends_with(|c: char| c.is_ascii_digit()) {
-        true => behind.strip_prefix('p').unwrap_or_default(),
-        false => behind,
-    };
-    !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
+/// The disk that `name` is a partition of, if it is one: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.
+fn disk_of_partition(name: &str) -> Option<&str> {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if base.is_empty() || base.len() == name.len() {
+        return None;
+    }
+    let numbered =
+        base.strip_suffix('p').filter(|disk| disk.ends_with(|c: char| c.is_ascii_digit()));
+    Some(numbered.unwrap_or(base))
 }
 
 /// Is one disk saturated beside idle ones?
@@ -142,14 +144,14 @@ pub(super) fn disks(look: &Look<'_>) -> Answer {
     let fixed = |name: &str| !["sr", "fd", "scd"].iter().any(|drive| name.starts_with(drive));
     let own = |subject: &Subject| matches!(subject, Subject::Disk(name) if fixed(name));
     let disks = super::pick::hardware(look.lines(Field::DiskBusy, own));
-    let is_whole = |line: &&Line| {
-        let name = |line: &Line| match &line.subject {
-            Subject::Disk(name) => name.clone(),
-            _ => String::new(),
-        };
-        let own = name(line);
-        !disks.iter().any(|other| is_partition_of(&own, &name(other)))
+    let name = |line: &Line| match &line.subject {
+        Subject::Disk(name) => name.clone(),
+        _ => String::new(),
     };
+    // Strangers' recordings may name very many.
+    let names: BTreeSet<String> = disks.iter().map(name).collect();
+    let is_whole =
+        |line: &&Line| !disk_of_partition(&name(line)).is_some_and(|d| names.contains(d));
     let whole: Vec<Line> = disks.iter().filter(is_whole).cloned().collect();
     let found = means(look, &whole);
     match found.len() {
@@ -224,4 +226,25 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
     }));
     let full = ours.value >= look.limit(T::BusyHigh) && mean < look.limit(T::HostIdle);
     if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_known_by_their_names() {
+        for (name, disk) in [
+            ("sda1", Some("sda")),
+            ("sda", None),
+            ("nvme0n1p2", Some("nvme0n1")),
+            ("nvme0n1", Some("nvme0n")),
+            ("mmcblk0p10", Some("mmcblk0")),
+            ("xvdp1", Some("xvdp")),
+            ("7", None),
+            ("", None),
+        ] {
+            assert_eq!(disk_of_partition(name), disk, "{name}");
+        }
+    }
 }
