@@ -58,7 +58,8 @@ fn main() -> ExitCode {
         Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
             let time_limit = Duration::from_secs(time_limit_s);
             let new = Config::new(&kernel, &init);
-            boot(&Config { files, memory_mib, append, time_limit, ..new })
+            let silence_limit = time_limit;
+            boot(&Config { files, memory_mib, append, time_limit, silence_limit, ..new })
         }
     }
 }

@@ -111,6 +111,7 @@ fn boot(guest: Guest, programs: &Programs, filter: Option<&str>) -> Result<Vec<T
     if soak() {
         config.append = "HUGEWISE_SOAK=1".to_string();
         config.time_limit *= 6;
+        config.silence_limit *= 6;
     }
     if let Some(filter) = filter.filter(|filter| !filter.is_empty()).or(only) {
         // What follows the two dashes becomes arguments of init, that is, of the live tests.

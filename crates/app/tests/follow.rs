@@ -10,8 +10,21 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A share of nothing is above nothing: it draws attention at once.
-const ALWAYS: [&str; 4] = ["--set", "steal_high_percent=0", "--set", "episode_full_s=1"];
+/// A share of nothing is above nothing: it draws attention at once, and nothing else does.
+const ALWAYS: [&str; 12] = [
+    "--set",
+    "steal_high_percent=0",
+    "--set",
+    "episode_full_s=1",
+    "--set",
+    "kernel_high_percent=101",
+    "--set",
+    "iowait_high_percent=101",
+    "--set",
+    "interrupt_high_percent=101",
+    "--set",
+    "watch_jump_points=101",
+];
 /// Nothing is ever above these.
 const NEVER: [&str; 10] = [
     "--set",
@@ -97,7 +110,8 @@ fn a_signal_ends_it_with_what_was_seen() {
     let keep = scratch.join("kept");
     let mut child = follow(&keep, &ALWAYS).spawn().expect("it runs");
     let pid = i32::try_from(child.id()).expect("a pid");
-    std::thread::sleep(Duration::from_secs(3));
+    // Until it has seen something; a slow machine takes its time to start it.
+    std::thread::sleep(Duration::from_secs(8));
     let began = Instant::now();
     let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it lives");

@@ -5,12 +5,15 @@
 
 use hugewise_core::base::units::Ns;
 use hugewise_core::manager::access::Tracker;
+use hugewise_core::manager::compaction::Compact;
 use hugewise_core::manager::config::{Config, Mode};
-use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_core::manager::decision::{Action, Decision, Outcome};
+use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
 use hugewise_core::manager::record::Record;
 use hugewise_core::manager::select::Selection;
 use hugewise_core::manager::sim::neighbours::{Neighbour, VICTIM, WASTER};
-use hugewise_core::manager::sim::{Sim, SimRegion};
+use hugewise_core::manager::sim::{Sim, SimProcess, SimRegion};
+use hugewise_core::manager::snapshot::{Ask, Observation};
 
 /// Listens to nothing.
 struct Nobody;
@@ -19,6 +22,9 @@ impl Sink for Nobody {
     fn record(&mut self, _at: Ns, _record: &Record) {}
     fn tick_done(&mut self, _at: Ns, _manager: &Manager) {}
 }
+
+/// The pid of a program of a hostile user that is always next by M.
+const FIRST: u32 = 6_999;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -133,12 +139,20 @@ fn done_beside_a_full_cgroup(regions: &[SimRegion], many: u32, seed: u64) -> (Ns
     sim.mishaps = false;
     sim.full_cgroups.insert("/simx".to_owned());
     let mut victim = sim.processes.remove(&VICTIM).expect("a victim");
-    let huge = SimRegion { used: 512, huge: true, ..SimRegion::default() };
+    let small = SimRegion { used: 512, ..SimRegion::default() };
+    let huge = SimRegion { huge: true, ..small };
     for pid in 7_000..7_000 + many {
         let mut process = victim.clone();
         (process.sample.id.pid, process.sample.uid) = (pid, Some(6_666));
         (process.sample.cgroup, process.regions) = (Some("/simx".to_owned()), vec![huge; 100]);
         sim.processes.insert(pid, process);
+    }
+    // ... and one that is always next by M: it holds nothing for long.
+    if many > 0 {
+        let mut first = victim.clone();
+        (first.sample.id.pid, first.sample.uid) = (FIRST, Some(6_666));
+        first.sample.cgroup = Some("/simy".to_owned());
+        sim.processes.insert(FIRST, first);
     }
     victim.regions = regions.to_vec();
     let (began, mut seen, mut victim) = (sim.now(), None, Some(victim));
@@ -161,7 +175,12 @@ fn done_beside_a_full_cgroup(regions: &[SimRegion], many: u32, seed: u64) -> (Ns
         if left.is_some_and(|left| left <= regions.len() / 10) {
             break;
         }
-        for process in sim.processes.values_mut().filter(|p| p.sample.uid == Some(6_666)) {
+        if let Some(first) = sim.processes.get_mut(&FIRST) {
+            let_go(first, small);
+            sim.free_huge = 4_000;
+        }
+        let hostile = |p: &&mut SimProcess| p.sample.cgroup.as_deref() == Some("/simx");
+        for process in sim.processes.values_mut().filter(hostile) {
             for region in &mut process.regions {
                 splits += usize::from(!region.huge && !region.block);
                 *region = match region.huge {
@@ -185,6 +204,56 @@ fn median(run: impl Fn(u64) -> (Ns, usize)) -> (f64, usize) {
 
 /// So many that the manager's CPU budget is the limit, and not their locks.
 const MANY: u32 = 80;
+
+/// The same for the waste of a victim in a full cgroup, beside so many programs of its own user
+/// that ask for promotions without end.
+fn given_back_beside_promotions(many: u32, seed: u64) -> (Ns, usize) {
+    let mut sim = Sim::among(&[], seed, LENGTH);
+    sim.mishaps = false;
+    sim.full_cgroups.insert("/simv".to_owned());
+    let mut victim = sim.processes.remove(&VICTIM).expect("a victim");
+    let small = SimRegion { used: 512, ..SimRegion::default() };
+    for pid in 7_000..7_000 + many {
+        let mut process = victim.clone();
+        process.sample.id.pid = pid;
+        (process.sample.cgroup, process.regions) = (Some(format!("/pod{pid}")), vec![small; 50]);
+        sim.processes.insert(pid, process);
+    }
+    victim.sample.cgroup = Some("/simv".to_owned());
+    victim.regions = vec![SimRegion { used: 300, huge: true, ..small }; 100];
+    sim.processes.insert(VICTIM, victim);
+    let began = sim.now();
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), began);
+    let mut given = 0;
+    while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done && sim.huge_of(VICTIM) > 10 {
+        for process in
+            sim.processes.values_mut().filter(|p| (7_000..8_000).contains(&p.sample.id.pid))
+        {
+            given += let_go(process, small);
+        }
+        sim.free_huge = 4_000;
+    }
+    (sim.now().since(began), given)
+}
+
+/// The program frees its huge pages, and maps as much elsewhere: what lost its huge page a moment
+/// ago stays small for a while. Returns how many they were.
+fn let_go(process: &mut SimProcess, small: SimRegion) -> usize {
+    let huge = process.regions.iter_mut().filter(|region| region.huge);
+    let let_go = huge.map(|region| *region = SimRegion::default()).count();
+    process.regions.extend(vec![small; let_go]);
+    process.sample.faults += 512 * let_go as u64;
+    let_go
+}
+
+#[test]
+fn promotions_hold_up_no_splits_of_a_full_cgroup() {
+    let (alone, _) = median(|seed| given_back_beside_promotions(0, seed));
+    let (beside, given) = median(|seed| given_back_beside_promotions(MANY, seed));
+    println!("given back after {alone:.1} s alone, {beside:.1} s beside {given} promotions");
+    assert!(given > 100, "{given} promotions are no crowd");
+    assert!(beside <= 3.0 * alone, "{alone} s alone, {beside} s beside {MANY} programs");
+}
 
 #[test]
 fn splits_of_a_full_cgroup_take_turns_with_promotions() {
@@ -228,14 +297,9 @@ fn huge_beside_many_that_let_go(many: u32, seed: u64) -> (Ns, usize) {
     let mut given = 0;
     while tick(&mut sim, &mut manager, &mut Nobody) == TickEnd::Done && sim.huge_of(VICTIM) < 500 {
         for process in sim.processes.values_mut().filter(|p| p.sample.uid == Some(6_666)) {
-            let huge = process.regions.iter_mut().filter(|region| region.huge);
-            let let_go = huge.map(|region| *region = SimRegion::default()).count();
-            // Elsewhere: what lost its huge page a moment ago stays small for a while.
-            process.regions.extend(vec![small; let_go]);
-            process.sample.faults += 512 * let_go as u64;
-            sim.free_huge += let_go as u64;
-            given += let_go;
+            given += let_go(process, small);
         }
+        sim.free_huge = 4_000;
     }
     (sim.now().since(began), given)
 }
@@ -293,4 +357,62 @@ fn whoever_ends_after_a_look_takes_no_turn() {
     println!("{alone} looks alone, {beside} beside {ended} others");
     assert!(alone > 3 && ended > 10, "{alone} alone, {ended} of others");
     assert!(beside + 1 >= alone, "{beside} of {alone} looks, beside {ended} others");
+}
+
+/// Attempts to promote memory of hostile programs.
+#[derive(Debug, Default)]
+struct Attempts(usize);
+
+impl Sink for Attempts {
+    fn record(&mut self, _at: Ns, record: &Record) {
+        if let Record::Action { target, action: Action::Promote, .. } = record {
+            self.0 += usize::from(![VICTIM, WASTER].contains(&target.pid));
+        }
+    }
+    fn tick_done(&mut self, _at: Ns, _manager: &Manager) {}
+}
+
+#[test]
+fn whoever_cannot_be_served_is_asked_less_and_less() {
+    for neighbour in [Neighbour::Mixed, Neighbour::FullNode, Neighbour::NodeInPieces] {
+        let mut sim = Sim::among(&[neighbour], 1, LENGTH);
+        let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), sim.now());
+        let mut attempts = Attempts::default();
+        while tick(&mut sim, &mut manager, &mut attempts) == TickEnd::Done {}
+        // Of each of 20 programs 32 in a row, then one after each suspension.
+        assert!((100..800).contains(&attempts.0), "{neighbour:?}: {} attempts", attempts.0);
+    }
+}
+
+/// A machine on which every look at it takes three seconds.
+struct Slow(Sim);
+
+impl World for Slow {
+    fn observe(&mut self, ask: &Ask) -> Observation {
+        let seen = self.0.observe(ask);
+        let later = self.0.now() + Ns::s(3);
+        self.0.wait_until(later);
+        seen
+    }
+    fn act(&mut self, decision: &Decision) -> Outcome {
+        self.0.act(decision)
+    }
+    fn compact(&mut self, order: &Compact) {
+        self.0.compact(order);
+    }
+    fn now(&mut self) -> Ns {
+        self.0.now()
+    }
+    fn wait_until(&mut self, at: Ns) -> Wake {
+        self.0.wait_until(at)
+    }
+}
+
+/// A look that takes longer than the longest tick leaves time to serve somebody all the same.
+#[test]
+fn whoever_makes_looking_slow_does_not_end_all_service() {
+    let mut slow = Slow(Sim::among(&[], 1, LENGTH));
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), slow.now());
+    while tick(&mut slow, &mut manager, &mut Nobody) == TickEnd::Done {}
+    assert!(slow.0.huge_of(VICTIM) >= 50, "{} of 100 are huge", slow.0.huge_of(VICTIM));
 }

@@ -186,7 +186,7 @@ fn samples_are_taken_at_once_and_until_the_time_is_up() {
     let root = empty_root();
     let root = Root::at(root.path());
     let mut texts = Vec::new();
-    let (taken, result) = live(&root, &plan(20, 60), &Stop::never(), |text| {
+    let (taken, result) = live(&root, &plan(200, 600), &Stop::never(), |text| {
         texts.push(text.to_vec());
         Ok(())
     });

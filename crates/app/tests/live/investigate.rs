@@ -71,7 +71,7 @@ fn finds_the_pool(_: &Turn) -> anyhow::Result<()> {
     }
     let (scratch, before) = (Scratch::new()?, Settings::read()?);
     let shop = Shop::open(&scratch)?;
-    let said = unless_busy(hugewise(arguments(&scratch, &ledger(&scratch, &shop, 5)?))?)?;
+    let said = unless_busy(hugewise(arguments(&scratch, &ledger(&scratch, &shop, 9)?))?)?;
     let json: Value = serde_json::from_str(&said.out).with_context(|| said.err.clone())?;
     ensure!(verdict(&json, "pool") == Some("accepted"), "{json:#}");
     // On a busy machine the other one may stay open, but never be accepted.

@@ -5,14 +5,13 @@ use crate::init;
 use crate::kit::{Scratch, number, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::Manage;
-use crate::promote::{FAST, MIB, is_covered, once, target};
+use crate::promote::{FAST, MIB, is_covered, left_alone, once, target};
 use anyhow::{Context, ensure};
 use hugewise_core::base::units::Geometry;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, numa};
 use hugewise_workloads::protocol::{Request, Span};
 use libtest_mimic::Trial;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Regions of each program.
@@ -48,13 +47,6 @@ fn placed(hold: &Hold) -> anyhow::Result<Vec<Option<u32>>> {
     let range = hold.filled.parts.get("cold").context("where is its memory?")?.clone();
     let pages: Vec<u64> = range.step_by(4096).collect();
     Ok(numa::nodes_of(hold.pid(), &pages)?)
-}
-
-/// Regions that are left alone for a reason, with those whose wait for it ended a moment ago and
-/// that will be asked again: on a slow machine the first of them do before the last begin.
-fn left_alone(target: &Value, reason: &str) -> anyhow::Result<u64> {
-    let again = target["skips"]["scheduled"].as_u64().unwrap_or(0);
-    Ok(number(target, &format!("/skips/{reason}"))? + again)
 }
 
 fn where_their_program_is(_: &Turn) -> anyhow::Result<()> {

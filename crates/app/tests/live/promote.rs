@@ -139,6 +139,13 @@ fn thp_disabled_by_program(_: &Turn) -> anyhow::Result<()> {
     is_promoted_now(&mut Hold::start(&format!("--mib {MIB}"))?)
 }
 
+/// Regions that are left alone for a reason, with those whose wait for it ended a moment ago and
+/// that will be asked again: on a slow machine the first of them do before the last begin.
+pub(crate) fn left_alone(target: &Value, reason: &str) -> anyhow::Result<u64> {
+    let again = target["skips"]["scheduled"].as_u64().unwrap_or(0);
+    Ok(number(target, &format!("/skips/{reason}"))? + again)
+}
+
 fn nohugepage_memory_is_left_alone(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
     let scratch = Scratch::new()?;
@@ -161,7 +168,7 @@ fn memory_shared_by_fork_is_left_alone(_: &Turn) -> anyhow::Result<()> {
     ensure!(before.pss < before.rss * 6 / 10, "nothing is shared: {before:?}");
     let status = once(&scratch, hold.pid(), "")?.json()?;
     let after = hold.memory()?;
-    let shared = number(target(&status, hold.pid())?, "/skips/shared_pages")?;
+    let shared = left_alone(target(&status, hold.pid())?, "shared_pages")?;
     ensure!(shared == MIB / 2 && number(&status, "/promoted")? == 0, "{status}");
     let same = |a: u64, b: u64| a.abs_diff(b) <= 256;
     let unchanged = same(before.rss, after.rss) && same(before.pss, after.pss);

@@ -5,7 +5,7 @@ use crate::init;
 use crate::kit::{Scratch, skip, trial, wait_for};
 use crate::machine::Turn;
 use crate::metrics::RULES;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -210,10 +210,10 @@ fn prometheus(_: &Turn) -> anyhow::Result<()> {
         Ok(mute.count() == 2)
     };
     wait_for("the alert of both", fires).with_context(said)?;
-    let up = asked(&address, "/api/v1/query?query=up")?;
-    let up: Vec<&Value> = up["data"]["result"].as_array().context("no result")?.iter().collect();
-    if up.len() != 2 || up.iter().any(|one| one["value"][1] != "1") {
-        bail!("not both are up: {up:?}\n{}", said());
-    }
-    Ok(())
+    let both_up = || {
+        let up = asked(&address, "/api/v1/query?query=up")?;
+        let up = up["data"]["result"].as_array().context("no result")?;
+        Ok(up.len() == 2 && up.iter().all(|one| one["value"][1] == "1"))
+    };
+    wait_for("both to be up", both_up).with_context(said)
 }

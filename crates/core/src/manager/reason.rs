@@ -78,7 +78,7 @@ named! {
     RetryLater = "retry_later": "the kernel could not do it just now (EAGAIN)", "";
     // Regions that hold waste, or may, and stay as they are.
     MadeHugeAgain = "made_huge_again":
-        "its waste was given back, and somebody made it huge again: split later",
+        "its waste was given back before, and somebody made it huge again: split later",
         "where that is khugepaged, lower its max_ptes_none: 'hugewise thp set'";
     DemotionOff = "demotion_off": "demote.enabled is false", "set it to true to get bloat back";
     Settling = "settling": "pieces of it were dropped a moment ago, more may follow", "";

@@ -232,7 +232,7 @@ fn sampled_pages_are_those_that_were_touched() {
     let Some(begun) = samples::tests::begin_with_page_faults(pid) else { return };
     fixture.trackers.begun.insert(ProcId { pid, start_ticks }, Begun::Samples(begun));
     // Of the first region 96 pages, and 32 of the third, again and again.
-    let until = Instant::now() + Duration::from_secs(1);
+    let until = Instant::now() + Duration::from_secs(3);
     while Instant::now() < until {
         for (at, pages) in [(0, 96), (2 * HUGE, 32)] {
             arena.advise(at..at + HUGE, LocalAdvice::DontNeed).expect("drops them");

@@ -12,6 +12,7 @@ use hugewise_core::evidence::recording::readers::capture::Capture;
 use hugewise_core::evidence::recording::{Builder, Foreign, Recording, foreign};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::root::Root;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -42,9 +43,11 @@ pub(in crate::cmd) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
 /// its whole path where several files are called so.
 pub(in crate::cmd) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recording> {
     let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_owned();
+    let mut stems = BTreeMap::<_, usize>::new();
+    files.iter().for_each(|file| *stems.entry(stem(file)).or_default() += 1);
     read_into(Builder::new(), files, |builder, file| {
-        let (name, alike) = (stem(file), |other: &&PathBuf| stem(other) == stem(file));
-        let name = if files.iter().filter(alike).count() > 1 { file.as_os_str() } else { &name };
+        let name = stem(file);
+        let name = if stems.get(&name) > Some(&1) { file.as_os_str() } else { &name };
         builder.otherwise_named(&name.to_string_lossy());
     })
 }

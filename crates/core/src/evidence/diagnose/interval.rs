@@ -193,10 +193,15 @@ pub(super) struct Late {
 /// How far a recorder is from its times on any machine: a second for rounding, one for its start.
 const PUNCTUAL_S: i64 = 2;
 
-/// The sample in the interval that is latest by at least `least_s`. A recorder that is started
-/// at fixed times shows by the next sample, which is in time again, that its clock did not stop.
+/// The sample in one of the intervals that is latest by at least `least_s`. A recorder that is
+/// started at fixed times shows by the next sample, which is in time again, that its clock did not
+/// stop.
 #[must_use]
-pub(super) fn latest_late(points: &[Point], interval: &Interval, least_s: f64) -> Option<Late> {
+pub(super) fn latest_late<'i>(
+    points: &[Point],
+    intervals: impl Iterator<Item = &'i Interval>,
+    least_s: f64,
+) -> Option<Late> {
     let usual = spacing_s(points)?;
     let late = |three: &[Point]| {
         let [before, came, after] = three else { return None };
@@ -204,10 +209,14 @@ pub(super) fn latest_late(points: &[Point], interval: &Interval, least_s: f64) -
         let both = after.0.saturating_sub(before.0).saturating_sub(usual.saturating_mul(2));
         let due = Stamp(before.0.saturating_add(usual));
         let by = came.0.saturating_sub(due.0);
-        let counts = both.abs() <= PUNCTUAL_S && by as f64 >= least_s && interval.holds(Some(came));
+        let counts = both.abs() <= PUNCTUAL_S && by as f64 >= least_s;
         counts.then_some(Late { due, came })
     };
-    points.windows(3).filter_map(late).max_by_key(|late| late.came.0.saturating_sub(late.due.0))
+    let late: Vec<Late> = points.windows(3).filter_map(late).collect();
+    let inside = |interval: &'i Interval| {
+        late.iter().copied().filter(|late| interval.holds(Some(late.came)))
+    };
+    intervals.flat_map(inside).max_by_key(|late| late.came.0.saturating_sub(late.due.0))
 }
 
 /// Stretches in which values reach `enter`, lengthened on both sides by neighbours that reach
@@ -307,7 +316,7 @@ mod tests {
     fn a_late_sample_is_known_by_the_next_that_is_in_time() {
         let at = |all: &[i64]| points(&all.iter().map(|at| (*at, 1.0)).collect::<Vec<_>>());
         let late = |all: &[i64]| {
-            let found = latest_late(&at(all), &Interval::ALWAYS, 3.0);
+            let found = latest_late(&at(all), [Interval::ALWAYS].iter(), 3.0);
             found.map(|late| (late.due.0, late.came.0))
         };
         assert_eq!(late(&[0, 600, 1320, 1800, 2400]), Some((1200, 1320)));

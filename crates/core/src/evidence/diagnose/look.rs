@@ -428,11 +428,8 @@ impl Look<'_> {
     /// That the recorder itself had to wait in one of the episodes.
     fn late(&self, line: &Line, found: &[Episode]) -> Option<Evidence> {
         let least = self.limit(Threshold::LateMin);
-        let late = |episode: &Episode| latest_late(&line.points, &episode.interval, least);
-        let late = found
-            .iter()
-            .filter_map(late)
-            .max_by_key(|late| late.came.0.saturating_sub(late.due.0))?;
+        let intervals = found.iter().map(|episode| &episode.interval);
+        let late = latest_late(&line.points, intervals, least)?;
         let text = format!(
             "the sample of {} came {} s late: the recorder itself had to wait",
             late.due,

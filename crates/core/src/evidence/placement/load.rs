@@ -190,12 +190,11 @@ fn apart(hosts: &[HostLoad], at: usize) -> Option<(&HostLoad, Vec<&HostLoad>)> {
 
 fn programs(host: &HostLoad, others: &[&HostLoad], middle: f64) -> Vec<Program> {
     let beyond = host.cpus.map(|cpus| cpus * (host.busy_percent - middle) / 100.0);
+    let others = others.iter().filter(|other| !other.used.is_empty());
+    let others: Vec<_> = others.map(|other| other.by_program()).collect();
     let all = host.by_program().into_iter().map(|(name, cpus)| {
-        let elsewhere: Vec<f64> = others
-            .iter()
-            .filter(|other| !other.used.is_empty())
-            .map(|other| other.by_program().get(name).copied().unwrap_or(0.0))
-            .collect();
+        let elsewhere = others.iter().map(|other| other.get(name).copied().unwrap_or(0.0));
+        let elsewhere: Vec<f64> = elsewhere.collect();
         let elsewhere_cpus = median(&elsewhere).unwrap_or(0.0);
         let share = beyond.filter(|beyond| *beyond > 0.0);
         let share_percent = share.map(|beyond| 100.0 * (cpus - elsewhere_cpus) / beyond);

@@ -172,17 +172,17 @@ impl Builder {
         if let Some(found) = self.by_name.get(name) {
             return Some(*found);
         }
-        let (short, domain) =
-            name.split_once('.').map_or((name, false), |(short, _)| (short, true));
-        let alike = |other: &&String| match domain {
-            true => other.as_str() == short,
-            false => other.split_once('.').is_some_and(|(first, _)| first == short),
+        let short = name.split_once('.').map(|(short, _)| short);
+        let domain = short.is_some();
+        let found = match short {
+            Some(short) => *self.by_name.get(short)?,
+            None => {
+                // '/' is the next letter after '.': all of `name.*`.
+                let (from, to) = (format!("{name}."), format!("{name}/"));
+                let mut all = self.by_name.range(from..to).map(|(_, host)| *host);
+                all.next().filter(|_| all.next().is_none())?
+            }
         };
-        let mut all = self.by_name.iter().filter(|(other, _)| alike(other));
-        let found = all.next().map(|(_, host)| *host)?;
-        if all.next().is_some() {
-            return None;
-        }
         self.by_name.insert(name.to_owned(), found);
         if let (true, Some(host)) = (domain, self.out.hosts.get_mut(found)) {
             host.name = Some(name.to_owned());

@@ -30,9 +30,9 @@ struct Bid {
     /// Of a split: how much of a huge page comes back, in quarters.
     quarters: u32,
     pressed: bool,
-    /// CPU time spent lately for its user, and for its cgroup; 0 while memory is short for
-    /// everybody.
-    spent: (f64, f64),
+    /// Of a split: CPU time of splits lately for its user, and for its cgroup; 0 while memory is
+    /// short for everybody.
+    had: (f64, f64),
     /// How often it can be served before the end of the tick.
     turns: u64,
 }
@@ -50,11 +50,14 @@ impl Bid {
         strongest_first(&self.claim, &other.claim).is_lt()
     }
 
-    /// Whether this split comes before the other: first where less was spent, then what is
-    /// pressed, then what brings back more, and of what brings back about as much that of the
-    /// weakest claim.
+    /// Whether this split comes before the other: that of the user who had less, then what is
+    /// pressed, then that of the cgroup that had less, then what brings back more, and of what
+    /// brings back about as much that of the weakest claim.
     fn beats(&self, other: &Self) -> bool {
-        let key = |bid: &Self| (bid.turn.at, bid.spent, !bid.pressed, Reverse(bid.quarters));
+        let key = |bid: &Self| {
+            let (user, cgroup) = bid.had;
+            (bid.turn.at, user, !bid.pressed, cgroup, Reverse(bid.quarters))
+        };
         key(self) < key(other) || (key(self) == key(other) && other.is_stronger(self))
     }
 }
@@ -62,10 +65,9 @@ impl Bid {
 /// Chooses among targets with work: of those that may be served now the one with the strongest
 /// claim, else the one that may be served soonest. Promotions go to the largest M, splits by what
 /// they bring back and then to the smallest. While memory is short for everybody a split comes
-/// before everything else. Otherwise anybody can ask for splits without end: the user, then the
-/// cgroup, for which less CPU time was spent lately comes first, among splits and between a split
-/// and a promotion; within a cgroup the two take turns (`last`: what was done before). Notes in
-/// `limits` what holds each target down.
+/// before everything else. Otherwise anybody can ask for splits without end: the two kinds take
+/// turns (`last`: what was done before), and splits go round among users, then among cgroups.
+/// Notes in `limits` what holds each target down.
 ///
 /// Returns `None` when nobody can be served before `end`.
 pub(super) fn next(
@@ -102,7 +104,10 @@ pub(super) fn next(
             claim: claims.of(target, number),
             quarters: 4 * u32::from(decision.waste) / whole.max(1),
             pressed: decision.motive == Motive::Pressure,
-            spent: if short { (0.0, 0.0) } else { spent(state, target, now) },
+            had: match decision.action {
+                Action::Demote if !short => had(state, target, now),
+                _ => (0.0, 0.0),
+            },
             turns: turns(target, queue.len(), at, end),
         };
         match decision.action {
@@ -116,9 +121,9 @@ pub(super) fn next(
     either(first(promotions, state.free_blocks()), split, last, short).map(|bid| bid.turn)
 }
 
-fn spent(state: &State, target: &Target, now: Ns) -> (f64, f64) {
+fn had(state: &State, target: &Target, now: Ns) -> (f64, f64) {
     let (uid, cgroup) = (target.sample.uid, target.sample.cgroup_key());
-    (state.lately.spent.of_user(uid, now), state.lately.spent.of_cgroup(uid, &cgroup, now))
+    (state.lately.splits.of_user(uid, now), state.lately.splits.of_cgroup(uid, &cgroup, now))
 }
 
 /// How often a program can be served from `at` until the end of the tick: its lock sets the pace.
@@ -160,12 +165,7 @@ fn either(
     short: bool,
 ) -> Option<Bid> {
     let (Some(promotion), Some(split)) = (promotion, split) else { return promotion.or(split) };
-    let split_first = match split.spent.partial_cmp(&promotion.spent) {
-        _ if split.pressed && short => true,
-        Some(Ordering::Less) => true,
-        Some(Ordering::Greater) => false,
-        _ => last != Some(Action::Demote),
-    };
+    let split_first = (split.pressed && short) || last != Some(Action::Demote);
     Some(match split.turn.at.cmp(&promotion.turn.at) {
         Ordering::Less => split,
         Ordering::Greater => promotion,

@@ -3,7 +3,7 @@
 /// Metric M = S / (H x (f + tau x (1 - f))). The process with the largest M is served next.
 ///
 /// * `share` S: the process's or cgroup's weight, > 0
-/// * `huge` H: huge pages it holds; at least 1 is counted
+/// * `huge` H: huge pages it holds, or was given lately; at least 1 is counted
 /// * `idle` f: the fraction of them that is idle, 0 to 1; unknown is 0, no penalty
 /// * `tau`, 0 < tau <= 1: smaller means that idleness costs more
 #[must_use]

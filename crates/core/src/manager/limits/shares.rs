@@ -4,7 +4,7 @@
 //! is divided among users first, then among the cgroups of a user, then among processes.
 
 use crate::base::units::{Ns, ProcId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whom a cost is charged to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,10 +52,10 @@ impl Shares {
         had.map_or(0.0, left)
     }
 
-    /// Charges `owner`.
+    /// Charges `owner`, or gives back what was charged: nobody had less than nothing.
     pub fn charge(&mut self, owner: &Owner, amount: f64, now: Ns) {
         let Had(user, cgroup, process) = self.of(owner, now);
-        let more = |had: f64| Fading { amount: had + amount, at: now };
+        let more = |had: f64| Fading { amount: (had + amount).max(0.0), at: now };
         self.users.insert(owner.uid, more(user));
         let cgroups = self.cgroups.entry(owner.uid).or_default();
         cgroups.insert(owner.cgroup.clone(), more(cgroup));
@@ -88,6 +88,21 @@ impl Shares {
             self.of_cgroup(owner.uid, &owner.cgroup, now),
             self.of_process(owner.process, now),
         )
+    }
+
+    /// Forgets cgroups and processes that are none of these.
+    pub fn forget_others(&mut self, owners: impl Iterator<Item = Owner>) {
+        let (mut cgroups, mut processes) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
+        for owner in owners {
+            cgroups.entry(owner.uid).or_default().insert(owner.cgroup);
+            processes.insert(owner.process);
+        }
+        self.processes.retain(|process, _| processes.contains(process));
+        self.cgroups.retain(|uid, had| {
+            let of_user = cgroups.get(uid);
+            had.retain(|cgroup, _| of_user.is_some_and(|all| all.contains(cgroup)));
+            !had.is_empty()
+        });
     }
 
     /// Forgets amounts of which less than `least` is left.

@@ -77,10 +77,12 @@ impl Waits {
         self.no_promote_until.filter(|wait| wait.lasts(now)).map(|wait| wait.reason)
     }
 
-    /// What still speaks against a split.
+    /// What still speaks against a split; `short`: memory is short for everybody, and work for
+    /// nothing is better than none.
     #[must_use]
-    pub fn against_split(&self, now: Ns) -> Option<SkipReason> {
-        self.no_split_until.filter(|wait| wait.lasts(now)).map(|wait| wait.reason)
+    pub fn against_split(&self, now: Ns, short: bool) -> Option<SkipReason> {
+        let wait = self.no_split_until.filter(|wait| wait.lasts(now))?;
+        (!short || wait.reason != SkipReason::MadeHugeAgain).then_some(wait.reason)
     }
 
     /// Whether a promotion of it failed a moment ago and will soon be tried again: not worth
@@ -101,7 +103,11 @@ impl Waits {
         let stays =
             |wait: &Wait| matches!(wait.reason, SkipReason::Cooldown | SkipReason::GivenBack);
         let no_promote_until = self.no_promote_until.filter(stays);
-        *self = Self { no_promote_until, given_back: self.given_back, ..Self::default() };
+        // Moving a mapping by a page must not end it.
+        let no_split_until =
+            self.no_split_until.filter(|wait| wait.reason == SkipReason::MadeHugeAgain);
+        let given_back = self.given_back;
+        *self = Self { no_promote_until, no_split_until, given_back, ..Self::default() };
     }
 
     /// A scan found that it is not huge any more.
@@ -109,6 +115,8 @@ impl Waits {
         let cooldown = Wait { until: now + COOLDOWN, reason: SkipReason::Cooldown };
         let longer = self.no_promote_until.filter(|wait| wait.lasts(cooldown.until));
         self.no_promote_until = longer.or(Some(cooldown));
+        self.no_split_until =
+            self.no_split_until.filter(|wait| wait.reason != SkipReason::MadeHugeAgain);
     }
 
     /// It was promoted: all is forgotten but how often its waste was taken back.
@@ -120,7 +128,9 @@ impl Waits {
     pub fn made_huge(&mut self, now: Ns) {
         if let Some(before) = self.given_back.checked_sub(1) {
             let until = now + longer(MADE_AGAIN_BASE, 2, before, 7).min(REFUSED);
-            self.no_split_until = Some(Wait { until, reason: SkipReason::MadeHugeAgain });
+            let wait = Wait { until, reason: SkipReason::MadeHugeAgain };
+            let longer = self.no_split_until.filter(|wait| wait.lasts(until));
+            self.no_split_until = longer.or(Some(wait));
         }
     }
 
@@ -261,15 +271,22 @@ mod tests {
         assert_eq!(waits, Waits::default(), "nothing was taken back");
         let lengths = lengths(|now| {
             waits.split(Motive::Pressure, now);
-            assert_eq!(waits.against_split(now), None);
+            assert_eq!(waits.against_split(now, false), None);
             waits.made_huge(now);
-            assert_eq!(waits.against_split(now), Some(SkipReason::MadeHugeAgain));
+            waits.mapping_changed();
+            assert_eq!(waits.against_split(now, false), Some(SkipReason::MadeHugeAgain));
+            assert_eq!(waits.against_split(now, true), None, "memory is short for everybody");
             waits.no_split_until
         });
         assert_eq!(lengths, [5.0, 10.0, 20.0, 40.0, 80.0, 160.0]);
+        waits.huge_page_lost(Ns(0));
+        assert_eq!(waits.no_split_until, None, "its rest holds the block");
         waits.given_back = u8::MAX;
         waits.made_huge(Ns(0));
         assert_eq!(waits.no_split_until.map(|wait| wait.until), Some(REFUSED));
+        waits.given_back = 1;
+        waits.made_huge(Ns(0));
+        assert_eq!(waits.no_split_until.map(|wait| wait.until), Some(REFUSED), "the longer one");
     }
 
     #[test]

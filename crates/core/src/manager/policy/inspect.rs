@@ -1,13 +1,13 @@
 //! Which regions are inspected now: page frames of those that may be partially mapped,
 //! contents of huge ones where reading is allowed.
 
-use crate::base::units::{Ns, ProcId};
+use crate::base::units::{Addr, Ns, ProcId, saturating_u64};
 use crate::manager::config::Config;
 use crate::manager::policy::View;
 use crate::manager::snapshot::InspectAsk;
 use crate::manager::state::{Region, Target};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// CPU time of one inspection: 4 KiB of pagemap and two page frames' flags
 /// (`docs/measurements.md#closer-inspection-of-a-region`).
@@ -61,6 +61,14 @@ impl Done {
     }
 }
 
+/// One that is wanted, the worthiest first, and then the one that waits longest.
+type Wanted = (Reverse<Worth>, Ns, ProcId, Addr, Addr);
+
+fn ask((Reverse(worth), _, target, region, mapping): Wanted) -> InspectAsk {
+    let sample = matches!(worth, Worth::Contents | Worth::ContentsAgain);
+    InspectAsk { target, region, mapping, sample }
+}
+
 /// Inspections at `now` that fit `budget`, CPU time in ns.
 #[must_use]
 pub fn asks(
@@ -71,7 +79,7 @@ pub fn asks(
     now: Ns,
 ) -> Vec<InspectAsk> {
     done.under(config, view);
-    let mut users = BTreeMap::<_, Vec<_>>::new();
+    let mut users = BTreeMap::<_, BTreeMap<_, Vec<_>>>::new();
     for (id, target) in view.targets.iter().filter(|(_, target)| target.refused.is_none()) {
         if done.holds(*id, target, now) {
             continue;
@@ -81,7 +89,8 @@ pub fn asks(
             if let Some(worth) = worth(config, view, &region, now) {
                 let since = region.inspected.map_or(Ns(0), |seen| seen.at);
                 let one = (Reverse(worth), since, *id, at, region.mapping);
-                users.entry(target.sample.uid).or_default().push(one);
+                let cgroups = users.entry(target.sample.uid).or_default();
+                cgroups.entry(target.sample.cgroup_key()).or_default().push(one);
                 wanted = true;
             } else {
                 until = until.min(wanted_from(config, &region));
@@ -91,24 +100,50 @@ pub fn asks(
             done.targets.insert(*id, (target.version(), until));
         }
     }
-    // A partial sort would do; there are at most some ten thousand, and mostly none. Users take
-    // turns: whoever drops pieces of huge pages all the time is inspected no more than others.
-    let mut wanted = Vec::new();
-    for mut of_user in users.into_values() {
-        of_user.sort_unstable();
-        wanted.extend(of_user.into_iter().take(MOST).enumerate());
-    }
-    wanted.sort_unstable();
-    let mut asks = Vec::new();
-    for (_, (Reverse(worth), _, target, region, mapping)) in wanted.into_iter().take(MOST) {
-        let sample = matches!(worth, Worth::Contents | Worth::ContentsAgain);
-        budget -= if sample { SAMPLE } else { INSPECT }.0 as f64;
-        if budget < 0.0 {
-            break;
+    // Users take turns, and the cgroups of a user: whoever drops pieces of huge pages all the time
+    // is inspected no more than others. A user's own cgroups in which memory is short come first.
+    let had = view.inspections;
+    let users = users.into_iter().map(|(uid, cgroups)| {
+        let (mut short, mut others) = (Vec::new(), Vec::new());
+        for (cgroup, mut wanted) in cgroups {
+            // A partial sort would do; there are at most some ten thousand, and mostly none.
+            wanted.sort_unstable();
+            let wanted = wanted.into_iter().map(ask).take(MOST).collect();
+            let is_short = view.pressure.on(&cgroup).is_some();
+            let group = if is_short { &mut short } else { &mut others };
+            group.push((had.of_cgroup(uid, &cgroup, now), wanted));
         }
-        asks.push(InspectAsk { target, region, mapping, sample });
+        (had.of_user(uid, now), [in_turns(short), in_turns(others)].concat())
+    });
+    let mut wanted = in_turns(users);
+    let fits = |ask: &InspectAsk| {
+        budget -= cost(ask) as f64;
+        budget >= 0.0
+    };
+    let most = wanted.iter().copied().take_while(fits).count();
+    wanted.truncate(most);
+    wanted
+}
+
+/// The first of those that had least, over and over; what each of theirs costs counts. `groups`:
+/// what each had, and what it wants.
+fn in_turns(groups: impl IntoIterator<Item = (f64, Vec<InspectAsk>)>) -> Vec<InspectAsk> {
+    let mut groups: Vec<_> =
+        groups.into_iter().map(|(had, wanted)| (had, wanted.into_iter())).collect();
+    let had = groups.iter().enumerate().map(|(index, (had, _))| (saturating_u64(*had), index));
+    let mut turns: BinaryHeap<Reverse<(u64, usize)>> = had.map(Reverse).collect();
+    let mut all = Vec::new();
+    while let Some(Reverse((had, index))) = turns.pop().filter(|_| all.len() < MOST) {
+        if let Some(ask) = groups.get_mut(index).and_then(|(_, wanted)| wanted.next()) {
+            turns.push(Reverse((had + cost(&ask), index)));
+            all.push(ask);
+        }
     }
-    asks
+    all
+}
+
+const fn cost(ask: &InspectAsk) -> u64 {
+    if ask.sample { SAMPLE.0 } else { INSPECT.0 }
 }
 
 /// From when on time alone may make an inspection of a region worth it.

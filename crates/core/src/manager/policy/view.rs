@@ -5,6 +5,7 @@ use crate::manager::config::Config;
 use crate::manager::limits;
 use crate::manager::limits::backoff::Backoffs;
 use crate::manager::limits::pressure::Pressure;
+use crate::manager::limits::shares::Shares;
 use crate::manager::limits::thresholds::Thresholds;
 use crate::manager::reason::SkipReason;
 use crate::manager::snapshot::MachineSample;
@@ -36,6 +37,8 @@ pub struct View<'a> {
     pub totals: &'a Totals,
     /// `giving_back` of the plan before.
     pub giving_back: bool,
+    /// CPU time of inspections lately, ns.
+    pub inspections: &'a Shares,
     backoffs: &'a Backoffs,
 }
 
@@ -55,6 +58,7 @@ impl<'a> View<'a> {
             warming: state.warm.wanted(config.promote.warm),
             totals: &state.totals,
             giving_back,
+            inspections: &state.lately.inspections,
             backoffs: &state.backoffs,
         }
     }

@@ -77,7 +77,7 @@ fn splits(id: ProcId, target: &Target, view: &View<'_>, now: Ns) -> Vec<Decision
     let mut found = Vec::new();
     for (at, region) in target.regions.iter() {
         let Waste::Known(waste, source) = region.waste(view.geometry) else { continue };
-        if waste == 0 || region.waits.against_split(now).is_some() {
+        if waste == 0 || region.waits.against_split(now, false).is_some() {
             continue;
         }
         let motive = match source {

@@ -345,7 +345,7 @@ impl State {
             self.targets.insert(target.sample.id, target);
         }
         self.backoffs.forget_ended(now);
-        self.lately.forget(now);
+        self.lately.forget(&self.targets, now);
     }
 
     fn leave_alone(&mut self, config: &Config, sample: ProcessSample, reason: SkipReason) {
@@ -387,6 +387,7 @@ impl State {
         if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
             self.forget(report.target, now);
         } else if let Some(target) = self.targets.get_mut(&report.target) {
+            self.lately.inspections.charge(&target.owner(), report.cost.0 as f64, now);
             self.frames_hidden |= target.inspected(report, context);
         }
     }
@@ -486,11 +487,12 @@ impl State {
     pub fn still_allowed(&self, decision: &Decision, now: Ns) -> bool {
         let target = self.targets.get(&decision.target);
         let region = target.and_then(|target| target.regions.get(decision.region));
+        let short = self.pressure.on_machine().is_some();
         region.is_some_and(|region| match (decision.action, decision.motive) {
             (Action::Promote, _) => !region.huge && region.waits.against_promotion(now).is_none(),
             (Action::Demote, motive) => {
                 region.huge == (motive != Motive::PartiallyMapped)
-                    && region.waits.against_split(now).is_none()
+                    && region.waits.against_split(now, short).is_none()
             }
         })
     }
@@ -501,7 +503,8 @@ impl State {
         self.budgets.cpu.take(outcome.cpu().0 as f64, now);
         self.accounted += outcome.cpu();
         if let Some(owner) = self.targets.get(&decision.target).map(Target::owner) {
-            self.lately.acted(&owner, outcome, now);
+            let short = self.pressure.on_machine().is_some();
+            self.lately.acted(&owner, decision, outcome, short, now);
         }
         if let Outcome::Promoted { populated, .. } = outcome {
             self.charge_cgroup(decision.target, *populated);

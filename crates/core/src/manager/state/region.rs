@@ -204,7 +204,9 @@ impl Region {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::units::ProcId;
     use crate::manager::config::Promote;
+    use crate::manager::decision::Motive;
 
     #[test]
     fn the_budget_pays_for_what_we_made_huge_below_the_threshold() {
@@ -217,5 +219,49 @@ mod tests {
         assert!(!on_budget(500, Maker::Us), "well used");
         assert!(!on_budget(300, Maker::Somebody), "nothing of ours was spent");
         assert!(!Region::default().is_on_budget(thresholds));
+    }
+
+    #[test]
+    fn what_somebody_makes_huge_again_is_not_split_at_once() {
+        let (now, region) = (Ns::s(100), Addr(0));
+        let split = || {
+            let mut region = Region { populated: 200, steady: 1, ..Region::default() };
+            region.waits.split(Motive::OverBloatBudget, now);
+            region
+        };
+        let mut seen = split();
+        let huge = RegionSample {
+            at: region,
+            populated: 512,
+            swapped: 0,
+            zero_page: 0,
+            huge: true,
+            mapping: region,
+            shared: None,
+            held: None,
+            zeros: None,
+        };
+        seen.seen(&huge, Geometry::X86_64, now);
+        let mut found = split();
+        let promotion = Decision {
+            target: ProcId { pid: 1, start_ticks: 1 },
+            region,
+            mapping: region,
+            action: Action::Promote,
+            motive: Motive::Utilization,
+            populated: 200,
+            waste: 0,
+            min_populated: 0,
+            warm: false,
+            another: false,
+            outlook: None,
+        };
+        let reason = SkipReason::AlreadyHuge;
+        let outcome = Outcome::Skipped { reason, warm: None, cpu: Ns(0) };
+        found.applied(&promotion, &outcome, now, Geometry::X86_64);
+        for region in [seen, found] {
+            assert!(region.huge);
+            assert_eq!(region.waits.against_split(now, false), Some(SkipReason::MadeHugeAgain));
+        }
     }
 }

@@ -66,8 +66,8 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         let full = |line: &&Line| {
             look.mean(line).is_some_and(|mean| mean.value >= look.limit(T::ThreadFull))
         };
-        let all = all.iter().filter(full).map(|line| super::pick::listed(look, line));
-        let means = all.filter_map(|line| look.mean(&line));
+        let all = super::pick::listed(look, all.iter().filter(full));
+        let means = all.iter().filter_map(|line| look.mean(line));
         means
             .filter(|seen| seen.value <= ONE_CPU_MAX)
             .reduce(|a, b| if b.value > a.value { b } else { a })
@@ -172,7 +172,7 @@ const SAME_S: i64 = 300;
 /// Whether the CPU values of two machines are of the same time: they have dates, and meet; or they
 /// stand in one text, and nothing says that they are not.
 fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
-    let series = |host: &Host| host.series(Field::CpuIdle, &Subject::Machine).cloned();
+    let series = |host| Host::series(host, Field::CpuIdle, &Subject::Machine);
     let (Some(one), Some(other)) = (series(one), series(other)) else { return false };
     let ends = |series: &Series| {
         let mut dated = series.points.iter().filter_map(|point| point.at);
@@ -180,8 +180,8 @@ fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
         Some((first, dated.next_back().unwrap_or(first)))
     };
     let input = |series: &Series| recording.source(series.source).map(|source| &source.input);
-    let one_text = input(&one) == input(&other);
-    match (ends(&one), ends(&other)) {
+    let one_text = input(one) == input(other);
+    match (ends(one), ends(other)) {
         (Some(a), Some(b)) if one_text || (a.0.has_date() && b.0.has_date()) => {
             let near = |from: Stamp, to: Stamp| from.0.saturating_sub(to.0) <= SAME_S;
             near(a.0, b.1) && near(b.0, a.1)

@@ -82,7 +82,7 @@ fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
         NAMES.iter().any(|start| name.starts_with(start))
     };
     let lines = look.lines(Field::ProcCpu, ours);
-    let all = lines.iter().map(|line| super::pick::listed(look, line));
+    let all = super::pick::listed(look, lines.iter()).into_iter();
     let all = all.filter_map(|line| Some((look.sustained(&line)?, look.highest(&line)?)));
     let (mean, peak) = all.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
     // In bursts it takes all of a CPU, and then none.

@@ -215,11 +215,7 @@ const LISTED_FEW: usize = 20;
 /// Does a kernel thread of this name take the time?
 pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
-    let lines: Vec<_> = look
-        .lines(Field::ProcCpu, ours)
-        .iter()
-        .map(|line| super::pick::listed(look, line))
-        .collect();
+    let lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
     let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
         // A list of processes without it says that it uses nothing worth listing.

@@ -47,20 +47,29 @@ pub(in crate::evidence) fn hardware(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-/// A process's values with those times as well at which its list was made without it: lists leave
-/// out what does nothing.
-pub(super) fn listed(look: &Look<'_>, line: &Line) -> Line {
-    let of_source = |series: &&Series| series.source == line.source;
-    let all = look.host.subjects(line.field).flat_map(|(_, all)| all).filter(of_source);
-    let times = all.flat_map(|series| &series.points).filter_map(|point| point.at);
-    let mut points: BTreeMap<Stamp, f64> = times.map(|at| (at, 0.0)).collect();
-    // Without times nothing says how many lists there were.
-    if line.points.iter().any(|point| point.at.is_none()) {
-        return line.clone();
-    }
-    points.extend(line.points.iter().filter_map(|point| Some((point.at?, point.value))));
-    let points = points.into_iter().map(|(at, value)| Point { at: Some(at), value }).collect();
-    Line { points, ..line.clone() }
+/// Processes' values with those times as well at which their list was made without them: lists
+/// leave out what does nothing. All are of one field.
+pub(super) fn listed<'l>(look: &Look<'_>, lines: impl Iterator<Item = &'l Line>) -> Vec<Line> {
+    let mut times: BTreeMap<SourceId, BTreeMap<Stamp, f64>> = BTreeMap::new();
+    let of_source = |field, source| {
+        let all = look.host.subjects(field).flat_map(|(_, all)| all);
+        let all = all.filter(|series: &&Series| series.source == source);
+        let times = all.flat_map(|series| &series.points).filter_map(|point| point.at);
+        times.map(|at| (at, 0.0)).collect()
+    };
+    let listed = |line: &Line| {
+        // Without times nothing says how many lists there were.
+        if line.points.iter().any(|point| point.at.is_none()) {
+            return line.clone();
+        }
+        let source = line.source;
+        let mut points =
+            times.entry(source).or_insert_with(|| of_source(line.field, source)).clone();
+        points.extend(line.points.iter().filter_map(|point| Some((point.at?, point.value))));
+        let points = points.into_iter().map(|(at, value)| Point { at: Some(at), value }).collect();
+        Line { points, ..line.clone() }
+    };
+    lines.map(listed).collect()
 }
 
 /// The times of lists of processes, by source; none of sources without times.

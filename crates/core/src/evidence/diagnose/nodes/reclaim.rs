@@ -70,19 +70,22 @@ struct Memory<'a> {
     free: &'a Line,
     /// Available memory.
     available: Option<&'a Series>,
+    /// Pages scanned.
+    scans: Option<Line>,
     /// All of it, in bytes.
     total: f64,
 }
 
 impl<'a> Memory<'a> {
     fn new(look: &Look<'a>, free: &'a Line, total: f64) -> Self {
-        Self { free, available: look.host.series(Field::MemAvailable, &Subject::Machine), total }
+        let available = look.host.series(Field::MemAvailable, &Subject::Machine);
+        Self { free, available, scans: scans(look), total }
     }
 }
 
 /// The swing inside `interval`. `Err(true)`: there are values and they show none.
 fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swing, bool> {
-    let Memory { free, available, total } = *memory;
+    let &Memory { free, available, ref scans, total } = memory;
     // Free memory is a state: the sample at the very start belongs to it.
     let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
     let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
@@ -100,17 +103,25 @@ fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swi
         at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple))
     };
     let swing = Swing { low, high };
-    let scanned =
-        || scanned_bytes(look, &swing).is_none_or(|bytes| 2.0 * bytes >= high.value - low.value);
+    let scanned = || {
+        let bytes = scans.as_ref().and_then(|scans| scanned_bytes(scans, &swing));
+        bytes.is_none_or(|bytes| 2.0 * bytes >= high.value - low.value)
+    };
     if swings && !ample() && scanned() { Ok(swing) } else { Err(true) }
 }
 
 /// What was scanned from its low to its high; `None`: nobody counted. What is freed was scanned
 /// before: where much less was, a program ended, or a file was deleted.
-fn scanned_bytes(look: &Look<'_>, swing: &Swing) -> Option<f64> {
-    let scans = scans(look)?;
+fn scanned_bytes(scans: &Line, swing: &Swing) -> Option<f64> {
     let span = Interval { from: swing.low.at, to: swing.high.at };
-    let values = scans.points.iter().filter(|point| span.holds(point.at)).map(|point| point.value);
+    let mut points = scans.points.as_slice();
+    // Those with times are in their order, and there may be many swings.
+    if points.first().is_some_and(|point| point.at.is_some()) && span.to.is_some() {
+        let from = points.partition_point(|point| point.at <= span.from);
+        let to = points.partition_point(|point| point.at <= span.to);
+        points = points.get(from..to).unwrap_or_default();
+    }
+    let values = points.iter().filter(|point| span.holds(point.at)).map(|point| point.value);
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
     let seconds = swing.high.at?.0.saturating_sub(swing.low.at?.0);
     (count > 0 && seconds > 0).then(|| sum / count as f64 * seconds as f64 * BASE_PAGE)

@@ -87,6 +87,8 @@ pub struct SplitRule {
     always: u16,
     keeps_zeros: bool,
     samples: bool,
+    /// Memory is short for everybody.
+    short: bool,
     /// A region must have been seen partially mapped for so long.
     pub(super) settle: Ns,
     now: Ns,
@@ -112,6 +114,7 @@ impl SplitRule {
             always: thresholds.always,
             keeps_zeros: view.machine.and_then(|m| m.frees_zeros) != Some(true),
             samples: config.demote.sample,
+            short: view.pressure.on_machine().is_some(),
             settle: Ns::ms(config.demote.settle_ms),
             now,
         }
@@ -158,7 +161,7 @@ impl SplitRule {
     }
 
     fn objection(&self, region: &Region, motive: Motive) -> Option<SkipReason> {
-        if let Some(reason) = region.waits.against_split(self.now).or(self.off) {
+        if let Some(reason) = region.waits.against_split(self.now, self.short).or(self.off) {
             return Some(reason);
         }
         if motive != Motive::PartiallyMapped {
