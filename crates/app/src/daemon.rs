@@ -344,17 +344,21 @@ fn line(manager: &Manager, now: Ns) -> String {
 
 /// Mode, owned settings and the journal are fixed at the start.
 fn say_what_needs_a_restart(old: &Config, new: &Config) {
-    let never = old.promote.allow_under_never != new.promote.allow_under_never
-        || old.promote.mixed_nodes != new.promote.mixed_nodes;
-    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent
-        || old.watermark.fmfi_high != new.watermark.fmfi_high;
-    let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
-    if fixed || never || warm {
+    if needs_a_restart(old, new) {
         note(
             "changes of mode, settings, journal, promote.allow_under_never, promote.mixed_nodes, \
              controller.warm_cpu_percent and watermark.fmfi_high take effect at the next start",
         );
     }
+}
+
+fn needs_a_restart(old: &Config, new: &Config) -> bool {
+    let never = old.promote.allow_under_never != new.promote.allow_under_never
+        || old.promote.mixed_nodes != new.promote.mixed_nodes;
+    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent
+        || old.watermark.fmfi_high != new.watermark.fmfi_high;
+    let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
+    fixed || never || warm
 }
 
 /// Whether every process named by `--pid` has ended.
@@ -416,5 +420,28 @@ pub(crate) fn mode(arg: Option<crate::cli::ModeArg>, config: &Config) -> Mode {
         Some(crate::cli::ModeArg::Guard) => Mode::Guard,
         Some(crate::cli::ModeArg::Observe) => Mode::Observe,
         None => config.mode,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_actuator_was_built_with_needs_a_restart() {
+        let old = Config::default();
+        let changed = |change: fn(&mut Config)| {
+            let mut new = old.clone();
+            change(&mut new);
+            needs_a_restart(&old, &new)
+        };
+        let fixed: [fn(&mut Config); 4] = [
+            |new| new.watermark.fmfi_high /= 2.0,
+            |new| new.controller.warm_cpu_percent /= 2.0,
+            |new| new.promote.mixed_nodes = !new.promote.mixed_nodes,
+            |new| new.promote.allow_under_never = !new.promote.allow_under_never,
+        ];
+        assert_eq!(fixed.map(changed), [true; 4]);
+        assert!(!changed(|new| new.promote.bloat_budget_percent /= 2.0));
     }
 }

@@ -116,17 +116,25 @@ pub(super) fn fragment(
     };
     let inherit = HugePages::Inherit;
     let (talk, report, errors) = start(part, inherit, session, label, scratch)?;
-    reached(report.values.get("fmfi").copied(), asked.fmfi_percent as f64 / 100.0, conditions);
+    reached(&report, asked.fmfi_percent as f64 / 100.0, asked.free_blocks_max, conditions);
     let notes = report.notes.iter().map(|note| format!("{}: {note}", part.kind)).collect();
     Ok((Beside { name: part.kind.clone(), child: Child::Own(talk), errors }, notes))
 }
 
-/// Notes the index of fragmentation that a run meets, and when it is not the one asked for.
-fn reached(index: Option<f64>, wanted: f64, conditions: &mut Conditions) {
-    conditions.fmfi = index;
-    if let Some(index) = index.filter(|index| *index < wanted) {
+/// Notes the index of fragmentation that a run meets, and when memory is less in pieces than was
+/// asked for: by its index, or by blocks that nobody could take.
+fn reached(report: &Report, wanted: f64, blocks_max: usize, conditions: &mut Conditions) {
+    let value = |name| report.values.get(name).copied();
+    conditions.fmfi = value("fmfi");
+    if let Some(index) = conditions.fmfi.filter(|index| *index < wanted) {
         conditions.noisy.push(format!(
             "memory was less fragmented than asked for: index {index:.2}, not {wanted:.2}"
+        ));
+    }
+    if let Some(blocks) = value("free_blocks").filter(|blocks| *blocks > blocks_max as f64) {
+        conditions.noisy.push(format!(
+            "memory was less fragmented than asked for: {blocks} blocks of a huge page were free, \
+             not {blocks_max}"
         ));
     }
 }
@@ -212,10 +220,17 @@ mod tests {
     #[test]
     fn the_index_after_the_fragmenter_counts_and_a_missed_one_is_noise() {
         let mut conditions = Conditions { fmfi: Some(0.1), ..Conditions::default() };
-        reached(Some(0.9), 0.85, &mut conditions);
+        let said = |fmfi, blocks| {
+            let values = [("fmfi", fmfi), ("free_blocks", blocks)];
+            let values = values.map(|(name, value)| (name.to_owned(), value)).into();
+            Report { values, ..Report::default() }
+        };
+        reached(&said(0.9, 16.0), 0.85, 16, &mut conditions);
         assert_eq!((conditions.fmfi, conditions.noisy.len()), (Some(0.9), 0));
-        reached(Some(0.6), 0.85, &mut conditions);
+        reached(&said(0.6, 0.0), 0.85, 16, &mut conditions);
         assert_eq!(conditions.fmfi, Some(0.6));
         assert!(conditions.noisy[0].ends_with("index 0.60, not 0.85"), "{conditions:?}");
+        reached(&said(0.9, 1506.0), 0.85, 16, &mut conditions);
+        assert!(conditions.noisy[1].contains(": 1506 blocks of a huge page"), "{conditions:?}");
     }
 }

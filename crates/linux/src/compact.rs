@@ -118,6 +118,16 @@ fn refused(ask: &CompactAsk, reason: SkipReason) -> CompactReport {
     CompactReport::not_begun(ask, CompactEnd::Refused, Some(reason))
 }
 
+/// Blocks that programs took from the node during the run. `most`: that were free at most.
+fn taken(alone: bool, before: Free, after: Free, most: Option<u64>) -> Option<u64> {
+    let (from, to) = match alone {
+        true => (after.given_out, before.given_out),
+        // The kernel counts for all nodes together: what others give out was not made here.
+        false => (most.max(after.blocks), after.blocks),
+    };
+    from.zip(to).map(|(from, to)| from.saturating_sub(to))
+}
+
 /// One node, as seen from the thread.
 struct Node {
     root: Root,
@@ -149,8 +159,6 @@ impl Node {
             return refused(ask, SkipReason::NoMechanism);
         };
         let after = self.free();
-        let most = most.max(after.blocks);
-        let given_out = |(after, before): (u64, u64)| after.saturating_sub(before);
         CompactReport {
             node: self.number,
             end,
@@ -159,11 +167,7 @@ impl Node {
             cpu: Ns(ended.cpu_ns),
             free_before: before.blocks,
             free_after: after.blocks,
-            taken: match self.is_alone() {
-                true => after.given_out.zip(before.given_out).map(given_out),
-                // The kernel counts for all nodes together: what others give out was not made here.
-                false => most.zip(after.blocks).map(given_out),
-            },
+            taken: taken(self.is_alone(), before, after, most),
             fmfi_before: before.fmfi,
             fmfi_after: after.fmfi,
             unmovable_percent,
@@ -315,6 +319,28 @@ mod tests {
         let refused = (CompactEnd::Refused, Some(SkipReason::UnmovableMemory));
         assert_eq!((report.end, report.reason), refused);
         assert_eq!((report.unmovable_percent, report.cpu), (Some(80.0), Ns(0)));
+    }
+
+    #[test]
+    fn what_other_nodes_give_out_was_not_made_here() {
+        let free = |blocks, given_out| Free { blocks, fmfi: None, given_out };
+        let (before, after) = (free(Some(2), Some(100)), free(Some(6), Some(140)));
+        let both = [true, false].map(|alone| taken(alone, before, after, Some(9)));
+        assert_eq!(both, [Some(40), Some(3)]);
+        // More were free in the end than whenever it was looked before.
+        assert_eq!(taken(false, before, after, Some(4)), Some(0));
+        assert_eq!(taken(true, before, free(Some(6), None), Some(9)), None);
+
+        let scratch = Scratch::new();
+        let node = |number| {
+            let root = root(&scratch, number);
+            Node { root, geometry: Geometry::X86_64, number }
+        };
+        assert!(!node(0).is_alone() && !node(1).is_alone());
+        let first = BUDDYINFO.lines().next().expect("node 0");
+        fs::write(scratch.join("proc/buddyinfo"), first).expect("written");
+        let root = Root::at(scratch.path());
+        assert!(Node { root, geometry: Geometry::X86_64, number: 0 }.is_alone());
     }
 
     #[test]

@@ -32,6 +32,7 @@ use crate::manager::select::{Selection, select_all};
 use crate::manager::snapshot::{Ask, ListAsk, Observation};
 use crate::manager::state::State;
 use crate::manager::state::made::Made;
+use claims::Claims;
 use shadow::Shadow;
 use shortage::Told;
 use std::collections::{BTreeMap, VecDeque};
@@ -412,12 +413,13 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     let view = manager.view(now);
     let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
     manager.journal_reasons(now, sink);
+    let mut claims = Claims::new(&manager.state, now);
     let mut served = false;
     loop {
         let now = world.now();
         manager.bar(&mut queues, now);
         let (limits, last) = (&mut manager.limits, manager.last);
-        let turn = pace::next(&manager.state, &queues, limits, last, now, end);
+        let turn = pace::next(&manager.state, &claims, &queues, limits, last, now, end);
         let Some(turn) = turn else {
             break;
         };
@@ -440,6 +442,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let outcome = world.act(&decision);
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);
+        claims.renew(&manager.state, decision.target, now);
         shadow::note(&mut beside, &decision);
         sink.record(now, &Record::action(&decision, &outcome));
     }

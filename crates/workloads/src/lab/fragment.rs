@@ -163,7 +163,7 @@ impl<H: Hold> Workload for Fragmenter<H> {
         self.thin(&clock, progress)?;
         let left = self.blocks.take(&self.limits.root, self.free_blocks_max)?;
         let index = fmfi(&self.limits.root)?;
-        let mut measured = self.report(index);
+        let mut measured = self.report(index).with("free_blocks", left as f64);
         if left > self.free_blocks_max {
             let most = self.free_blocks_max;
             measured = measured.with_note(format!(

@@ -29,7 +29,8 @@ impl Demand for Fragment {
     }
 }
 
-const METRICS: &[&str] = &["fmfi", "held_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"];
+const METRICS: &[&str] =
+    &["fmfi", "free_blocks", "held_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"];
 
 pub(super) const HOLES: Kind = Kind {
     name: "fragment-holes",

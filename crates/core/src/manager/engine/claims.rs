@@ -4,10 +4,9 @@
 //! compared first, then the cgroups of a user, then the programs of a cgroup, as with every other
 //! budget (`limits::shares`).
 
-use crate::base::units::{Ns, saturating_u64};
+use crate::base::units::{Ns, ProcId, saturating_u64};
 use crate::manager::limits::fair::metric;
 use crate::manager::state::{State, Target};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -46,7 +45,7 @@ pub(super) fn strongest_first(a: &Claim, b: &Claim) -> Ordering {
     level.map_or(Ordering::Equal, |level| b[level].claim.total_cmp(&a[level].claim))
 }
 
-/// What the programs of one user or cgroup have together.
+/// What one program has, or the programs of one user or cgroup have together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     /// Its share: the largest of its programs, however many they are.
@@ -58,67 +57,156 @@ struct Group {
     idle: f64,
     /// Since when somebody in it has waited who was served last.
     waits_since: Option<Ns>,
-    number: usize,
+    /// Huge pages that its attempts count for that came to nothing.
+    wasted: u64,
 }
 
 impl Group {
-    fn add(&mut self, target: &Target) {
+    fn program(state: &State, target: &Target, now: Ns) -> Self {
         let held = target.held();
-        self.share = self.share.max(target.share);
-        self.held = self.held.saturating_add(held);
-        self.idle += held as f64 * target.idle_share;
-        self.waits_since = self.waits_since.max(target.waits_since);
+        Self {
+            share: target.share,
+            held,
+            served: state.lately.served.of_process(target.sample.id, now),
+            idle: held as f64 * target.idle_share,
+            waits_since: target.waits_since,
+            wasted: 0,
+        }
     }
 
-    fn level(&self, wasted: u64, now: Ns) -> Level {
+    fn add(&mut self, program: &Self) {
+        self.share = self.share.max(program.share);
+        self.held = self.held.saturating_add(program.held);
+        self.idle += program.idle;
+        self.waits_since = self.waits_since.max(program.waits_since);
+    }
+
+    /// `of`: its number among those of its level.
+    fn level(&self, of: usize, now: Ns) -> Level {
         let idle = self.idle / self.held.max(1) as f64;
-        let held = self.held.max(saturating_u64(self.served)).saturating_add(wasted);
+        let held = self.held.max(saturating_u64(self.served)).saturating_add(self.wasted);
         let waited = self.waits_since.map_or(Ns(0), |since| now.since(since));
         let claim = metric(self.share, held, idle, TAU) * (1.0 + waited.as_s() / AGING.as_s());
-        Level { claim, held, of: self.number }
+        Level { claim, held, of }
     }
 }
 
-/// All claims at one time.
+/// A program, and the numbers of its user and of its cgroup.
 #[derive(Debug)]
-pub(super) struct Claims<'a> {
-    state: &'a State,
-    users: BTreeMap<Option<u32>, Group>,
-    cgroups: BTreeMap<(Option<u32>, Cow<'a, str>), Group>,
-    now: Ns,
+struct Program {
+    own: Group,
+    number: usize,
+    user: usize,
+    cgroup: usize,
 }
 
-impl<'a> Claims<'a> {
-    pub(super) fn new(state: &'a State, now: Ns) -> Self {
-        let (mut users, mut cgroups) = (BTreeMap::new(), BTreeMap::new());
-        for target in state.targets.values() {
+/// All claims. Made once a tick: whatever is done then changes those of one user, and there may be
+/// many users and cgroups for each thing that is done.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    programs: BTreeMap<ProcId, Program>,
+    users: Vec<Group>,
+    cgroups: Vec<Group>,
+}
+
+impl Claims {
+    pub(super) fn new(state: &State, now: Ns) -> Self {
+        let mut claims = Self::default();
+        let (mut user_numbers, mut cgroup_numbers) = (BTreeMap::new(), BTreeMap::new());
+        for (number, (id, target)) in state.targets.iter().enumerate() {
             let uid = target.sample.uid;
-            let number = users.len();
-            let user = users.entry(uid).or_insert_with(|| {
-                let served = state.lately.served.of_user(uid, now);
-                Group { number, served, ..Group::default() }
+            let user = *user_numbers.entry(uid).or_insert_with(|| {
+                claims.users.push(user(state, target, now));
+                claims.users.len() - 1
             });
-            user.add(target);
-            let (number, cgroup) = (cgroups.len(), target.sample.cgroup_key());
-            let group = cgroups.entry((uid, cgroup)).or_insert_with_key(|(_, cgroup)| {
-                let served = state.lately.served.of_cgroup(uid, cgroup, now);
-                Group { number, served, ..Group::default() }
+            let key = (uid, target.sample.cgroup_key());
+            let cgroup = *cgroup_numbers.entry(key).or_insert_with(|| {
+                claims.cgroups.push(cgroup(state, target, now));
+                claims.cgroups.len() - 1
             });
-            group.add(target);
+            let own = Group::program(state, target, now);
+            claims.users[user].add(&own);
+            claims.cgroups[cgroup].add(&own);
+            claims.programs.insert(*id, Program { own, number, user, cgroup });
         }
-        Self { state, users, cgroups, now }
+        claims
     }
 
-    /// The claim of one program; `number` tells it from all others.
-    pub(super) fn of(&self, target: &Target, number: usize) -> Claim {
-        let uid = target.sample.uid;
-        let served = self.state.lately.served.of_process(target.sample.id, self.now);
-        let mut own = Group { number, served, ..Group::default() };
-        own.add(target);
-        let wasted = saturating_u64(FRUITLESS * self.state.lately.fruitless.of_user(uid, self.now));
-        let group = |group: Option<&Group>| group.copied().unwrap_or(own);
-        let user = group(self.users.get(&uid)).level(wasted, self.now);
-        let cgroup = group(self.cgroups.get(&(uid, target.sample.cgroup_key())));
-        [user, cgroup.level(0, self.now), own.level(0, self.now)]
+    /// Notes what was done for a program. One that is gone counts until the next tick.
+    pub(super) fn renew(&mut self, state: &State, id: ProcId, now: Ns) {
+        let Some(target) = state.targets.get(&id) else { return };
+        let Some(program) = self.programs.get_mut(&id) else { return };
+        program.own = Group::program(state, target, now);
+        let (user_of, cgroup_of) = (program.user, program.cgroup);
+        let (mut user, mut cgroup) = (user(state, target, now), cgroup(state, target, now));
+        for program in self.programs.values().filter(|program| program.user == user_of) {
+            user.add(&program.own);
+            if program.cgroup == cgroup_of {
+                cgroup.add(&program.own);
+            }
+        }
+        (self.users[user_of], self.cgroups[cgroup_of]) = (user, cgroup);
+    }
+
+    /// The claim of one program; `None`: it is not known.
+    pub(super) fn of(&self, id: ProcId, now: Ns) -> Option<Claim> {
+        let Program { own, number, user, cgroup } = self.programs.get(&id)?;
+        let (users, cgroups) = (&self.users[*user], &self.cgroups[*cgroup]);
+        Some([users.level(*user, now), cgroups.level(*cgroup, now), own.level(*number, now)])
+    }
+}
+
+/// A program's user, before its programs are added.
+fn user(state: &State, target: &Target, now: Ns) -> Group {
+    let uid = target.sample.uid;
+    let wasted = saturating_u64(FRUITLESS * state.lately.fruitless.of_user(uid, now));
+    Group { served: state.lately.served.of_user(uid, now), wasted, ..Group::default() }
+}
+
+/// The same of its cgroup.
+fn cgroup(state: &State, target: &Target, now: Ns) -> Group {
+    let (uid, key) = (target.sample.uid, target.sample.cgroup_key());
+    Group { served: state.lately.served.of_cgroup(uid, &key, now), ..Group::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::units::{Bytes, Geometry};
+    use crate::manager::config::Config;
+    use crate::manager::select::Selected;
+    use crate::manager::snapshot::ProcessSample;
+
+    fn state() -> State {
+        let process = |pid: u32| {
+            let sample = ProcessSample::example(pid, Bytes::mib(1024));
+            let cgroup = Some(format!("/c{}", pid % 3));
+            let share = Ok(f64::from(1 + pid % 2));
+            Selected { sample: ProcessSample { uid: Some(pid % 4), cgroup, ..sample }, share }
+        };
+        let config = Config::default();
+        let mut state = State::new(&config, Geometry::X86_64, Ns(0));
+        state.list(&config, (100..124).map(process).collect(), Ns(0));
+        state
+    }
+
+    #[test]
+    fn what_was_done_for_a_program_changes_claims_as_if_all_were_made_anew() {
+        let mut state = state();
+        let ids: Vec<_> = state.targets.keys().copied().collect();
+        let mut claims = Claims::new(&state, Ns::s(1));
+        let before = claims.of(ids[0], Ns::s(2));
+        for (id, more) in ids.iter().zip(1_u32..).step_by(5) {
+            let owner = state.targets[id].owner();
+            state.lately.served.charge(&owner, f64::from(more), Ns::s(2));
+            state.lately.fruitless.charge(&owner, f64::from(more % 3), Ns::s(2));
+            state.targets.get_mut(id).expect("it is there").waits_since = Some(Ns::s(2));
+            claims.renew(&state, *id, Ns::s(2));
+        }
+        let anew = Claims::new(&state, Ns::s(2));
+        for id in &ids {
+            assert_eq!(claims.of(*id, Ns::s(3)), anew.of(*id, Ns::s(3)), "{id}");
+        }
+        assert_ne!(claims.of(ids[0], Ns::s(2)), before);
     }
 }

@@ -72,6 +72,7 @@ impl Bid {
 /// Returns `None` when nobody can be served before `end`.
 pub(super) fn next(
     state: &State,
+    claims: &Claims,
     queues: &Queues,
     limits: &mut BTreeMap<ProcId, Limit>,
     last: Option<Action>,
@@ -85,12 +86,12 @@ pub(super) fn next(
     ];
     limits.clear();
     let whole = state.geometry.pages_per_huge();
-    let claims = Claims::new(state, now);
     let short = state.pressure.on_machine().is_some();
     let (mut promotions, mut split) = (Vec::new(), None::<Bid>);
-    for (number, (id, queue)) in queues.iter().enumerate() {
+    for (id, queue) in queues {
         let (id, Some(decision)) = (*id, queue.front()) else { continue };
         let Some(target) = state.targets.get(&id) else { continue };
+        let Some(claim) = claims.of(id, now) else { continue };
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
         let (at, limit) = shared.into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
         if at > now {
@@ -101,7 +102,7 @@ pub(super) fn next(
         }
         let bid = Bid {
             turn: Turn { target: id, at, action: decision.action },
-            claim: claims.of(target, number),
+            claim,
             quarters: 4 * u32::from(decision.waste) / whole.max(1),
             pressed: decision.motive == Motive::Pressure,
             had: match decision.action {

@@ -21,6 +21,10 @@ pub const AGAIN: Ns = Ns::s(10);
 /// long.
 pub const MOST: usize = 256;
 
+/// A user's cgroups in which memory is short have three of four parts of what is inspected for that
+/// user (`docs/measurements.md#defaults-by-choice`).
+const SHORT: u64 = 3;
+
 /// How much the inspection of a region is worth; ordered, the worthiest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
@@ -101,7 +105,8 @@ pub fn asks(
         }
     }
     // Users take turns, and the cgroups of a user: whoever drops pieces of huge pages all the time
-    // is inspected no more than others. A user's own cgroups in which memory is short come first.
+    // is inspected no more than others. A user's cgroups in which memory is short have most of it,
+    // not all: some are full for ever.
     let had = view.inspections;
     let users = users.into_iter().map(|(uid, cgroups)| {
         let (mut short, mut others) = (Vec::new(), Vec::new());
@@ -111,9 +116,10 @@ pub fn asks(
             let wanted = wanted.into_iter().map(ask).take(MOST).collect();
             let is_short = view.pressure.on(&cgroup).is_some();
             let group = if is_short { &mut short } else { &mut others };
-            group.push((had.of_cgroup(uid, &cgroup, now), wanted));
+            group.push((had.of_cgroup(uid, &cgroup, now), 1, wanted));
         }
-        (had.of_user(uid, now), [in_turns(short), in_turns(others)].concat())
+        let both = [(0.0, SHORT, in_turns(short)), (0.0, 1, in_turns(others))];
+        (had.of_user(uid, now), 1, in_turns(both))
     });
     let mut wanted = in_turns(users);
     let fits = |ask: &InspectAsk| {
@@ -126,16 +132,20 @@ pub fn asks(
 }
 
 /// The first of those that had least, over and over; what each of theirs costs counts. `groups`:
-/// what each had, and what it wants.
-fn in_turns(groups: impl IntoIterator<Item = (f64, Vec<InspectAsk>)>) -> Vec<InspectAsk> {
-    let mut groups: Vec<_> =
-        groups.into_iter().map(|(had, wanted)| (had, wanted.into_iter())).collect();
-    let had = groups.iter().enumerate().map(|(index, (had, _))| (saturating_u64(*had), index));
-    let mut turns: BinaryHeap<Reverse<(u64, usize)>> = had.map(Reverse).collect();
+/// what each had, its share among them, and what it wants.
+fn in_turns(groups: impl IntoIterator<Item = (f64, u64, Vec<InspectAsk>)>) -> Vec<InspectAsk> {
+    let (mut turns, mut groups): (BinaryHeap<_>, Vec<_>) = groups
+        .into_iter()
+        .enumerate()
+        .map(|(index, (had, share, wanted))| {
+            (Reverse((saturating_u64(had), index)), (share, wanted.into_iter()))
+        })
+        .unzip();
     let mut all = Vec::new();
     while let Some(Reverse((had, index))) = turns.pop().filter(|_| all.len() < MOST) {
-        if let Some(ask) = groups.get_mut(index).and_then(|(_, wanted)| wanted.next()) {
-            turns.push(Reverse((had + cost(&ask), index)));
+        let Some((share, wanted)) = groups.get_mut(index) else { continue };
+        if let Some(ask) = wanted.next() {
+            turns.push(Reverse((had + cost(&ask) / *share, index)));
             all.push(ask);
         }
     }
@@ -184,5 +194,38 @@ fn worth(config: &Config, view: &View<'_>, region: &Region, now: Ns) -> Option<W
             let changed = seen.populated != region.populated;
             (changed && now.since(seen.at) >= AGAIN).then_some(Worth::Changed)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(pid: u32, count: u64, sample: bool) -> Vec<InspectAsk> {
+        let target = ProcId { pid, start_ticks: 1 };
+        let at = |number| Addr(number << 21);
+        let ask = |number| InspectAsk { target, region: at(number), mapping: at(0), sample };
+        (0..count).map(ask).collect()
+    }
+
+    #[test]
+    fn a_cgroup_that_is_always_full_leaves_a_quarter_to_others() {
+        let (short, others) = (wanted(1, 1000, true), wanted(2, 1000, true));
+        let both = in_turns([(0.0, SHORT, short), (0.0, 1, others.clone())]);
+        assert_eq!(both.len(), MOST);
+        assert_eq!(both.iter().filter(|ask| ask.target.pid == 2).count(), MOST / 4);
+        // Where nothing is short, or hardly anything, others have the rest.
+        let alone = in_turns([(0.0, SHORT, wanted(1, 9, true)), (0.0, 1, others)]);
+        assert_eq!(alone.iter().filter(|ask| ask.target.pid == 2).count(), MOST - 9);
+    }
+
+    #[test]
+    fn what_an_inspection_costs_counts_and_what_somebody_had_before() {
+        let (dear, cheap) = (wanted(1, 1000, true), wanted(2, 1000, false));
+        let all = in_turns([(0.0, 1, dear.clone()), (0.0, 1, cheap.clone())]);
+        let spent = |pid| all.iter().filter(|a| a.target.pid == pid).map(cost).sum::<u64>();
+        assert!(spent(1).abs_diff(spent(2)) <= SAMPLE.0, "{} and {}", spent(1), spent(2));
+        let late = in_turns([(1e9, 1, dear), (0.0, 1, cheap)]);
+        assert!(late.iter().all(|ask| ask.target.pid == 2));
     }
 }
