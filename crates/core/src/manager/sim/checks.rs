@@ -343,7 +343,9 @@ pub struct Auditor {
     pub activity: Activity,
     truth: Rc<Cell<Bytes>>,
     waste: Bytes,
+    /// Regions that were split in this tick.
     demoted: BTreeMap<ProcId, u64>,
+    /// Those that the actuator found huge: they were small when they were planned.
     found: BTreeMap<ProcId, u64>,
 }
 
@@ -375,10 +377,7 @@ impl Auditor {
             let wasting = target.regions.values().filter(wastes).count() as u64;
             self.activity.met(Checker::WasteHasReason, wasting);
             let named: u64 = manager.plan().reasons_of(*id).not_split.values().sum();
-            // Found huge by the actuator in this tick: it was small when it was planned.
-            let found = target.totals.skipped.get(&SkipReason::AlreadyHuge).copied().unwrap_or(0);
-            let before = self.found.insert(*id, found).unwrap_or(0);
-            if named + found.checked_sub(before).unwrap_or(found) < wasting {
+            if named + self.found.get(id).unwrap_or(&0) < wasting {
                 self.broken.push(format!("{id}: {wasting} waste, {named} with a reason"));
             }
         }
@@ -386,7 +385,15 @@ impl Auditor {
 }
 
 impl Sink for Auditor {
-    fn record(&mut self, _at: Ns, _record: &Record) {}
+    fn record(&mut self, _at: Ns, record: &Record) {
+        let Record::Action { target, outcome, .. } = record else { return };
+        let counts = match outcome {
+            Outcome::Demoted { .. } => &mut self.demoted,
+            Outcome::Skipped { reason: SkipReason::AlreadyHuge, .. } => &mut self.found,
+            _ => return,
+        };
+        *counts.entry(*target).or_default() += 1;
+    }
 
     /// Every small region of a scanned target has a reason; and waste by promotions below the
     /// threshold never grows beyond the budget (it may stand above it when the footprint shrank).
@@ -399,11 +406,7 @@ impl Sink for Auditor {
             let named: u64 = manager.plan().reasons_of(*id).not_promoted.values().sum();
             // Regions promoted in this tick were counted as scheduled when it was planned.
             // ... and those split in this tick not at all.
-            let demoted = target.totals.demoted;
-            // A new program in an old process counts from zero again.
-            let before = self.demoted.insert(*id, demoted).unwrap_or(0);
-            let split = demoted.checked_sub(before).unwrap_or(demoted);
-            if named + split < small {
+            if named + self.demoted.get(id).unwrap_or(&0) < small {
                 self.broken.push(format!("{id}: {small} small regions, {named} with a reason"));
             }
         }
@@ -416,5 +419,7 @@ impl Sink for Auditor {
             self.broken.push(format!("bloat {waste} above {bound}"));
         }
         self.waste = waste;
+        self.demoted.clear();
+        self.found.clear();
     }
 }
