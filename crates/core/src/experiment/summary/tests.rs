@@ -340,7 +340,7 @@ fn values_of_some_runs_only_are_warned_of() {
     // The slow ones have not come to their end, and have no time of it.
     for one in all.iter_mut().filter(|one| one.variant == "always").take(5) {
         one.measured.values.clear();
-        one.measured.notes.push(format!("not all was back after {} s", one.repetition));
+        one.measured.notes.push(format!("not all was back after {} s.", one.repetition));
     }
     let one = summary(&all);
     let text = warning(&one, Concern::Partial).expect("a warning");

@@ -252,7 +252,7 @@ fn partial(material: &Material<'_>, rows: &[Row]) -> Option<String> {
 
 fn noted(material: &Material<'_>) -> Option<String> {
     let notes = || material.done().flat_map(|record| &record.measured.notes).map(String::as_str);
-    let all = tally(notes());
+    let all = tally(notes().map(|note| note.trim_end_matches('.')));
     (!all.is_empty()).then(|| format!("Noted by runs: {all}."))
 }
 
