@@ -118,7 +118,7 @@ metrics! {
     "fork_ms" "ms" Lower 2: "Time of a fork.";
     "extra_mib" "MiB" Lower 1: "Memory that a snapshot by fork cost, at most.";
     "free_blocks" "" Neither 0:
-        "Free blocks of a huge page that a fragmenter left, where nobody could take them.";
+        "Free blocks of a huge page when a fragmenter has done its work.";
     "held_mib" "MiB" Neither 0: "Memory that a fragmenter holds.";
     "hugetlb_mib" "MiB" Neither 0: "Memory of the workload in HugeTLB pages.";
     "mean_us" "us" Lower 1: "Mean latency.";
