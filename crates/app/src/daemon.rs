@@ -435,13 +435,15 @@ mod tests {
             change(&mut new);
             needs_a_restart(&old, &new)
         };
-        let fixed: [fn(&mut Config); 4] = [
+        let fixed: [fn(&mut Config); 6] = [
+            |new| new.settings.guard_parks_khugepaged = !new.settings.guard_parks_khugepaged,
+            |new| new.journal.max_bytes.0 += 1,
             |new| new.watermark.fmfi_high /= 2.0,
             |new| new.controller.warm_cpu_percent /= 2.0,
             |new| new.promote.mixed_nodes = !new.promote.mixed_nodes,
             |new| new.promote.allow_under_never = !new.promote.allow_under_never,
         ];
-        assert_eq!(fixed.map(changed), [true; 4]);
+        assert_eq!(fixed.map(changed), [true; 6]);
         assert!(!changed(|new| new.promote.bloat_budget_percent /= 2.0));
     }
 }

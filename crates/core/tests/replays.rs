@@ -79,8 +79,8 @@ const RECORDINGS: &[Recorded] = recordings! {
     "sim-ingens-13" Ingens 180 Neighbours,
     "sim-ingens-14" Ingens 464 Neighbours,
     "sim-long-51" Guard 2940 Neighbours,
-    "sim-loose-41" Ingens 3800 Neighbours,
-    "sim-loose-42" Ingens 3799 Neighbours,
+    "sim-loose-41" Ingens 3911 Neighbours,
+    "sim-loose-42" Ingens 3786 Neighbours,
     "sim-tight-31" Ingens 107 Neighbours,
 };
 

@@ -109,16 +109,20 @@ pub fn asks(
     // not all: some are full for ever.
     let had = view.inspections;
     let users = users.into_iter().map(|(uid, cgroups)| {
-        let (mut short, mut others) = (Vec::new(), Vec::new());
+        let (mut short, mut others) = ((0.0, Vec::new()), (0.0, Vec::new()));
         for (cgroup, mut wanted) in cgroups {
             // A partial sort would do; there are at most some ten thousand, and mostly none.
             wanted.sort_unstable();
             let wanted = wanted.into_iter().map(ask).take(MOST).collect();
             let is_short = view.pressure.on(&cgroup).is_some();
             let group = if is_short { &mut short } else { &mut others };
-            group.push((had.of_cgroup(uid, &cgroup, now), 1, wanted));
+            let own = had.of_cgroup(uid, &cgroup, now);
+            group.0 += own;
+            group.1.push((own, 1, wanted));
         }
-        let both = [(0.0, SHORT, in_turns(short)), (0.0, 1, in_turns(others))];
+        // With what each had: a tick may have room for a single inspection.
+        let both =
+            [(SHORT, short), (1, others)].map(|(share, (had, all))| (had, share, in_turns(all)));
         (had.of_user(uid, now), 1, in_turns(both))
     });
     let mut wanted = in_turns(users);
@@ -138,7 +142,7 @@ fn in_turns(groups: impl IntoIterator<Item = (f64, u64, Vec<InspectAsk>)>) -> Ve
         .into_iter()
         .enumerate()
         .map(|(index, (had, share, wanted))| {
-            (Reverse((saturating_u64(had), index)), (share, wanted.into_iter()))
+            (Reverse((saturating_u64(had) / share, index)), (share, wanted.into_iter()))
         })
         .unzip();
     let mut all = Vec::new();
@@ -217,6 +221,20 @@ mod tests {
         // Where nothing is short, or hardly anything, others have the rest.
         let alone = in_turns([(0.0, SHORT, wanted(1, 9, true)), (0.0, 1, others)]);
         assert_eq!(alone.iter().filter(|ask| ask.target.pid == 2).count(), MOST - 9);
+    }
+
+    #[test]
+    fn shares_hold_where_each_tick_has_room_for_one() {
+        let (mut had, mut asked) = ([0.0, 0.0], [0, 0]);
+        for _ in 0..100 {
+            let [short, others] = [1, 2].map(|pid| wanted(pid, 9, pid == 2));
+            let first = in_turns([(had[0], SHORT, short), (had[1], 1, others)])[0];
+            let whose = usize::from(first.target.pid == 2);
+            had[whose] += cost(&first) as f64;
+            asked[whose] += cost(&first);
+        }
+        let [short, others] = asked;
+        assert!(short.abs_diff(SHORT * others) <= SHORT * SAMPLE.0, "{short} and {others}");
     }
 
     #[test]
