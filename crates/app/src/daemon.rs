@@ -435,7 +435,8 @@ mod tests {
             change(&mut new);
             needs_a_restart(&old, &new)
         };
-        let fixed: [fn(&mut Config); 6] = [
+        let fixed: [fn(&mut Config); 7] = [
+            |new| new.mode = Mode::Observe,
             |new| new.settings.guard_parks_khugepaged = !new.settings.guard_parks_khugepaged,
             |new| new.journal.max_bytes.0 += 1,
             |new| new.watermark.fmfi_high /= 2.0,
@@ -443,7 +444,7 @@ mod tests {
             |new| new.promote.mixed_nodes = !new.promote.mixed_nodes,
             |new| new.promote.allow_under_never = !new.promote.allow_under_never,
         ];
-        assert_eq!(fixed.map(changed), [true; 6]);
+        assert_eq!(fixed.map(changed), [true; 7]);
         assert!(!changed(|new| new.promote.bloat_budget_percent /= 2.0));
     }
 }

@@ -118,16 +118,6 @@ fn refused(ask: &CompactAsk, reason: SkipReason) -> CompactReport {
     CompactReport::not_begun(ask, CompactEnd::Refused, Some(reason))
 }
 
-/// Blocks that programs took from the node during the run. `most`: that were free at most.
-fn taken(alone: bool, before: Free, after: Free, most: Option<u64>) -> Option<u64> {
-    let (from, to) = match alone {
-        true => (after.given_out, before.given_out),
-        // The kernel counts for all nodes together: what others give out was not made here.
-        false => (most.max(after.blocks), after.blocks),
-    };
-    from.zip(to).map(|(from, to)| from.saturating_sub(to))
-}
-
 /// One node, as seen from the thread.
 struct Node {
     root: Root,
@@ -167,7 +157,7 @@ impl Node {
             cpu: Ns(ended.cpu_ns),
             free_before: before.blocks,
             free_after: after.blocks,
-            taken: taken(self.is_alone(), before, after, most),
+            taken: self.taken(before, after, most),
             fmfi_before: before.fmfi,
             fmfi_after: after.fmfi,
             unmovable_percent,
@@ -215,6 +205,16 @@ impl Node {
         };
         let ended = child.kill()?.ok_or_else(|| io::Error::other("no child"))?;
         Ok((end, reason, ended, most))
+    }
+
+    /// Blocks that programs took from the node during a run. `most`: that were free at most.
+    fn taken(&self, before: Free, after: Free, most: Option<u64>) -> Option<u64> {
+        let (from, to) = match self.is_alone() {
+            true => (after.given_out, before.given_out),
+            // The kernel counts for all nodes together: what others give out was not made here.
+            false => (most.max(after.blocks), after.blocks),
+        };
+        from.zip(to).map(|(from, to)| from.saturating_sub(to))
     }
 
     /// Whether the machine has no other node.
@@ -325,22 +325,21 @@ mod tests {
     fn what_other_nodes_give_out_was_not_made_here() {
         let free = |blocks, given_out| Free { blocks, fmfi: None, given_out };
         let (before, after) = (free(Some(2), Some(100)), free(Some(6), Some(140)));
-        let both = [true, false].map(|alone| taken(alone, before, after, Some(9)));
-        assert_eq!(both, [Some(40), Some(3)]);
-        // More were free in the end than whenever it was looked before.
-        assert_eq!(taken(false, before, after, Some(4)), Some(0));
-        assert_eq!(taken(true, before, free(Some(6), None), Some(9)), None);
-
         let scratch = Scratch::new();
-        let node = |number| {
+        let of_two = |number| {
             let root = root(&scratch, number);
             Node { root, geometry: Geometry::X86_64, number }
         };
-        assert!(!node(0).is_alone() && !node(1).is_alone());
+        for node in [of_two(0), of_two(1)] {
+            assert_eq!(node.taken(before, after, Some(9)), Some(3));
+            // More were free in the end than whenever it was looked before.
+            assert_eq!(node.taken(before, after, Some(4)), Some(0));
+        }
+        let alone = of_two(0);
         let first = BUDDYINFO.lines().next().expect("node 0");
         fs::write(scratch.join("proc/buddyinfo"), first).expect("written");
-        let root = Root::at(scratch.path());
-        assert!(Node { root, geometry: Geometry::X86_64, number: 0 }.is_alone());
+        assert_eq!(alone.taken(before, after, Some(9)), Some(40));
+        assert_eq!(alone.taken(before, free(Some(6), None), Some(9)), None);
     }
 
     #[test]

@@ -383,3 +383,29 @@ pub struct ScanReport {
     /// CPU time that it took.
     pub cost: Ns,
 }
+
+#[cfg(test)]
+impl ScanReport {
+    /// A whole pass that saw these regions, all of them huge.
+    pub(crate) fn huge(target: ProcId, regions: impl IntoIterator<Item = Addr>) -> Self {
+        let region = |at| RegionSample {
+            at,
+            populated: 512,
+            swapped: 0,
+            zero_page: 0,
+            huge: true,
+            mapping: Addr(0),
+            shared: None,
+            held: None,
+            zeros: None,
+        };
+        Self {
+            target,
+            from: Addr(0),
+            end: ScanEnd::Complete,
+            regions: regions.into_iter().map(region).collect(),
+            excluded: BTreeMap::new(),
+            cost: Ns(0),
+        }
+    }
+}

@@ -18,8 +18,8 @@ params! {
             "Share of the memory that is held at first, percent; less if that is not enough.";
         free_blocks_max: usize = count(1 << 20, 0, 1 << 20),
             "Free blocks of a huge page that are left at most; it holds the others. A small share \
-             of much free memory is enough for a small workload. The kernel withholds some of a \
-             zone for old devices (46 seen): with fewer than these allowed, runs are noisy.";
+             of much free memory is enough for a small workload. Where the kernel withholds more \
+             (it does so in a zone for old devices), runs are noisy.";
     }
 }
 

@@ -101,7 +101,8 @@ struct Program {
 }
 
 /// All claims. Made once a tick: whatever is done then changes those of one user, and there may be
-/// many users and cgroups for each thing that is done.
+/// many users and cgroups for each thing that is done. What fades is as it was then, or when
+/// something was last done for that user; waits go on.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     programs: BTreeMap<ProcId, Program>,
@@ -172,10 +173,10 @@ fn cgroup(state: &State, target: &Target, now: Ns) -> Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::{Bytes, Geometry};
+    use crate::base::units::{Addr, Bytes, Geometry};
     use crate::manager::config::Config;
     use crate::manager::select::Selected;
-    use crate::manager::snapshot::ProcessSample;
+    use crate::manager::snapshot::{ProcessSample, ScanReport};
 
     fn state() -> State {
         let process = |pid: u32| {
@@ -200,9 +201,13 @@ mod tests {
             let owner = state.targets[id].owner();
             state.lately.served.charge(&owner, f64::from(more), Ns::s(2));
             state.lately.fruitless.charge(&owner, f64::from(more % 3), Ns::s(2));
-            state.targets.get_mut(id).expect("it is there").waits_since = Some(Ns::s(2));
+            let regions = (1..=more.into()).map(|number| Addr(number << 21));
+            state.scanned(&ScanReport::huge(*id, regions), Ns::s(2));
+            let target = state.targets.get_mut(id).expect("it is there");
+            (target.waits_since, target.idle_share) = (Some(Ns::s(2)), f64::from(more % 4) / 4.0);
             claims.renew(&state, *id, Ns::s(2));
         }
+        assert!(state.targets.values().any(|target| target.held() > 20));
         let anew = Claims::new(&state, Ns::s(2));
         for id in &ids {
             assert_eq!(claims.of(*id, Ns::s(3)), anew.of(*id, Ns::s(3)), "{id}");

@@ -204,6 +204,55 @@ fn worth(config: &Config, view: &View<'_>, region: &Region, now: Ns) -> Option<W
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::units::{Bytes, Geometry};
+    use crate::manager::select::Selected;
+    use crate::manager::snapshot::{CgroupSample, ProcessSample, ScanReport};
+    use crate::manager::state::State;
+
+    /// One user's program 1 in a full cgroup and program 2 in another one, all memory huge.
+    fn beside_a_full_cgroup(config: &Config) -> State {
+        let mut state = State::new(config, Geometry::X86_64, Ns(0));
+        let process = |pid: u32| {
+            let cgroup = Some(format!("/{pid}"));
+            let sample = ProcessSample { cgroup, ..ProcessSample::example(pid, Bytes::mib(800)) };
+            Selected { sample, share: Ok(1.0) }
+        };
+        state.list(config, [1, 2].map(process).to_vec(), Ns(0));
+        let usage = |mib| {
+            let (usage, limit) = (Bytes::mib(mib), Bytes::mib(1000));
+            CgroupSample { usage, limit, stalled_us: None, limit_hits: None }
+        };
+        let usage = [("/1", usage(1000)), ("/2", usage(100))];
+        let usage = usage.map(|(cgroup, usage)| (cgroup.to_owned(), usage)).into();
+        state.cgroup_memory(config, usage, Ns(0));
+        for target in state.targets().keys().copied().collect::<Vec<_>>() {
+            let regions = (1..=400).map(|number| Addr(number << 21));
+            state.scanned(&ScanReport::huge(target, regions), Ns(0));
+        }
+        state
+    }
+
+    #[test]
+    fn the_full_cgroup_has_the_larger_share_however_small_a_tick_is() {
+        let mut config = Config::default();
+        config.demote.sample = true;
+        for per_tick in [1, 10, MOST] {
+            let (mut state, mut of_full, mut all) = (beside_a_full_cgroup(&config), 0, 0);
+            while all < 200 {
+                let (view, mut done) = (View::new(&config, &state, false, Ns(0)), Done::default());
+                let budget = (per_tick as u64 * SAMPLE.0) as f64;
+                let asked = asks(&config, &view, &mut done, budget, Ns(0));
+                assert_eq!(asked.len(), per_tick);
+                all += asked.len();
+                of_full += asked.iter().filter(|ask| ask.target.pid == 1).count();
+                for ask in asked {
+                    let owner = state.targets()[&ask.target].owner();
+                    state.lately.inspections.charge(&owner, SAMPLE.0 as f64, Ns(0));
+                }
+            }
+            assert!((4 * of_full).abs_diff(3 * all) <= 4, "{of_full} of {all}, {per_tick} a tick");
+        }
+    }
 
     fn wanted(pid: u32, count: u64, sample: bool) -> Vec<InspectAsk> {
         let target = ProcId { pid, start_ticks: 1 };

@@ -52,35 +52,13 @@ mod tests {
     use crate::base::units::{Bytes, Ns};
     use crate::manager::config::Config;
     use crate::manager::select::Selected;
-    use crate::manager::snapshot::{ProcessSample, RegionSample, ScanEnd, ScanReport};
+    use crate::manager::snapshot::{ProcessSample, ScanReport};
 
     const AT: Addr = Addr(4 << 21);
 
     fn list(state: &mut State, sample: &ProcessSample) {
         let selected = Selected { sample: sample.clone(), share: Ok(1.0) };
         state.list(&Config::default(), vec![selected], Ns::s(1));
-    }
-
-    fn huge(target: ProcId, at: Addr) -> ScanReport {
-        let region = RegionSample {
-            at,
-            populated: 512,
-            swapped: 0,
-            zero_page: 0,
-            huge: true,
-            mapping: Addr(0),
-            shared: None,
-            held: None,
-            zeros: None,
-        };
-        ScanReport {
-            target,
-            from: Addr(0),
-            end: ScanEnd::Complete,
-            regions: vec![region],
-            excluded: BTreeMap::new(),
-            cost: Ns(0),
-        }
     }
 
     fn state() -> State {
@@ -96,7 +74,7 @@ mod tests {
         assert_eq!(state.made(), made, "kept while its program was not seen");
         list(&mut state, &sample);
         assert_eq!(state.made(), made, "kept while its memory was not seen");
-        state.scanned(&huge(sample.id, AT), Ns::s(2));
+        state.scanned(&ScanReport::huge(sample.id, [AT]), Ns::s(2));
         assert_eq!(state.bloat().remembered, Bytes(212 * 4096));
         assert_eq!(state.made(), made, "handed on to the next");
     }
@@ -107,7 +85,7 @@ mod tests {
         let mut state = state();
         state.remember(vec![Made { target: sample.id, regions: BTreeMap::from([(AT, 300)]) }]);
         list(&mut state, &sample);
-        state.scanned(&huge(sample.id, Addr(8 << 21)), Ns::s(2));
+        state.scanned(&ScanReport::huge(sample.id, [Addr(8 << 21)]), Ns::s(2));
         assert_eq!(state.made(), Vec::new(), "another region is somebody else's");
     }
 }
