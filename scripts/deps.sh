@@ -117,7 +117,7 @@ need_programs() {
 # Gatling is a library that Maven fetches: once, into its own repository, with the project that
 # hugewise starts. What goes wrong, or takes too long, costs a skipped test.
 need_gatling() {
-    local pom=crates/core/src/experiment/load/gatling/pom.xml folder
+    local pom=crates/experiment/src/load/gatling/pom.xml folder
     have mvn && have javac || return 0
     [ -e ~/.m2/repository/io/gatling/gatling-maven-plugin/4.21.12/gatling-maven-plugin-4.21.12.jar ] && return
     folder=$(mktemp -d)

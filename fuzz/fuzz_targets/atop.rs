@@ -2,7 +2,7 @@
 //! that the reader in question gets it. Run with `cargo +nightly fuzz run atop`.
 #![no_main]
 
-use hugewise_core::evidence::recording::Builder;
+use hugewise_evidence::recording::Builder;
 use libfuzzer_sys::fuzz_target;
 
 const TEXT: &[u8] = b"CPL vm 1795318990 2026/11/22 03:43:10 695 2 4.20 2.43 1.09 3 2\n";

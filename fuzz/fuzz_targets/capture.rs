@@ -1,7 +1,7 @@
 //! Samples of `hugewise capture`. Run with `cargo +nightly fuzz run capture`.
 #![no_main]
 
-use hugewise_core::evidence::recording::Builder;
+use hugewise_evidence::recording::Builder;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

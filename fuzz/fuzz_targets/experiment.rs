@@ -2,8 +2,8 @@
 //! `cargo +nightly fuzz run experiment`.
 #![no_main]
 
-use hugewise_core::experiment::check::check;
-use hugewise_core::experiment::spec::Experiment;
+use hugewise_experiment::check::check;
+use hugewise_experiment::spec::Experiment;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

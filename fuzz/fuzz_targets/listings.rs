@@ -2,7 +2,7 @@
 //! people paste them. Run with `cargo +nightly fuzz run listings`.
 #![no_main]
 
-use hugewise_core::evidence::recording::{Builder, Field};
+use hugewise_evidence::recording::{Builder, Field};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,9 +2,9 @@
 //! Run with `cargo +nightly fuzz run load_reports`.
 #![no_main]
 
-use hugewise_core::experiment::load::{LoadSpec, Tool, gatling};
-use hugewise_core::experiment::tools::output::last_line;
-use hugewise_core::experiment::tools::pgbench;
+use hugewise_experiment::load::{LoadSpec, Tool, gatling};
+use hugewise_experiment::tools::output::last_line;
+use hugewise_experiment::tools::pgbench;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Lists of mappings. Run with `cargo +nightly fuzz run mappings`.
 #![no_main]
 
-use hugewise_core::parse::{maps, smaps};
+use hugewise_base::parse::{maps, smaps};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Files about one process. Run with `cargo +nightly fuzz run process`.
 #![no_main]
 
-use hugewise_core::parse::{cgroup, pid_stat, pid_status, statm};
+use hugewise_base::parse::{cgroup, pid_stat, pid_status, statm};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,8 +2,8 @@
 //! `cargo +nightly fuzz run shared_memory`.
 #![no_main]
 
-use hugewise_core::evidence::hugetlb::{java, pools};
-use hugewise_core::parse::{arguments, mountinfo, passwd, pid_limits, smaps, sysctl, sysv_shm};
+use hugewise_evidence::hugetlb::{java, pools};
+use hugewise_base::parse::{arguments, mountinfo, passwd, pid_limits, smaps, sysctl, sysv_shm};
 use libfuzzer_sys::fuzz_target;
 
 const KEYS: [&str; 2] = ["vm.nr_hugepages", "hugepages"];

@@ -2,7 +2,7 @@
 //! `cargo +nightly fuzz run sysstat`.
 #![no_main]
 
-use hugewise_core::evidence::recording::Builder;
+use hugewise_evidence::recording::Builder;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

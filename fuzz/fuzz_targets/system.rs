@@ -1,7 +1,7 @@
 //! Files about the whole machine. Run with `cargo +nightly fuzz run system`.
 #![no_main]
 
-use hugewise_core::parse::{
+use hugewise_base::parse::{
     buddyinfo, kallsyms, meminfo, pagetypeinfo, pressure, thp_choice, vmstat,
 };
 use libfuzzer_sys::fuzz_target;

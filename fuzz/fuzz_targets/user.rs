@@ -1,8 +1,8 @@
 //! What users and short kernel files say. Run with `cargo +nightly fuzz run user`.
 #![no_main]
 
-use hugewise_core::base::size;
-use hugewise_core::parse::{cpulist, kernel_release};
+use hugewise_base::size;
+use hugewise_base::parse::{cpulist, kernel_release};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

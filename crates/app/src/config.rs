@@ -10,9 +10,9 @@ mod source;
 
 use crate::exit;
 use anyhow::Context;
-use hugewise_core::manager::config::{Config, ConfigError};
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
+use hugewise_manager::config::{Config, ConfigError};
 use lists::List;
 pub(crate) use source::{Origin, Text, nearest, words};
 use source::{is_missing, unknown};

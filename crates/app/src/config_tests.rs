@@ -2,8 +2,8 @@
 
 use super::source::{MAX_BYTES, distance};
 use super::*;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::config::{Mode as Manner, Warm};
+use hugewise_base::units::Bytes;
+use hugewise_manager::config::{Mode as Manner, Warm};
 use hugewise_scratch::Scratch;
 use proptest::prelude::*;
 use rustix::fs::Mode;

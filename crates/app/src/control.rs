@@ -6,8 +6,8 @@
 //! the same. No path, no pid and no program is ever taken from a client.
 
 use anyhow::Context;
-use hugewise_core::manager::engine::Wake;
 use hugewise_linux::trust;
+use hugewise_manager::engine::Wake;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -37,7 +37,7 @@ const MAX_REPLY: u64 = 64 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verb {
-    /// Its state, as `hugewise_core::manager::status::ManagerStatus`.
+    /// Its state, as `hugewise_manager::status::ManagerStatus`.
     Status,
     /// Stop promoting, keep observing.
     Pause,

@@ -1,6 +1,6 @@
 //! Exit codes, for a program whose errors are `anyhow`'s.
 
-pub(crate) use hugewise_core::base::exit::{
+pub(crate) use hugewise_base::exit::{
     CRITICAL, Coded, ERROR, OK, PARTIAL, REFUSED, USAGE, WARNING,
 };
 
@@ -24,5 +24,5 @@ pub(crate) fn remedy(error: &anyhow::Error) -> &'static str {
 
 /// The code of an error: that of the innermost [`Coded`], or [`ERROR`].
 pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
-    hugewise_core::base::exit::of(error.as_ref())
+    hugewise_base::exit::of(error.as_ref())
 }

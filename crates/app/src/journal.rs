@@ -6,11 +6,11 @@
 use crate::exit;
 use crate::output::refused;
 use crate::say::note;
-use hugewise_core::base::calendar::{self, DAY_S};
-use hugewise_core::base::count::counted;
-use hugewise_core::manager::record::Record;
+use hugewise_base::calendar::{self, DAY_S};
+use hugewise_base::count::counted;
 use hugewise_linux::save::{self, SaveError};
 use hugewise_linux::trust;
+use hugewise_manager::record::Record;
 use rustix::fs::OFlags;
 use serde::Serialize;
 use std::fs::File;

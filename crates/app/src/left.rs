@@ -1,10 +1,10 @@
 //! Settings that a manager which was killed has left changed.
 
 use crate::say::note;
-use hugewise_core::manager::ownership::OWNER;
 use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, revert};
+use hugewise_manager::ownership::OWNER;
 use std::path::Path;
 
 /// Their files; none while a manager lives, or where its state may not be read.

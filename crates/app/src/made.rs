@@ -4,11 +4,11 @@
 //! out, and its waste is then of unknown use.
 
 use crate::say::note;
-use hugewise_core::base::units::Ns;
-use hugewise_core::manager::state::State;
-use hugewise_core::manager::state::made::Made;
+use hugewise_base::units::Ns;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, regular, save};
+use hugewise_manager::state::State;
+use hugewise_manager::state::made::Made;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -92,8 +92,8 @@ fn read(path: &Path) -> anyhow::Result<Option<Stored>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::base::units::{Addr, Geometry, ProcId};
-    use hugewise_core::manager::config::Config;
+    use hugewise_base::units::{Addr, Geometry, ProcId};
+    use hugewise_manager::config::Config;
     use hugewise_scratch::Scratch;
     use std::collections::BTreeMap;
 

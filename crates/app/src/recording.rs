@@ -2,8 +2,8 @@
 
 use crate::output;
 use anyhow::Context;
-use hugewise_core::manager::replay::Event;
 use hugewise_linux::save;
+use hugewise_manager::replay::Event;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -2,7 +2,7 @@
 //! or a full disk, stops nothing.
 
 use crate::render::words::plain;
-use hugewise_core::base::escape::printable;
+use hugewise_base::escape::printable;
 use std::io::{IsTerminal, Write, stderr};
 
 /// Goes to the start of the line, and clears it.

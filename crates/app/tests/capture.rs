@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::evidence::recording::readers::capture::Capture;
-use hugewise_core::evidence::recording::{Builder, Field, Host, Recording, Subject};
+use hugewise_evidence::recording::readers::capture::Capture;
+use hugewise_evidence::recording::{Builder, Field, Host, Recording, Subject};
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;

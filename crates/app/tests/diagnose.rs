@@ -1,5 +1,5 @@
 //! `hugewise diagnose` as a user meets it: exit codes, errors, JSON, the width of its text.
-//! What it finds in which recording is tested in `crates/core/tests/diagnose.rs`.
+//! What it finds in which recording is tested in `crates/evidence/tests/diagnose.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn recording(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/real");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evidence/tests/recordings/real");
     folder.join(name).display().to_string()
 }
 
@@ -133,7 +133,7 @@ fn json_has_a_schema_and_every_question() -> Result<Completion, Failed> {
     let json: serde_json::Value = serde_json::from_slice(&done.stdout)?;
     assert_eq!((json["schema"].as_u64(), json["command"].as_str()), (Some(1), Some("diagnose")));
     let questions = json["hosts"][0]["tree"].as_array().ok_or("questions")?;
-    assert_eq!(questions.len(), hugewise_core::evidence::diagnose::nodes::ALL.len());
+    assert_eq!(questions.len(), hugewise_evidence::diagnose::nodes::ALL.len());
     let finding = &json["findings"][0];
     for key in ["cause", "severity", "title", "chain", "ruled_out", "missing", "remedies"] {
         assert!(!finding[key].is_null(), "{key}");

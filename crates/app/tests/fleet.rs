@@ -73,7 +73,7 @@ fn python(tools: &Path, code: &str) -> Option<Output> {
 }
 
 fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/made")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../evidence/tests/recordings/made")
 }
 
 fn fleet(args: &[&str]) -> Output {

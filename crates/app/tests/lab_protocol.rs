@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::experiment::kind::{Kind, More};
-use hugewise_core::experiment::kinds::{self, AFTER, PARENT_METRICS};
+use hugewise_experiment::kind::{Kind, More};
+use hugewise_experiment::kinds::{self, AFTER, PARENT_METRICS};
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::collections::BTreeSet;

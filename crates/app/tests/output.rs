@@ -26,7 +26,7 @@ const COMMANDS: [&[&str]; 13] = [
 
 fn hugewise(arguments: &[&str]) -> Command {
     let recording =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings/made/003.txt");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../evidence/tests/recordings/made/003.txt");
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
     for argument in arguments {
         match *argument {

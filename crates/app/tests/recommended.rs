@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use hugewise_core::evidence::diagnose::{Cause, RECORDED, Reach};
+use hugewise_evidence::diagnose::{Cause, RECORDED, Reach};
 use hugewise_scratch::Scratch;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeSet;

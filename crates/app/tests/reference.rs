@@ -9,9 +9,9 @@ mod config;
 #[path = "reference/lab.rs"]
 mod lab;
 
-use hugewise_core::evidence::hugetlb::demand::LeftOutReason;
-use hugewise_core::evidence::hugetlb::warning::WarningKind;
-use hugewise_core::manager::reason::{Limit, SkipReason};
+use hugewise_evidence::hugetlb::demand::LeftOutReason;
+use hugewise_evidence::hugetlb::warning::WarningKind;
+use hugewise_manager::reason::{Limit, SkipReason};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `hugewise replay` over the recordings of an earlier build, which `crates/core/tests/replays.rs`
+//! `hugewise replay` over the recordings of an earlier build, which `crates/manager/tests/replays.rs`
 //! compares decision by decision.
 
 #![forbid(unsafe_code)]
@@ -11,7 +11,7 @@ use std::process::Command;
 
 #[test]
 fn old_recordings_replay_exactly() -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/replays");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../manager/tests/replays");
     let recording = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replayed.jsonl");
     // No process was named to the simulated managers: the command would select others.
     for (name, decisions) in [("dense", 32), ("budget", 7), ("guard", 40), ("samples", 39)] {
@@ -31,7 +31,7 @@ fn old_recordings_replay_exactly() -> anyhow::Result<()> {
 
 #[test]
 fn a_recording_that_was_cut_replays_up_to_there() -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/replays");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../manager/tests/replays");
     let packed = fs::read(folder.join("dense.recording.zst"))?;
     let whole = zstd::stream::decode_all(packed.as_slice())?;
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cut.jsonl");
@@ -64,7 +64,7 @@ fn late(recording: &str, at: u64) -> anyhow::Result<String> {
 
 #[test]
 fn a_recording_of_no_run_is_refused() -> anyhow::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/replays");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../manager/tests/replays");
     let packed = fs::read(folder.join("dense.recording.zst"))?;
     let whole = String::from_utf8(zstd::stream::decode_all(packed.as_slice())?)?;
     let lines = whole.lines().count();

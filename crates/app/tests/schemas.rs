@@ -13,10 +13,10 @@ mod outputs;
 mod values;
 
 use check::{COMMANDS, SCHEMAS, fits, of_arguments, schema};
-use hugewise_core::evidence::diagnose::Cause;
-use hugewise_core::evidence::hugetlb::warning::WarningKind;
-use hugewise_core::evidence::recording::{Field, SourceKind};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_evidence::diagnose::Cause;
+use hugewise_evidence::hugetlb::warning::WarningKind;
+use hugewise_evidence::recording::{Field, SourceKind};
+use hugewise_manager::reason::SkipReason;
 use outputs::Outputs;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@
 //! killed experiment left is undone by the next one, or by `hugewise revert --all`.
 
 use anyhow::{Context, bail};
-use hugewise_core::experiment::spec::Change;
+use hugewise_experiment::spec::Change;
 use hugewise_linux::trail;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};

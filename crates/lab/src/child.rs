@@ -2,7 +2,7 @@
 
 use crate::session::{BEAT, Session};
 use anyhow::{Context, bail};
-use hugewise_core::base::units::Bytes;
+use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};

@@ -2,8 +2,8 @@
 //! a thread of its own, so that no request waits for one.
 
 use anyhow::Context;
-use hugewise_core::experiment::counters;
-use hugewise_linux::capture::{Options, Sampler};
+use hugewise_collect::capture::{Options, Sampler};
+use hugewise_experiment::counters;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -1,8 +1,8 @@
 //! The kernel's settings while a run goes on, and whether somebody else changed them.
 
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::settings;
-use hugewise_core::parse::thp_choice;
+use hugewise_base::parse::thp_choice;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::settings;
 use hugewise_linux::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 

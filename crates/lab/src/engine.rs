@@ -5,11 +5,11 @@ use crate::environment::utc;
 use crate::guard::Guarded;
 use crate::stage::Machine;
 use crate::store::Store;
-use hugewise_core::base::exit;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::enough::{Enough, enough, given_up};
-use hugewise_core::experiment::record::{Conditions, Measured, Outcome, Record, RunPlan, SCHEMA};
-use hugewise_core::experiment::schedule::{self, Turn};
+use hugewise_base::exit;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::enough::{Enough, enough, given_up};
+use hugewise_experiment::record::{Conditions, Measured, Outcome, Record, RunPlan, SCHEMA};
+use hugewise_experiment::schedule::{self, Turn};
 use std::collections::BTreeSet;
 use std::time::{Instant, SystemTime};
 

@@ -1,8 +1,8 @@
 //! Where a trial ran, as far as it matters for its numbers.
 
-use hugewise_core::base::calendar::{self, DAY_S};
-use hugewise_core::base::units::Bytes;
-use hugewise_core::parse::{meminfo, thp_choice};
+use hugewise_base::calendar::{self, DAY_S};
+use hugewise_base::parse::{meminfo, thp_choice};
+use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! A cgroup for a workload alone, so that memory that RSS does not show is counted too.
 
-use hugewise_core::base::units::Bytes;
-use hugewise_core::parse::cgroup;
+use hugewise_base::parse::cgroup;
+use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

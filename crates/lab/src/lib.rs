@@ -2,7 +2,7 @@
 //!
 //! [`engine`] runs the turns of an experiment, [`stage`] prepares the machine for one and puts it
 //! back, a [`driver`] runs the workload and measures by means of a [`run`], and [`store`] keeps
-//! what came of it. What it means is `hugewise_core::experiment`'s business. Nothing here prints:
+//! what came of it. What it means is `hugewise_experiment`'s business. Nothing here prints:
 //! a [`session::Progress`] that the caller brings shows what goes on.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The machine's own counters while a driver measures.
 
 use crate::run::{Run, key};
-use hugewise_core::experiment::machine::Machine;
+use hugewise_experiment::machine::Machine;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

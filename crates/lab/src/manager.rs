@@ -2,12 +2,12 @@
 
 use crate::program::{MIB, Memory, Program, cpu_s};
 use anyhow::{Context, bail};
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::spec::Manage;
-use hugewise_core::manager::decision::Outcome;
-use hugewise_core::manager::reason::Limit;
-use hugewise_core::manager::record::{self, Record};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::Ns;
+use hugewise_experiment::spec::Manage;
+use hugewise_manager::decision::Outcome;
+use hugewise_manager::reason::Limit;
+use hugewise_manager::record::{self, Record};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -202,8 +202,8 @@ impl Actions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::manager::decision::FailureClass;
-    use hugewise_core::manager::reason::SkipReason;
+    use hugewise_manager::decision::FailureClass;
+    use hugewise_manager::reason::SkipReason;
 
     #[test]
     fn actions_are_summed_up() {

@@ -2,9 +2,9 @@
 
 use crate::group::Group;
 use anyhow::Context;
-use hugewise_core::parse::pid_stat::{self, PidStat};
-use hugewise_core::parse::pid_status::{self, PidStatus};
-use hugewise_core::parse::smaps::{self, SmapsEntry};
+use hugewise_base::parse::pid_stat::{self, PidStat};
+use hugewise_base::parse::pid_status::{self, PidStatus};
+use hugewise_base::parse::smaps::{self, SmapsEntry};
 use hugewise_linux::root::Root;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, Signal, kill_process};
@@ -214,7 +214,7 @@ fn seconds(ticks: u64) -> f64 {
 /// `MemAvailable`, MiB.
 pub fn available() -> Option<f64> {
     let text = Root::live().read_text("proc/meminfo").ok()?;
-    let bytes = hugewise_core::parse::meminfo::parse(&text).value.mem_available_bytes?;
+    let bytes = hugewise_base::parse::meminfo::parse(&text).value.mem_available_bytes?;
     Some(bytes as f64 / MIB)
 }
 

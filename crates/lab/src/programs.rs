@@ -1,8 +1,8 @@
 //! Programs that are not part of hugewise: where they are, and which of them are missing.
 
-use hugewise_core::experiment::kind::{Kind, Program};
-use hugewise_core::experiment::kinds::Params;
-use hugewise_core::experiment::load::{LoadSpec, Tool, gatling};
+use hugewise_experiment::kind::{Kind, Program};
+use hugewise_experiment::kinds::Params;
+use hugewise_experiment::load::{LoadSpec, Tool, gatling};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,14 +9,14 @@ use crate::program::{KillGroup, MIB, Memory, Program, available, cpu_s};
 use crate::session::Session;
 use crate::stranger::{self, Runner};
 use anyhow::Context;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::kind::Kind;
-use hugewise_core::experiment::kinds::Params;
-use hugewise_core::experiment::record::{Measured, Series};
-use hugewise_core::experiment::schedule::Turn;
-use hugewise_core::experiment::spec::{Experiment, HugePages, Variant};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::Bytes;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::kind::Kind;
+use hugewise_experiment::kinds::Params;
+use hugewise_experiment::record::{Measured, Series};
+use hugewise_experiment::schedule::Turn;
+use hugewise_experiment::spec::{Experiment, HugePages, Variant};
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
@@ -438,7 +438,7 @@ impl<'a> Run<'a> {
 /// Whether this machine can swap anything out.
 fn has_swap() -> bool {
     let text = Root::live().read_text("proc/meminfo").unwrap_or_default();
-    let total = hugewise_core::parse::meminfo::parse(&text).value.swap_total_bytes;
+    let total = hugewise_base::parse::meminfo::parse(&text).value.swap_total_bytes;
     total.is_some_and(|bytes| bytes > 0)
 }
 

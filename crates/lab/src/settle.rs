@@ -1,13 +1,13 @@
 //! Waits until a machine stands still, and for a moment in which others leave it alone.
 
 use crate::session::Session;
-use hugewise_core::base::exit::{self, Coded};
-use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::experiment::quiet::{Look, Quiet, State, refusals};
-use hugewise_core::experiment::record::Conditions;
-use hugewise_core::experiment::spec::{Noise, Settle};
-use hugewise_core::parse;
-use hugewise_core::parse::proc_stat::CpuTimes;
+use hugewise_base::exit::{self, Coded};
+use hugewise_base::parse;
+use hugewise_base::parse::proc_stat::CpuTimes;
+use hugewise_base::units::{Bytes, Ns};
+use hugewise_experiment::quiet::{Look, Quiet, State, refusals};
+use hugewise_experiment::record::Conditions;
+use hugewise_experiment::spec::{Noise, Settle};
 use hugewise_linux::root::Root;
 use std::time::{Duration, Instant};
 

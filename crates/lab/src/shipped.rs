@@ -72,9 +72,9 @@ pub fn find(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::check::check;
-    use hugewise_core::experiment::spec::Experiment;
-    use hugewise_core::stats::mann_whitney::values_needed;
+    use hugewise_base::stats::mann_whitney::values_needed;
+    use hugewise_experiment::check::check;
+    use hugewise_experiment::spec::Experiment;
     use std::collections::BTreeSet;
 
     #[test]

@@ -9,21 +9,22 @@ use crate::run::Run;
 use crate::session::Session;
 use crate::settle::{cpu, settle};
 use anyhow::{Context, bail};
-use hugewise_core::base::size;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::pools;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::quiet;
-use hugewise_core::experiment::record::{Conditions, Measured};
-use hugewise_core::experiment::schedule::Turn;
-use hugewise_core::experiment::settings;
-use hugewise_core::experiment::spec::{HugePages, Variant};
-use hugewise_core::manager::ownership;
-use hugewise_core::parse::proc_stat::CpuTimes;
-use hugewise_linux::hugetlb::{pool, size as pool_size};
+use hugewise_base::parse::pool_path::is_size;
+use hugewise_base::parse::proc_stat::CpuTimes;
+use hugewise_base::size;
+use hugewise_base::units::Bytes;
+use hugewise_collect::hugetlb::pool;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::quiet;
+use hugewise_experiment::record::{Conditions, Measured};
+use hugewise_experiment::schedule::Turn;
+use hugewise_experiment::settings;
+use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_linux::instance::{InstanceLock, Role};
+use hugewise_linux::pool_size;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail, revert};
+use hugewise_manager::ownership;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -193,7 +194,7 @@ impl<'a> Stage<'a> {
         conditions.noisy.extend(during::changed(&wanted, &now));
         for step in self.trail.as_ref().map(Trail::plan).unwrap_or_default() {
             if let Restored::Foreign { file, found, .. } = step
-                && pools::is_size(&file)
+                && is_size(&file)
             {
                 conditions.noisy.push(during::by_somebody(&format!("/{file}"), &found));
             }
@@ -313,7 +314,7 @@ fn not_put_back(step: &Restored) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::manager::ownership::THP_DIR;
+    use hugewise_manager::ownership::THP_DIR;
     use hugewise_scratch::Scratch;
 
     fn put(root: &Root, file: &str, text: &str) {
@@ -347,7 +348,7 @@ mod tests {
     fn pages_come_on_top_of_those_of_others_and_go_again() {
         let (scratch, page) = (Scratch::new(), Bytes::mib(2));
         let (root, state) = (Root::at(&scratch.join("root")), scratch.join("state"));
-        let file = hugewise_core::evidence::hugetlb::files::pool_file(page);
+        let file = hugewise_evidence::hugetlb::files::pool_file(page);
         let folder = file.trim_end_matches("nr_hugepages").to_owned();
         put(&root, &file, "1000\n");
         for (name, text) in [("free", "1000\n"), ("resv", "0\n"), ("surplus", "0\n")] {

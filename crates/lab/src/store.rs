@@ -5,8 +5,8 @@
 //! put another in its place after it was looked at.
 
 use anyhow::{Context, bail};
-use hugewise_core::base::exit::{self, Coded};
-use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA};
+use hugewise_base::exit::{self, Coded};
+use hugewise_experiment::record::{Record, RunPlan, SCHEMA};
 use hugewise_linux::save::{self, SaveError};
 use hugewise_linux::trust;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
@@ -239,7 +239,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> anyhow::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::record::{Conditions, Measured, Outcome};
+    use hugewise_experiment::record::{Conditions, Measured, Outcome};
     use hugewise_scratch::Scratch;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};

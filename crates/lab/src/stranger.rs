@@ -3,7 +3,7 @@
 
 use crate::programs;
 use anyhow::{Context, bail};
-use hugewise_core::experiment::kinds::User;
+use hugewise_experiment::kinds::User;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::{private, save};
 use rustix::fs::OFlags;

@@ -2,8 +2,8 @@
 
 use crate::beside::{self, Beside};
 use crate::session::Session;
-use hugewise_core::experiment::kind::Values;
-use hugewise_core::experiment::spec::{HugePages, Workload};
+use hugewise_experiment::kind::Values;
+use hugewise_experiment::spec::{HugePages, Workload};
 use std::path::Path;
 
 /// A stressor that runs; it ends when this is dropped.

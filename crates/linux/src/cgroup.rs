@@ -1,8 +1,8 @@
 //! How near a cgroup is to its memory limit (cgroups v1: memory.rst, v2: cgroup-v2.rst).
 
 use crate::root::Root;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::parse::pressure;
+use hugewise_base::parse::pressure;
+use hugewise_base::units::Bytes;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -343,7 +343,7 @@ mod tests {
     fn this_process_can_be_asked_about() {
         let root = Root::live();
         let text = root.read("proc/self/cgroup").unwrap_or_default();
-        let cgroup = hugewise_core::parse::cgroup::parse(&text).value;
+        let cgroup = hugewise_base::parse::cgroup::parse(&text).value;
         let path = cgroup.v1_paths.get("memory").cloned().or(cgroup.v2_path);
         let found = path.and_then(|path| usage(&root, &path));
         assert!(found.is_none_or(|found| found.usage > Bytes(0)), "{found:?}");

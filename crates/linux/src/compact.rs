@@ -11,10 +11,10 @@
 //! a page is moved, whoever touches it waits.
 
 use crate::root::Root;
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::manager::compaction::{Compact, CompactAsk, CompactEnd, CompactReport};
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::parse::{buddyinfo, pagetypeinfo, vmstat};
+use hugewise_base::parse::{buddyinfo, pagetypeinfo, vmstat};
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_manager::compaction::{Compact, CompactAsk, CompactEnd, CompactReport};
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::fork::{Ended, WritingChild, writing_child};
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -7,9 +7,9 @@
 
 use crate::reason::reason_of_io;
 use crate::root::Root;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::base::units::{Addr, Geometry};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::rng::Rng;
+use hugewise_base::units::{Addr, Geometry};
+use hugewise_manager::reason::SkipReason;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -2,7 +2,7 @@
 
 use crate::probe::why_not_writable;
 use crate::root::Root;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_manager::reason::SkipReason;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 

@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, Write};
 ///
 /// # Errors
 /// When another line makes no sense: what it noted is not to be lost unseen.
-pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
     let mut entries = Vec::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
@@ -33,7 +33,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<Vec<T>> {
 
 /// Takes a torn last line away, and ends one that lacks its line feed only: the next one would be
 /// lost with it. The file is open for reading and appending.
-pub(crate) fn mend_end(mut file: &File) -> io::Result<()> {
+pub fn mend_end(mut file: &File) -> io::Result<()> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
@@ -49,7 +49,7 @@ pub(crate) fn mend_end(mut file: &File) -> io::Result<()> {
 }
 
 /// Adds a line and syncs it; nothing of it stays when that fails.
-pub(crate) fn append(mut file: &File, line: &[u8]) -> io::Result<()> {
+pub fn append(mut file: &File, line: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     let added = file.write_all(line).and_then(|()| file.sync_all());
     if added.is_err() {

@@ -1,11 +1,11 @@
 //! Machine-wide values.
 
 use crate::root::Root;
-use hugewise_core::base::units::{Bytes, Geometry};
-use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_core::manager::snapshot::{MachineSample, NodeFree, ThpMode};
-use hugewise_core::parse;
-use hugewise_core::parse::buddyinfo::ZoneFree;
+use hugewise_base::parse;
+use hugewise_base::parse::buddyinfo::ZoneFree;
+use hugewise_base::units::{Bytes, Geometry};
+use hugewise_manager::ownership::{THP_DIR, ThpFiles};
+use hugewise_manager::snapshot::{MachineSample, NodeFree, ThpMode};
 use std::collections::BTreeSet;
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.

@@ -5,9 +5,9 @@
 
 use crate::bounded::BoundedLines;
 use crate::root::Root;
-use hugewise_core::base::units::{Addr, Geometry};
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::parse::maps::{self, MapKind, MapName, MapRange, Perms};
+use hugewise_base::parse::maps::{self, MapKind, MapName, MapRange, Perms};
+use hugewise_base::units::{Addr, Geometry};
+use hugewise_manager::reason::SkipReason;
 use std::fs::File;
 use std::io;
 

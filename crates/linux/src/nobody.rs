@@ -7,7 +7,7 @@
 //! others.
 
 use crate::root::Root;
-use hugewise_core::parse::{id_map, passwd, pid_status};
+use hugewise_base::parse::{id_map, passwd, pid_status};
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::signal::{Signal, kill};
 use rustix::rand::{GetRandomFlags, getrandom};

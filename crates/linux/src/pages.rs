@@ -5,7 +5,7 @@
 //! `walk_end`), the shared zero page counts as present, and a reader that never pauses starves
 //! the target's writers.
 
-use hugewise_core::base::units::Geometry;
+use hugewise_base::units::Geometry;
 use hugewise_sys::Errno;
 use hugewise_sys::pagemap::{MAX_REGIONS, PageRegion, ScanQuery, category, scan};
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 
 use crate::cgroup;
 use crate::root::Root;
-use hugewise_core::base::units::{Bytes, Geometry, Ns, ProcId};
-use hugewise_core::manager::snapshot::{ListAsk, ProcessSample};
-use hugewise_core::parse::passwd::User;
-use hugewise_core::parse::{self, pid_stat::PidStat};
+use hugewise_base::parse::passwd::User;
+use hugewise_base::parse::{self, pid_stat::PidStat};
+use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
+use hugewise_manager::snapshot::{ListAsk, ProcessSample};
 use hugewise_sys::cpu;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -250,7 +250,7 @@ pub fn users(root: &Root) -> BTreeMap<u32, String> {
 }
 
 /// Users by id, as far as `/etc/passwd` knows them.
-pub(crate) fn passwd(root: &Root) -> BTreeMap<u32, User> {
+pub fn passwd(root: &Root) -> BTreeMap<u32, User> {
     parse::passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
 }
 

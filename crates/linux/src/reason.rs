@@ -1,6 +1,6 @@
 //! Reasons out of the errors of system calls.
 
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::Errno;
 use std::io;
 

@@ -10,13 +10,13 @@ use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
 use crate::reason::{reason_of_errno, reason_of_io};
 use crate::root::Root;
-use hugewise_core::base::units::{Addr, Geometry, Ns, ProcId};
-use hugewise_core::manager::decision::Call;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::{
+use hugewise_base::parse::pid_stat::PidStat;
+use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
+use hugewise_manager::decision::Call;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::{
     InspectAsk, InspectReport, RegionSample, ScanAsk, ScanEnd, ScanReport,
 };
-use hugewise_core::parse::pid_stat::PidStat;
 use hugewise_sys::cpu;
 use hugewise_sys::pidfd::PidFd;
 use std::cell::Cell;
@@ -350,11 +350,11 @@ impl Target {
 
     fn find_refusal(&self, root: &Root, mapping: Addr) -> SkipReason {
         let status = root.read(format!("proc/{}/status", self.id.pid)).unwrap_or_default();
-        if hugewise_core::parse::pid_status::parse(&status).value.thp_enabled == Some(false) {
+        if hugewise_base::parse::pid_status::parse(&status).value.thp_enabled == Some(false) {
             return SkipReason::ThpDisabledByProgram;
         }
         let statm = root.read_line(format!("proc/{}/statm", self.id.pid)).unwrap_or_default();
-        let rss = hugewise_core::parse::statm::parse(&statm).map_or(u64::MAX, |s| s.resident);
+        let rss = hugewise_base::parse::statm::parse(&statm).map_or(u64::MAX, |s| s.resident);
         if rss > SMAPS_PAGES {
             return SkipReason::RefusedByKernel;
         }
@@ -384,7 +384,7 @@ fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
             }
         }
     }
-    hugewise_core::parse::smaps::parse(&entry).value.into_iter().next()?.vm_flags
+    hugewise_base::parse::smaps::parse(&entry).value.into_iter().next()?.vm_flags
 }
 
 /// Where code and stack lie. While a program is being started the kernel already shows the new

@@ -1,6 +1,6 @@
 //! Which files and directories a root process may believe: those that only root can change.
 
-use hugewise_core::base::exit::{Coded, REFUSED};
+use hugewise_base::exit::{Coded, REFUSED};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

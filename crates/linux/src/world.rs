@@ -9,13 +9,13 @@ use crate::process::Lister;
 use crate::root::Root;
 use crate::target::Target;
 use crate::track::{self, Trackers};
-use hugewise_core::base::units::{Geometry, Ns, ProcId};
-use hugewise_core::manager::access::{AccessAsk, AccessReport, Offer};
-use hugewise_core::manager::compaction::{Compact, CompactEnd, CompactReport};
-use hugewise_core::manager::decision::{Decision, Outcome};
-use hugewise_core::manager::engine::{Wake, World};
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::{
+use hugewise_base::units::{Geometry, Ns, ProcId};
+use hugewise_manager::access::{AccessAsk, AccessReport, Offer};
+use hugewise_manager::compaction::{Compact, CompactEnd, CompactReport};
+use hugewise_manager::decision::{Decision, Outcome};
+use hugewise_manager::engine::{Wake, World};
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::{
     Ask, CgroupSample, InspectAsk, InspectReport, MachineSample, Observation, ScanAsk, ScanEnd,
     ScanReport,
 };
@@ -283,7 +283,7 @@ impl World for Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::manager::compaction::CompactAsk;
+    use hugewise_manager::compaction::CompactAsk;
     use hugewise_scratch::Scratch;
 
     #[test]

@@ -1,7 +1,7 @@
 //! How the memory of the program is laid out that `hugewise try` looks at: a dense, a sparse and an
 //! idle part. The program itself is the workload `demo` of `hugewise workload lab`.
 
-use hugewise_core::base::units::Bytes;
+use hugewise_base::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The parts of the workload's memory.

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
-use hugewise_core::base::exit;
+use hugewise_base::exit;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::prctl;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};

@@ -7,7 +7,7 @@ use crate::kit::{HUGE, MIB, pattern, request, say, say_verdict, unknown};
 use crate::protocol::{Event, Report, Request, Span};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use hugewise_core::base::exit;
+use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::numa::{self, Turns};

@@ -17,7 +17,7 @@ mod segment;
 mod shadow;
 mod warm;
 
-use hugewise_core::base::exit::{self, Coded};
+use hugewise_base::exit::{self, Coded};
 
 /// Becomes the workload of this name; returns its exit code.
 ///

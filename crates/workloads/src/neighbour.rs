@@ -5,7 +5,7 @@ use crate::kit::{HUGE, MIB, request, say, unknown};
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use hugewise_core::base::exit;
+use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, Holed};
 use hugewise_linux::prctl;

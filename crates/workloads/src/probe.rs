@@ -37,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
         writeln!(out, "{answer}")?;
         out.flush()?;
     }
-    Ok(hugewise_core::base::exit::OK)
+    Ok(hugewise_base::exit::OK)
 }
 
 impl Lent {

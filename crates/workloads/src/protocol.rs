@@ -2,7 +2,7 @@
 //! line, and it answers with lines of JSON. Experiments and tests speak it with all workloads but
 //! two: `try` has one of its own ([`crate::demo::protocol`]), and `probe` that of the doctor.
 
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -109,7 +109,7 @@ fn seconds(word: &str) -> Option<f64> {
     word.parse().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds))
 }
 
-/// What a workload found: metrics by name (see `hugewise_core::experiment::metric`), and more.
+/// What a workload found: metrics by name (see `hugewise_experiment::metric`), and more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Metrics; one that is unknown is not there.

@@ -7,7 +7,7 @@ use crate::kit::{MIB, request, say, unknown};
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
 use clap::Parser;
-use hugewise_core::base::exit;
+use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, touching_child};
 use hugewise_linux::prctl;
 use hugewise_linux::segment::Segment;

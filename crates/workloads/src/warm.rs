@@ -2,7 +2,7 @@
 //! backed the free blocks before something else is timed on them.
 
 use anyhow::{Context, bail};
-use hugewise_core::base::units::Geometry;
+use hugewise_base::units::Geometry;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
 
@@ -20,5 +20,5 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     let _ = arena.advise(0..len, LocalAdvice::HugePage);
     let step = usize::try_from(Geometry::X86_64.base.0).unwrap_or(BASE);
     (0..len).step_by(step).for_each(|offset| arena.set(offset, 1));
-    Ok(hugewise_core::base::exit::OK)
+    Ok(hugewise_base::exit::OK)
 }

@@ -208,7 +208,7 @@ mod tests {
         text: &str,
         rule: fn(&TextFile, &Tree<'_>) -> Vec<Problem>,
     ) -> Vec<String> {
-        let there = ["docs", DOC, "crates/core", "crates/core/src/manager", "crates/core/src/b.rs"];
+        let there = ["docs", DOC, "crates/core", "crates/manager/src", "crates/core/src/b.rs"];
         let exists = |path: &str| there.contains(&path);
         let read = |path: &str| match path {
             DOC => Some(TEXT.to_string()),

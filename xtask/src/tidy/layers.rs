@@ -55,7 +55,7 @@ const BORDERS: [(&str, &[(&str, &str)]); 8] = [
     (
         "crates/linux/src/",
         &[
-            ("hugewise_core::experiment", "linux knows no caller: have it handed in"),
+            ("hugewise_experiment", "linux knows no caller: have it handed in"),
             OF_LAB,
             OF_WORKLOADS,
         ],
@@ -283,7 +283,7 @@ mod tests {
         let linux = "crates/linux/src/a.rs";
         assert_eq!(breaches(linux, "use hugewise_core::{base::size, experiment::kind};\n"), [1]);
         assert_eq!(breaches(linux, "fn f() { hugewise_lab::stage::f() }\n"), [1]);
-        assert_eq!(breaches(linux, "use hugewise_core::evidence::hugetlb;\n"), NONE);
+        assert_eq!(breaches(linux, "use hugewise_evidence::hugetlb;\n"), NONE);
     }
 
     #[test]

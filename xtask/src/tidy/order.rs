@@ -43,7 +43,7 @@ pub const ORDERS: [Order; 4] = [
         ],
     },
     Order {
-        folder: "crates/core/src/manager",
+        folder: "crates/manager/src",
         layers: &[
             Together(&[
                 "access",
@@ -67,7 +67,7 @@ pub const ORDERS: [Order; 4] = [
         ],
     },
     Order {
-        folder: "crates/core/src/evidence",
+        folder: "crates/evidence/src",
         layers: &[
             Apart(&["functions", "history", "recording"]),
             Apart(&["hugetlb"]),
@@ -76,7 +76,7 @@ pub const ORDERS: [Order; 4] = [
         ],
     },
     Order {
-        folder: "crates/core/src/experiment",
+        folder: "crates/experiment/src",
         layers: &[
             Apart(&["settings"]),
             Apart(&["counters", "metric", "tools", "machine"]),

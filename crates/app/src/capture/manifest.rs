@@ -1,7 +1,7 @@
 //! What a capture says about itself.
 
-use hugewise_core::evidence::recording::readers::capture::sample::Sample;
-use hugewise_linux::capture::{Sampler, Unreadable};
+use hugewise_collect::capture::{Sampler, Unreadable};
+use hugewise_evidence::recording::readers::capture::sample::Sample;
 use hugewise_linux::machine;
 use hugewise_linux::root::Root;
 use serde::{Deserialize, Serialize};

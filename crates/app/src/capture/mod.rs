@@ -2,7 +2,7 @@
 //!
 //! [`live`] takes them, [`write::Directory`] keeps them as one zstd frame each beside a
 //! [`manifest::Manifest`], [`read::open`] gives them back. What they mean is read by
-//! `hugewise_core::evidence::recording::readers::capture::Capture`, sample by sample.
+//! `hugewise_evidence::recording::readers::capture::Capture`, sample by sample.
 
 mod manifest;
 pub(crate) mod read;
@@ -16,7 +16,7 @@ pub(crate) use manifest::{Manifest, NotRead, Taken};
 pub(crate) use ring::Ring;
 pub(crate) use write::Directory;
 
-use hugewise_linux::capture::{Options, Sampler};
+use hugewise_collect::capture::{Options, Sampler};
 use hugewise_linux::root::Root;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};

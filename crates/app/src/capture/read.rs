@@ -3,9 +3,9 @@
 use super::manifest::SCHEMA;
 use super::{MANIFEST, Manifest};
 use anyhow::Context;
-use hugewise_core::base::count::counted;
-use hugewise_core::evidence::recording::readers::capture;
-use hugewise_core::evidence::recording::readers::capture::sample::{self, Header};
+use hugewise_base::count::counted;
+use hugewise_evidence::recording::readers::capture;
+use hugewise_evidence::recording::readers::capture::sample::{self, Header};
 use hugewise_linux::regular;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};

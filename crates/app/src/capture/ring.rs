@@ -3,7 +3,7 @@
 use super::manifest::{Manifest, Taken};
 use super::write::Directory;
 use anyhow::Context;
-use hugewise_linux::capture::Sampler;
+use hugewise_collect::capture::Sampler;
 use hugewise_linux::root::Root;
 use std::collections::VecDeque;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::daemon::DaemonArgs;
 use super::places::{HISTORY_DIR, STATE_DIR};
 use clap::Args;
-use hugewise_core::base::size::Size;
+use hugewise_base::size::Size;
 use std::path::{Path, PathBuf};
 
 /// Above the options that go back.

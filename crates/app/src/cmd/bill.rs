@@ -5,13 +5,13 @@ use crate::cli::{BillArgs, Global};
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
 use crate::render::view::bill::{self, Answer};
-use hugewise_core::base::units::{Bytes, Geometry};
-use hugewise_core::evidence::bill::{Bill, Check, Facts, Pools, Way, Worth, way_of};
-use hugewise_core::evidence::hugetlb::input::Inputs;
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan};
-use hugewise_core::evidence::hugetlb::recorded;
-use hugewise_core::evidence::recording::Host;
-use hugewise_core::manager::config::Config;
+use hugewise_base::units::{Bytes, Geometry};
+use hugewise_evidence::bill::{Bill, Check, Facts, Pools, Way, Worth, way_of};
+use hugewise_evidence::hugetlb::input::Inputs;
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, plan};
+use hugewise_evidence::hugetlb::recorded;
+use hugewise_evidence::recording::Host;
+use hugewise_manager::config::Config;
 
 /// More would leave a program no cycle of its own.
 const WALKS: std::ops::RangeInclusive<f64> = 0.0..=95.0;

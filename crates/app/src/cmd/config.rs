@@ -5,8 +5,8 @@ use crate::config::{self, Loaded};
 use crate::exit;
 use crate::output::Output;
 use crate::render::text::wrap;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
 use std::fmt::Write;
 use toml::{Table, Value};
@@ -155,7 +155,7 @@ fn show_json(loaded: &Loaded) -> anyhow::Result<serde_json::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::manager::config::Config;
+    use hugewise_manager::config::Config;
     use hugewise_scratch::Scratch;
 
     fn loaded() -> Loaded {

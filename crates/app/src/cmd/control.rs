@@ -4,8 +4,8 @@ use crate::cli::{DaemonArgs, Global, STATE_DIR};
 pub(crate) use crate::control::Verb;
 use crate::output::Output;
 use crate::{control, exit, left};
-use hugewise_core::manager::status::SCHEMA;
 use hugewise_linux::root::Root;
+use hugewise_manager::status::SCHEMA;
 use std::path::Path;
 
 /// Runs the command.

@@ -8,13 +8,13 @@ use crate::output::{Asked, Output, paint};
 use crate::render::view::limit as view;
 use crate::say::Progress;
 use anyhow::Context;
-use hugewise_core::base::units::Ns;
-use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
-use hugewise_core::evidence::recording::Recording;
-use hugewise_core::experiment::limit::{
+use hugewise_base::units::Ns;
+use hugewise_evidence::diagnose::{Thresholds, diagnose};
+use hugewise_evidence::recording::Recording;
+use hugewise_experiment::limit::{
     Bounds, Limit, Outcome, SCHEMA, Search, Step, check, is_served, judge,
 };
-use hugewise_core::experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
+use hugewise_experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, Target};
 use hugewise_lab::load::{self, Access};
 use hugewise_lab::session::Session;
 use hugewise_linux::root::Root;

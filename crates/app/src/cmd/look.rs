@@ -1,14 +1,12 @@
 //! What `status` and `map` have in common: scanning processes for a limited time.
 
 use crate::say::note;
-use hugewise_core::base::units::{Addr, Ns, ProcId};
-use hugewise_core::manager::engine::World;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::{
-    Ask, InspectAsk, RegionSample, ScanAsk, ScanEnd, ScanReport,
-};
+use hugewise_base::units::{Addr, Ns, ProcId};
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
+use hugewise_manager::engine::World;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::{Ask, InspectAsk, RegionSample, ScanAsk, ScanEnd, ScanReport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Says in one line what a command would do beyond this for root; nothing where nothing is missing.

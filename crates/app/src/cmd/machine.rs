@@ -2,11 +2,11 @@
 
 use crate::render::view::status::machine::COUNTERS;
 use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
-use hugewise_core::base::units::{Bytes, Geometry, Ns};
-use hugewise_core::manager::ownership::THP_DIR;
-use hugewise_core::manager::snapshot::MachineSample;
-use hugewise_core::parse;
+use hugewise_base::parse;
+use hugewise_base::units::{Bytes, Geometry, Ns};
 use hugewise_linux::root::Root;
+use hugewise_manager::ownership::THP_DIR;
+use hugewise_manager::snapshot::MachineSample;
 use std::collections::BTreeMap;
 
 /// The machine's section, with counters as they have moved since others, and how long ago that

@@ -11,13 +11,13 @@ use crate::render::view::map::{self, Charset, Style};
 use crate::render::view::status::bloat::NOT_LOOKED_FOR;
 use crate::say::note;
 use anyhow::Context;
-use hugewise_core::base::units::{Addr, Geometry};
-use hugewise_core::manager::engine::World;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::{Ask, ProcessSample, RegionSample, ScanEnd};
+use hugewise_base::units::{Addr, Geometry};
 use hugewise_linux::mappings;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
+use hugewise_manager::engine::World;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::{Ask, ProcessSample, RegionSample, ScanEnd};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
@@ -132,7 +132,7 @@ fn picture(
     let mut not_drawn: BTreeMap<Option<SkipReason>, NotDrawn> = BTreeMap::new();
     for mappings::Mapping { span, label } in mappings {
         let count = span.regions(geometry);
-        let size = hugewise_core::base::units::Bytes(span.end.0.saturating_sub(span.start.0));
+        let size = hugewise_base::units::Bytes(span.end.0.saturating_sub(span.start.0));
         if span.excluded.is_some() || count == 0 {
             let entry = not_drawn.entry(span.excluded).or_default();
             entry.mappings += 1;

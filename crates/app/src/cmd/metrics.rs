@@ -11,16 +11,16 @@ use crate::render::view::metrics::{Facts, SizeCounter, metrics};
 use crate::render::view::status::Seen;
 use crate::render::view::status::values::Machine;
 use crate::say::note;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::pools::from_files;
-use hugewise_core::manager::engine::World;
-use hugewise_core::manager::ownership::THP_DIR;
-use hugewise_core::manager::snapshot::Ask;
-use hugewise_core::parse;
-use hugewise_linux::hugetlb::pools::texts;
+use hugewise_base::parse;
+use hugewise_base::units::Bytes;
+use hugewise_collect::hugetlb::pools::texts;
+use hugewise_evidence::hugetlb::pools::from_files;
 use hugewise_linux::probe;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
+use hugewise_manager::engine::World;
+use hugewise_manager::ownership::THP_DIR;
+use hugewise_manager::snapshot::Ask;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &MetricsArgs) -> anyhow::Result<Output> {

@@ -8,9 +8,9 @@ use crate::history::Past;
 use crate::journal::rfc3339;
 use crate::render::view::top::values::Shown;
 use anyhow::Context;
-use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::evidence::history::time;
-use hugewise_core::evidence::recording::readers::capture::sample::{self, Header};
+use hugewise_base::units::{Bytes, Ns};
+use hugewise_evidence::history::time;
+use hugewise_evidence::recording::readers::capture::sample::{self, Header};
 use hugewise_linux::root::Root;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -93,8 +93,8 @@ mod tests {
     use crate::cmd::capture;
     use crate::history::{Book, Limits};
     use crate::render::view::status::tests::with_manager;
-    use hugewise_core::base::units::Bytes;
-    use hugewise_linux::capture::{Options, Sampler};
+    use hugewise_base::units::Bytes;
+    use hugewise_collect::capture::{Options, Sampler};
     use hugewise_scratch::Scratch;
     use std::fs;
     use std::path::Path;

@@ -5,7 +5,7 @@ use crate::cli::{Global, PlacementArgs};
 use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::view::placement::{self, Answer};
-use hugewise_core::evidence::placement::Placement;
+use hugewise_evidence::placement::Placement;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &PlacementArgs) -> anyhow::Result<Output> {

@@ -6,15 +6,15 @@ use crate::hugetlb::revert::restore;
 use crate::output::Output;
 use crate::render::view::revert::{setting, text};
 use crate::say::note;
-use hugewise_core::experiment::settings::LEFT;
-use hugewise_core::manager::ownership::OWNER;
-use hugewise_core::manager::thp_settings;
+use hugewise_collect::hugetlb::kept::{KeptFiles, RestoredFile};
+use hugewise_experiment::settings::LEFT;
 use hugewise_lab::change::undo_left;
-use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_linux::track;
 use hugewise_linux::trail::{Restored, Trail, revert};
+use hugewise_manager::ownership::OWNER;
+use hugewise_manager::thp_settings;
 use std::time::Duration;
 
 /// Runs the command.

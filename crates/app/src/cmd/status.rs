@@ -9,17 +9,17 @@ use crate::output::{Output, paint};
 use crate::render::view::status::choose::Choice;
 use crate::render::view::status::values::Recorded;
 use crate::render::view::status::{self, Seen, View};
-use hugewise_core::base::units::{Geometry, Ns, ProcId};
-use hugewise_core::manager::config::Config;
-use hugewise_core::manager::engine::World;
-use hugewise_core::manager::policy::{self, View as PolicyView};
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::select::{Selection, select, select_all};
-use hugewise_core::manager::snapshot::{Ask, ProcessSample};
-use hugewise_core::manager::state::State;
-use hugewise_core::manager::status::{LeftAloneStatus, Sources, targets};
+use hugewise_base::units::{Geometry, Ns, ProcId};
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
+use hugewise_manager::config::Config;
+use hugewise_manager::engine::World;
+use hugewise_manager::policy::{self, View as PolicyView};
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::select::{Selection, select, select_all};
+use hugewise_manager::snapshot::{Ask, ProcessSample};
+use hugewise_manager::state::State;
+use hugewise_manager::status::{LeftAloneStatus, Sources, targets};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long counters are watched: long enough for a rate, short enough to wait for.
@@ -174,10 +174,7 @@ fn left_alone(
 }
 
 /// Sentences about processes that are not known completely.
-fn not_scanned(
-    state: &State,
-    open: &BTreeMap<ProcId, hugewise_core::base::units::Addr>,
-) -> Vec<String> {
+fn not_scanned(state: &State, open: &BTreeMap<ProcId, hugewise_base::units::Addr>) -> Vec<String> {
     let mut missing = Vec::new();
     if !open.is_empty() {
         let pids: Vec<_> = open.keys().map(ToString::to_string).collect();

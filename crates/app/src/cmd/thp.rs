@@ -7,13 +7,13 @@ use crate::output::Output;
 use crate::render::view::{revert, thp};
 use crate::say::note;
 use anyhow::Context;
-use hugewise_core::evidence::hugetlb::files::WantedFile;
-use hugewise_core::manager::ownership::THP_DIR;
-use hugewise_core::manager::thp_settings::{self as settings, Asked, Changed, Shown};
-use hugewise_linux::hugetlb::kept::KeptFiles;
+use hugewise_collect::hugetlb::kept::KeptFiles;
+use hugewise_evidence::hugetlb::files::WantedFile;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Trail, TrailError};
+use hugewise_manager::ownership::THP_DIR;
+use hugewise_manager::thp_settings::{self as settings, Asked, Changed, Shown};
 use std::path::Path;
 
 /// Said where the system says no.
@@ -56,7 +56,7 @@ fn show(global: &Global, args: &ThpShowArgs) -> anyhow::Result<Output> {
     let mut all = Vec::new();
     for key in keys(&root)? {
         let Ok(text) = text_of(&root, &key) else { continue };
-        let choice = hugewise_core::parse::thp_choice::parse(&text);
+        let choice = hugewise_base::parse::thp_choice::parse(&text);
         let choices = choice.map_or_else(|_| Vec::new(), |choice| choice.options);
         let value = settings::value_of(&text);
         let before = before(&key).filter(|before| *before != value);

@@ -2,9 +2,9 @@
 
 use crate::capture::{CapturePlan, Stop, live};
 use crate::render::view::diagnosis::WATCHED;
-use hugewise_core::evidence::recording::Builder;
-use hugewise_core::evidence::recording::readers::capture::Capture;
-use hugewise_linux::capture::{Options, PROCESSES_MAX};
+use hugewise_collect::capture::{Options, PROCESSES_MAX};
+use hugewise_evidence::recording::Builder;
+use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_linux::root::Root;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Parts of the configuration of which there may be many: rules and hints.
 
 use super::source::{Origin, Text, unknown, words};
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::config::{Rule, RuleAction};
-use hugewise_core::manager::hints::Hint;
+use hugewise_base::units::Bytes;
+use hugewise_manager::config::{Rule, RuleAction};
+use hugewise_manager::hints::Hint;
 use toml::de::{DeArray, DeString, DeValue};
 use toml::{Spanned, Table, Value};
 

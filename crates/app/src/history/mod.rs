@@ -2,7 +2,7 @@
 //!
 //! [`write::Book`] appends samples to day files and keeps them within their limits, [`Past`] reads
 //! them again: any moment, also of what `hugewise capture` wrote. The format of a frame is in
-//! `hugewise_core::evidence::history`.
+//! `hugewise_evidence::history`.
 
 mod pack;
 mod read;
@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use read::{Moment, Past};
 pub(crate) use write::{Book, Limits};
 
-use hugewise_core::base::calendar::{DAY_S, date};
+use hugewise_base::calendar::{DAY_S, date};
 
 /// How the name of a day file ends.
 const SUFFIX: &str = ".history";
@@ -43,7 +43,7 @@ impl DayFile {
         let (day, piece) = name.strip_suffix(SUFFIX)?.split_once('.')?;
         let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
         let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-        let day = hugewise_core::base::calendar::days(year, month, day);
+        let day = hugewise_base::calendar::days(year, month, day);
         let file = Self { day, piece: piece.parse().ok()? };
         // Only names as they are written: no other one of the same day.
         (file.name() == name).then_some(file)

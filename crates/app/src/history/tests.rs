@@ -1,7 +1,7 @@
 use super::pack::{pack, unpack};
 use super::{Book, DayFile, Limits, Past};
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::recording::readers::capture::sample::{Header, Writer};
+use hugewise_base::units::Bytes;
+use hugewise_evidence::recording::readers::capture::sample::{Header, Writer};
 use hugewise_scratch::Scratch;
 use proptest::prelude::*;
 use std::fs;

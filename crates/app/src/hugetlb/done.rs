@@ -1,8 +1,8 @@
 //! What `hugewise hugetlb apply` did, or would do, as values.
 
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::grow::Outcome;
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, Setting};
+use hugewise_base::units::Bytes;
+use hugewise_evidence::hugetlb::grow::Outcome;
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, Setting};
 use serde::Serialize;
 
 /// What happened to a pool, or to a NUMA node's share.

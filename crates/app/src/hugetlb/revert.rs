@@ -3,8 +3,8 @@
 use super::saved;
 use crate::exit::{self, coded};
 use crate::say::note;
-use hugewise_core::evidence::hugetlb::{files, pools};
-use hugewise_linux::hugetlb::kept::{KeptFiles, RestoredFile};
+use hugewise_collect::hugetlb::kept::{KeptFiles, RestoredFile};
+use hugewise_evidence::hugetlb::{files, pools};
 use hugewise_linux::instance::{Holder, InstanceLock, LockError, Role};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, Trail};

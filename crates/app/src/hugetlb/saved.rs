@@ -3,8 +3,8 @@
 use crate::exit::{self, coded};
 use crate::say::note;
 use anyhow::Context;
-use hugewise_core::evidence::hugetlb::files::WantedFile;
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, SCHEMA};
+use hugewise_evidence::hugetlb::files::WantedFile;
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, SCHEMA};
 use hugewise_linux::trust;
 use serde::{Deserialize, Serialize};
 use std::fs;

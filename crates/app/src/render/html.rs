@@ -1,6 +1,6 @@
 //! HTML pages that need nothing else, not even a network: their frame, tables, lists, raw data.
 
-use hugewise_core::base::escape::markup as escape;
+use hugewise_base::escape::markup as escape;
 use std::fmt::Write;
 
 /// Styles of all pages.

@@ -1,6 +1,6 @@
 //! Numbers as people read them: amounts, shares, times, and how many decimals tell them apart.
 
-use hugewise_core::base::units::Bytes;
+use hugewise_base::units::Bytes;
 
 /// An amount in at most five columns: `640B`, `12K`, `1.5G`, `1023M`.
 pub(crate) fn short(bytes: Bytes) -> String {

@@ -1,8 +1,8 @@
 //! Tables for engines that read Parquet: `DuckDB`, Spark, `ClickHouse`.
 
-use hugewise_core::evidence::diagnose::Interval;
-use hugewise_core::evidence::fleet::{Fleet, Row};
-use hugewise_core::evidence::recording::Stamp;
+use hugewise_evidence::diagnose::Interval;
+use hugewise_evidence::fleet::{Fleet, Row};
+use hugewise_evidence::recording::Stamp;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
@@ -117,8 +117,8 @@ fn millis(stamp: Stamp) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::evidence::diagnose::{Cause, Level, Severity};
-    use hugewise_core::evidence::fleet::{Found, Read};
+    use hugewise_evidence::diagnose::{Cause, Level, Severity};
+    use hugewise_evidence::fleet::{Found, Read};
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     fn row(host: &str, from: Option<i64>) -> Row {

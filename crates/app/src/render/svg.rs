@@ -1,6 +1,6 @@
 //! A small SVG writer: shapes with CSS classes, texts escaped. Colours are the page's business.
 
-use hugewise_core::base::escape::markup as escape;
+use hugewise_base::escape::markup as escape;
 use std::fmt::{self, Write};
 
 /// Where a text stands relative to its point.

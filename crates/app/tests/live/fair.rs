@@ -6,7 +6,7 @@ use crate::kit::{Scratch, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::Manage;
 use anyhow::{Context, ensure};
-use hugewise_core::stats::together::jain;
+use hugewise_base::stats::together::jain;
 use libtest_mimic::Trial;
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use crate::init;
 use crate::kit::{Scratch, skip, trial};
 use crate::machine::{MIN_FREE, Turn, set_in_guest, thp};
 use anyhow::{Context, bail, ensure};
-use hugewise_core::parse::{buddyinfo, meminfo};
+use hugewise_base::parse::{buddyinfo, meminfo};
 use hugewise_workloads::protocol::{Event, Report, Request};
 use libtest_mimic::Trial;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};

@@ -7,7 +7,7 @@ use crate::machine::Turn;
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB, is_covered, left_alone, once, target};
 use anyhow::{Context, ensure};
-use hugewise_core::base::units::Geometry;
+use hugewise_base::units::Geometry;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, numa};
 use hugewise_workloads::protocol::{Request, Span};

@@ -7,7 +7,7 @@ use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
 use crate::machine::{Kernel, Turn, thp};
 use crate::manager::{Manage, journal};
 use anyhow::{Context, ensure};
-use hugewise_core::parse::meminfo;
+use hugewise_base::parse::meminfo;
 use libtest_mimic::Trial;
 use rustix::process::Signal;
 use serde_json::Value;

@@ -2,17 +2,17 @@
 //! it does must never show in their data.
 
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::base::units::{Addr, Geometry, Ns, ProcId};
-use hugewise_core::manager::decision::{Action, Decision, Motive, Outcome};
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::{ListAsk, RegionSample, ScanAsk, ScanEnd};
+use hugewise_base::rng::Rng;
+use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
 use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
 use hugewise_linux::pages::PageReader;
 use hugewise_linux::process::Lister;
 use hugewise_linux::root::Root;
 use hugewise_linux::target::Target;
 use hugewise_linux::{machine, process};
+use hugewise_manager::decision::{Action, Decision, Motive, Outcome};
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::{ListAsk, RegionSample, ScanAsk, ScanEnd};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was done.

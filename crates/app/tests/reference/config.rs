@@ -1,14 +1,12 @@
 //! The page of the configuration: meanings from the source, defaults from the program.
 
-use hugewise_core::manager::access::Tracker;
+use hugewise_manager::access::Tracker;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Where keys are defined.
-const SOURCES: [&str; 2] = [
-    include_str!("../../../core/src/manager/config.rs"),
-    include_str!("../../../core/src/manager/hints.rs"),
-];
+const SOURCES: [&str; 2] =
+    [include_str!("../../../manager/src/config.rs"), include_str!("../../../manager/src/hints.rs")];
 
 /// One field of a structure, or one value of an enumeration.
 struct Item<'a> {

@@ -1,13 +1,13 @@
 //! The reference page of experiments: kinds, metrics, keys of files, settings, what is shipped.
 
-use hugewise_core::evidence::recording::Field;
-use hugewise_core::experiment::counters;
-use hugewise_core::experiment::kind::{Default, Kind};
-use hugewise_core::experiment::load::LoadSpec;
-use hugewise_core::experiment::load::profile::GRAMMAR;
-use hugewise_core::experiment::metric::{Better, METRICS};
-use hugewise_core::experiment::spec::Experiment;
-use hugewise_core::experiment::{kinds, settings};
+use hugewise_evidence::recording::Field;
+use hugewise_experiment::counters;
+use hugewise_experiment::kind::{Default, Kind};
+use hugewise_experiment::load::LoadSpec;
+use hugewise_experiment::load::profile::GRAMMAR;
+use hugewise_experiment::metric::{Better, METRICS};
+use hugewise_experiment::spec::Experiment;
+use hugewise_experiment::{kinds, settings};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Outputs of the program itself, as JSON by the schema that each is to fit.
 
 use crate::http::answering;
-use hugewise_core::experiment::record::{Record, RunPlan, SCHEMA, Series};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::record::{Record, RunPlan, SCHEMA, Series};
 use hugewise_lab::{shipped, store::Store};
 use hugewise_scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
@@ -63,7 +63,7 @@ fn text(path: &Path) -> &str {
 }
 
 fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recordings")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../evidence/tests/recordings")
 }
 
 fn written(path: &Path, content: &str) {
@@ -479,7 +479,7 @@ fn results(directory: &Path, factor: f64, kernel: &str) {
             run.conditions.noisy = vec!["others were busy".into(); usize::from(repetition == 4)];
             if (repetition, variant) == (2, "never") {
                 let error = "it ended".to_owned();
-                run.outcome = hugewise_core::experiment::record::Outcome::Failed { error };
+                run.outcome = hugewise_experiment::record::Outcome::Failed { error };
             }
             store.add(&run).expect("written");
         }

@@ -1,18 +1,18 @@
 //! Outputs that need a real change, made from their types: every kind of each.
 
 use super::outputs::Outputs;
-use hugewise_core::base::units::{Bytes, Ns, ProcId};
-use hugewise_core::manager::access::Tracker;
-use hugewise_core::manager::compaction::{CompactAsk, CompactEnd, CompactReport};
-use hugewise_core::manager::config::{Mode, PolicyKind};
-use hugewise_core::manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
-use hugewise_core::manager::limits::pressure::PressureSource;
-use hugewise_core::manager::reason::{Limit, SkipReason};
-use hugewise_core::manager::record::{Record, SCHEMA};
-use hugewise_core::manager::state::Totals;
-use hugewise_core::manager::state::bloat::Account;
-use hugewise_linux::hugetlb::kept::RestoredFile;
+use hugewise_base::units::{Bytes, Ns, ProcId};
+use hugewise_collect::hugetlb::kept::RestoredFile;
 use hugewise_linux::trail::Restored;
+use hugewise_manager::access::Tracker;
+use hugewise_manager::compaction::{CompactAsk, CompactEnd, CompactReport};
+use hugewise_manager::config::{Mode, PolicyKind};
+use hugewise_manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
+use hugewise_manager::limits::pressure::PressureSource;
+use hugewise_manager::reason::{Limit, SkipReason};
+use hugewise_manager::record::{Record, SCHEMA};
+use hugewise_manager::state::Totals;
+use hugewise_manager::state::bloat::Account;
 use serde_json::json;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use super::common;
 use super::held::Held;
 use crate::run::Run;
 use anyhow::bail;
-use hugewise_core::experiment::kinds::{Bloat, Shape, Zeros};
-use hugewise_core::experiment::spec::HugePages;
+use hugewise_experiment::kinds::{Bloat, Shape, Zeros};
+use hugewise_experiment::spec::HugePages;
 use std::process::Command;
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use crate::machine::Watch;
 use crate::program::cpu_s;
 use crate::run::{Run, key};
 use crate::talk::Talk;
-use hugewise_core::experiment::kind::More;
-use hugewise_core::experiment::kinds::AFTER;
-use hugewise_core::experiment::machine;
+use hugewise_experiment::kind::More;
+use hugewise_experiment::kinds::AFTER;
+use hugewise_experiment::machine;
 use hugewise_workloads::protocol::{Event, Report, Request};
 use std::time::Instant;
 

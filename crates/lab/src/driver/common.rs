@@ -6,8 +6,8 @@ use crate::program::{Memory, Program};
 use crate::run::Run;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
-use hugewise_core::experiment::kind::{Kind, Source};
-use hugewise_core::experiment::spec::{HugePages, Variant};
+use hugewise_experiment::kind::{Kind, Source};
+use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_linux::root::Root;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Command, ExitStatus};
@@ -167,8 +167,8 @@ impl End {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::kinds;
-    use hugewise_core::experiment::spec::Manage;
+    use hugewise_experiment::kinds;
+    use hugewise_experiment::spec::Manage;
     use std::process::Stdio;
 
     #[test]

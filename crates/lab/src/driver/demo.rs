@@ -7,7 +7,7 @@ mod trial;
 use super::common;
 use crate::run::Run;
 use filled::{Filled, Timed};
-use hugewise_core::experiment::kinds::{Demo, DemoScenario};
+use hugewise_experiment::kinds::{Demo, DemoScenario};
 use std::time::{Duration, Instant};
 
 /// Reads and small mappings take turns, in slices of so many seconds.

@@ -5,7 +5,7 @@ use crate::program::{MIB, Program};
 use crate::run::Run;
 use crate::stranger;
 use anyhow::{Context, bail, ensure};
-use hugewise_core::experiment::kinds::{Diagnose, Tool};
+use hugewise_experiment::kinds::{Diagnose, Tool};
 use hugewise_linux::foreign;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use crate::program::{Program, cpu_s};
 use crate::run::Run;
 use crate::talk::Talk;
 use anyhow::{Context, bail};
-use hugewise_core::experiment::kinds::{Collector, Java};
-use hugewise_core::experiment::spec::HugePages;
+use hugewise_experiment::kinds::{Collector, Java};
+use hugewise_experiment::spec::HugePages;
 use std::fs::File;
 use std::process::{Command, Stdio};
 

@@ -4,12 +4,12 @@ use crate::load::{self, Access, Progress};
 use crate::machine::Watch;
 use crate::run::Run;
 use anyhow::{Context, bail};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
-use hugewise_core::experiment::load::outcome::Second;
-use hugewise_core::experiment::load::profile::Step;
-use hugewise_core::experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
+use hugewise_base::count::counted;
+use hugewise_base::units::Ns;
+use hugewise_experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
+use hugewise_experiment::load::outcome::Second;
+use hugewise_experiment::load::profile::Step;
+use hugewise_experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
 use std::fmt::Write as _;
 
 /// Values over time, by the keys of their metrics: seconds since the begin, and the value.

@@ -5,8 +5,8 @@ use super::wire::{Address, Meter, Wire};
 use crate::program::Program;
 use crate::run::Run;
 use anyhow::bail;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::Memcached;
+use hugewise_base::rng::Rng;
+use hugewise_experiment::kinds::Memcached;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 

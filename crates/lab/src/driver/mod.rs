@@ -25,7 +25,7 @@ mod wire;
 
 use crate::run::Run;
 use anyhow::bail;
-use hugewise_core::experiment::kinds::{Executable, Measurement, Server, Task};
+use hugewise_experiment::kinds::{Executable, Measurement, Server, Task};
 
 /// Runs the workload of an experiment once.
 ///

@@ -3,7 +3,7 @@
 use super::held::Held;
 use crate::run::Run;
 use anyhow::Context;
-use hugewise_core::experiment::kinds::{Later, Meanwhile, Promote};
+use hugewise_experiment::kinds::{Later, Meanwhile, Promote};
 use std::time::{Duration, Instant};
 
 /// All is huge above this, percent: the ends of mappings are nobody's region.

@@ -1,7 +1,7 @@
 //! When a workload is as fast as it gets, and how much of its memory is huge then.
 
 use crate::run::{Run, key};
-use hugewise_core::stats::reach::{Reached, reached};
+use hugewise_base::stats::reach::{Reached, reached};
 use hugewise_workloads::protocol::Report;
 
 /// Notes the rate over time, and memory in huge pages beside it; from both, what it took until most

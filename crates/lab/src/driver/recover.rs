@@ -4,7 +4,7 @@ use super::held::Held;
 use super::rest::need;
 use crate::run::Run;
 use anyhow::{Context, ensure};
-use hugewise_core::experiment::kinds::Recover;
+use hugewise_experiment::kinds::Recover;
 use hugewise_workloads::protocol::Span;
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,7 @@ use super::common;
 use crate::manager::ManagerProcess;
 use crate::run::Run;
 use anyhow::{Context, bail};
-use hugewise_core::experiment::kinds::{Redis, Scenario};
+use hugewise_experiment::kinds::{Redis, Scenario};
 use server::{SERVER, Server};
 use std::time::Duration;
 

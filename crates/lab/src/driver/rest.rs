@@ -4,7 +4,7 @@ use super::held::Held;
 use crate::manager::ManagerProcess;
 use crate::run::Run;
 use anyhow::Context;
-use hugewise_core::experiment::kinds::{Advise, Rest};
+use hugewise_experiment::kinds::{Advise, Rest};
 use std::time::{Duration, Instant};
 
 /// Runs it once: `manage_s` until all is done, then `measure_s` of rest.

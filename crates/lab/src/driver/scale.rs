@@ -3,18 +3,18 @@
 
 use crate::run::Run;
 use anyhow::{Context, ensure};
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::kinds::Scale;
-use hugewise_core::manager::compaction::Compact;
-use hugewise_core::manager::config::{Config, Mode};
-use hugewise_core::manager::decision::{Decision, Outcome};
-use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
-use hugewise_core::manager::record::Record;
-use hugewise_core::manager::select::Selection;
-use hugewise_core::manager::sim::Sim;
-use hugewise_core::manager::snapshot::{Ask, Observation};
-use hugewise_core::stats::median;
+use hugewise_base::stats::median;
+use hugewise_base::units::Ns;
+use hugewise_experiment::kinds::Scale;
 use hugewise_linux::root::Root;
+use hugewise_manager::compaction::Compact;
+use hugewise_manager::config::{Config, Mode};
+use hugewise_manager::decision::{Decision, Outcome};
+use hugewise_manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
+use hugewise_manager::record::Record;
+use hugewise_manager::select::Selection;
+use hugewise_manager::sim::Sim;
+use hugewise_manager::snapshot::{Ask, Observation};
 use std::time::{Duration, Instant};
 
 const MIB: f64 = (1 << 20) as f64;

@@ -4,9 +4,9 @@
 use super::held::Held;
 use crate::run::Run;
 use anyhow::{Context, ensure};
-use hugewise_core::base::units::Geometry;
-use hugewise_core::experiment::kinds::{Fill, Method, Scan};
-use hugewise_core::stats::median;
+use hugewise_base::stats::median;
+use hugewise_base::units::Geometry;
+use hugewise_experiment::kinds::{Fill, Method, Scan};
 use hugewise_linux::cpu::thread_cpu_time_ns;
 use hugewise_linux::mappings::mappings;
 use hugewise_linux::pages::{Counts, PageReader};

@@ -6,10 +6,10 @@ use crate::guard::Guarded;
 use crate::load::Progress;
 use crate::machine::Watch;
 use crate::run::Run;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::kinds::Service;
-use hugewise_core::experiment::load::LoadResult;
+use hugewise_base::count::counted;
+use hugewise_base::units::Ns;
+use hugewise_experiment::kinds::Service;
+use hugewise_experiment::load::LoadResult;
 use std::time::{Duration, Instant};
 
 /// Fewer answers say nothing of the slowest 1 %.
@@ -100,9 +100,9 @@ fn broken(params: &Service, progress: &Progress) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::load::Tool;
-    use hugewise_core::experiment::load::outcome::Failure;
-    use hugewise_core::stats::Histogram;
+    use hugewise_base::stats::Histogram;
+    use hugewise_experiment::load::Tool;
+    use hugewise_experiment::load::outcome::Failure;
 
     #[test]
     fn what_nobody_answers_has_waited_for_the_timeout() {

@@ -5,8 +5,8 @@ use super::common;
 use crate::run::Run;
 use crate::talk::Talk;
 use anyhow::Context;
-use hugewise_core::experiment::kinds::Siblings;
-use hugewise_core::stats::together::{done_at, jain_while_shared_out};
+use hugewise_base::stats::together::{done_at, jain_while_shared_out};
+use hugewise_experiment::kinds::Siblings;
 use hugewise_workloads::protocol::{Event, Request};
 use std::time::{Duration, Instant};
 

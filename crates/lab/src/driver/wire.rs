@@ -3,8 +3,8 @@
 use crate::program::Program;
 use crate::run::{Run, key};
 use anyhow::{Context, bail};
-use hugewise_core::parse::tcp_table;
-use hugewise_core::stats::Histogram;
+use hugewise_base::parse::tcp_table;
+use hugewise_base::stats::Histogram;
 use hugewise_linux::root::Root;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,6 +1,6 @@
 use super::*;
-use hugewise_core::experiment::check::check;
-use hugewise_core::experiment::spec::Experiment;
+use hugewise_experiment::check::check;
+use hugewise_experiment::spec::Experiment;
 use hugewise_scratch::Scratch;
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Puts a server under load: with an open model of our own, or with Gatling.
-//! The model, and what is counted, is `hugewise_core::experiment::load`.
+//! The model, and what is counted, is `hugewise_experiment::load`.
 
 mod own;
 mod progress;
@@ -8,7 +8,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-use hugewise_core::experiment::load::{LoadResult, LoadSpec, Tool};
+use hugewise_experiment::load::{LoadResult, LoadSpec, Tool};
 use hugewise_linux::nobody::Nobody;
 use own::Door;
 pub use progress::{BEAT, Beat, Progress};

@@ -1,6 +1,6 @@
 //! What a load says while it runs.
 
-use hugewise_core::base::units::Ns;
+use hugewise_base::units::Ns;
 use std::time::Duration;
 
 /// How often a run says where it is, and looks whether it should go on.

@@ -2,9 +2,9 @@
 //! but for the stall, which is many times what a busy machine adds.
 
 use super::{Access, Progress, run};
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::load::{Failure, LoadResult, LoadSpec, ThinkTime, Tool};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::Ns;
+use hugewise_experiment::load::{Failure, LoadResult, LoadSpec, ThinkTime, Tool};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -15,8 +15,8 @@
 use crate::machine;
 use crate::pages::PageReader;
 use crate::root::Root;
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::parse::proc_stat;
+use hugewise_base::parse::proc_stat;
+use hugewise_base::units::{Geometry, Ns};
 use hugewise_sys::cpu::{self, CpuPin};
 use hugewise_sys::memory::{Arena, LocalAdvice};
 use hugewise_sys::numa;

@@ -3,10 +3,10 @@
 use crate::machine;
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::base::units::{Addr, Geometry};
-use hugewise_core::manager::decision::Motive;
-use hugewise_core::manager::nodes::{Placement, placement};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::{Addr, Geometry};
+use hugewise_manager::decision::Motive;
+use hugewise_manager::nodes::{Placement, placement};
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::numa;
 
 /// Pages of a region that are looked at: so many tell a tenth of strays from none.
@@ -102,7 +102,7 @@ fn sample(region: Addr, geometry: Geometry) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::base::units::Bytes;
+    use hugewise_base::units::Bytes;
 
     #[test]
     fn each_node_is_asked_for_its_own_blocks() {

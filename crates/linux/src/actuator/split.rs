@@ -9,9 +9,9 @@ use crate::machine;
 use crate::pages::{Counts, Detail, Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::base::units::Ns;
-use hugewise_core::manager::decision::{Call, Decision, FailureClass, Motive, Outcome};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::Ns;
+use hugewise_manager::decision::{Call, Decision, FailureClass, Motive, Outcome};
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
 use hugewise_sys::{Errno, cpu};
 

@@ -2,7 +2,7 @@
 
 use crate::process;
 use crate::root::Root;
-use hugewise_core::parse::pid_status;
+use hugewise_base::parse::pid_status;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;

@@ -94,7 +94,7 @@ pub(super) fn look(role: Role) -> Seen {
             break;
         }
         let line = String::from_utf8_lossy(&line);
-        let lock = hugewise_core::parse::locks::record_lock(&line);
+        let lock = hugewise_base::parse::locks::record_lock(&line);
         let Some(lock) = lock.filter(|lock| lock.file == place.ids) else { continue };
         let Some(pid) = lock.pid.filter(|pid| lock.covers(byte(role)) && *pid != own) else {
             continue;

@@ -1,7 +1,7 @@
 //! What a lock is for.
 
 use super::holder::Holder;
-use hugewise_core::manager::ownership::THP_DIR;
+use hugewise_manager::ownership::THP_DIR;
 
 /// What only one does at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::finding::{Finding, absent, named};
 use crate::root::Root;
-use hugewise_core::parse::cgroup;
+use hugewise_base::parse::cgroup;
 use serde::Serialize;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Signs of a container and of a virtual machine.
 
 use crate::root::Root;
-use hugewise_core::parse::cgroup;
+use hugewise_base::parse::cgroup;
 
 /// Parts of cgroup paths that container managers write.
 const CGROUP_SIGNS: [&str; 6] = ["docker", "kubepods", "libpod", "containerd", "lxc", "crio"];

@@ -5,10 +5,10 @@ use super::finding::{Finding, Findings, absent, named};
 use crate::compact;
 use crate::machine;
 use crate::root::Root;
-use hugewise_core::manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_core::manager::snapshot::ThpMode;
-use hugewise_core::parse::kernel_release::KernelRelease;
-use hugewise_core::parse::{buddyinfo, pressure, thp_choice};
+use hugewise_base::parse::kernel_release::KernelRelease;
+use hugewise_base::parse::{buddyinfo, pressure, thp_choice};
+use hugewise_manager::ownership::{THP_DIR, ThpFiles};
+use hugewise_manager::snapshot::ThpMode;
 use rustix::fs::{Access, AtFlags, CWD};
 use std::io;
 

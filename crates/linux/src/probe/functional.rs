@@ -6,7 +6,7 @@
 use super::child::{Dialog, Lender, ProbeChild};
 use super::finding::{Finding, Findings, State, named};
 use crate::root::Root;
-use hugewise_core::parse::smaps;
+use hugewise_base::parse::smaps;
 use hugewise_sys::Errno;
 use hugewise_sys::Presence;
 use hugewise_sys::madvise::{self, MADV_COLD, MADV_COLLAPSE, RemoteAdvice, process_madvise};

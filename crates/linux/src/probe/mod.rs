@@ -29,8 +29,8 @@ pub use tier::{Facts, Tier, Verdict, verdict};
 
 use crate::root::Root;
 use finding::{Finding, Findings};
-use hugewise_core::manager::snapshot::ThpMode;
-use hugewise_core::parse::kernel_release;
+use hugewise_base::parse::kernel_release;
+use hugewise_manager::snapshot::ThpMode;
 use serde::Serialize;
 
 /// One mechanism of the kernel.

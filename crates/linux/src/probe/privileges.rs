@@ -1,7 +1,7 @@
 //! Who we are to the kernel.
 
 use crate::root::Root;
-use hugewise_core::parse::{pid_status, thp_choice};
+use hugewise_base::parse::{pid_status, thp_choice};
 use serde::Serialize;
 
 use super::finding::Need;

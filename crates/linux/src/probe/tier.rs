@@ -1,7 +1,7 @@
 //! The tier: what a kernel allows hugewise to do, in one letter. A pure rule.
 
 use super::finding::State;
-use hugewise_core::parse::kernel_release::KernelRelease;
+use hugewise_base::parse::kernel_release::KernelRelease;
 use serde::Serialize;
 
 /// What a kernel allows.
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn release(text: &str) -> Option<KernelRelease> {
-        hugewise_core::parse::kernel_release::parse(text).ok()
+        hugewise_base::parse::kernel_release::parse(text).ok()
     }
 
     fn no() -> State {

@@ -1,7 +1,7 @@
 //! From what a tracker counts to how many base pages were accessed: at least, and at most.
 
-use hugewise_core::base::units::{Addr, Geometry, saturating_u64};
-use hugewise_core::manager::access::Access;
+use hugewise_base::units::{Addr, Geometry, saturating_u64};
+use hugewise_manager::access::Access;
 
 /// Quantile of the normal distribution for 95 %, both sides.
 const Z: f64 = 1.96;

@@ -4,8 +4,8 @@ use super::bounds::Populated;
 use super::look::Look;
 use crate::mappings::MapsReader;
 use crate::reason::{reason_of_errno, reason_of_io};
-use hugewise_core::base::units::Ns;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::Ns;
+use hugewise_manager::reason::SkipReason;
 use std::ops::Range;
 
 /// The budget is asked for once in so many mappings: that costs as much as reading a few.

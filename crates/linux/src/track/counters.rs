@@ -4,8 +4,8 @@
 use crate::probe::{Capability, privileges};
 use crate::root::Root;
 use crate::sampling;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::parse::cpulist;
+use hugewise_base::parse::cpulist;
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::perf::Event;
 use std::collections::BTreeSet;
 

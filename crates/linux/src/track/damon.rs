@@ -9,9 +9,9 @@ use super::candidates::{Candidates, Region, populated};
 use super::look::Look;
 use super::slot::{Slot, Taken};
 use crate::kdamond::MARK_US;
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::manager::access::Access;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_manager::access::Access;
+use hugewise_manager::reason::SkipReason;
 use std::ops::Range;
 
 /// The kernel's own defaults: each region is sampled every 5 ms, ...
@@ -182,7 +182,7 @@ fn accesses(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::base::units::Addr;
+    use hugewise_base::units::Addr;
 
     #[test]
     fn regions_are_cut_to_what_could_be_huge() {

@@ -8,9 +8,9 @@ use super::look::Look;
 use super::slot::{Slot, Taken};
 use crate::kdamond;
 use crate::reason::reason_of_errno;
-use hugewise_core::base::units::{Addr, Geometry};
-use hugewise_core::manager::access::Access;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::{Addr, Geometry};
+use hugewise_manager::access::Access;
+use hugewise_manager::reason::SkipReason;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -3,9 +3,9 @@
 use crate::pages::PageReader;
 use crate::root::Root;
 use crate::target::Target;
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::manager::access::AccessAsk;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_manager::access::AccessAsk;
+use hugewise_manager::reason::SkipReason;
 use hugewise_sys::cpu;
 
 /// One half of a look: what it is about, what it works with, and what it has cost.

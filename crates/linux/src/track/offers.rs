@@ -4,8 +4,8 @@ use super::counters::{self, Refusal};
 use crate::kdamond;
 use crate::probe::{Capability, privileges, why_not_writable};
 use crate::root::Root;
-use hugewise_core::manager::access::{Offer, Tracker};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_manager::access::{Offer, Tracker};
+use hugewise_manager::reason::SkipReason;
 use serde::Serialize;
 
 /// What was found out of one tracker.

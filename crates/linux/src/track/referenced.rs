@@ -12,11 +12,11 @@ use super::look::Look;
 use crate::bounded::BoundedLines;
 use crate::mappings::Span;
 use crate::reason::reason_of_io;
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::manager::access::Access;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::parse::pid_status::{self, PidStatus};
-use hugewise_core::parse::smaps::{self, SmapsLine};
+use hugewise_base::parse::pid_status::{self, PidStatus};
+use hugewise_base::parse::smaps::{self, SmapsLine};
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_manager::access::Access;
+use hugewise_manager::reason::SkipReason;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::time::Instant;
@@ -197,7 +197,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::base::units::Addr;
+    use hugewise_base::units::Addr;
 
     const GEOMETRY: Geometry = Geometry::X86_64;
 

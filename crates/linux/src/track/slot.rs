@@ -4,9 +4,9 @@ use crate::kdamond::{self, COUNT, KDAMONDS, write};
 use crate::reason::reason_of_io;
 use crate::root::Root;
 use crate::trail::Trail;
-use hugewise_core::base::owner::Owner;
-use hugewise_core::base::units::Ns;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::owner::Owner;
+use hugewise_base::units::Ns;
+use hugewise_manager::reason::SkipReason;
 use std::io;
 use std::path::{Path, PathBuf};
 

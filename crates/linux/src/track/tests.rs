@@ -3,8 +3,8 @@
 use super::*;
 use crate::kdamond::{COUNT, KDAMONDS, MARK_US};
 use crate::process;
-use hugewise_core::base::units::Addr;
-use hugewise_core::base::units::Ns;
+use hugewise_base::units::Addr;
+use hugewise_base::units::Ns;
 use hugewise_scratch::Scratch;
 use hugewise_sys::memory::{Arena, LocalAdvice};
 use std::fs;

@@ -1,12 +1,12 @@
 //! The way back: which values are hugewise's own, and what is done with each.
 
 use super::{Entry, Trail, TrailError, is_switch, is_watch};
-use crate::hugetlb::size;
 use crate::kdamond;
+use crate::pool_size;
 use crate::root::Root;
-use hugewise_core::base::owner::Owner;
-use hugewise_core::evidence::hugetlb::pools::is_size;
-use hugewise_core::manager::ownership::MIN_FREE;
+use hugewise_base::owner::Owner;
+use hugewise_base::parse::pool_path::is_size;
+use hugewise_manager::ownership::MIN_FREE;
 use serde::Serialize;
 use std::path::Path;
 
@@ -242,7 +242,7 @@ impl Trail {
     /// The size that a pool cannot be shrunk below, where that is more than it should get: never
     /// more than it has, as pages in use may be surplus ones.
     fn least(&self, file: &str, from: &str, to: &str) -> Option<u64> {
-        let held = size::floor(&self.root, file)?;
+        let held = pool_size::floor(&self.root, file)?;
         let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
         (held > to && from > to).then_some(held.min(from))
     }

@@ -19,14 +19,14 @@ mod back;
 
 pub use back::{Restored, revert};
 
-use crate::hugetlb::size;
 use crate::lines;
 use crate::machine;
+use crate::pool_size;
 use crate::root::Root;
-use hugewise_core::base::owner::Owner;
-use hugewise_core::evidence::hugetlb::pools::is_size;
-use hugewise_core::manager::ownership::{MIN_FREE, THP_DIR};
-use hugewise_core::parse::thp_choice;
+use hugewise_base::owner::Owner;
+use hugewise_base::parse::pool_path::is_size;
+use hugewise_base::parse::thp_choice;
+use hugewise_manager::ownership::{MIN_FREE, THP_DIR};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -247,7 +247,7 @@ impl Trail {
     fn value(&self, file: &str) -> Result<String, TrailError> {
         let read = |error| TrailError::Read { file: file.into(), error };
         if is_size(file) {
-            return size::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
+            return pool_size::size(&self.root, file).map(|pages| pages.to_string()).map_err(read);
         }
         let line = self.root.read_line(file).map_err(read)?;
         if !line.contains('[') {
@@ -350,7 +350,5 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-#[cfg(test)]
-mod pool_tests;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 use super::*;
-use hugewise_core::manager::ownership::OWNER;
+use hugewise_manager::ownership::OWNER;
 use hugewise_scratch::Scratch;
 
 struct Fixture {

@@ -6,9 +6,9 @@
 use super::kit::{
     Clock, MIB, Measured, Pace, Progress, Setup, Verdict, Workload, mix, nanoseconds, place, stamp,
 };
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::Size;
-use hugewise_core::stats::Histogram;
+use hugewise_base::rng::Rng;
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::kinds::Size;
 use hugewise_linux::memory::Arena;
 use std::ops::Range;
 use std::time::{Duration, Instant};

@@ -3,9 +3,9 @@
 use super::kit::{
     Clock, MIB, Measured, Progress, Setup, Verdict, Workload, index, nanoseconds, place, stamp,
 };
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::Size;
-use hugewise_core::stats::Histogram;
+use hugewise_base::rng::Rng;
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::kinds::Size;
 use hugewise_linux::memory::Arena;
 use std::time::{Duration, Instant};
 

@@ -6,9 +6,9 @@ use super::kit::{
     Clock, MIB, Measured, Progress, Setup, Verdict, Workload, mib, nanoseconds, place, sized, stamp,
 };
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::AllocatorChurn;
-use hugewise_core::stats::Histogram;
+use hugewise_base::rng::Rng;
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::kinds::AllocatorChurn;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;

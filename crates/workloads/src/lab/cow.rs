@@ -8,9 +8,9 @@ use super::kit::{
     place, sized, stamp,
 };
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::ForkCow as Params;
-use hugewise_core::stats::{self, Histogram};
+use hugewise_base::rng::Rng;
+use hugewise_base::stats::{self, Histogram};
+use hugewise_experiment::kinds::ForkCow as Params;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::Arena;
 use std::fs::File;

@@ -3,9 +3,9 @@
 use super::kit::{
     Clock, MIB, Measured, Progress, Setup, Verdict, Workload, nanoseconds, place, stamp,
 };
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::{FaultLatency as Params, Order};
-use hugewise_core::stats::{self, Histogram};
+use hugewise_base::rng::Rng;
+use hugewise_base::stats::{self, Histogram};
+use hugewise_experiment::kinds::{FaultLatency as Params, Order};
 use hugewise_linux::memory::Arena;
 use std::time::{Duration, Instant};
 

@@ -10,8 +10,8 @@ mod rank;
 use super::kit::{Clock, Measured, Pace, Progress, Setup, Verdict, Workload};
 use bfs::Search;
 use csr::Graph;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::{Algorithm as Asked, Graph as Params};
+use hugewise_base::rng::Rng;
+use hugewise_experiment::kinds::{Algorithm as Asked, Graph as Params};
 use rank::Ranks;
 use std::time::{Duration, Instant};
 

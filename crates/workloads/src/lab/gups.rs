@@ -8,8 +8,8 @@ use super::kit::{
     Clock, HUGE, MIB, Measured, PAGE_WORDS, Pace, Progress, Setup, Verdict, Workload, place, stamp,
 };
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::{self, HotPart, Updates, Yardstick};
+use hugewise_base::rng::Rng;
+use hugewise_experiment::kinds::{self, HotPart, Updates, Yardstick};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::time::{Duration, Instant};
 

@@ -7,8 +7,8 @@ use super::kit::{
     Clock, HUGE, MIB, Measured, Pace, Progress, Setup, Verdict, Workload, mix, place, stamp,
 };
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::HashJoin as Params;
+use hugewise_base::rng::Rng;
+use hugewise_experiment::kinds::HashJoin as Params;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::ops::Range;
 use std::time::Duration;

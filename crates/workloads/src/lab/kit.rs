@@ -2,9 +2,9 @@
 
 use crate::protocol::{Report, Request};
 use anyhow::Context;
-use hugewise_core::experiment::metric;
-use hugewise_core::parse::{buddyinfo, meminfo};
-use hugewise_core::stats::Histogram;
+use hugewise_base::parse::{buddyinfo, meminfo};
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::metric;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::fmt;
 use std::fs;

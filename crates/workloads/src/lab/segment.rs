@@ -3,7 +3,7 @@
 use super::kit::{Clock, MIB, Measured, PAGE, Progress, Verdict, Workload, mib, sized};
 use crate::segment::{Other, touch};
 use anyhow::Context;
-use hugewise_core::experiment::kinds::{SegmentPages, SharedSegment as Params};
+use hugewise_experiment::kinds::{SegmentPages, SharedSegment as Params};
 use hugewise_linux::segment::Segment;
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -9,7 +9,7 @@ mod switch;
 use super::fault::Fresh;
 use super::kit::{Clock, MIB, Measured, Progress, Setup, Verdict, Workload};
 use anyhow::anyhow;
-use hugewise_core::experiment::kinds::{StressCpu, StressVm};
+use hugewise_experiment::kinds::{StressCpu, StressVm};
 use std::hint::black_box;
 use std::time::Duration;
 

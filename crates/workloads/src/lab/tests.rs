@@ -1,6 +1,6 @@
 use super::*;
-use hugewise_core::experiment::kind::{Kind, More};
-use hugewise_core::experiment::kinds::{AFTER, PARENT_METRICS};
+use hugewise_experiment::kind::{Kind, More};
+use hugewise_experiment::kinds::{AFTER, PARENT_METRICS};
 use hugewise_scratch::Scratch;
 use kit::Verdict;
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@ use super::kit::{
     Clock, HUGE, MIB, Measured, PAGE, Progress, Setup, Verdict, Workload, mib, place, stamp,
 };
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::kinds::{SparseTouch as SparseTouchParams, Stride as StrideParams};
+use hugewise_base::rng::Rng;
+use hugewise_experiment::kinds::{SparseTouch as SparseTouchParams, Stride as StrideParams};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::{input, watched};
 use crate::cli::Global;
 use crate::exit::{self, coded};
-use hugewise_core::evidence::recording::{Field, Host, Recording};
+use hugewise_evidence::recording::{Field, Host, Recording};
 use hugewise_linux::root::Root;
 use std::path::PathBuf;
 

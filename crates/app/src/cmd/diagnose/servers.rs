@@ -1,7 +1,7 @@
 //! Servers that are asked while this machine is watched.
 
 use crate::exit::{self, coded};
-use hugewise_core::evidence::recording::Builder;
+use hugewise_evidence::recording::Builder;
 use hugewise_lab::redis_says::{Address, Ask, ask};
 
 /// The password of Redis, in the variable that `redis-cli` reads, too: arguments are seen by all.

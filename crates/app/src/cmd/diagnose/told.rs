@@ -2,7 +2,7 @@
 
 use crate::exit;
 use crate::render::view::diagnosis;
-use hugewise_core::evidence::diagnose::{Diagnosis, Severity};
+use hugewise_evidence::diagnose::{Diagnosis, Severity};
 
 /// The form of `docs/reference/schemas/diagnose.json`.
 pub(crate) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {

@@ -9,15 +9,15 @@ use crate::output::{Output, paint};
 use crate::render::view::hugetlb;
 use crate::say::{Progress, note};
 use anyhow::Context;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::facts::Facts;
-use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, Setting};
-use hugewise_core::evidence::hugetlb::pools::OWNER;
-use hugewise_linux::hugetlb::kept::KeptFiles;
-use hugewise_linux::hugetlb::pool::{self, PoolSize};
-use hugewise_linux::hugetlb::size;
+use hugewise_base::units::Bytes;
+use hugewise_collect::hugetlb::kept::KeptFiles;
+use hugewise_collect::hugetlb::pool::{self, PoolSize};
+use hugewise_evidence::hugetlb::facts::Facts;
+use hugewise_evidence::hugetlb::files::{self, WantedFile};
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, Setting};
+use hugewise_evidence::hugetlb::pools::OWNER;
 use hugewise_linux::instance::{InstanceLock, LockError, Role, needs};
+use hugewise_linux::pool_size;
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Trail, TrailError};
 use std::io::ErrorKind;
@@ -160,7 +160,7 @@ impl<'a> Effects<'a> {
     }
 
     fn grow(&mut self, wanted: &PoolSize) -> anyhow::Result<PoolDone> {
-        let before = size::size(self.root, &wanted.file())
+        let before = pool_size::size(self.root, &wanted.file())
             .with_context(|| format!("reading '/{}'", wanted.file()))?;
         let mut done = PoolDone {
             page_bytes: wanted.page,

@@ -3,12 +3,12 @@
 use crate::cli::{HugetlbInputs, pids};
 use crate::exit::{self, coded};
 use anyhow::Context;
-use hugewise_core::base::size::Size;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::files;
-use hugewise_core::evidence::hugetlb::input::Inputs;
-use hugewise_core::evidence::hugetlb::java;
-use hugewise_linux::hugetlb::{postgres, users};
+use hugewise_base::size::Size;
+use hugewise_base::units::Bytes;
+use hugewise_collect::hugetlb::{postgres, users};
+use hugewise_evidence::hugetlb::files;
+use hugewise_evidence::hugetlb::input::Inputs;
+use hugewise_evidence::hugetlb::java;
 use hugewise_linux::root::Root;
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn names(inputs: &mut Inputs, args: &HugetlbInputs) -> anyhow::Result<()> {
 fn ask(
     root: &Root,
     directory: &Path,
-) -> anyhow::Result<hugewise_core::evidence::hugetlb::input::PostgresAnswer> {
+) -> anyhow::Result<hugewise_evidence::hugetlb::input::PostgresAnswer> {
     // As the server itself will say it.
     let directory = &directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let owner = users::owner(root, directory);

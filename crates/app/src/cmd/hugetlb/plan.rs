@@ -6,11 +6,11 @@ use crate::cmd::diagnose::{self, OneHost};
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
 use crate::render::view::hugetlb;
-use hugewise_core::evidence::hugetlb::facts::Facts;
-use hugewise_core::evidence::hugetlb::input::Inputs;
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
-use hugewise_core::evidence::hugetlb::recorded;
-use hugewise_linux::hugetlb::{ProcessSelection, facts, users};
+use hugewise_collect::hugetlb::{ProcessSelection, facts, users};
+use hugewise_evidence::hugetlb::facts::Facts;
+use hugewise_evidence::hugetlb::input::Inputs;
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, plan, plan_again};
+use hugewise_evidence::hugetlb::recorded;
 use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
 

@@ -6,11 +6,11 @@ use crate::exit::{self, coded};
 use crate::hugetlb::saved;
 use crate::output::{Output, paint};
 use crate::render::view::hugetlb;
-use hugewise_core::evidence::hugetlb::files::{self, WantedFile};
-use hugewise_core::evidence::hugetlb::input::Inputs;
-use hugewise_core::evidence::hugetlb::plan::HugetlbPlan;
-use hugewise_core::evidence::hugetlb::verify::{FoundFile, verify};
-use hugewise_linux::hugetlb::kept::KeptFiles;
+use hugewise_collect::hugetlb::kept::KeptFiles;
+use hugewise_evidence::hugetlb::files::{self, WantedFile};
+use hugewise_evidence::hugetlb::input::Inputs;
+use hugewise_evidence::hugetlb::plan::HugetlbPlan;
+use hugewise_evidence::hugetlb::verify::{FoundFile, verify};
 use hugewise_linux::root::Root;
 
 /// Runs the command.

@@ -4,9 +4,9 @@ use crate::cli::{Global, InvestigatePlanArgs};
 use crate::cmd::diagnose::{read, watched};
 use crate::exit;
 use crate::output::Output;
-use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
-use hugewise_core::experiment::load::Target;
-use hugewise_core::experiment::propose;
+use hugewise_evidence::diagnose::{Thresholds, diagnose};
+use hugewise_experiment::load::Target;
+use hugewise_experiment::propose;
 use hugewise_linux::root::Root;
 use serde_json::json;
 

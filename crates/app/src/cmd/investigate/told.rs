@@ -6,9 +6,9 @@ use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::view::investigate as view;
 use anyhow::Context;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::ledger::Ledger;
-use hugewise_core::experiment::verdict::{Verdict, Verdicts};
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::ledger::Ledger;
+use hugewise_experiment::verdict::{Verdict, Verdicts};
 use hugewise_lab::store::Store;
 use std::path::Path;
 

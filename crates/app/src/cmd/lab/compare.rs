@@ -7,8 +7,8 @@ use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::text::wrap;
 use crate::render::view::lab::render;
-use hugewise_core::base::escape::printable;
-use hugewise_core::experiment::across::{Across, Side, across, environments};
+use hugewise_base::escape::printable;
+use hugewise_experiment::across::{Across, Side, across, environments};
 use serde_json::{Map, json};
 
 /// What no statistics can take away.

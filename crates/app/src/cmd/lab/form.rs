@@ -175,8 +175,8 @@ fn placed<T>(value: T) -> Spanned<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::ledger::Ledger;
-    use hugewise_core::experiment::spec::Experiment;
+    use hugewise_experiment::ledger::Ledger;
+    use hugewise_experiment::spec::Experiment;
 
     #[test]
     fn faults_of_a_ledger_are_told_with_their_lines() {

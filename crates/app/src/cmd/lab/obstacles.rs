@@ -1,15 +1,15 @@
 //! What cannot be run on this machine, and why.
 
-use hugewise_core::base::size;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::kinds::{self, Params};
-use hugewise_core::experiment::spec::{HugePages, Variant};
-use hugewise_core::manager::config::Mode;
-use hugewise_core::parse::meminfo;
+use hugewise_base::parse::meminfo;
+use hugewise_base::size;
+use hugewise_base::units::Bytes;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::kinds::{self, Params};
+use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_lab::environment::Environment;
 use hugewise_lab::programs;
 use hugewise_linux::root::Root;
+use hugewise_manager::config::Mode;
 use std::collections::BTreeMap;
 
 /// Most of the available memory that an experiment takes, percent.
@@ -83,7 +83,7 @@ fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Opti
 
 fn of_files(checked: &Checked, variant: &Variant, root: &Root) -> Option<String> {
     let settings = checked.settings(variant);
-    let files = settings.keys().filter_map(|key| hugewise_core::experiment::settings::file(key));
+    let files = settings.keys().filter_map(|key| hugewise_experiment::settings::file(key));
     let absent = files.into_iter().find(|file| !root.path(file).exists());
     if let Some(file) = absent {
         return Some(format!("this kernel has no /{file}"));
@@ -115,7 +115,7 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::check::check;
+    use hugewise_experiment::check::check;
 
     #[test]
     fn what_does_not_fit_is_left_out_with_its_size() {

@@ -6,7 +6,7 @@ use crate::exit;
 use crate::output::{Output, paint};
 use crate::render::view::lab as report;
 use crate::render::view::lab::render;
-use hugewise_core::experiment::summary::Summary;
+use hugewise_experiment::summary::Summary;
 use std::path::Path;
 
 /// Runs the command.

@@ -3,9 +3,9 @@
 use super::prepare::planned;
 use crate::render::view::lab as report;
 use anyhow::Context;
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::record::{Record, RunPlan};
-use hugewise_core::experiment::summary::Summary;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::record::{Record, RunPlan};
+use hugewise_experiment::summary::Summary;
 use hugewise_lab::store::Store;
 use std::path::{Path, PathBuf};
 

@@ -7,10 +7,10 @@ use crate::cli::DaemonArgs;
 use crate::control::{self, Verb};
 use crate::left;
 use crate::render::view::status::Seen;
-use hugewise_core::manager::config::Config;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::status::{ManagerStatus, TargetStatus};
 use hugewise_linux::root::Root;
+use hugewise_manager::config::Config;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::status::{ManagerStatus, TargetStatus};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

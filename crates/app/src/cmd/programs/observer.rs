@@ -1,13 +1,13 @@
 //! Who tells of processes where no manager runs: the manager's own loop, which only observes.
 
-use hugewise_core::base::units::Ns;
-use hugewise_core::manager::config::{Config, Mode};
-use hugewise_core::manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
-use hugewise_core::manager::record::Record;
-use hugewise_core::manager::select::Selection;
-use hugewise_core::manager::status::{ManagerStatus, manager};
+use hugewise_base::units::Ns;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
+use hugewise_manager::config::{Config, Mode};
+use hugewise_manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
+use hugewise_manager::record::Record;
+use hugewise_manager::select::Selection;
+use hugewise_manager::status::{ManagerStatus, manager};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 

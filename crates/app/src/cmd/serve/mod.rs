@@ -15,7 +15,7 @@ use crate::exit;
 use crate::output::{self, Output};
 use crate::say::note;
 use anyhow::Context;
-use hugewise_core::base::escape::printable;
+use hugewise_base::escape::printable;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
 use hugewise_serve::Question;

@@ -4,8 +4,8 @@ use super::sampler::clock;
 use crate::capture::Stop;
 use crate::cmd::watch::watch;
 use crate::render::view::top::values::{Report, Told};
-use hugewise_core::evidence::diagnose::{Diagnosis, Thresholds, diagnose};
-use hugewise_core::evidence::recording::Recording;
+use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose};
+use hugewise_evidence::recording::Recording;
 use hugewise_linux::root::Root;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::cmd::moment::{Counters, Moment, shown};
 use crate::cmd::programs::Teller;
 use crate::journal::rfc3339;
 use crate::render::view::top::values::Shown;
-use hugewise_core::base::units::Ns;
+use hugewise_base::units::Ns;
 use hugewise_linux::root::Root;
 use std::time::{Instant, SystemTime};
 

@@ -2,15 +2,15 @@
 //! and nothing about time that only real memory can tell.
 
 use crate::render::view::trial::model::{ALWAYS, HUGEWISE, NEVER, VARIANTS};
-use hugewise_core::base::units::{Geometry, Ns};
-use hugewise_core::experiment::record::{Measured, Record, Series};
-use hugewise_core::manager::config::Config;
-use hugewise_core::manager::decision::Outcome;
-use hugewise_core::manager::engine::{Manager, Sink, TickEnd, World, tick};
-use hugewise_core::manager::record::Record as Journal;
-use hugewise_core::manager::select::Selection;
-use hugewise_core::manager::sim::{Sim, SimRegion};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::{Geometry, Ns};
+use hugewise_experiment::record::{Measured, Record, Series};
+use hugewise_manager::config::Config;
+use hugewise_manager::decision::Outcome;
+use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
+use hugewise_manager::record::Record as Journal;
+use hugewise_manager::select::Selection;
+use hugewise_manager::sim::{Sim, SimRegion};
 use hugewise_workloads::demo::{Parts, SPARSE_STEP};
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ fn manage(regions: &mut Vec<SimRegion>, mut each: impl FnMut(f64, &[SimRegion]))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::base::units::Bytes;
+    use hugewise_base::units::Bytes;
     use hugewise_workloads::demo::layout;
 
     fn simulated() -> [Record; 3] {

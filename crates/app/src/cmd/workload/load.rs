@@ -1,7 +1,7 @@
 //! Puts a server under load and prints what came of it, for tests.
 
 use anyhow::{Context, bail};
-use hugewise_core::experiment::load::LoadSpec;
+use hugewise_experiment::load::LoadSpec;
 use hugewise_lab::load::Access;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::prctl;

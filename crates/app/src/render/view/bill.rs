@@ -3,10 +3,10 @@
 use crate::render::colour::Paint;
 use crate::render::number::short;
 use crate::render::text::{left, right, wrap};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::{Bytes, saturating_u64};
-use hugewise_core::evidence::bill::{Bill, Check, Estimate, Growth, Row, Scored, Way};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::{Bytes, saturating_u64};
+use hugewise_evidence::bill::{Bill, Check, Estimate, Growth, Row, Scored, Way};
 use serde_json::{Value, json};
 
 /// Most programs that are shown.

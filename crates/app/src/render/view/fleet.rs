@@ -2,10 +2,10 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, wrap};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{Interval, Severity};
-use hugewise_core::evidence::fleet::{Fleet, LeftOut, Row};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{Interval, Severity};
+use hugewise_evidence::fleet::{Fleet, LeftOut, Row};
 
 /// Most findings, and most problems, that the text shows.
 const SHOWN_MAX: usize = 40;

@@ -2,10 +2,10 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Ns;
-use hugewise_core::evidence::freeze::{Account, Freeze, Holder, What, Work};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Ns;
+use hugewise_evidence::freeze::{Account, Freeze, Holder, What, Work};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ fn who(holder: &Holder) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::evidence::freeze::Cause;
+    use hugewise_evidence::freeze::Cause;
     use std::collections::{BTreeMap, BTreeSet};
 
     fn told(what: What, cause: Cause, name: &str) -> Told {

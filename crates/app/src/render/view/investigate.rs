@@ -4,11 +4,11 @@ use crate::render::colour::Paint;
 use crate::render::html;
 use crate::render::number::{latency, wait};
 use crate::render::text::wrap;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::{markup, printable};
-use hugewise_core::experiment::check::Checked;
-use hugewise_core::experiment::ledger::Ledger;
-use hugewise_core::experiment::verdict::{Effect, Told, Tried, Verdict, Verdicts};
+use hugewise_base::count::counted;
+use hugewise_base::escape::{markup, printable};
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::ledger::Ledger;
+use hugewise_experiment::verdict::{Effect, Told, Tried, Verdict, Verdicts};
 use std::fmt::Write as _;
 
 /// What is going to be tried.

@@ -3,11 +3,9 @@
 use crate::render::colour::Paint;
 use crate::render::number::latency;
 use crate::render::text::{left, right, wrap};
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::limit::{
-    Checked, Limit, Outcome, Resource, ResourceUse, Step, is_served,
-};
+use hugewise_base::escape::printable;
+use hugewise_base::units::Ns;
+use hugewise_experiment::limit::{Checked, Limit, Outcome, Resource, ResourceUse, Step, is_served};
 use std::collections::BTreeSet;
 use std::path::Path;
 

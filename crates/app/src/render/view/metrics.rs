@@ -5,11 +5,11 @@ use crate::render::exposition::{Labels, Metric, Type};
 use crate::render::view::status::Seen;
 use crate::render::view::status::fields::{self, Field, Kind, Value};
 use crate::render::view::status::values::Machine;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::evidence::hugetlb::facts::Pool;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::status::{CgroupStatus, ManagerStatus, TargetStatus};
+use hugewise_base::escape::printable;
+use hugewise_base::units::{Bytes, Ns};
+use hugewise_evidence::hugetlb::facts::Pool;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::status::{CgroupStatus, ManagerStatus, TargetStatus};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -327,7 +327,7 @@ mod tests {
     use crate::render::exposition::{Form, text};
     use crate::render::golden;
     use crate::render::view::status::tests::with_manager;
-    use hugewise_core::evidence::hugetlb::facts::NodePool;
+    use hugewise_evidence::hugetlb::facts::NodePool;
     use std::collections::BTreeSet;
 
     fn write(metrics: &[Metric]) -> String {

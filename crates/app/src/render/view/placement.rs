@@ -2,9 +2,9 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, wrap};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::placement::{HOSTS_MIN, HostLoad, Move, Placement, Program};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_evidence::placement::{HOSTS_MIN, HostLoad, Move, Placement, Program};
 use serde_json::{Value, json};
 
 /// Most hosts that the table shows; those out of line are always in it.
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn one_host_is_no_comparison() {
-        let placement = Placement::of(&hugewise_core::evidence::recording::Recording::default());
+        let placement = Placement::of(&hugewise_evidence::recording::Recording::default());
         let said =
             text(&Answer { placement, problems: vec!["x: left out".into()] }, Paint::plain());
         assert!(said.starts_with("0 hosts: at least 3 are needed"), "{said}");

@@ -2,7 +2,7 @@
 
 use crate::hugetlb::revert::Reverted;
 use crate::render::text::wrap;
-use hugewise_linux::hugetlb::kept::RestoredFile;
+use hugewise_collect::hugetlb::kept::RestoredFile;
 use hugewise_linux::trail::Restored;
 
 /// A paragraph for each.

@@ -1,9 +1,9 @@
 //! `hugewise journal score` as text.
 
 use crate::render::text;
-use hugewise_core::base::count::counted;
-use hugewise_core::manager::config::PolicyKind;
-use hugewise_core::manager::score::Score;
+use hugewise_base::count::counted;
+use hugewise_manager::config::PolicyKind;
+use hugewise_manager::score::Score;
 use std::collections::BTreeMap;
 
 /// The scores as text.

@@ -2,10 +2,10 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, wrap};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::{markup as escape, printable};
-use hugewise_core::evidence::signature::feature::FEATURES;
-use hugewise_core::evidence::signature::{
+use hugewise_base::count::counted;
+use hugewise_base::escape::{markup as escape, printable};
+use hugewise_evidence::signature::feature::FEATURES;
+use hugewise_evidence::signature::{
     Baseline, Part, RESEMBLES_MAX, Resemblance, Signature, Signatures, Verdict,
 };
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn marks(made: &Signatures, one: &Signature) -> String {
 fn push_pairs(out: &mut String, made: &Signatures, paint: Paint) {
     let mut pairs: Vec<_> = made.pairs.iter().collect();
     pairs.sort_by(|a, b| a.distance.total_cmp(&b.distance));
-    let named = |pair: &&hugewise_core::evidence::signature::file::Pair| {
+    let named = |pair: &&hugewise_evidence::signature::file::Pair| {
         format!("{} and {} {:.2}", pair.names[0], pair.names[1], pair.distance)
     };
     let close: Vec<String> =

@@ -1,8 +1,8 @@
 //! Settings of transparent huge pages.
 
 use crate::render::text::{left, width, wrap};
-use hugewise_core::base::escape::printable;
-use hugewise_core::manager::thp_settings::{Changed, Shown};
+use hugewise_base::escape::printable;
+use hugewise_manager::thp_settings::{Changed, Shown};
 
 /// All settings, the long names set apart from the values.
 pub(crate) fn shown(all: &[Shown]) -> String {

@@ -5,7 +5,7 @@ use super::filled::{Filled, Timed};
 use crate::manager::ManagerProcess;
 use crate::run::Run;
 use anyhow::Context;
-use hugewise_core::experiment::kinds::Demo;
+use hugewise_experiment::kinds::Demo;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 use super::*;
-use hugewise_core::experiment::load::outcome::Done;
-use hugewise_core::experiment::load::{Failure, Recorder};
+use hugewise_experiment::load::outcome::Done;
+use hugewise_experiment::load::{Failure, Recorder};
 use std::collections::BTreeMap;
 
 fn profile(steps: &[&str]) -> Profile {

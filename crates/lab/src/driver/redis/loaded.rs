@@ -7,7 +7,7 @@ use crate::load::Access;
 use crate::program::cpu_s;
 use crate::run::Run;
 use anyhow::bail;
-use hugewise_core::experiment::kinds::Redis;
+use hugewise_experiment::kinds::Redis;
 
 /// Runs it: every key is set, memory settles, the load comes.
 pub(super) fn run(params: &Redis, run: &mut Run<'_>) -> anyhow::Result<()> {
@@ -52,7 +52,7 @@ fn target(address: &Address) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::experiment::load::Target;
+    use hugewise_experiment::load::Target;
 
     #[test]
     fn a_load_understands_where_the_server_listens() {

@@ -10,7 +10,7 @@ use crate::manager::ManagerProcess;
 use crate::program::Memory;
 use crate::run::Run;
 use anyhow::bail;
-use hugewise_core::experiment::kinds::Redis;
+use hugewise_experiment::kinds::Redis;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 

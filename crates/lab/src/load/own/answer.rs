@@ -1,6 +1,6 @@
 //! A request and its answer, whatever the target speaks.
 
-use hugewise_core::experiment::load::Failure;
+use hugewise_experiment::load::Failure;
 use std::io;
 
 /// Why a request failed, and what was said about it.

@@ -4,7 +4,7 @@ use super::answer::{Answer, Ask, Failed};
 use super::door::Door;
 use super::http::Http;
 use super::redis::Redis;
-use hugewise_core::experiment::load::Target;
+use hugewise_experiment::load::Target;
 
 #[derive(Debug)]
 pub(super) enum Client {

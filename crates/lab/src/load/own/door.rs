@@ -1,6 +1,6 @@
 //! The way in to a server.
 
-use hugewise_core::experiment::load::Target;
+use hugewise_experiment::load::Target;
 use std::fmt;
 
 /// Where the server is, and how to get in.

@@ -1,7 +1,7 @@
 //! One connection that speaks HTTP/1.1 and is kept alive, one request at a time.
 
 use super::answer::{Answer, Failed};
-use hugewise_core::experiment::load::Failure;
+use hugewise_experiment::load::Failure;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{HOST, HeaderValue, LOCATION};

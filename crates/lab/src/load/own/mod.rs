@@ -15,9 +15,9 @@ use answer::Failed;
 use anyhow::{Context, anyhow};
 use client::Client;
 pub(super) use door::Door;
-use hugewise_core::base::rng::Rng;
-use hugewise_core::base::units::Ns;
-use hugewise_core::experiment::load::{
+use hugewise_base::rng::Rng;
+use hugewise_base::units::Ns;
+use hugewise_experiment::load::{
     Arrival, Arrivals, LoadResult, LoadSpec, Profile, Recorder, Target, Who,
 };
 use shared::{Job, Shared};

@@ -1,7 +1,7 @@
 //! One connection that speaks RESP2, one request at a time.
 
 use super::answer::{Answer, Ask, Failed};
-use hugewise_core::experiment::load::Failure;
+use hugewise_experiment::load::Failure;
 use redis_protocol::resp2::decode::decode_range;
 use redis_protocol::resp2::encode::encode_borrowed;
 use redis_protocol::resp2::types::{BorrowedFrame, RangeFrame};

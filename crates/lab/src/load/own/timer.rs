@@ -1,7 +1,7 @@
 //! A timer that is exact: tokio's own wakes up to a millisecond late, which is many times what a
 //! request over loopback takes.
 
-use hugewise_core::base::units::Ns;
+use hugewise_base::units::Ns;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,

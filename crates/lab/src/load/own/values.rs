@@ -1,7 +1,7 @@
 //! Random values, at the price of picking a place.
 
-use hugewise_core::base::rng::Rng;
-use hugewise_core::experiment::load::LoadSpec;
+use hugewise_base::rng::Rng;
+use hugewise_experiment::load::LoadSpec;
 
 /// How many different places there are.
 const PLACES: usize = 64 << 10;

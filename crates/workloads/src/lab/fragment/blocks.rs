@@ -2,7 +2,7 @@
 
 use crate::lab::kit::{HUGE, HUGE_ORDER};
 use anyhow::Context;
-use hugewise_core::parse::buddyinfo;
+use hugewise_base::parse::buddyinfo;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use std::fs;
 use std::path::Path;

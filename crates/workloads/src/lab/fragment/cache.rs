@@ -7,7 +7,7 @@
 use super::hold::{CHUNK_PAGES, Hold, Keep};
 use crate::lab::kit::{PAGE, PAGE_WORDS, Setup, place, stamp};
 use anyhow::Context;
-use hugewise_core::base::rng::Rng;
+use hugewise_base::rng::Rng;
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

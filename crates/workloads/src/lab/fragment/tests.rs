@@ -1,6 +1,6 @@
 use super::*;
 use hold::CHUNK_PAGES;
-use hugewise_core::experiment::kinds::{self, BuiltIn, Params, Task};
+use hugewise_experiment::kinds::{self, BuiltIn, Params, Task};
 use hugewise_scratch::Scratch;
 use std::fs;
 
@@ -18,7 +18,7 @@ fn machine(available_mib: u64) -> std::io::Result<Scratch> {
 }
 
 fn fill(root: &Scratch, given: &[(&str, u64)]) -> anyhow::Result<(Fragmenter<Chunks>, Measured)> {
-    use hugewise_core::experiment::kind::Value;
+    use hugewise_experiment::kind::Value;
     let kind = kinds::find("fragment-holes").context("there is such a kind")?;
     let given = given.iter().map(|(name, count)| ((*name).to_owned(), Value::Count(*count)));
     let params = Params::new(kind, &given.collect())?;

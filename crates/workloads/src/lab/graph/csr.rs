@@ -1,7 +1,7 @@
 //! The graph: for each vertex, the vertices at the other ends of its edges.
 
 use crate::lab::kit::{Progress, Setup, checksum, index, place};
-use hugewise_core::base::rng::Rng;
+use hugewise_base::rng::Rng;
 use hugewise_linux::memory::Arena;
 
 /// Shares of the quarters, of 100; the fourth has the rest (Graph500 specification 1.2).

@@ -8,7 +8,7 @@ use crate::lab::kit::{
     Clock, Measured, PAGE, PAGE_WORDS, Progress, Setup, Verdict, Workload, stamp,
 };
 use anyhow::Context;
-use hugewise_core::experiment::kinds::StressFork;
+use hugewise_experiment::kinds::StressFork;
 use hugewise_linux::fork::writing_copy;
 use hugewise_linux::memory::Arena;
 use std::time::Duration;

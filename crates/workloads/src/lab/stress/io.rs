@@ -5,7 +5,7 @@
 
 use crate::lab::kit::{Clock, Measured, Progress, Setup, Verdict, Workload, stamp};
 use anyhow::Context;
-use hugewise_core::experiment::kinds::StressIo;
+use hugewise_experiment::kinds::StressIo;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 use super::{Work, together};
 use crate::lab::kit::{Clock, Measured, Progress, Verdict, Workload, stamp};
 use anyhow::Context;
-use hugewise_core::experiment::kinds::StressNet;
+use hugewise_experiment::kinds::StressNet;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;

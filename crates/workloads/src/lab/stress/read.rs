@@ -3,7 +3,7 @@
 use super::{Work, together};
 use crate::lab::kit::{Clock, Measured, Progress, Setup, Verdict, Workload, stamp};
 use anyhow::Context;
-use hugewise_core::experiment::kinds::StressRead;
+use hugewise_experiment::kinds::StressRead;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::{Work, together};
 use crate::lab::kit::{Clock, Measured, Progress, Verdict, Workload, stamp};
 use anyhow::Context;
-use hugewise_core::experiment::kinds::StressSwitch;
+use hugewise_experiment::kinds::StressSwitch;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Reads signatures that were kept.
 
 use anyhow::Context;
-use hugewise_core::evidence::signature::Signatures;
+use hugewise_evidence::signature::Signatures;
 use std::io::Read;
 use std::path::Path;
 

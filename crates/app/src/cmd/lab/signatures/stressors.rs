@@ -1,9 +1,9 @@
 //! The stressors, and loads that none of them is.
 
 use crate::exit;
-use hugewise_core::experiment::kind::{Value, Values};
-use hugewise_core::experiment::spec::HugePages;
-use hugewise_core::parse::meminfo;
+use hugewise_base::parse::meminfo;
+use hugewise_experiment::kind::{Value, Values};
+use hugewise_experiment::spec::HugePages;
 use hugewise_lab::environment::Environment;
 use hugewise_linux::root::Root;
 

@@ -11,12 +11,12 @@ use self::parts::{INTERVALS_MAX, head, when};
 use crate::render::colour::Paint;
 use crate::render::text::{columns, fit, wrap};
 use crate::render::words::plain;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{
     Asked, Diagnosis, Evidence, Examined, Finding, Ground, Step, Unseen, Verdict, nodes,
 };
-use hugewise_core::evidence::recording::{Clock, Recording, SourceKind, Stamp};
+use hugewise_evidence::recording::{Clock, Recording, SourceKind, Stamp};
 use std::fmt::Write;
 
 /// Name of the input where the machine itself is watched.
@@ -369,8 +369,8 @@ fn push_asked(out: &mut String, asked: &Asked, paint: Paint) {
 mod tests {
     use super::*;
     use crate::render::golden;
-    use hugewise_core::evidence::diagnose::{Thresholds, diagnose};
-    use hugewise_core::evidence::recording::Builder;
+    use hugewise_evidence::diagnose::{Thresholds, diagnose};
+    use hugewise_evidence::recording::Builder;
 
     fn shown(name: &str, text: &str, detail: Detail) -> String {
         let mut builder = Builder::new();
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_database_s_page_tables() {
-        let text = include_str!("../../../../../core/tests/recordings/made/003.txt");
+        let text = include_str!("../../../../../evidence/tests/recordings/made/003.txt");
         golden::check("diagnosis-003.txt", &shown("003.txt", text, Detail::Full));
         let short = shown("003.txt", text, Detail::Short);
         assert!(short.lines().count() <= 24, "{short}");
@@ -391,13 +391,13 @@ mod tests {
 
     #[test]
     fn a_file_server_s_disk() {
-        let text = include_str!("../../../../../core/tests/recordings/made/002-nfs.txt");
+        let text = include_str!("../../../../../evidence/tests/recordings/made/002-nfs.txt");
         golden::check("diagnosis-002-nfs.txt", &shown("002-nfs.txt", text, Detail::Full));
     }
 
     #[test]
     fn an_idle_machine() {
-        let text = include_str!("../../../../../core/tests/recordings/real/idle.sar");
+        let text = include_str!("../../../../../evidence/tests/recordings/real/idle.sar");
         golden::check("diagnosis-idle.txt", &shown("idle.sar", text, Detail::Short));
     }
 }

@@ -5,15 +5,15 @@ use super::questions::{badge, push_all};
 use crate::render::html::{self, push_json};
 use crate::render::view::diagnosis::{nothing_seen, span};
 use crate::render::view::signature;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{
+use hugewise_base::count::counted;
+use hugewise_base::escape::markup as escape;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{
     Diagnosis, Evidence, Finding, Ground, Interval, Look, Missing, Severity, Step, Thresholds,
     Unseen, Verdict,
 };
-use hugewise_core::evidence::recording::{Recording, Source};
-use hugewise_core::evidence::signature::Resemblance;
+use hugewise_evidence::recording::{Recording, Source};
+use hugewise_evidence::signature::Resemblance;
 use std::fmt::Write;
 
 /// Most sources that are seen without unfolding.

@@ -1,9 +1,9 @@
 use super::*;
-use hugewise_core::evidence::diagnose::diagnose;
-use hugewise_core::evidence::recording::Builder;
+use hugewise_evidence::diagnose::diagnose;
+use hugewise_evidence::recording::Builder;
 
-const FORK: &str = include_str!("../../../../../core/tests/recordings/real/fork.sar");
-const TOP: &str = include_str!("../../../../../core/tests/recordings/real/iomix.top.txt");
+const FORK: &str = include_str!("../../../../../evidence/tests/recordings/real/fork.sar");
+const TOP: &str = include_str!("../../../../../evidence/tests/recordings/real/iomix.top.txt");
 
 fn page_of(inputs: &[(&str, &str)]) -> String {
     let mut builder = Builder::new();
@@ -65,7 +65,7 @@ fn the_data_island_is_the_diagnosis() {
     let (_, rest) = page.split_once("id=\"data\">").expect("an island");
     let (data, _) = rest.split_once("</script>").expect("an end");
     let read: serde_json::Value = serde_json::from_str(data).expect("JSON");
-    assert_eq!(read["schema"], hugewise_core::evidence::diagnose::SCHEMA);
+    assert_eq!(read["schema"], hugewise_evidence::diagnose::SCHEMA);
     assert_eq!(read["sources"][0]["input"], "fork.sar");
     assert!(!read["findings"].as_array().expect("a list").is_empty());
 }

@@ -1,7 +1,7 @@
 //! Parts of a finding's text, short or full.
 
 use crate::render::colour::Paint;
-use hugewise_core::evidence::diagnose::{Finding, Severity};
+use hugewise_evidence::diagnose::{Finding, Severity};
 
 /// Most intervals that are listed.
 pub(super) const INTERVALS_MAX: usize = 8;

@@ -1,10 +1,10 @@
 //! Which values behind a finding are drawn: those that its chain of evidence quotes.
 
 use super::time_plot::{Curve, TimePlot, draw};
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, nodes, written};
-use hugewise_core::evidence::recording::{Clock, Field, Point, Recording, Span, Subject, Unit};
+use hugewise_base::escape::markup as escape;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, nodes, written};
+use hugewise_evidence::recording::{Clock, Field, Point, Recording, Span, Subject, Unit};
 use std::fmt::Write;
 
 /// Most plots beside a finding.

@@ -1,9 +1,9 @@
 //! All questions of a machine as a nested list, the path that was taken standing out.
 
 use crate::render::view::diagnosis::word;
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{Asked, Diagnosis, Examined, Finding, Verdict};
+use hugewise_base::escape::markup as escape;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{Asked, Diagnosis, Examined, Finding, Verdict};
 use std::fmt::Write;
 
 /// An answer as a badge that says it in a word.

@@ -3,10 +3,8 @@
 use super::parts::{head, when};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::{
-    Diagnosis, Evidence, Finding, Ground, Reach, Remedy, Severity,
-};
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::{Diagnosis, Evidence, Finding, Ground, Reach, Remedy, Severity};
 use std::fmt::Write;
 
 /// Most findings that are told with their values; of the others the title is.
@@ -57,7 +55,7 @@ fn push_head(out: &mut String, finding: &Finding, named: bool, paint: Paint) {
 /// The evidence of the question that names the cause, then that of the questions above it.
 fn push_values(out: &mut String, finding: &Finding) {
     let of_cause = |node: &str| {
-        let node = hugewise_core::evidence::diagnose::nodes::find(node);
+        let node = hugewise_evidence::diagnose::nodes::find(node);
         node.is_some_and(|node| node.cause == Some(finding.cause))
     };
     let (own, above): (Vec<_>, Vec<_>) =

@@ -3,8 +3,8 @@
 use crate::render::axes::{self, Frame, LABEL, Scale, UNIT, WIDTH};
 use crate::render::number;
 use crate::render::svg::{Anchor, Svg};
-use hugewise_core::evidence::diagnose::{Interval, episodes, spacing_s, written};
-use hugewise_core::evidence::recording::{Clock, Point, Stamp, Unit};
+use hugewise_evidence::diagnose::{Interval, episodes, spacing_s, written};
+use hugewise_evidence::recording::{Clock, Point, Stamp, Unit};
 
 /// Corners of the plot proper.
 const FRAME: Frame = Frame { left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };

@@ -1,8 +1,8 @@
 //! What to do next: a problem, and the command that removes it. Pure.
 
 use super::source::Source;
-use hugewise_core::manager::snapshot::ThpMode;
 use hugewise_linux::probe::{Features, Need, State, Tier};
+use hugewise_manager::snapshot::ThpMode;
 use serde::Serialize;
 
 /// One thing to do.

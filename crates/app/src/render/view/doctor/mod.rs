@@ -172,7 +172,7 @@ fn cgroup(own: OwnCgroup) -> String {
     let limit = match own.memory_limit {
         Some(MemoryLimit::Unlimited) => "no memory limit".to_owned(),
         Some(MemoryLimit::Bytes(bytes)) => {
-            format!("own memory limit {}", hugewise_core::base::units::Bytes(bytes))
+            format!("own memory limit {}", hugewise_base::units::Bytes(bytes))
         }
         None => "memory limit unknown".to_owned(),
     };
@@ -182,8 +182,8 @@ fn cgroup(own: OwnCgroup) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use hugewise_core::manager::snapshot::ThpMode;
     use hugewise_linux::probe::{Capability, Privileges, Tier, Verdict};
+    use hugewise_manager::snapshot::ThpMode;
 
     /// A machine on which nothing is missing.
     pub(crate) fn features() -> Features {

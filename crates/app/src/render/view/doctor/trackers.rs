@@ -3,8 +3,8 @@
 use super::parts::{KEY_WIDTH, STATE_WIDTH, push};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_core::manager::reason::SkipReason;
 use hugewise_linux::track::Found;
+use hugewise_manager::reason::SkipReason;
 
 /// The section, or nothing where nothing was looked for.
 pub(super) fn section(out: &mut String, trackers: &[Found], paint: Paint) {
@@ -38,7 +38,7 @@ pub(super) fn section(out: &mut String, trackers: &[Found], paint: Paint) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugewise_core::manager::access::Tracker;
+    use hugewise_manager::access::Tracker;
 
     #[test]
     fn each_has_a_state_and_the_reason_for_it() {

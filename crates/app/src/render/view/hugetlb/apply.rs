@@ -5,8 +5,8 @@ use crate::hugetlb::done::{Done, PoolDone};
 use crate::render::colour::Paint;
 use crate::render::text::{trimmed, wrap};
 use crate::render::view::hugetlb::plan::warning;
-use hugewise_core::base::count::counted;
-use hugewise_core::evidence::hugetlb::grow::Outcome;
+use hugewise_base::count::counted;
+use hugewise_evidence::hugetlb::grow::Outcome;
 use std::fmt::Write;
 
 /// A line for each action, and what is left to do by hand.

@@ -7,8 +7,8 @@ pub(crate) mod verify;
 #[cfg(test)]
 mod tests;
 
-use hugewise_core::base::size::Size;
-use hugewise_core::base::units::Bytes;
+use hugewise_base::size::Size;
+use hugewise_base::units::Bytes;
 
 /// A page size, exactly: `2 MiB`.
 fn page(bytes: Bytes) -> String {

@@ -3,15 +3,15 @@
 use super::page;
 use crate::render::colour::Paint;
 use crate::render::text::{self, left, right, trimmed, wrap};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::size::Size;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::demand::{Demand, Origin};
-use hugewise_core::evidence::hugetlb::facts::{Facts, Mount, Pool};
-use hugewise_core::evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, Setting, TablesPlan};
-use hugewise_core::evidence::hugetlb::tables::Segment;
-use hugewise_core::evidence::hugetlb::warning::Warning;
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::size::Size;
+use hugewise_base::units::Bytes;
+use hugewise_evidence::hugetlb::demand::{Demand, Origin};
+use hugewise_evidence::hugetlb::facts::{Facts, Mount, Pool};
+use hugewise_evidence::hugetlb::plan::{HugetlbPlan, PoolPlan, Setting, TablesPlan};
+use hugewise_evidence::hugetlb::tables::Segment;
+use hugewise_evidence::hugetlb::warning::Warning;
 use std::fmt::Write;
 
 /// Width of the column of terms.

@@ -2,14 +2,14 @@ use super::{plan as plan_view, verify as verify_view};
 use crate::render::colour::Paint;
 use crate::render::golden;
 use crate::render::text::{WIDTH, width};
-use hugewise_core::base::units::Bytes;
-use hugewise_core::evidence::hugetlb::facts::{
+use hugewise_base::units::Bytes;
+use hugewise_evidence::hugetlb::facts::{
     ConfiguredLine, Facts, Java, Kubelet, Limits, Memory, Missing, Mount, Object, ObjectKind, Pool,
     Process,
 };
-use hugewise_core::evidence::hugetlb::input::Inputs;
-use hugewise_core::evidence::hugetlb::plan::plan;
-use hugewise_core::evidence::hugetlb::verify::verify;
+use hugewise_evidence::hugetlb::input::Inputs;
+use hugewise_evidence::hugetlb::plan::plan;
+use hugewise_evidence::hugetlb::verify::verify;
 
 const GIB: u64 = 1 << 30;
 const HUGE: Bytes = Bytes(2 << 20);

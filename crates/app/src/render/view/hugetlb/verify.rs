@@ -2,8 +2,8 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, trimmed, wrap};
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::hugetlb::verify::{Check, Verified};
+use hugewise_base::escape::printable;
+use hugewise_evidence::hugetlb::verify::{Check, Verified};
 use std::fmt::Write;
 
 /// Width of the column of names.

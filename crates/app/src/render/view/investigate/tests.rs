@@ -1,7 +1,7 @@
 use super::*;
 use crate::render::text::width;
-use hugewise_core::experiment::ledger::{AS_IS, Claim};
-use hugewise_core::experiment::record::{Outcome, Record};
+use hugewise_experiment::ledger::{AS_IS, Claim};
+use hugewise_experiment::record::{Outcome, Record};
 
 fn ledger() -> Ledger {
     let text = r#"{ "name": "shop", "question": "Why is it slow?", "goal": { "metric": "p99_us" },

@@ -4,8 +4,8 @@ use super::frame::{class, marker};
 use crate::render::axes::{Scale, WIDTH};
 use crate::render::svg::{Anchor, Svg};
 use crate::render::text::fit;
-use hugewise_core::experiment::compare::Estimate;
-use hugewise_core::experiment::summary::{Row, Summary, words};
+use hugewise_experiment::compare::Estimate;
+use hugewise_experiment::summary::{Row, Summary, words};
 
 /// Ends of the axis.
 const LEFT: f64 = 14.0;
@@ -35,7 +35,7 @@ struct Entry {
 }
 
 fn entries(row: &Row) -> Vec<Entry> {
-    let entry = |(variant, cell): (usize, &hugewise_core::experiment::summary::Cell)| {
+    let entry = |(variant, cell): (usize, &hugewise_experiment::summary::Cell)| {
         let against = cell.against.as_ref()?;
         let ratio = against.ratio.filter(|ratio| ratio.value.is_finite() && ratio.value > 0.0)?;
         let verdict = against.judgement.as_ref().map_or("", |verdict| verdict.short());

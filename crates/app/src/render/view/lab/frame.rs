@@ -4,7 +4,7 @@ use crate::render::axes::{Frame, Scale, WIDTH, marks};
 use crate::render::number;
 use crate::render::svg::{Anchor, Svg};
 use crate::render::text::{fit, width};
-use hugewise_core::experiment::summary::Summary;
+use hugewise_experiment::summary::Summary;
 
 /// Corners of the plot proper.
 pub(super) const FRAME: Frame = Frame { left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };

@@ -4,9 +4,9 @@ use super::frame::{BOTTOM, FRAME, POINTS_MAX, TOP, class, frame, name};
 use crate::render::axes::Scale;
 use crate::render::number::latency;
 use crate::render::svg::Svg;
-use hugewise_core::experiment::record::Record;
-use hugewise_core::experiment::summary::Summary;
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_experiment::record::Record;
+use hugewise_experiment::summary::Summary;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rarest share that is drawn, as a power of ten.

@@ -1,8 +1,8 @@
 //! Tables for a text.
 
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_experiment::summary::{Cell, Row, Summary, words};
 use std::fmt::Write;
 
 /// Text that Markdown takes for text: names and errors come from files.
@@ -41,7 +41,7 @@ fn figure(row: &Row, cell: &Cell) -> String {
 }
 
 fn push_table(out: &mut String, summary: &Summary, head: &str, rows: &[&Row]) {
-    let name = |variant: &hugewise_core::experiment::summary::Compared| match variant.is_baseline {
+    let name = |variant: &hugewise_experiment::summary::Compared| match variant.is_baseline {
         true => format!(" {} (baseline) |", safe(&variant.name)),
         false => format!(" {} |", safe(&variant.name)),
     };

@@ -14,9 +14,9 @@ pub(crate) use markdown::markdown;
 pub(crate) use text::render;
 
 use crate::render::html::{self, push_list};
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::experiment::record::Record;
-use hugewise_core::experiment::summary::{Summary, Warning};
+use hugewise_base::escape::markup as escape;
+use hugewise_experiment::record::Record;
+use hugewise_experiment::summary::{Summary, Warning};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

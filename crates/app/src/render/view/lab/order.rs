@@ -3,8 +3,8 @@
 use super::frame::{BOTTOM, FRAME, LEFT, RIGHT, class, frame, joined, marker, name, value_axis};
 use crate::render::axes::{NOTE, Scale, UNIT};
 use crate::render::svg::{Anchor, Svg};
-use hugewise_core::base::count::counted;
-use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
+use hugewise_base::count::counted;
+use hugewise_experiment::summary::{Cell, Row, Summary, words};
 
 /// Where the values end and the boxes begin.
 const MIDDLE: f64 = 312.0;

@@ -2,7 +2,7 @@
 
 use super::frame::{FRAME, POINTS_MAX, class, frame, joined, name, value_axis};
 use crate::render::axes::thinned;
-use hugewise_core::experiment::summary::{Curve, Moment, OverTime, Summary, words};
+use hugewise_experiment::summary::{Curve, Moment, OverTime, Summary, words};
 
 fn description(summary: &Summary, all: &OverTime) -> String {
     let of = |curve: &Curve| {

@@ -1,12 +1,10 @@
 //! Made-up results for tests and golden files: the same on every machine, no random numbers.
 
-use hugewise_core::base::units::saturating_u64;
-use hugewise_core::experiment::check::{Checked, check};
-use hugewise_core::experiment::record::{
-    Conditions, Measured, Outcome, Record, RunPlan, SCHEMA, Series,
-};
-use hugewise_core::experiment::summary::Summary;
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::saturating_u64;
+use hugewise_experiment::check::{Checked, check};
+use hugewise_experiment::record::{Conditions, Measured, Outcome, Record, RunPlan, SCHEMA, Series};
+use hugewise_experiment::summary::Summary;
 use std::collections::BTreeMap;
 
 /// An experiment with its results.
@@ -169,7 +167,7 @@ pub(crate) fn full() -> Sample {
     let checked = checked(FULL);
     let mut records = Vec::new();
     for repetition in 0..7u32 {
-        for variant in hugewise_core::experiment::schedule::order(42, repetition, 5) {
+        for variant in hugewise_experiment::schedule::order(42, repetition, 5) {
             records.push(full_run(records.len(), repetition, variant));
         }
     }

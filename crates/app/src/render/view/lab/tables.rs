@@ -2,16 +2,16 @@
 
 use super::frame::class;
 use crate::render::html::{TABLE_END, begin_table, head, push_pairs};
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::experiment::compare::Judgement;
-use hugewise_core::experiment::record::Record;
-use hugewise_core::experiment::summary::{Cell, Row, Summary, words};
+use hugewise_base::escape::markup as escape;
+use hugewise_experiment::compare::Judgement;
+use hugewise_experiment::record::Record;
+use hugewise_experiment::summary::{Cell, Row, Summary, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Column heads: the variants in their colours.
 fn variant_heads(summary: &Summary) -> String {
-    let head = |(index, variant): (usize, &hugewise_core::experiment::summary::Compared)| {
+    let head = |(index, variant): (usize, &hugewise_experiment::summary::Compared)| {
         let (class, name) = (class(index), escape(&variant.name));
         format!("<th scope=\"col\"><span class=\"dot mine {class}\"></span>{name}</th>")
     };
@@ -127,7 +127,7 @@ pub(super) fn push_variants(out: &mut String, summary: &Summary) {
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         let _ = writeln!(out, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(name));
     };
-    let each = |of: fn(&hugewise_core::experiment::summary::Compared) -> String| {
+    let each = |of: fn(&hugewise_experiment::summary::Compared) -> String| {
         summary.variants.iter().map(of).collect::<Vec<_>>()
     };
     if summary.variants.iter().any(|variant| !variant.about.is_empty()) {

@@ -2,7 +2,7 @@ use super::samples::{Sample, broken, full, hostile, small};
 use super::*;
 use crate::render::colour::Paint;
 use crate::render::golden;
-use hugewise_core::experiment::summary::Summary;
+use hugewise_experiment::summary::Summary;
 
 fn all() -> [(&'static str, Sample); 4] {
     [("full", full()), ("small", small()), ("broken", broken()), ("hostile", hostile())]

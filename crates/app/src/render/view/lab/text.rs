@@ -2,9 +2,9 @@
 
 use crate::render::colour::Paint;
 use crate::render::text::{columns, fit, left, right, trimmed, width, wrap};
-use hugewise_core::base::escape::printable;
-use hugewise_core::experiment::compare::Judgement;
-use hugewise_core::experiment::summary::{Cell, Row, Summary, Warning, words};
+use hugewise_base::escape::printable;
+use hugewise_experiment::compare::Judgement;
+use hugewise_experiment::summary::{Cell, Row, Summary, Warning, words};
 
 /// Widest column of names, and of a column of a variant in the table.
 const NAME_MAX: usize = 18;

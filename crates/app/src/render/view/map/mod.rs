@@ -8,9 +8,9 @@ use crate::render::text;
 use crate::render::view::map::space::{
     Cell, LOOKS, Look, Map, Mapping, Summary, explained, offset,
 };
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Geometry;
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Geometry;
+use hugewise_manager::reason::SkipReason;
 use serde_json::{Value as Json, json};
 
 /// Version of the JSON.
@@ -203,7 +203,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::render::golden;
     use crate::render::view::map::space::NotDrawn;
-    use hugewise_core::base::units::Bytes;
+    use hugewise_base::units::Bytes;
     use std::collections::BTreeMap;
 
     fn cell(index: u64, populated: u16) -> Cell {

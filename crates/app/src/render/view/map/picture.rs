@@ -4,9 +4,9 @@
 
 use crate::render::text::{fit, width, wrap_at};
 use crate::render::view::map::space::{Cell, Look, Map, Mapping, Summary, explained, offset};
-use hugewise_core::base::escape::markup;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Geometry;
+use hugewise_base::escape::markup;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Geometry;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -185,7 +185,7 @@ fn level(cell: &Cell, geometry: Geometry) -> u64 {
     let zeros = f64::from(cell.zeros.filter(|_| cell.huge).unwrap_or(0));
     let used = cell.utilization(geometry) - zeros / f64::from(geometry.pages_per_huge().max(1));
     let level = (used.max(0.0) * TALL as f64).floor();
-    hugewise_core::base::units::saturating_u64(level).clamp(u64::from(cell.populated > 0), TALL)
+    hugewise_base::units::saturating_u64(level).clamp(u64::from(cell.populated > 0), TALL)
 }
 
 fn add(paths: &mut Paths, class: &'static str, data: &str) {

@@ -4,10 +4,10 @@
 //! this output but not the process.
 
 use crate::render::number::percent;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::{Bytes, Geometry};
-use hugewise_core::manager::reason::SkipReason;
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::{Bytes, Geometry};
+use hugewise_manager::reason::SkipReason;
 use std::collections::BTreeMap;
 
 /// One region.

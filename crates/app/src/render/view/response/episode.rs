@@ -3,10 +3,10 @@
 use super::words::{clock, day, few, percent, shown, time};
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::diagnose::written;
-use hugewise_core::evidence::response::{
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_evidence::diagnose::written;
+use hugewise_evidence::response::{
     AddedTo, Beside, Episode, Joined, MAIN_SHARE, Meanwhile, Part, Times,
 };
 

@@ -6,9 +6,9 @@ mod words;
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::response::{Account, Joined, Untold};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_evidence::response::{Account, Joined, Untold};
 use serde_json::{Value, json};
 use words::{clock, day, few, shown, time};
 

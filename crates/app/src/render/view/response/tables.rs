@@ -3,8 +3,8 @@
 use super::words::{clock, day, few, percent, shown, time};
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, trimmed};
-use hugewise_core::base::escape::printable;
-use hugewise_core::evidence::response::{Account, Named, Part, Times};
+use hugewise_base::escape::printable;
+use hugewise_evidence::response::{Account, Named, Part, Times};
 
 /// Most rows of a table of names.
 const NAMES_SHOWN: usize = 10;

@@ -5,9 +5,9 @@ use crate::render::view::status::fields::{self, BLOAT, Field, TARGET};
 use crate::render::view::status::parts::{cell, heading};
 use crate::render::view::status::values::View;
 use crate::render::{number, text};
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::status::{CgroupStatus, TargetStatus};
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::status::{CgroupStatus, TargetStatus};
 
 /// Said where page frames are hidden, so that partially mapped blocks cannot be found.
 pub(crate) const NOT_LOOKED_FOR: &str =

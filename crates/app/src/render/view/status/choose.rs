@@ -2,8 +2,8 @@
 //! have in JSON.
 
 use super::fields::{BLOAT, Field, Kind, TARGET, Value};
-use hugewise_core::base::size;
-use hugewise_core::manager::status::TargetStatus;
+use hugewise_base::size;
+use hugewise_manager::status::TargetStatus;
 use std::cmp::{Ordering, Reverse};
 
 type Known = &'static Field<TargetStatus>;

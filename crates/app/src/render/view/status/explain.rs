@@ -2,11 +2,11 @@
 
 use super::{Seen, View};
 use crate::render::{number, text};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::status::{ManagerStatus, TargetStatus, UseStatus};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::status::{ManagerStatus, TargetStatus, UseStatus};
 use std::collections::BTreeMap;
 
 /// Why the first process of a view is as it is, or why it is left alone.
@@ -101,7 +101,7 @@ fn pace(process: &TargetStatus) -> String {
 
 fn usage_lines(
     usage: Option<&UseStatus>,
-    unfit: &BTreeMap<hugewise_core::manager::access::Tracker, SkipReason>,
+    unfit: &BTreeMap<hugewise_manager::access::Tracker, SkipReason>,
     managed: bool,
 ) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();

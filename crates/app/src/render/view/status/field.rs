@@ -1,7 +1,7 @@
 //! What a field of a view is, and how its value is written.
 
 use crate::render::number;
-use hugewise_core::base::units::Bytes;
+use hugewise_base::units::Bytes;
 
 /// What a value is, and so how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

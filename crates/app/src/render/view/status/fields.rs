@@ -2,11 +2,11 @@
 
 pub(crate) use crate::render::view::status::field::{Field, Good, Kind, Value};
 use crate::render::view::status::values::Machine;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::snapshot::ThpMode;
-use hugewise_core::manager::status::TargetStatus;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::snapshot::ThpMode;
+use hugewise_manager::status::TargetStatus;
 use serde_json::{Value as Json, json};
 
 /// What the fields mean, for programs.

@@ -4,7 +4,7 @@ use crate::render::colour::Paint;
 use crate::render::text;
 use crate::render::view::status::fields::{self, Good};
 use crate::render::view::status::values::{Machine, ThpSettings};
-use hugewise_core::base::escape::printable;
+use hugewise_base::escape::printable;
 
 /// Counters worth a look, which way is good, and what they count.
 pub(crate) const COUNTERS: &[(&str, Good, &str)] = &[

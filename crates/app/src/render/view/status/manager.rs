@@ -4,14 +4,14 @@ use crate::render::colour::Paint;
 use crate::render::view::status::parts::heading;
 use crate::render::view::status::values::{Seen, View};
 use crate::render::{number, text};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::{Bytes, Ns};
-use hugewise_core::manager::limits::pressure::PressureSource;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::state::Compactions;
-use hugewise_core::manager::state::bloat::Account;
-use hugewise_core::manager::status::{CompactionStatus, ManagerStatus};
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::{Bytes, Ns};
+use hugewise_manager::limits::pressure::PressureSource;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::state::Compactions;
+use hugewise_manager::state::bloat::Account;
+use hugewise_manager::status::{CompactionStatus, ManagerStatus};
 
 /// Said where a split keeps zero pages.
 const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a huge page is split: \

@@ -16,9 +16,9 @@ use self::parts::{cell, heading};
 pub(crate) use self::values::{Seen, View};
 use crate::render::colour::Paint;
 use crate::render::{number, text};
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::status::{SCHEMA, TargetStatus};
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::status::{SCHEMA, TargetStatus};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -236,16 +236,16 @@ pub(crate) mod tests {
     use crate::render::golden;
     use crate::render::view::status::machine::COUNTERS;
     use crate::render::view::status::values::{Counter, Machine, ThpSettings, Zone};
-    use hugewise_core::base::units::Geometry;
-    use hugewise_core::base::units::Ns;
-    use hugewise_core::manager::access::{Offer, Tracker};
-    use hugewise_core::manager::decision::Outlook;
-    use hugewise_core::manager::limits::pressure::PressureSource;
-    use hugewise_core::manager::reason::{Limit, SkipReason};
-    use hugewise_core::manager::snapshot::{CgroupSample, ThpMode};
-    use hugewise_core::manager::state::Compactions;
-    use hugewise_core::manager::state::bloat::Account;
-    use hugewise_core::manager::status::{
+    use hugewise_base::units::Geometry;
+    use hugewise_base::units::Ns;
+    use hugewise_manager::access::{Offer, Tracker};
+    use hugewise_manager::decision::Outlook;
+    use hugewise_manager::limits::pressure::PressureSource;
+    use hugewise_manager::reason::{Limit, SkipReason};
+    use hugewise_manager::snapshot::{CgroupSample, ThpMode};
+    use hugewise_manager::state::Compactions;
+    use hugewise_manager::state::bloat::Account;
+    use hugewise_manager::status::{
         CgroupStatus, CompactionStatus, LeftAloneStatus, ManagerStatus, UseStatus,
     };
     use std::collections::BTreeMap;

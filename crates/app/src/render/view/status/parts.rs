@@ -3,7 +3,7 @@
 use crate::render::colour::Paint;
 use crate::render::text;
 use crate::render::view::status::fields::{Field, Kind};
-use hugewise_core::manager::status::TargetStatus;
+use hugewise_manager::status::TargetStatus;
 
 /// The title of a section.
 pub(super) fn heading(title: &str, note: &str, paint: Paint) -> String {

@@ -2,10 +2,10 @@
 
 use crate::render::number;
 use crate::render::view::status::values::{Seen, View};
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::reason::SkipReason;
-use hugewise_core::manager::status::ManagerStatus;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::reason::SkipReason;
+use hugewise_manager::status::ManagerStatus;
 
 /// One sentence or two.
 pub(crate) fn summary(view: &View) -> String {

@@ -1,9 +1,9 @@
 //! What `status` shows, as values.
 
 use crate::render::view::status::field::Field;
-use hugewise_core::base::units::{Bytes, Geometry, Ns};
-use hugewise_core::manager::snapshot::ThpMode;
-use hugewise_core::manager::status::{LeftAloneStatus, ManagerStatus, TargetStatus};
+use hugewise_base::units::{Bytes, Geometry, Ns};
+use hugewise_manager::snapshot::ThpMode;
+use hugewise_manager::status::{LeftAloneStatus, ManagerStatus, TargetStatus};
 use serde::{Deserialize, Serialize};
 
 /// What is known about a manager.

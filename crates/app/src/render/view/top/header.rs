@@ -6,10 +6,10 @@ use crate::render::number::{percent, short};
 use crate::render::text::{fit, width};
 use crate::render::view::status::fields::thp_mode;
 use crate::render::view::status::values::{Machine, Seen};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::escape::printable;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::manager::status::ManagerStatus;
+use hugewise_base::count::counted;
+use hugewise_base::escape::printable;
+use hugewise_base::units::Bytes;
+use hugewise_manager::status::ManagerStatus;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 

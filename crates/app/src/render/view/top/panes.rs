@@ -7,7 +7,7 @@ use crate::render::colour::Paint;
 use crate::render::text::wrap_at;
 use crate::render::view::map;
 use crate::render::view::status;
-use hugewise_core::base::escape::printable;
+use hugewise_base::escape::printable;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

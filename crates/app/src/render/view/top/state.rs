@@ -3,7 +3,7 @@
 use super::values::Shown;
 use crate::render::view::status::choose::{Order, Test};
 use crate::render::view::status::fields::TARGET;
-use hugewise_core::manager::status::{CgroupStatus, TargetStatus};
+use hugewise_manager::status::{CgroupStatus, TargetStatus};
 use ratatui::crossterm::event::{
     KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };

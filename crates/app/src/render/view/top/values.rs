@@ -2,7 +2,7 @@
 
 use crate::render::view::map::space::Map;
 use crate::render::view::status::View;
-use hugewise_core::manager::status::CgroupStatus;
+use hugewise_manager::status::CgroupStatus;
 
 /// Everything on the screen that is not the user's choice.
 #[derive(Debug, Clone)]

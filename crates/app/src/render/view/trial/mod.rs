@@ -9,9 +9,9 @@ pub(crate) mod table;
 pub(crate) mod verdict;
 
 use crate::render::html::{self, TABLE_END, begin_table, head, push_json, push_list, push_pairs};
-use hugewise_core::base::escape::markup as escape;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::stats::Histogram;
+use hugewise_base::escape::markup as escape;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::Bytes;
 use hugewise_workloads::demo::{BATCH, FREED_PIECE};
 use model::{HUGEWISE, Trial};
 use std::fmt::Write;

@@ -1,9 +1,9 @@
 //! What `hugewise try` shows: the runs of the shipped experiment `try`, or what the simulator makes
 //! of it, both as the lab's records.
 
-use hugewise_core::base::units::{Bytes, saturating_u64};
-use hugewise_core::experiment::record::{Record, values};
-use hugewise_core::stats::{Histogram, median};
+use hugewise_base::stats::{Histogram, median};
+use hugewise_base::units::{Bytes, saturating_u64};
+use hugewise_experiment::record::{Record, values};
 use hugewise_lab::environment::Environment;
 use hugewise_workloads::demo::Parts;
 use serde::{Deserialize, Serialize};

@@ -5,8 +5,8 @@ use super::verdict::{Figures, duration};
 use crate::render::axes::{Frame, Scale, WIDTH};
 use crate::render::number::latency;
 use crate::render::svg::{Anchor, Svg};
-use hugewise_core::base::units::Bytes;
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::Bytes;
 
 /// Size of every plot.
 const SIZE: (f64, f64) = (WIDTH, 270.0);

@@ -1,9 +1,9 @@
 //! Made-up trials for tests of what is printed.
 
 use super::model::{ALWAYS, HUGEWISE, NEVER, SCHEMA, Trial, VARIANTS};
-use hugewise_core::base::units::{Bytes, Geometry};
-use hugewise_core::experiment::record::{Record, Series};
-use hugewise_core::stats::Histogram;
+use hugewise_base::stats::Histogram;
+use hugewise_base::units::{Bytes, Geometry};
+use hugewise_experiment::record::{Record, Series};
 use hugewise_lab::environment::Environment;
 use hugewise_workloads::demo::layout;
 

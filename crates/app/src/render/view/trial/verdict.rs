@@ -1,10 +1,10 @@
 //! What a trial says, in figures and in plain sentences, also where hugewise loses.
 
 use super::model::{ALWAYS, HUGEWISE, NEVER, Trial, VARIANTS, bytes, physical};
-use hugewise_core::base::count::counted;
-use hugewise_core::base::units::Bytes;
-use hugewise_core::experiment::record::Record;
-use hugewise_core::stats::{Histogram, Summary, median};
+use hugewise_base::count::counted;
+use hugewise_base::stats::{Histogram, Summary, median};
+use hugewise_base::units::Bytes;
+use hugewise_experiment::record::Record;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

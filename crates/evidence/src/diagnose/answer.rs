@@ -1,0 +1,200 @@
+//! What a node of the tree says: yes, no or unknown, and from what it knows.
+
+use serde::Serialize;
+
+use super::interval::{INTERVALS_MAX, Interval, disjoint, fewer};
+use crate::recording::{Field, SourceId};
+
+/// The answer to a node's question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is so, at least for a time.
+    Yes,
+    /// It was examined and is not so.
+    No,
+    /// No source says.
+    Unknown,
+}
+
+/// How a piece of evidence is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ground {
+    /// The value stands in a source.
+    Observed,
+    /// Computed from values that do.
+    Derived,
+    /// Taken to be so; could be otherwise.
+    Assumed,
+}
+
+/// A quoted observation, or what follows from some.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// How it is known.
+    pub ground: Ground,
+    /// The sentence, values and times included.
+    pub text: String,
+    /// Where it stands: index into the diagnosis's sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceId>,
+    /// What it is about, where that is one quantity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<Field>,
+    /// Whose quantity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The value in the field's unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Interval>,
+}
+
+impl Evidence {
+    /// Something that follows from values quoted beside it.
+    #[must_use]
+    pub fn derived(text: impl Into<String>) -> Self {
+        Self::plain(Ground::Derived, text.into())
+    }
+
+    /// Something that is taken to be so.
+    #[must_use]
+    pub fn assumed(text: impl Into<String>) -> Self {
+        Self::plain(Ground::Assumed, text.into())
+    }
+
+    /// A sentence without a single value.
+    #[must_use]
+    pub const fn plain(ground: Ground, text: String) -> Self {
+        Self { ground, text, source: None, field: None, subject: None, value: None, at: None }
+    }
+}
+
+/// What no source said, and how to get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Missing {
+    /// What is not known.
+    pub what: &'static str,
+    /// The command that records it.
+    pub command: &'static str,
+}
+
+/// The answer of one node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Yes, no or unknown.
+    pub verdict: Verdict,
+    /// From what it is known: for a yes what speaks for it, for a no what speaks against.
+    pub evidence: Vec<Evidence>,
+    /// When it was so; empty where the sources have no times or it is no matter of time.
+    pub intervals: Vec<Interval>,
+    /// Times of the question for which no source has values.
+    pub blind: Vec<Interval>,
+    /// What was not observed.
+    pub missing: Vec<Missing>,
+    /// How much it matters, 0 to 1: for a yes the share of a CPU, a disk or memory concerned.
+    pub weight: f64,
+    /// For a yes: nothing suffers from it now, as far as the sources tell. It is a note then.
+    #[serde(skip)]
+    pub mild: bool,
+    /// For a no: too near to the limit, or from too little, to rule anything out.
+    pub close: bool,
+}
+
+impl Answer {
+    fn new(verdict: Verdict, evidence: Vec<Evidence>) -> Self {
+        let (intervals, blind, missing) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            verdict,
+            evidence,
+            intervals,
+            blind,
+            missing,
+            weight: 0.0,
+            mild: false,
+            close: false,
+        }
+    }
+
+    /// It is so.
+    #[must_use]
+    pub fn yes(weight: f64, evidence: Vec<Evidence>) -> Self {
+        let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
+        Self { weight, ..Self::new(Verdict::Yes, evidence) }
+    }
+
+    /// It is not so.
+    #[must_use]
+    pub fn no(evidence: Vec<Evidence>) -> Self {
+        Self::new(Verdict::No, evidence)
+    }
+
+    /// No source says.
+    #[must_use]
+    pub fn unknown(missing: &[Missing]) -> Self {
+        Self { missing: missing.to_vec(), ..Self::new(Verdict::Unknown, Vec::new()) }
+    }
+
+    /// With the times in which it was so.
+    #[must_use]
+    pub fn during(mut self, intervals: Vec<Interval>) -> Self {
+        let all = disjoint(intervals);
+        if all.len() > INTERVALS_MAX {
+            self.evidence.push(Evidence::derived(format!(
+                "in {} stretches of time: told as {INTERVALS_MAX}, the nearest ones as one",
+                all.len()
+            )));
+        }
+        self.intervals = fewer(all);
+        self
+    }
+
+    /// With what else was not observed.
+    #[must_use]
+    pub fn lacking(mut self, missing: &[Missing]) -> Self {
+        self.missing.extend_from_slice(missing);
+        self
+    }
+
+    /// As it is, but ruling nothing out where `close`.
+    #[must_use]
+    pub const fn if_close(mut self, close: bool) -> Self {
+        self.close = close;
+        self
+    }
+
+    /// As it is, but no more than a note where `mild`.
+    #[must_use]
+    pub const fn mild(mut self, mild: bool) -> Self {
+        self.mild = mild;
+        self
+    }
+
+    /// Whether it is measured not to be so, with a margin.
+    #[must_use]
+    pub const fn rules_out(&self) -> bool {
+        matches!(self.verdict, Verdict::No) && !self.close
+    }
+
+    /// With one more piece of evidence, if there is one.
+    #[must_use]
+    pub fn and(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Whether it is so.
+    #[must_use]
+    pub const fn is_yes(&self) -> bool {
+        matches!(self.verdict, Verdict::Yes)
+    }
+
+    /// The weakest ground of its evidence.
+    #[must_use]
+    pub fn ground(&self) -> Ground {
+        self.evidence.iter().map(|evidence| evidence.ground).max().unwrap_or(Ground::Observed)
+    }
+}

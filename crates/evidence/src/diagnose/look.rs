@@ -1,0 +1,447 @@
+//! How nodes read a recording: values within the times in question, quoted with their source.
+
+use super::answer::{Answer, Evidence, Ground, Missing};
+use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
+use super::moment::Aside;
+use super::relate::{aligned, rank_correlation};
+use super::seen::Seen;
+use super::threshold::{Threshold, Thresholds};
+use super::write;
+use crate::recording::{
+    Field, Host, Point, Quote, Recording, Series, SourceId, Span, Stamp, Subject,
+};
+
+/// What a node sees: one machine, and the times for which its parent said yes.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// All machines.
+    pub recording: &'a Recording,
+    /// The machine in question.
+    pub host: &'a Host,
+    /// The thresholds in force.
+    pub thresholds: &'a Thresholds,
+    /// When the parent's answer was yes, [apart](super::apart); empty: always.
+    pub times: &'a [Interval],
+    /// CPU in use of all machines, in their order, as means over everything; empty where nobody
+    /// compares machines.
+    pub busy: &'a [Option<Seen>],
+    /// Sources that were taken shortly before or after the one that shows the trouble.
+    pub(super) aside: &'a Aside,
+}
+
+/// Values of one series, perhaps computed from several.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The quantity.
+    pub field: Field,
+    /// Whose.
+    pub subject: Subject,
+    /// From where: the first of the sources.
+    pub source: SourceId,
+    /// Later sources, each from its time on.
+    pub later: Vec<(Stamp, SourceId)>,
+    /// Whether it was computed.
+    pub ground: Ground,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+impl Line {
+    /// The value that `better` prefers, among those that `keep` keeps.
+    fn best(&self, keep: impl Fn(&Point) -> bool, better: fn(f64, f64) -> bool) -> Option<Seen> {
+        let kept = self.points.iter().filter(|point| keep(point)).copied();
+        let best = kept.reduce(|a, b| if better(b.value, a.value) { b } else { a })?;
+        Some(self.seen(best.value, Interval { from: None, to: best.at }))
+    }
+
+    /// A value of this line.
+    #[must_use]
+    pub fn seen(&self, value: f64, at: Interval) -> Seen {
+        let source = Series::source_at(self.source, &self.later, at.to);
+        Seen { field: self.field, subject: self.subject.clone(), value, at, source }
+    }
+}
+
+/// Nothing was taken aside.
+static NONE: Aside = Aside::new();
+
+/// Two tools show the same rate where they differ by no more than this share of it.
+const SAME_SHARE: f64 = 0.05;
+
+impl<'a> Look<'a> {
+    /// All times of one machine, by itself.
+    #[must_use]
+    pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
+        Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
+    }
+}
+
+impl<'a> Look<'a> {
+    /// The same at other times, which are [apart](super::apart); none: always.
+    #[must_use]
+    pub const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
+    where
+        'a: 'b,
+    {
+        Look { times, ..*self }
+    }
+}
+
+impl Look<'_> {
+    /// The value of a threshold.
+    #[must_use]
+    pub fn limit(&self, threshold: Threshold) -> f64 {
+        self.thresholds.get(threshold)
+    }
+
+    /// Whether a value's time is one of those in question.
+    #[must_use]
+    pub fn in_times(&self, point: &Point) -> bool {
+        self.times.is_empty() || one_holds(self.times, point.at)
+    }
+
+    /// The series, as a line of its own.
+    #[must_use]
+    pub fn line(&self, field: Field, subject: &Subject) -> Option<Line> {
+        self.view(field, subject).map(|series| line_of(field, subject, series))
+    }
+
+    /// The series to go by where several sources have the same: of rates and shares the worst view
+    /// within the times in question, because a long quiet recording must not hide a short listing
+    /// of the moment; of states the one with most values.
+    fn view(&self, field: Field, subject: &Subject) -> Option<&Series> {
+        let all = self.host.series.get(&field)?.get(subject)?;
+        let averages = matches!(field.about().span, Span::Average | Span::Event);
+        if all.len() < 2 || !averages {
+            return self.host.series(field, subject);
+        }
+        // The less idle, the worse.
+        let sign = if field == Field::CpuIdle { -1.0 } else { 1.0 };
+        let worst = |series: &&Series| {
+            let values = series.points.iter().filter(|point| self.in_times(point));
+            values.map(|point| sign * point.value).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let top = all.iter().rev().max_by(|a, b| worst(a).total_cmp(&worst(b)))?;
+        // Of two that show the same, the one with times tells what else was so then.
+        let timed = |series: &&Series| series.points.iter().all(|point| point.at.is_some());
+        if timed(&top) {
+            return Some(top);
+        }
+        let most = worst(&top);
+        let same = |series: &&Series| (most - worst(series)).abs() <= SAME_SHARE * most.abs();
+        Some(all.iter().rev().filter(same).find(timed).unwrap_or(top))
+    }
+
+    /// The lines of a field about all subjects that `keep` keeps.
+    #[must_use]
+    pub fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
+        let subjects = self.host.subjects(field).map(|(subject, _)| subject);
+        subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
+    }
+
+    /// The sum of several fields of one subject, where all have values of the same time. Fields
+    /// without a series count as 0, as long as the first has one.
+    #[must_use]
+    pub fn sum(&self, name: Field, fields: &[Field], subject: &Subject) -> Option<Line> {
+        let first = self.view(*fields.first()?, subject)?;
+        let (mut points, sources) = (first.points.clone(), first.sources());
+        for field in &fields[1..] {
+            let all = self.host.series.get(field).and_then(|all| all.get(subject));
+            // Of the same source: another one's values would be of other times.
+            let series = all.and_then(|all| all.iter().find(|s| s.is_of(&sources)));
+            let Some(series) = series else { continue };
+            for (index, point) in points.iter_mut().enumerate() {
+                point.value += series.beside(index, point.at).unwrap_or(0.0);
+            }
+        }
+        let (source, later) = (first.source, first.later.clone());
+        let subject = subject.clone();
+        Some(Line { field: name, subject, source, later, ground: Ground::Derived, points })
+    }
+
+    /// CPU in the kernel, interrupts included, of the machine or of a CPU.
+    #[must_use]
+    pub fn kernel(&self, subject: &Subject) -> Option<Line> {
+        let parts = [Field::CpuSystem, Field::CpuIrq, Field::CpuSoftirq];
+        let (whole, sum) =
+            (self.line(Field::CpuKernel, subject), self.sum(Field::CpuKernel, &parts, subject));
+        match (whole, sum) {
+            (Some(whole), Some(sum)) if sum.points.len() > whole.points.len() => Some(sum),
+            (Some(whole), _) => Some(whole),
+            (None, sum) => sum,
+        }
+    }
+
+    /// CPU in hardware and soft interrupts; called after the soft ones where there are no others.
+    #[must_use]
+    pub fn interrupts(&self, subject: &Subject) -> Option<Line> {
+        let parts = [Field::CpuSoftirq, Field::CpuIrq];
+        let hard = self.line(Field::CpuIrq, subject).and_then(|line| self.highest(&line));
+        let name = match hard {
+            Some(hard) if hard.value > 0.0 => Field::CpuInterrupts,
+            _ => Field::CpuSoftirq,
+        };
+        self.sum(name, &parts, subject)
+    }
+
+    /// CPU in programs.
+    #[must_use]
+    pub fn user(&self, subject: &Subject) -> Option<Line> {
+        self.sum(Field::CpuUser, &[Field::CpuUser, Field::CpuNice], subject)
+    }
+
+    /// CPU in use: whatever is neither idle nor iowait.
+    #[must_use]
+    pub fn busy(&self, subject: &Subject) -> Option<Line> {
+        let mut line = self.sum(Field::CpuIdle, &[Field::CpuIdle, Field::CpuIowait], subject)?;
+        for point in &mut line.points {
+            point.value = (100.0 - point.value).clamp(0.0, 100.0);
+        }
+        Some(line)
+    }
+
+    /// Mean of the CPU in use of the machine.
+    #[must_use]
+    pub fn mean_busy(&self) -> Option<Seen> {
+        self.mean(&self.busy(&Subject::Machine)?)
+    }
+
+    /// The highest value within the times in question.
+    #[must_use]
+    pub fn highest(&self, line: &Line) -> Option<Seen> {
+        line.best(|point| self.in_times(point), |a, b| a > b)
+    }
+
+    /// The lowest value within the times in question.
+    #[must_use]
+    pub fn lowest(&self, line: &Line) -> Option<Seen> {
+        line.best(|point| self.in_times(point), |a, b| a < b)
+    }
+
+    /// All values of a state of the machine, by source: one look at a bad moment counts, whatever
+    /// other looks show.
+    fn looks_at(&self, field: Field) -> impl Iterator<Item = Line> {
+        let machine = &Subject::Machine;
+        let all = self.host.series.get(&field).and_then(|all| all.get(machine));
+        all.into_iter().flatten().map(move |series| line_of(field, machine, series))
+    }
+
+    /// The lowest value of a state of the machine, of all sources.
+    #[must_use]
+    pub fn lowest_of(&self, field: Field) -> Option<Seen> {
+        let all = self.looks_at(field).filter_map(|line| self.lowest(&line));
+        all.reduce(|a, b| if b.value < a.value { b } else { a })
+    }
+
+    /// The highest value of a state of the machine, of all sources.
+    #[must_use]
+    pub fn highest_of(&self, field: Field) -> Option<Seen> {
+        let all = self.looks_at(field).filter_map(|line| self.highest(&line));
+        all.reduce(|a, b| if b.value > a.value { b } else { a })
+    }
+
+    /// The mean within the times in question.
+    #[must_use]
+    pub fn mean(&self, line: &Line) -> Option<Seen> {
+        let values = line.points.iter().filter(|point| self.in_times(point)).map(|p| p.value);
+        let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
+        let at = if let [one] = self.times { *one } else { Interval::ALWAYS };
+        (count > 0).then(|| line.seen(sum / count as f64, at))
+    }
+
+    /// The highest mean over a minute within the times in question, or over one sample where those
+    /// are longer: a storm of ten minutes counts, though a day's mean hides it. The mean of all
+    /// where they are shorter than a minute, or have no times.
+    #[must_use]
+    pub fn sustained(&self, line: &Line) -> Option<Seen> {
+        let overall = self.mean(line)?;
+        let points: Vec<Point> =
+            line.points.iter().filter(|point| self.in_times(point)).copied().collect();
+        let Some(spacing) = spacing_s(&points) else { return Some(overall) };
+        let count = usize::try_from(60 / spacing.max(1)).unwrap_or(1).max(1);
+        let windows = points.windows(count).filter_map(|window| {
+            let (first, last) = (window.first()?.at?, window.last()?.at?);
+            let from = Stamp(first.0.saturating_sub(spacing));
+            // A gap is no minute.
+            let near = last.0.saturating_sub(from.0) <= spacing.saturating_mul(2).max(120);
+            let mean = window.iter().map(|point| point.value).sum::<f64>() / count as f64;
+            near.then_some((mean, Interval { from: Some(from), to: Some(last) }))
+        });
+        let highest = windows.reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let highest = highest.filter(|(mean, _)| *mean > overall.value);
+        Some(highest.map_or(overall, |(mean, at)| line.seen(mean, at)))
+    }
+
+    /// Mean of a field about the machine within the times in question.
+    #[must_use]
+    pub fn mean_of(&self, field: Field) -> Option<Seen> {
+        self.mean(&self.line(field, &Subject::Machine)?)
+    }
+
+    /// The last value known up to the end of the times in question, else the first after it:
+    /// for states such as a memory's size, which need no sample of the very moment.
+    #[must_use]
+    pub fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        let line = self.line(field, subject)?;
+        let end = self.times.iter().filter_map(|interval| interval.to).max();
+        let in_time = |point: &&Point| match (end, point.at) {
+            (Some(end), Some(at)) => at <= end,
+            _ => true,
+        };
+        let point = line.points.iter().rev().find(in_time).or_else(|| line.points.first())?;
+        Some(line.seen(point.value, Interval { from: None, to: point.at }))
+    }
+
+    /// How much a count since boot of the machine grew between the first and the last look at it,
+    /// where there were two.
+    #[must_use]
+    pub fn grown(&self, field: Field) -> Option<Seen> {
+        let all = self.host.series.get(&field)?.get(&Subject::Machine)?;
+        let mut all: Vec<&Series> = all.iter().collect();
+        all.sort_by_key(|series| series.source);
+        let values: Vec<f64> = all.iter().flat_map(|s| &s.points).map(|p| p.value).collect();
+        let [first, .., last] = values.as_slice() else { return None };
+        let line = line_of(field, &Subject::Machine, all.last()?);
+        (last >= first).then(|| line.seen(last - first, Interval::ALWAYS))
+    }
+
+    /// [`Look::latest`] of the machine.
+    #[must_use]
+    pub fn state(&self, field: Field) -> Option<Seen> {
+        self.latest(field, &Subject::Machine)
+    }
+
+    /// All memory in bytes, as a source says it or lets it be computed. Never used and free
+    /// together: what counts as used differs between tools and their versions.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<f64> {
+        self.state(Field::MemTotal).map(|total| total.value)
+    }
+
+    /// CPUs: as a source says, or as many as have values of their own.
+    #[must_use]
+    pub fn cpus(&self) -> Option<f64> {
+        if let Some(count) = self.state(Field::CpuCount) {
+            return Some(count.value);
+        }
+        let own = |(subject, _): &(&Subject, &[Series])| matches!(subject, Subject::Cpu(_));
+        let count = [Field::CpuIdle, Field::CpuUser]
+            .iter()
+            .map(|field| self.host.subjects(*field).filter(own).count());
+        count.max().filter(|count| *count > 0).map(|count| count as f64)
+    }
+
+    /// A setting.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&Quote> {
+        self.host.settings.get(name)
+    }
+
+    /// Says something about a setting.
+    #[must_use]
+    pub fn cite(&self, quote: &Quote, text: &str) -> Evidence {
+        let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
+        evidence.source = Some(quote.source);
+        evidence
+    }
+
+    /// Rank correlation of two lines over the whole recording, with the number of samples.
+    #[must_use]
+    pub fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
+        let tolerance = spacing_s(&a.points)? / 2;
+        let pairs = aligned(&a.points, &b.points, tolerance);
+        rank_correlation(&pairs).map(|rho| (rho, pairs.len()))
+    }
+
+    /// Quotes a value.
+    #[must_use]
+    pub fn quote(&self, seen: &Seen) -> Evidence {
+        self.say(seen, &write::sentence(seen))
+    }
+
+    /// Says something about a value.
+    #[must_use]
+    pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
+        let aside = self.aside.get(&(seen.source, seen.field));
+        let aside = aside.map_or_else(String::new, |aside| aside.said(seen.value));
+        let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
+        evidence.source = Some(seen.source);
+        (evidence.field, evidence.value) = (Some(seen.field), Some(seen.value));
+        evidence.subject = Some(seen.subject.to_string());
+        evidence.at = (seen.at != Interval::ALWAYS).then_some(seen.at);
+        evidence
+    }
+
+    /// Whether a value below its limit is too near to it to rule anything out: the next sample, or
+    /// the same by another tool, might have reached it.
+    #[must_use]
+    pub fn is_close(&self, value: f64, limit: f64) -> bool {
+        value < limit && value >= limit * self.limit(Threshold::CloseShare) / 100.0
+    }
+
+    /// The plain question "does it reach this?": yes with the times and the peak, no with the
+    /// highest value, unknown where no line has values in the times in question.
+    #[must_use]
+    pub fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
+        let limit = self.limit(limit);
+        self.stands_out(line, limit, limit, missing)
+    }
+
+    /// As [`Look::reaches`], with a lower limit for neighbouring samples.
+    #[must_use]
+    pub fn stands_out(
+        &self,
+        line: Option<Line>,
+        enter: f64,
+        keep: f64,
+        missing: &[Missing],
+    ) -> Answer {
+        let Some(line) = line else { return Answer::unknown(missing) };
+        let Some(peak) = self.highest(&line) else { return Answer::unknown(missing) };
+        if peak.value < enter {
+            let close = self.is_close(peak.value, enter);
+            return Answer::no(vec![self.quote(&peak)]).if_close(close);
+        }
+        // Of all values, because those of two times in question are no neighbours.
+        let mut found = episodes(&line.points, enter, keep);
+        found.retain(|episode| self.times.is_empty() || one_meets(self.times, &episode.interval));
+        let shortest = self.limit(Threshold::EpisodeMin);
+        found.retain(|episode| episode.seconds().is_none_or(|seconds| seconds >= shortest));
+        if found.is_empty() {
+            let text = format!("{}, for less than {shortest} s", write::sentence(&peak));
+            return Answer::no(vec![self.say(&peak, &text)]).if_close(true);
+        }
+        // How bad it is follows from its mean, and a moment is not as bad as a while.
+        let full = self.limit(Threshold::EpisodeFull);
+        let badness = |episode: &Episode| {
+            let long = episode.seconds().filter(|seconds| *seconds < full);
+            episode.mean * long.map_or(1.0, |seconds| seconds / full)
+        };
+        let weight = found.iter().map(badness).fold(0.0, f64::max) / 100.0;
+        let mut evidence = vec![self.say(&peak, &write::peaks(&peak, &found))];
+        evidence.extend(self.late(&line, &found));
+        let intervals = found.iter().map(|episode| episode.interval);
+        let intervals = intervals.filter(|interval| *interval != Interval::ALWAYS).collect();
+        Answer::yes(weight, evidence).during(intervals)
+    }
+
+    /// That the recorder itself had to wait in one of the episodes.
+    fn late(&self, line: &Line, found: &[Episode]) -> Option<Evidence> {
+        let least = self.limit(Threshold::LateMin);
+        let intervals = found.iter().map(|episode| &episode.interval);
+        let late = latest_late(&line.points, intervals, least)?;
+        let text = format!(
+            "the sample of {} came {} s late: the recorder itself had to wait",
+            late.due,
+            late.came.0.saturating_sub(late.due.0)
+        );
+        let mut evidence = Evidence::plain(Ground::Observed, text);
+        evidence.source = Some(line.source);
+        Some(evidence)
+    }
+}
+
+fn line_of(field: Field, subject: &Subject, series: &Series) -> Line {
+    let Series { source, later, points } = series.clone();
+    Line { field, subject: subject.clone(), source, later, ground: Ground::Observed, points }
+}

@@ -1,0 +1,121 @@
+//! Diagnosis: why a machine burns CPU in the kernel, waits or stalls.
+//!
+//! [`nodes`] is a tree of questions, global ones first; [`tree`] asks them about a
+//! [`Recording`](super::recording::Recording) and gets [`Answer`]s with evidence; [`finding`]
+//! turns the yeses into causes with their chain, what was ruled out, what could not be seen, and
+//! what to do. Nothing here reads a file: the same tree serves the live machine, a captured
+//! directory and a text from a ticket.
+
+mod answer;
+mod cause;
+mod consequence;
+mod finding;
+mod interval;
+mod look;
+mod missing;
+mod moment;
+mod narrow;
+pub mod nodes;
+mod relate;
+mod remedy;
+mod seen;
+mod threshold;
+mod tree;
+mod write;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+pub use answer::{Answer, Evidence, Ground, Missing, Verdict};
+pub use cause::{About, Cause, Severity};
+pub use finding::{Confidence, Finding, Level, Step, Unseen};
+pub use interval::{Episode, INTERVALS_MAX, Interval, apart, episodes, spacing_s};
+pub use look::{Line, Look};
+pub use missing::RECORDED;
+pub use relate::{Ramp, ramp, rank_correlation};
+pub use remedy::{Reach, Remedy, When};
+pub use seen::Seen;
+pub use threshold::{Entry, Threshold, Thresholds};
+pub use tree::Asked;
+pub use write::value as written;
+
+use self::remedy::{Facts, version as remedy_version};
+use crate::recording::{Field, Problem, Recording, Source, Unrecognised};
+
+/// Version of the JSON form of a [`Diagnosis`].
+pub const SCHEMA: u32 = 1;
+
+/// One machine's answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    /// Its name, where a source gave one.
+    pub host: Option<String>,
+    /// Every question, in order.
+    pub tree: Vec<Asked>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    /// Version of this form.
+    pub schema: u32,
+    /// The causes found, the worst first; each before what follows from it.
+    pub findings: Vec<Finding>,
+    /// The answers by machine.
+    pub hosts: Vec<Examined>,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// Lines that nobody understood.
+    pub unrecognised: Vec<Unrecognised>,
+    /// What went wrong in reading.
+    pub problems: Vec<Problem>,
+}
+
+impl Diagnosis {
+    /// The worst severity; `None` without findings.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// The recording as it is diagnosed: a short listing that was made minutes beside the CPU's use
+/// belongs to that moment.
+#[must_use]
+pub fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
+    moment::related(recording).0
+}
+
+/// Asks the tree about every machine of a recording.
+#[must_use]
+pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
+    let (related, aside) = moment::related(recording);
+    let (recording, aside) = (related.as_ref(), &aside);
+    let critical = thresholds.get(Threshold::KernelCritical);
+    let (mut hosts, mut findings) = (Vec::new(), Vec::new());
+    // Once, and not by each machine about all others.
+    let alone = |host| Look { aside, ..Look::alone(recording, host, thresholds) };
+    let busy: Vec<Option<Seen>> =
+        recording.hosts.iter().map(|host| alone(host).mean_busy()).collect();
+    for host in recording.hosts.iter().filter(|host| !host.is_empty()) {
+        let look = Look { busy: &busy, ..alone(host) };
+        let tree = tree::walk(&look);
+        let release = look.setting("kernel").map(|quote| quote.text.as_str());
+        let profiled = host.subjects(Field::SymbolPercent).next().is_some();
+        let facts =
+            Facts { linux: release.and_then(remedy::version), profiled, ..Facts::default() };
+        let about = finding::AboutHost { name: host.name.as_ref(), critical, facts };
+        findings.extend(finding::findings(&tree, &about));
+        hosts.push(Examined { host: host.name.clone(), tree });
+    }
+    let findings = consequence::linked(findings);
+    Diagnosis {
+        schema: SCHEMA,
+        findings,
+        hosts,
+        sources: recording.sources.clone(),
+        unrecognised: recording.unrecognised.clone(),
+        problems: recording.problems.clone(),
+    }
+}

@@ -1,0 +1,53 @@
+//! How long ago a log said something, where the sources tell: what is over is no alarm.
+
+use crate::diagnose::look::Look;
+use crate::diagnose::threshold::Threshold as T;
+use crate::recording::readers::kernel_log::dated;
+use crate::recording::{Field, Stamp, Subject};
+
+/// A log's clock and that of `uptime` differ by the time that the start takes.
+const START_S: f64 = 60.0;
+
+/// The latest date and time that a machine's sources have, in seconds since 1970.
+fn now(look: &Look<'_>) -> Option<f64> {
+    let shown = look.line(Field::WallClock, &Subject::Machine);
+    let shown = shown.and_then(|line| look.highest(&line)).map(|seen| seen.value);
+    let all = look.host.series.values().flat_map(|all| all.values()).flatten();
+    let dated = all.filter_map(|series| series.points.last()?.at).filter(|at| at.has_date());
+    let latest = dated.max().map(|stamp| stamp.0 as f64);
+    match (shown, latest) {
+        (Some(shown), Some(latest)) => Some(shown.max(latest)),
+        (shown, latest) => shown.or(latest),
+    }
+}
+
+/// Seconds between the last line about something and the time of the sources.
+pub(super) fn age_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
+    let last = |field| look.line(field, subject).and_then(|line| look.highest(&line));
+    if let (Some(line), Some(up)) = (last(Field::LogUptime), look.state(Field::Uptime)) {
+        let age = (up.value - line.value) / 1e3;
+        // A line of the future is of another start.
+        return (age >= -START_S).then(|| age.max(0.0));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "seconds since 1970")]
+    let whole = |seconds: f64| seconds as i64;
+    let now = now(look)?;
+    let at = dated(whole(look.latest(Field::LogClock, subject)?.value), Stamp(whole(now)))?;
+    Some((now - at as f64).max(0.0))
+}
+
+/// Whether it was so long ago that it is over; `None`: nobody says when.
+pub(super) fn is_old(look: &Look<'_>, subject: &Subject) -> Option<bool> {
+    age_s(look, subject).map(|age| age > look.limit(T::LogOld) * 3600.0)
+}
+
+/// When it was, for a sentence: nothing where nobody says.
+pub(super) fn ago(look: &Look<'_>, subject: &Subject) -> String {
+    let Some(age) = age_s(look, subject) else { return String::new() };
+    let (amount, unit) = match age {
+        age if age < 5400.0 => (age / 60.0, "minutes"),
+        age if age < 172_800.0 => (age / 3600.0, "hours"),
+        age => (age / 86_400.0, "days"),
+    };
+    format!(", the last {amount:.0} {unit} ago")
+}

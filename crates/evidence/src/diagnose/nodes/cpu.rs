@@ -1,0 +1,309 @@
+//! Which CPU state stands out.
+
+use crate::diagnose::answer::{Answer, Evidence, Verdict};
+use crate::diagnose::interval::Interval;
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE, RUN_DELAY};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::{relate, write};
+use crate::recording::{Field, Subject};
+
+/// The whole of it: does any state stand out, and which one takes most?
+pub(super) fn any(look: &Look<'_>) -> Answer {
+    let states = [kernel, iowait, interrupts, steal, user].map(|test| test(look));
+    if states.iter().all(|answer| answer.verdict == Verdict::Unknown) {
+        return Answer::unknown(&[CPU]);
+    }
+    let evidence = shares(look);
+    if states.iter().any(Answer::is_yes) {
+        let weight = states.iter().map(|answer| answer.weight).fold(0.0, f64::max);
+        Answer::yes(weight, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Mean and highest value of each state in one sentence, the largest first.
+fn shares(look: &Look<'_>) -> Vec<Evidence> {
+    let machine = &Subject::Machine;
+    let lines = [
+        look.user(machine),
+        look.kernel(machine),
+        look.line(Field::CpuIowait, machine),
+        look.interrupts(machine),
+        look.line(Field::CpuSteal, machine),
+        look.line(Field::CpuIdle, machine),
+    ];
+    let mut seen: Vec<_> = lines
+        .iter()
+        .flatten()
+        .filter_map(|line| Some((look.mean(line)?, look.highest(line)?)))
+        .filter(|(_, peak)| peak.value > 0.0)
+        .collect();
+    seen.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
+    let Some((first, _)) = seen.first() else { return Vec::new() };
+    let part = |(mean, peak): &(Seen, Seen)| {
+        let about = mean.field.about();
+        let [mean, peak] = [mean, peak].map(|seen| write::value(about.unit, seen.value));
+        // Of a single sample both are the same.
+        let peak = if peak == mean { String::new() } else { format!(" (highest {peak})") };
+        format!("{} {mean}{peak}", about.name)
+    };
+    let parts: Vec<String> = seen.iter().map(part).collect();
+    vec![look.say(first, &format!("averages: {}", parts.join("; ")))]
+}
+
+/// The lines of single CPUs.
+fn single_cpus(look: &Look<'_>, line: impl Fn(&Subject) -> Option<Line>) -> Vec<Line> {
+    let cpus = look.lines(Field::CpuIdle, |subject| matches!(subject, Subject::Cpu(_)));
+    cpus.iter().filter_map(|cpu| line(&cpu.subject)).collect()
+}
+
+/// A single CPU whose mean reaches the limit, though the machine as a whole does not.
+fn one_cpu(look: &Look<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) -> Option<Answer> {
+    let means = single_cpus(look, line).into_iter().filter_map(|line| look.mean(&line));
+    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    (top.value >= look.limit(limit)).then(|| of_one_cpu(look, &top))
+}
+
+/// Yes, with the weight of one CPU among all.
+fn of_one_cpu(look: &Look<'_>, seen: &Seen) -> Answer {
+    // Of an unknown number of CPUs it is taken to be half of the machine, which is not critical.
+    let cpus = look.cpus().unwrap_or(2.0).max(1.0);
+    Answer::yes(seen.value / 100.0 / cpus, vec![look.quote(seen)])
+}
+
+/// A thread of the kernel that works on memory and takes a CPU, which the mean of many CPUs hides.
+fn busy_daemon(look: &Look<'_>) -> Option<Answer> {
+    const NAMES: [&str; 4] = ["khugepaged", "kcompactd", "kswapd", "ksmd"];
+    let ours = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default();
+        NAMES.iter().any(|start| name.starts_with(start))
+    };
+    let lines = look.lines(Field::ProcCpu, ours);
+    let all = super::pick::listed(look, lines.iter()).into_iter();
+    let all = all.filter_map(|line| Some((look.sustained(&line)?, look.highest(&line)?)));
+    let (mean, peak) = all.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
+    // In bursts it takes all of a CPU, and then none.
+    let much = peak.value >= look.limit(T::KernelCpuHigh) && mean.value >= look.limit(T::DaemonCpu);
+    much.then(|| of_one_cpu(look, &mean))
+}
+
+/// A slow rise that no episode shows.
+fn slow_rise(look: &Look<'_>, line: &Line) -> Option<Answer> {
+    let ramp = relate::ramp(&line.points)?;
+    let rises = ramp.to - ramp.from >= look.limit(T::RampPoints)
+        && ramp.steadiness >= look.limit(T::RampSteadiness);
+    if !rises {
+        return None;
+    }
+    let at = Interval { from: ramp.between.0, to: ramp.between.1 };
+    let text = format!(
+        "{} rises slowly from {} to {} (steadiness {:.2}) from {at}",
+        line.field.about().name,
+        write::value(line.field.about().unit, ramp.from),
+        write::value(line.field.about().unit, ramp.to),
+        ramp.steadiness,
+    );
+    let evidence = look.say(&line.seen(ramp.to, at), &text);
+    Some(Answer::yes(ramp.to / 100.0, vec![evidence]))
+}
+
+/// A slow rise of the kernel's time that is not just more work: programs' time rises less.
+fn kernel_rise(look: &Look<'_>, kernel: &Line) -> Option<Answer> {
+    let points = |line: &Line| relate::ramp(&line.points).map(|ramp| ramp.to - ramp.from);
+    let user = look.user(&Subject::Machine).and_then(|line| points(&line));
+    let more = points(kernel)?;
+    if user.is_some_and(|user| user >= more) { None } else { slow_rise(look, kernel) }
+}
+
+/// Does the kernel take much of the CPU?
+pub(super) fn kernel(look: &Look<'_>) -> Answer {
+    let line = look.kernel(&Subject::Machine);
+    let rise = line.as_ref().and_then(|line| kernel_rise(look, line));
+    let (enter, keep) = (look.limit(T::KernelHigh), look.limit(T::KernelKeep));
+    let answer = look.stands_out(line, enter, keep, &[CPU]);
+    if answer.is_yes() {
+        let times = answer.intervals.clone();
+        let then = Look { times: &times, ..*look };
+        let who = super::kernel::who(&then, Field::ProcSystem);
+        return answer
+            .and(who)
+            .and(super::profile::ways(look).or_else(|| super::profile::top(look)))
+            .and(super::kernel::thp_uncounted(look));
+    }
+    if let Some(rise) = rise {
+        return rise.and(super::kernel::thp_uncounted(look));
+    }
+    // Interrupts on one CPU are a question of their own.
+    let system =
+        |subject: &Subject| look.line(Field::CpuSystem, subject).or_else(|| look.kernel(subject));
+    one_cpu(look, T::KernelCpuHigh, system).or_else(|| busy_daemon(look)).unwrap_or(answer)
+}
+
+/// Are CPUs idle because disks are slow?
+pub(super) fn iowait(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CpuIowait, &Subject::Machine);
+    let answer = look.reaches(line, T::IowaitHigh, &[CPU]);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let cpus = single_cpus(look, |subject| look.line(Field::CpuIowait, subject));
+    let top = cpus.iter().filter_map(|line| look.highest(line));
+    let top = top.reduce(|a, b| if b.value > a.value { b } else { a });
+    answer.and(top.map(|seen| look.quote(&seen)))
+}
+
+/// Do interrupts take much of the CPU, or of one CPU?
+pub(super) fn interrupts(look: &Look<'_>) -> Answer {
+    let line = look.interrupts(&Subject::Machine);
+    let answer = look.reaches(line, T::InterruptHigh, &[CPU]);
+    let machine = answer.is_yes().then_some(answer.clone());
+    let single = || one_cpu(look, T::InterruptCpuHigh, |subject| look.interrupts(subject));
+    let Some(yes) = machine.or_else(single) else { return answer };
+    // Of the CPU, or the machine, that the answer is about.
+    let whose = yes.evidence.first().and_then(|evidence| evidence.subject.clone());
+    let all = look.lines(Field::CpuIrq, |subject| Some(subject.to_string()) == whose);
+    let hard = all.first().and_then(|line| super::named::hardware_part(look, &line.subject));
+    // Evenly spread, with much left, it is what the traffic takes.
+    let idle =
+        look.mean_of(Field::CpuIdle).is_some_and(|idle| idle.value >= look.limit(T::IdleLow));
+    let known = look.lines(Field::CpuSoftirq, |subject| *subject != Subject::Machine);
+    let even = !known.is_empty() && single().is_none();
+    yes.and(hard).and(super::named::line(look)).mild(idle && even)
+}
+
+/// Does the hypervisor take CPU away?
+pub(super) fn steal(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CpuSteal, &Subject::Machine);
+    let Some(line) = line else { return Answer::unknown(&[CPU]) };
+    // A hypervisor that is busy for a moment is no matter.
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
+    let evidence = vec![look.quote(&mean)];
+    if mean.value >= look.limit(T::StealHigh) {
+        Answer::yes(mean.value / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Do programs themselves use the CPU up?
+pub(super) fn user(look: &Look<'_>) -> Answer {
+    look.reaches(look.user(&Subject::Machine), T::UserHigh, &[CPU])
+}
+
+/// Do far more tasks want to run than there are CPUs?
+pub(super) fn saturated(look: &Look<'_>) -> Answer {
+    // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
+    // It lags by a minute, so that its highest value is what a short recording has.
+    let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
+    let queue = look.mean_of(Field::RunQueue).or_else(load);
+    let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
+    let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
+    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
+    let text = format!(
+        "{} for {}",
+        write::counted(queue.value, "task runs or waits", "tasks run or wait"),
+        write::counted(cpus, "CPU", "CPUs")
+    );
+    let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
+    let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];
+    if kernel(look).is_yes() {
+        let first = "the kernel takes much of the CPU: that comes first";
+        return Answer::no(evidence).and([Evidence::derived(first)]);
+    }
+    let full =
+        queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
+    if !full {
+        return Answer::no(evidence);
+    }
+    let who = delayed_threads(look).map(|(most, _)| look.quote(&most));
+    Answer::yes(busy.value / 100.0, evidence).and(who)
+}
+
+/// The process whose threads wait most for a CPU, and how many tasks of all such processes do.
+fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
+    let lines = look.lines(Field::ProcRunDelay, |_| true);
+    let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
+    let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
+    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some((most, all))
+}
+
+/// Do tasks wait for a CPU, as the scheduler counts it?
+pub(super) fn delayed(look: &Look<'_>) -> Answer {
+    let threads = delayed_threads(look);
+    let whole = look.mean_of(Field::RunDelay);
+    // Where the kernel does not count all tasks: those of busy processes, which are less.
+    let part = threads.as_ref().map(|(most, all)| Seen { value: *all, ..most.clone() });
+    let least = if whole.is_some() { "" } else { "at least " };
+    let Some(waits) = whole.or(part) else { return Answer::unknown(&[RUN_DELAY]) };
+    let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
+    let text = format!(
+        "{least}{} for a CPU at any time, as a mean, on {}",
+        write::counted(waits.value, "task waits", "tasks wait"),
+        write::counted(cpus, "CPU", "CPUs")
+    );
+    let mut evidence = vec![look.say(&waits, &text)];
+    let limit = look.limit(T::DelayPerCpu) * cpus;
+    // A part that is below it rules nothing out.
+    let close = look.is_close(waits.value, limit) || !least.is_empty();
+    if waits.value < limit {
+        return Answer::no(evidence).if_close(close);
+    }
+    evidence.extend(threads.map(|(most, _)| look.quote(&most)));
+    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let Some(busy) = busy else {
+        return Answer::yes(0.5, evidence).mild(true).lacking(&[CPU]);
+    };
+    let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
+    evidence.push(look.say(&busy, &used));
+    if busy.value < look.limit(T::BusyHigh) {
+        let why = "the CPUs have room: a quota, or a binding to few CPUs, makes these tasks wait";
+        return Answer::no(evidence).and([Evidence::derived(why)]).if_close(true);
+    }
+    if kernel(look).is_yes() {
+        let first = "the kernel takes much of the CPU: that comes first";
+        return Answer::no(evidence).and([Evidence::derived(first)]);
+    }
+    Answer::yes(busy.value / 100.0, evidence)
+}
+
+/// Share of all its periods from which on a cgroup is throttled most of the time, now as well.
+const MOSTLY_PERCENT: f64 = 50.0;
+
+/// What a single look at the counts of cgroups says: of all the time since each began, which tells
+/// little about now.
+fn ever_throttled(look: &Look<'_>) -> Answer {
+    let lines = look.lines(Field::CgroupThrottledEver, |_| true);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[CGROUPS]);
+    };
+    let mut evidence = look.quote(&top);
+    if top.value < look.limit(T::ThrottledHigh) {
+        return Answer::no(vec![evidence]).if_close(true).lacking(&[CGROUPS]);
+    }
+    if top.value >= MOSTLY_PERCENT {
+        // More than half of all time is no history: it counts as what is so now.
+        evidence.field = Some(Field::CgroupThrottled);
+    }
+    Answer::yes(top.value / 100.0, vec![evidence]).lacking(&[CGROUPS])
+}
+
+/// Does a cgroup use up its CPU quota?
+pub(super) fn throttled(look: &Look<'_>) -> Answer {
+    let lines = look.lines(Field::CgroupThrottled, |_| true);
+    let means = lines.iter().filter_map(|line| look.mean(line));
+    let Some(top) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return ever_throttled(look);
+    };
+    let evidence = vec![look.quote(&top)];
+    if top.value >= look.limit(T::ThrottledHigh) {
+        Answer::yes(top.value / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}

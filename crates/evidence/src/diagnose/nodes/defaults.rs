@@ -1,0 +1,97 @@
+//! Settings that are known to hurt.
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::Look;
+use crate::diagnose::missing::{MEMINFO, SYSCTL, THP_SETTINGS};
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use hugewise_base::parse::thp_choice;
+
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
+
+/// The chosen word of `[always] madvise never`, quoted.
+fn choice(look: &Look<'_>, file: &str) -> Option<(String, Evidence)> {
+    let path = format!("{THP}{file}");
+    let quote = look.setting(&path)?;
+    let chosen = thp_choice::parse(&quote.text).ok()?.selected;
+    let evidence = look.cite(quote, &format!("{path}: {}", quote.text));
+    Some((chosen, evidence))
+}
+
+fn number(look: &Look<'_>, path: &str) -> Option<(f64, Evidence)> {
+    let quote = look.setting(path)?;
+    let value = quote.text.parse().ok()?;
+    let evidence = look.cite(quote, &format!("{path}: {}", quote.text));
+    Some((value, evidence))
+}
+
+/// Do all programs get huge pages in their page faults?
+pub(super) fn thp_always(look: &Look<'_>) -> Answer {
+    match choice(look, "enabled") {
+        None => Answer::unknown(&[THP_SETTINGS]),
+        Some((chosen, evidence)) if chosen == "always" => Answer::yes(0.1, vec![evidence]),
+        Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+/// Do page faults reclaim and compact memory to get a huge page?
+pub(super) fn defrag_always(look: &Look<'_>) -> Answer {
+    match choice(look, "defrag") {
+        None => Answer::unknown(&[THP_SETTINGS]),
+        Some((chosen, evidence)) if chosen == "always" => Answer::yes(0.2, vec![evidence]),
+        Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+/// Does khugepaged fill holes with memory that no program asked for?
+pub(super) fn max_ptes_none(look: &Look<'_>) -> Answer {
+    let path = format!("{THP}khugepaged/max_ptes_none");
+    match number(look, &path) {
+        None => Answer::unknown(&[THP_SETTINGS]),
+        // 511 of 512: one page in use makes a huge one (HPAGE_PMD_NR - 1, the kernel's default).
+        Some((value, evidence)) if value >= 511.0 => Answer::yes(0.1, vec![evidence]),
+        Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+/// Does a setting keep much of the memory free?
+pub(super) fn min_free(look: &Look<'_>) -> Answer {
+    let kept = number(look, "/proc/sys/vm/min_free_kbytes");
+    let (Some((kib, evidence)), Some(total)) = (kept, look.memory_bytes()) else {
+        return Answer::unknown(&[SYSCTL, MEMINFO]);
+    };
+    let bytes = kib * 1024.0;
+    let percent = bytes / total * 100.0;
+    let text = format!(
+        "{}: {} of {} ({percent:.1} %) stay free, however short memory is",
+        evidence.text,
+        write::bytes(bytes),
+        write::bytes(total)
+    );
+    let evidence = vec![Evidence { text, ..evidence }];
+    let limit = look.limit(T::MinFreeHigh);
+    if percent >= limit {
+        Answer::yes((percent / 100.0).min(1.0), evidence)
+    } else {
+        Answer::no(evidence).if_close(look.is_close(percent, limit))
+    }
+}
+
+/// Does the kernel reclaim on one NUMA node while others have memory?
+pub(super) fn zone_reclaim(look: &Look<'_>) -> Answer {
+    match number(look, "/proc/sys/vm/zone_reclaim_mode") {
+        None => Answer::unknown(&[SYSCTL]),
+        Some((value, evidence)) if value > 0.0 => Answer::yes(0.2, vec![evidence]),
+        Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}
+
+/// Is the limit of accept queues what kernels before 5.4 had?
+pub(super) fn somaxconn(look: &Look<'_>) -> Answer {
+    match number(look, "/proc/sys/net/core/somaxconn") {
+        None => Answer::unknown(&[SYSCTL]),
+        // Nearly as much as the overflow that leads here, which this finding tells as well.
+        Some((value, evidence)) if value <= 128.0 => Answer::yes(0.45, vec![evidence]),
+        Some((_, evidence)) => Answer::no(vec![evidence]),
+    }
+}

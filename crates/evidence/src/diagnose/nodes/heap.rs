@@ -1,0 +1,60 @@
+//! Whether Java's heap is full: collections that free hardly anything.
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::GC;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Unit};
+
+/// One full collection that frees little may have come just before a large part was dropped.
+const COLLECTIONS_MIN: usize = 2;
+
+/// Is the heap full after collections of all of it?
+pub(super) fn full(look: &Look<'_>) -> Answer {
+    let logged = look.lines(Field::GcHeapAfter, |_| true).into_iter().find_map(|after| {
+        let size = look.line(Field::GcHeapSize, &after.subject)?;
+        Some(of_log(look, &after, &size))
+    });
+    let counted =
+        look.lines(Field::GcOld, |_| true).into_iter().find_map(|old| of_jstat(look, &old));
+    match (logged, counted) {
+        (Some(yes), _) | (_, Some(yes)) if yes.is_yes() => yes,
+        (Some(no), _) | (None, Some(no)) => no,
+        (None, None) => Answer::unknown(&[GC]),
+    }
+}
+
+fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
+    let limit = look.limit(T::HeapFull) / 100.0;
+    let pairs = || after.points.iter().zip(&size.points);
+    let full = pairs().filter(|(after, size)| after.value >= size.value * limit).count();
+    let Some((last, of)) = pairs().next_back() else { return Answer::unknown(&[GC]) };
+    let at = crate::diagnose::interval::Interval { from: None, to: last.at };
+    let text = format!(
+        "after {full} of {} full collections the heap was as good as full: {} of {} at the last",
+        after.points.len(),
+        write::bytes(last.value),
+        write::bytes(of.value)
+    );
+    let evidence = vec![look.say(&after.seen(last.value, at), &text)];
+    if full >= COLLECTIONS_MIN && last.value >= of.value * limit {
+        Answer::yes(0.7, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {
+    let lowest = look.lowest(old)?;
+    let busy = look.line(Field::GcBusy, &old.subject).and_then(|line| look.mean(&line));
+    let pauses = look.line(Field::GcPause, &old.subject).map_or(0, |line| line.points.len());
+    let text = format!("{}: never less in {} looks", write::sentence(&lowest), old.points.len());
+    let evidence = vec![look.say(&lowest, &text)];
+    let full = lowest.value >= look.limit(T::HeapFull) && pauses >= COLLECTIONS_MIN;
+    let busy: Option<Evidence> = busy.map(|seen| {
+        let share = write::value(Unit::Percent, seen.value);
+        look.say(&seen, &format!("{share} of the time in garbage collection"))
+    });
+    Some(if full { Answer::yes(0.7, evidence).and(busy) } else { Answer::no(evidence) })
+}

@@ -1,0 +1,566 @@
+//! Disks: saturated, by what kind of requests, and whose.
+
+use super::traffic::Traffic;
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::interval::{Interval, episodes};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{DISK_WHO, DISKS, FILESYSTEMS, FLOWS, MOUNTS};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::kernel_log::DISK_LOG;
+use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
+use crate::recording::{Field, Point, Series, SourceId, Subject};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Block of most filesystems (ext4, xfs) on Linux, and a base page.
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// What is looked up in the rows of a disk.
+const COLUMNS: [Field; 13] = [
+    Field::DiskBusy,
+    Field::DiskTransfers,
+    Field::DiskQueue,
+    Field::DiskAwait,
+    Field::DiskReadAwait,
+    Field::DiskWriteAwait,
+    Field::DiskReads,
+    Field::DiskWrites,
+    Field::DiskReadBytes,
+    Field::DiskWriteBytes,
+    Field::DiskRequestBytes,
+    Field::DiskFlushes,
+    Field::DiskFlushAwait,
+];
+
+/// How busy a disk was, with the other columns of the same rows.
+pub(super) struct Disk<'a> {
+    pub(super) line: Line,
+    columns: BTreeMap<Field, &'a Series>,
+}
+
+impl<'a> Disk<'a> {
+    fn new(look: &Look<'a>, line: Line) -> Self {
+        let later = line.later.iter().map(|(_, id)| *id);
+        let sources: BTreeSet<SourceId> = later.chain([line.source]).collect();
+        let column = |field: Field| {
+            let all = look.host.series.get(&field)?.get(&line.subject)?;
+            Some((field, all.iter().find(|series| series.is_of(&sources))?))
+        };
+        let columns = COLUMNS.into_iter().filter_map(column).collect();
+        Self { line, columns }
+    }
+
+    /// The value of `field` in the row of a sample.
+    pub(super) fn get(&self, field: Field, index: usize) -> Option<f64> {
+        self.columns.get(&field)?.beside(index, self.line.points.get(index)?.at)
+    }
+}
+
+/// The disks that are hardware, each with its columns.
+pub(super) fn disks<'a>(look: &Look<'a>) -> impl Iterator<Item = Disk<'a>> {
+    let of_disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    super::pick::hardware(of_disks).into_iter().map(|line| Disk::new(look, line))
+}
+
+/// The sample of a disk that says most: saturated first, then the busiest.
+struct Worst<'a> {
+    disk: Disk<'a>,
+    index: usize,
+    /// Whether it is saturated: busy, and requests queue or wait.
+    saturated: bool,
+}
+
+impl Worst<'_> {
+    fn point(&self) -> Option<Point> {
+        self.disk.line.points.get(self.index).copied()
+    }
+
+    fn get(&self, field: Field) -> Option<f64> {
+        self.disk.get(field, self.index)
+    }
+}
+
+fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
+    let get = |field| disk.get(field, index);
+    let busy_at_least =
+        |limit| disk.line.points.get(index).is_some_and(|point| point.value >= look.limit(limit));
+    let busy = busy_at_least(T::DiskBusy);
+    let queue = get(Field::DiskQueue);
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let waits = waits.into_iter().filter_map(get).reduce(f64::max);
+    let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
+    let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
+    let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+    if is_slow(look, &get) || is_stuck(look, &get) {
+        return false;
+    }
+    // A flash disk is "busy" with one request at a time: only waiting makes it saturated.
+    // Large requests all the time use up a bandwidth, even one after the other.
+    let large = !short && blocks(&get).is_some_and(|n| n >= look.limit(T::SequentialBlocks));
+    // One request at a time is one program that reads or writes: nobody waits behind it.
+    let large = large && queue.is_none_or(|queue| queue > ONE_REQUEST);
+    let all_along = busy && (queues || slow || large || (queue.is_none() && waits.is_none()));
+    // A long queue and a long wait at a lower use: saturated for a part of the sample.
+    all_along || (queues && slow && busy_at_least(T::DiskInUse))
+}
+
+/// A queue of a single request, as it is measured.
+const ONE_REQUEST: f64 = 1.2;
+
+/// Whether requests stand in the queue and none ends: no request of any kind in the whole sample.
+fn is_stuck(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
+    const KINDS: [Field; 4] =
+        [Field::DiskReads, Field::DiskWrites, Field::DiskTransfers, Field::DiskFlushes];
+    let mut kinds = KINDS.into_iter().filter_map(get).peekable();
+    let none = kinds.peek().is_some() && kinds.all(|rate| rate <= 0.0);
+    let queues = get(Field::DiskQueue).is_some_and(|queue| queue >= 1.0);
+    let busy = get(Field::DiskBusy).is_some_and(|busy| busy >= look.limit(T::DiskBusy));
+    none && queues && busy
+}
+
+/// Whether requests wait long although there are so few, with so little in them, that any disk
+/// serves them at once.
+fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let wait = waits.into_iter().filter_map(get).reduce(f64::max);
+    let halves = [Field::DiskReads, Field::DiskWrites].into_iter().filter_map(get);
+    let rate = get(Field::DiskTransfers).unwrap_or_else(|| halves.sum());
+    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    // Members of an array have requests as large as its chunks, and few of them.
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].into_iter().filter_map(get);
+    let bytes: f64 = bytes.sum();
+    let bytes = if bytes > 0.0 { bytes } else { rate * blocks(get).unwrap_or(0.0) * BLOCK_BYTES };
+    let small = blocks(get).is_some() && bytes <= look.limit(T::DiskSlowBytes);
+    // One that has nothing to do for most of the time would serve as many again.
+    let idle = get(Field::DiskBusy).is_some_and(|busy| busy * 2.0 < look.limit(T::DiskBusy));
+    let few = look.limit(T::DiskSlow) * if idle { 2.0 } else { 1.0 };
+    long && small && rate > 0.0 && rate <= few
+}
+
+/// Blocks in a request of a sample, as the tool says or as bytes over requests.
+fn blocks(get: &impl Fn(Field) -> Option<f64>) -> Option<f64> {
+    let bytes = [Field::DiskReadBytes, Field::DiskWriteBytes].map(|f| get(f).unwrap_or(0.0));
+    let requests = [Field::DiskReads, Field::DiskWrites].map(|f| get(f).unwrap_or(0.0));
+    let (bytes, requests) = (bytes[0] + bytes[1], requests[0] + requests[1]);
+    let mean = (requests > 0.0).then(|| bytes / requests);
+    mean.or_else(|| get(Field::DiskRequestBytes)).map(|size| size / BLOCK_BYTES)
+}
+
+fn worst<'a>(look: &Look<'a>) -> Option<Worst<'a>> {
+    let mut best: Option<(Worst<'a>, f64)> = None;
+    for disk in disks(look) {
+        let mut of_disk: Option<(usize, bool, f64)> = None;
+        for (index, point) in disk.line.points.iter().enumerate() {
+            if !look.in_times(point) {
+                continue;
+            }
+            let saturated = saturated(look, &disk, index);
+            if of_disk.is_none_or(|(_, full, value)| (saturated, point.value) > (full, value)) {
+                of_disk = Some((index, saturated, point.value));
+            }
+        }
+        let Some((index, saturated, value)) = of_disk else { continue };
+        if best.as_ref().is_none_or(|(best, most)| (saturated, value) > (best.saturated, *most)) {
+            best = Some((Worst { disk, index, saturated }, value));
+        }
+    }
+    best.map(|(worst, _)| worst)
+}
+
+/// How busy the disk is, and how long requests queue and wait: of all its samples that are like
+/// the worst one.
+fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
+    // What stands before the amount, and after it.
+    const QUOTED: [(Field, &str, &str); 5] = [
+        (Field::DiskBusy, "busy ", ""),
+        (Field::DiskQueue, "", " requests in its queue"),
+        (Field::DiskAwait, "a request took ", ", waiting included"),
+        (Field::DiskReadAwait, "a read took ", ", waiting included"),
+        (Field::DiskWriteAwait, "a write took ", ", waiting included"),
+    ];
+    let line = &worst.disk.line;
+    let alike = |index: &usize| {
+        line.points.get(*index).is_some_and(|point| look.in_times(point))
+            && saturated(look, &worst.disk, *index) == worst.saturated
+    };
+    let indices: Vec<usize> = (0..line.points.len()).filter(alike).collect();
+    let mut evidence = Vec::new();
+    for (field, before, after) in QUOTED {
+        let all = indices.iter().filter_map(|index| worst.disk.get(field, *index));
+        let range = all.fold(None, |range: Option<(f64, f64)>, value| {
+            Some(range.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+        });
+        let Some((low, high)) = range else { continue };
+        let amount = write::range(field.about().unit, low, high);
+        let value = worst.get(field).unwrap_or(high);
+        let at = Interval { from: None, to: worst.point().and_then(|point| point.at) };
+        let seen = Seen { field, value, ..line.seen(value, at) };
+        let whose = if evidence.is_empty() { format!("{}: ", line.subject) } else { String::new() };
+        evidence.push(look.say(&seen, &format!("{whose}{before}{amount}{after}")));
+    }
+    evidence
+}
+
+/// Do programs wait for storage over the network?
+pub(super) fn remote(look: &Look<'_>) -> Answer {
+    let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
+    let busiest = disks.iter().filter_map(|line| look.highest(line));
+    let Some(busiest) = busiest.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[DISKS]);
+    };
+    let limit = look.limit(T::DiskInUse);
+    let evidence = vec![look.quote(&busiest)];
+    if busiest.value >= limit {
+        return Answer::no(evidence);
+    }
+    let text = "no local disk is in use, and yet CPUs are idle for a request that is pending: it \
+                went to another machine";
+    let waits = Some(super::tasks::remote(look)).filter(Answer::is_yes);
+    let waits = waits.into_iter().flat_map(|answer| answer.evidence);
+    let answer = Answer::yes(0.5, evidence).and([Evidence::derived(text)]).and(waits);
+    match look.setting(REMOTE_MOUNTS) {
+        // Local disks of another kind, such as those that a program serves.
+        Some(mounts) if mounts.text == NONE_REMOTE => {
+            let text = "no file system of another machine is mounted";
+            Answer::unknown(&[DISKS]).and([look.cite(mounts, text)])
+        }
+        Some(mounts) => {
+            let text = format!("mounted from another machine: {}", mounts.text);
+            answer.and([look.cite(mounts, &text)])
+        }
+        None => answer.lacking(&[MOUNTS]),
+    }
+}
+
+/// Is a file system full?
+pub(super) fn full(look: &Look<'_>) -> Answer {
+    let lines = [Field::FsUsed, Field::FsInodes].into_iter();
+    let lines = lines.flat_map(|field| look.lines(field, |_| true));
+    let all = lines.filter_map(|line| look.latest(line.field, &line.subject));
+    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[FILESYSTEMS]);
+    };
+    let limit = look.limit(T::FsFull);
+    let evidence = vec![look.quote(&top)];
+    match top.value >= limit {
+        true => Answer::yes(0.4, evidence),
+        false => Answer::no(evidence).if_close(look.is_close(top.value, limit)),
+    }
+}
+
+/// Do programs wait for one request after the other, though no disk is saturated?
+pub(super) fn latency(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    let stuck = is_stuck(look, &|field| worst.get(field));
+    let idle = point.value < look.limit(T::DiskInUse);
+    if stuck || idle || worst.saturated || full_queue(look).is_some() {
+        return Answer::no(evidence);
+    }
+    let size = request_blocks(look).map(|(_, evidence)| evidence);
+    let logged = complaints(look, &worst.disk.line.subject);
+    Answer::yes(point.value / 200.0, evidence).and(size).and(logged)
+}
+
+/// Does a disk answer slowly at a rate that any disk reaches?
+pub(super) fn slow(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    let busy = worst.point().is_some_and(|point| point.value >= look.limit(T::DiskInUse));
+    if worst.saturated || !busy || !is_slow(look, &|field| worst.get(field)) {
+        // Whether the load is why a request waits that long is not known so well.
+        let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+        let wait = waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max);
+        let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
+        return Answer::no(evidence).if_close(long);
+    }
+    let text = "so few requests, with so few bytes, are served by any disk at once: the storage, \
+                or the way to it, is slow";
+    let logged = complaints(look, &worst.disk.line.subject);
+    Answer::yes(0.6, evidence).and([Evidence::derived(text)]).and(logged)
+}
+
+/// Does a disk no longer answer?
+pub(super) fn stuck(look: &Look<'_>) -> Answer {
+    let mut other = None;
+    for disk in disks(look) {
+        let last = disk.line.points.len().saturating_sub(1);
+        if !is_stuck(look, &|field| disk.get(field, last)) {
+            other = other.or_else(|| look.highest(&disk.line));
+            continue;
+        }
+        let queue = disk.get(Field::DiskQueue, last).unwrap_or(0.0);
+        let at = Interval { from: None, to: disk.line.points.get(last).and_then(|p| p.at) };
+        let seen = Seen { field: Field::DiskQueue, ..disk.line.seen(queue, at) };
+        let text = format!(
+            "{}: {} requests in its queue, and none of them ends: no read and no write a second",
+            disk.line.subject,
+            write::number(queue)
+        );
+        let logged = complaints(look, &disk.line.subject);
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and(logged);
+    }
+    other.map_or_else(|| Answer::unknown(&[DISKS]), |seen| Answer::no(vec![look.quote(&seen)]))
+}
+
+/// Do programs wait until a disk has emptied its cache?
+pub(super) fn flush(look: &Look<'_>) -> Answer {
+    let mut most: Option<(f64, Evidence)> = None;
+    for disk in disks(look) {
+        for (index, point) in disk.line.points.iter().enumerate() {
+            let get = |field| disk.get(field, index);
+            let rates = (get(Field::DiskFlushes), get(Field::DiskFlushAwait));
+            let (Some(flushes), Some(wait)) = rates else { continue };
+            let writes = get(Field::DiskWriteAwait).unwrap_or(0.0);
+            // Where writes are as slow, or hardly any request ends, flushes are not why.
+            let why = writes * 2.0 <= wait && !is_slow(look, &get);
+            let share = if why { (flushes * wait / 10.0).min(100.0) } else { 0.0 };
+            if !look.in_times(point) {
+                continue;
+            }
+            if most.as_ref().is_some_and(|(highest, _)| *highest >= share) {
+                continue;
+            }
+            let at = Interval { from: None, to: point.at };
+            let seen = Seen { field: Field::DiskFlushAwait, ..disk.line.seen(wait, at) };
+            let text = format!(
+                "{}: {} flushes a second took {} each, a write {}",
+                disk.line.subject,
+                write::number(flushes),
+                write::milliseconds(wait),
+                write::milliseconds(writes)
+            );
+            most = Some((share, look.say(&seen, &text)));
+        }
+    }
+    let text = "a program that waits for its data to be safe (fsync) waits for a flush: more \
+                clients do not make it faster";
+    let traced = super::traced::flushes(look);
+    match (most, traced) {
+        (Some((share, evidence)), traced) if share >= look.limit(T::FlushBusy) => {
+            Answer::yes(share / 100.0, vec![evidence]).and(traced).and([Evidence::derived(text)])
+        }
+        (_, Some(traced)) => Answer::yes(0.6, vec![traced, Evidence::derived(text)]),
+        (Some((_, evidence)), None) => Answer::no(vec![evidence]),
+        (None, None) => Answer::unknown(&[DISKS]),
+    }
+}
+
+/// What the kernel's log says of a disk.
+fn complaints(look: &Look<'_>, disk: &Subject) -> Option<Evidence> {
+    let line = look.line(Field::DiskComplaints, disk)?;
+    let quote = look.setting(&format!("{DISK_LOG}{disk}"))?;
+    let lines = match line.points.len() {
+        1 => "a line".to_owned(),
+        many => format!("{many} lines, the last"),
+    };
+    Some(look.cite(quote, &format!("the kernel's log has {lines} about {disk}: {}", quote.text)))
+}
+
+/// Is a disk saturated?
+pub(super) fn disk(look: &Look<'_>) -> Answer {
+    let Some(worst) = worst(look) else { return Answer::unknown(&[DISKS]) };
+    let Some(point) = worst.point() else { return Answer::unknown(&[DISKS]) };
+    let evidence = shape(look, &worst);
+    if !worst.saturated {
+        return Answer::no(evidence);
+    }
+    let limit = look.limit(T::DiskBusy).min(point.value);
+    let held: Vec<Interval> = episodes(&worst.disk.line.points, limit, limit)
+        .into_iter()
+        .map(|episode| episode.interval)
+        .filter(|interval| *interval != Interval::ALWAYS)
+        .collect();
+    Answer::yes(point.value / 100.0, evidence).during(held)
+}
+
+/// A busy disk with a long queue of short requests: flash that serves many at once. Only where CPUs
+/// wait all the same, it is the limit.
+fn full_queue(look: &Look<'_>) -> Option<Answer> {
+    let waits = look.line(Field::CpuIowait, &Subject::Machine)?;
+    let waits = look.highest(&waits).filter(|most| most.value >= look.limit(T::IowaitHigh))?;
+    let worst = worst(look).filter(|worst| !is_slow(look, &|field| worst.get(field)))?;
+    if is_stuck(look, &|field| worst.get(field)) {
+        return None;
+    }
+    let busy = worst.point()?.value;
+    let queue = worst.get(Field::DiskQueue)?;
+    let full = busy >= look.limit(T::DiskBusy) && queue >= look.limit(T::DiskQueue);
+    full.then(|| Answer::yes(busy / 100.0, shape(look, &worst)).and([look.quote(&waits)]))
+}
+
+/// Is a disk saturated, where CPUs are known to wait for one?
+pub(super) fn waited_for(look: &Look<'_>) -> Answer {
+    let answer = disk(look);
+    if let Some(full) = full_queue(look).filter(|_| !answer.is_yes()) {
+        return full;
+    }
+    match Traffic::most(look).filter(|_| worst(look).is_none()) {
+        Some(most) => most.waited_for(look),
+        None => answer,
+    }
+}
+
+/// Is a disk saturated, and do its requests wait so long that it hurts by itself?
+pub(super) fn clogged(look: &Look<'_>) -> Answer {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    let wait = worst(look)
+        .and_then(|worst| waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max));
+    let answer = disk(look);
+    let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
+    if answer.is_yes() && !long { Answer::no(answer.evidence) } else { answer }
+}
+
+/// A direction of transfer: requests and bytes a second, and what the tool itself calls their size.
+struct Direction {
+    name: &'static str,
+    rate: Field,
+    bytes: Field,
+    size: Field,
+}
+
+const DIRECTIONS: [Direction; 2] = [
+    Direction {
+        name: "write",
+        rate: Field::DiskWrites,
+        bytes: Field::DiskWriteBytes,
+        size: Field::DiskWriteRequestBytes,
+    },
+    Direction {
+        name: "read",
+        rate: Field::DiskReads,
+        bytes: Field::DiskReadBytes,
+        size: Field::DiskReadRequestBytes,
+    },
+];
+
+/// Blocks in a request of the busiest direction, with the sentence that says so.
+fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let Some(worst) = worst(look) else {
+        let (size, evidence) = Traffic::most(look)?.request(look)?;
+        return Some((size / BLOCK_BYTES, evidence));
+    };
+    let point = worst.point()?;
+    let at = Interval { from: None, to: point.at };
+    let rate = |direction: &&Direction| worst.get(direction.bytes).unwrap_or(0.0);
+    let direction = DIRECTIONS.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let (requests, bytes) = (worst.get(direction.rate), worst.get(direction.bytes));
+    if let (Some(requests), Some(bytes)) = (requests, bytes)
+        && requests > 0.0
+        && bytes > 0.0
+    {
+        let (size, blocks) = (bytes / requests, bytes / requests / BLOCK_BYTES);
+        let text = format!(
+            "{}: {} {}s a second carry {}: {} or {blocks:.0} blocks of 4 KiB each",
+            worst.disk.line.subject,
+            write::number(requests),
+            direction.name,
+            write::bytes(bytes),
+            write::bytes(size),
+        );
+        let seen = Seen { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
+        let mut evidence = look.say(&seen, &text);
+        evidence.ground = crate::diagnose::Ground::Derived;
+        return Some((blocks, evidence));
+    }
+    let size = worst.get(Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
+    let seen = Seen { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
+    let text = format!("{} or {:.0} blocks of 4 KiB", write::sentence(&seen), size / BLOCK_BYTES);
+    Some((size / BLOCK_BYTES, look.say(&seen, &text)))
+}
+
+/// Are the requests large, so that the disk's bandwidth is the limit?
+pub(super) fn sequential(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks < look.limit(T::SequentialBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict =
+        Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
+    Answer::yes(0.5, vec![evidence, verdict])
+}
+
+/// Are the requests small, so that the disk's requests a second are the limit?
+pub(super) fn random(look: &Look<'_>) -> Answer {
+    let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
+    if blocks > look.limit(T::RandomBlocks) {
+        return Answer::no(vec![evidence]);
+    }
+    let verdict = Evidence::derived("requests that short are random, or flushed one by one");
+    Answer::yes(0.5, vec![evidence, verdict])
+}
+
+/// Whether the disk in question mostly reads; `None`: it is not known, or both are much.
+fn mostly_reads(look: &Look<'_>) -> Option<bool> {
+    /// So much more than the other direction is most of it.
+    const MOST: f64 = 4.0;
+    let worst = worst(look)?;
+    let (reads, writes) = (worst.get(Field::DiskReadBytes)?, worst.get(Field::DiskWriteBytes)?);
+    match (reads >= writes * MOST, writes >= reads * MOST) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Who reads and writes: of the direction in which the disk is full, where it is just one.
+pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
+    let fields = match mostly_reads(look) {
+        Some(true) => &[Field::ProcRead, Field::ProcIo][..],
+        Some(false) => &[Field::ProcWrite, Field::ProcIo],
+        None => &[Field::ProcWrite, Field::ProcRead, Field::ProcIo],
+    };
+    let largest = fields.iter().filter_map(|field| {
+        let (name, seen, share) = super::pick::largest_program(look, *field)?;
+        let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+        let tasks = look.lines(*field, ours).len();
+        let about = field.about();
+        let tasks = if tasks > 1 { format!(" ({tasks} tasks)") } else { String::new() };
+        let text = format!(
+            "{name}{tasks} has {:.0} % of {}: {}",
+            share * 100.0,
+            match field {
+                Field::ProcWrite => "all writes",
+                Field::ProcRead => "all reads",
+                _ => "all waiting for I/O",
+            },
+            write::value(about.unit, seen.value)
+        );
+        (share * 100.0 >= look.limit(T::WhoShare) && seen.value > 0.0)
+            .then(|| look.say(&seen, &text))
+    });
+    largest.take(2).collect()
+}
+
+/// For a file server: which peers send.
+fn clients(look: &Look<'_>) -> Vec<Evidence> {
+    let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
+    let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
+    let mut flows: Vec<Seen> = look
+        .lines(Field::FlowReceived, nfs)
+        .iter()
+        .filter_map(|line| look.highest(line))
+        .filter(|seen| seen.value > 0.0)
+        .collect();
+    flows.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let said = flows.iter().take(3).map(|seen| {
+        let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
+        let rate = write::value(seen.field.about().unit, seen.value);
+        look.say(seen, &format!("NFS client {remote} sends {rate}"))
+    });
+    said.collect()
+}
+
+/// Is it known who reads and writes?
+pub(super) fn known(look: &Look<'_>) -> Answer {
+    let found = who(look);
+    if found.is_empty() {
+        return Answer::unknown(&[DISK_WHO]);
+    }
+    let clients = clients(look);
+    let serves = found.iter().any(|evidence| evidence.text.starts_with("nfsd "));
+    let answer = Answer::yes(0.3, found);
+    if serves && clients.is_empty() { answer.lacking(&[FLOWS]) } else { answer.and(clients) }
+}

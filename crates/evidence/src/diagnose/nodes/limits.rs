@@ -1,0 +1,203 @@
+//! Limits that programs run into: a cgroup's memory, ports, open files.
+
+use super::age::is_old;
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{CGROUP_MEMORY, OPEN_FILES, PORTS};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::failures::FAILURES;
+use crate::recording::readers::kernel_log::{LOG, Trouble, quoted};
+use crate::recording::{Field, SocketState, Subject};
+use std::collections::BTreeMap;
+
+/// The highest of several.
+fn highest(all: impl Iterator<Item = Seen>) -> Option<Seen> {
+    all.reduce(|a, b| if b.value > a.value { b } else { a })
+}
+
+fn top(look: &Look<'_>, field: Field) -> Option<Seen> {
+    highest(look.lines(field, |_| true).iter().filter_map(|line: &Line| look.highest(line)))
+}
+
+/// How full a cgroup's memory is, in a sentence.
+fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
+    let used = look.latest(Field::CgroupMemory, cgroup)?;
+    let (limit, name) = match look.latest(Field::CgroupMemoryMax, cgroup) {
+        Some(limit) => (limit, "limit"),
+        None => (look.latest(Field::CgroupMemoryHigh, cgroup)?, "memory.high"),
+    };
+    let text = format!(
+        "{cgroup}: {} of its {name} of {} in use",
+        write::bytes(used.value),
+        write::bytes(limit.value)
+    );
+    Some(look.say(&used, &text))
+}
+
+/// Is a cgroup at its memory limit, so that its programs wait for memory?
+pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
+    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| top(look, field));
+    let rate = highest(rate.into_iter().flatten());
+    let stalls = top(look, Field::CgroupPsiMemory);
+    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| top(look, f));
+    let ever = highest(ever.into_iter().flatten());
+    let hit = rate.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHits));
+    let stalled = stalls.as_ref().filter(|seen| seen.value >= look.limit(T::PsiHigh));
+    let often = ever.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHitsEver));
+    let Some(first) = stalled.or(hit).or(often.filter(|_| rate.is_none() && stalls.is_none()))
+    else {
+        let seen = rate.or(stalls).or(ever);
+        let Some(seen) = seen else { return Answer::unknown(&[CGROUP_MEMORY]) };
+        return Answer::no(vec![look.quote(&seen)]).if_close(seen.value > 0.0);
+    };
+    let others = [hit, stalled].into_iter().flatten();
+    let others = others.filter(|seen| seen.field != first.field).map(|seen| look.quote(seen));
+    let refaults = look.line(Field::CgroupRefaults, &first.subject);
+    let refaults = refaults.and_then(|line| look.highest(&line)).filter(|seen| seen.value > 0.0);
+    let refaults = refaults.map(|seen| look.quote(&seen));
+    let weight = stalled.map_or(0.5, |seen| (seen.value / 100.0).max(0.5));
+    Answer::yes(weight, vec![look.quote(first)])
+        .and(others)
+        .and(filled(look, &first.subject))
+        .and(refaults)
+}
+
+/// What `connect` chooses from unless told otherwise (ip-sysctl.rst).
+const PORTS_DEFAULT: f64 = 28_232.0;
+
+/// How many ports there are for connections to one peer; whether that is taken to be so.
+fn ports(look: &Look<'_>) -> (f64, bool) {
+    let range = look.setting("/proc/sys/net/ipv4/ip_local_port_range").and_then(|quote| {
+        let mut ends = quote.text.split_whitespace().map(str::parse::<f64>);
+        let (low, high) = (ends.next()?.ok()?, ends.next()?.ok()?);
+        (high >= low).then_some(high - low + 1.0)
+    });
+    range.map_or((PORTS_DEFAULT, true), |range| (range, false))
+}
+
+/// The peer's service with most closed connections, as counted or listed.
+fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
+    if let Some(seen) = top(look, Field::PeerTimeWait)
+        && let Subject::Flow { remote, .. } = &seen.subject
+    {
+        return Some((remote.clone(), seen.value, Some(seen.clone())));
+    }
+    let mut peers: BTreeMap<&str, f64> = BTreeMap::new();
+    let waits = look.host.sockets.iter().filter(|s| s.state == SocketState::TimeWait);
+    for socket in waits {
+        *peers.entry(socket.remote.as_str()).or_default() += 1.0;
+    }
+    let most = peers.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((most.0.to_owned(), most.1, None))
+}
+
+/// Are the ports for connections to one peer used up?
+pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
+    let failed = top(look, Field::PortErrors);
+    let log = Subject::part(FAILURES, Field::PortErrors.about().key);
+    let old = failed.as_ref().and_then(|_| is_old(look, &log));
+    let times =
+        look.lines(Field::PortErrors, |_| true).iter().map(|l| l.points.len()).sum::<usize>();
+    let failed = failed.map(|seen| {
+        let text = format!(
+            "a log says {times} times that a connection got no address: every port to that peer \
+             is taken"
+        );
+        look.say(&seen, text.replace("1 times", "once").as_str())
+    });
+    let (all, assumed) = ports(look);
+    let limit = all * look.limit(T::PortsNear) / 100.0;
+    let peer = closed(look);
+    let total = look.state(Field::TcpTimeWait);
+    let range = format!("of {} ports", write::number(all));
+    let of_peer =
+        peer.as_ref().filter(|(_, closed, _)| *closed >= limit).map(|(name, closed, seen)| {
+            let text = format!(
+                "{} closed connections to {name} still hold a port, {range}",
+                write::number(*closed)
+            );
+            match seen {
+                Some(seen) => look.say(seen, &text),
+                None => Evidence::derived(text),
+            }
+        });
+    let many = total.as_ref().filter(|seen| seen.value >= limit).map(|seen| {
+        let text = format!("{} closed connections in TIME-WAIT", write::number(seen.value));
+        look.say(seen, &text)
+    });
+    let supposed = assumed
+        .then(|| Evidence::assumed("net.ipv4.ip_local_port_range is the default, 32768 to 60999"));
+    if let Some(of_peer) = of_peer {
+        return Answer::yes(0.7, vec![of_peer]).and(failed).and(many).and(supposed);
+    }
+    if let Some(failed) = failed {
+        let certain = many.is_some() || times > 1;
+        let answer = Answer::yes(0.6, vec![failed]).and(many).lacking(&[PORTS]);
+        return answer.mild(old == Some(true) || !certain);
+    }
+    let Some(seen) = total else { return Answer::unknown(&[PORTS]) };
+    // A server's closed connections share its one port: so many of them are no harm there.
+    Answer::no(vec![look.quote(&seen)]).if_close(seen.value >= limit)
+}
+
+/// Has a program, or the machine, as many files open as it may?
+pub(super) fn open_files(look: &Look<'_>) -> Answer {
+    let near = look.limit(T::TableFull) / 100.0;
+    let failed = top(look, Field::OpenFileErrors);
+    let log = Subject::part(FAILURES, Field::OpenFileErrors.about().key);
+    let lines = look.lines(Field::OpenFileErrors, |_| true);
+    let times: usize = lines.iter().map(|line| line.points.len()).sum();
+    let old = is_old(look, &log) == Some(true);
+    let logged = failed.map(|seen| {
+        let text = format!("a log says {times} times: too many open files");
+        look.say(&seen, text.replace("1 times", "once").as_str())
+    });
+    let process = look.lines(Field::OpenFiles, |_| true).into_iter().filter_map(|line| {
+        let (open, most) =
+            (look.highest(&line)?, look.latest(Field::OpenFilesMax, &line.subject)?.value);
+        let text = format!(
+            "{}: {} of {} files open",
+            line.subject,
+            write::number(open.value),
+            write::number(most)
+        );
+        Some((look.say(&open, &text), open.value >= most * near))
+    });
+    let process = process.reduce(|a, b| if b.1 { b } else { a });
+    let machine = machine_files(look);
+    let full_log = look
+        .setting(&quoted(Trouble::FileMax))
+        .map(|quote| look.cite(quote, &format!("the kernel's log says: {}", quote.text)));
+    let limit_old = is_old(look, &Subject::part(LOG, Trouble::FileMax.name())) == Some(true);
+    let full = process.as_ref().is_some_and(|(_, full)| *full)
+        || machine.as_ref().is_some_and(|(_, full)| *full);
+    let found = full || logged.is_some() || full_log.is_some();
+    let (process, machine) = (process.map(|p| p.0), machine.map(|m| m.0));
+    let mild = !full && (logged.is_none() || old) && (full_log.is_none() || limit_old);
+    let evidence: Vec<Evidence> =
+        logged.into_iter().chain(full_log).chain(process).chain(machine).collect();
+    match (found, evidence.is_empty()) {
+        (true, _) => Answer::yes(0.6, evidence).mild(mild),
+        (false, false) => Answer::no(evidence),
+        (false, true) => Answer::unknown(&[OPEN_FILES]),
+    }
+}
+
+/// `/proc/sys/fs/file-nr`: open, free, most.
+fn machine_files(look: &Look<'_>) -> Option<(Evidence, bool)> {
+    let quote = look.setting("/proc/sys/fs/file-nr")?;
+    let numbers: Vec<f64> =
+        quote.text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [open, free, most] = numbers.as_slice() else { return None };
+    // Without a limit it is what the kernel can count.
+    let (open, limited) = (open - free, *most < 1e15);
+    if !limited {
+        let text = format!("the machine: {} files open, without a limit", write::number(open));
+        return Some((look.cite(quote, &text), false));
+    }
+    let text =
+        format!("the machine: {} of {} files open", write::number(open), write::number(*most));
+    Some((look.cite(quote, &text), open >= most * look.limit(T::TableFull) / 100.0))
+}

@@ -1,0 +1,113 @@
+//! Links: how full they are, by what says so, or by what passes and what they carry.
+
+use crate::diagnose::Ground;
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{LINKS, NETWORK};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::ethtool::duplex_setting;
+use crate::recording::{Field, Subject, Unit};
+
+/// What a tool says of a link whose speed it does not know is 0 %: with so many bytes a second
+/// that can't be.
+const TRAFFIC_MIN: f64 = 1e6;
+
+/// Is a link full?
+pub(super) fn link(look: &Look<'_>) -> Answer {
+    let all = [said(look), computed(look), added(look)].into_iter().flatten();
+    let Some((busy, evidence)) = all.reduce(|a, b| if b.0 > a.0 { b } else { a }) else {
+        let traffic = look.host.subjects(Field::NetRxBytes).next().is_some();
+        return Answer::unknown(&[if traffic { LINKS } else { NETWORK }]);
+    };
+    let limit = look.limit(T::LinkBusy);
+    if busy < limit {
+        return Answer::no(vec![evidence]).if_close(look.is_close(busy, limit));
+    }
+    Answer::yes((busy / limit / 10.0).min(0.6), vec![evidence]).and(peer(look))
+}
+
+/// The fuller direction of an interface, bytes a second.
+fn fuller(look: &Look<'_>, subject: &Subject) -> Option<Seen> {
+    let mean = |field| look.sustained(&look.line(field, subject)?);
+    let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
+    let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
+    let seen = match (rx, tx) {
+        (Some(rx), Some(tx)) => {
+            if tx.value > rx.value {
+                tx
+            } else {
+                rx
+            }
+        }
+        (one, other) => one.or(other)?,
+    };
+    let half = |name: &str| look.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
+    let half = matches!(subject, Subject::Interface(name) if half(name));
+    Some(if half { Seen { value: both, ..seen } } else { seen })
+}
+
+/// The fullest link by what tools say of its use.
+fn said(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let unknown = |line: &Line| {
+        let idle = look.highest(line).is_some_and(|seen| seen.value == 0.0);
+        idle && fuller(look, &line.subject).is_some_and(|seen| seen.value >= TRAFFIC_MIN)
+    };
+    let lines = look.lines(Field::NetBusy, |_| true);
+    let known = lines.iter().filter(|line| !unknown(line));
+    let top = known.filter_map(|line| look.sustained(line));
+    let top = top.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some((top.value, look.quote(&top)))
+}
+
+/// Speeds of the links that are up.
+fn speeds(look: &Look<'_>) -> Vec<Seen> {
+    let all = look.lines(Field::NetSpeed, |subject| matches!(subject, Subject::Interface(_)));
+    let all = all.iter().filter_map(|line| look.latest(Field::NetSpeed, &line.subject));
+    all.filter(|speed| speed.value > 0.0).collect()
+}
+
+fn share(look: &Look<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence) {
+    let percent = (of.value / speed.value * 100.0).min(100.0);
+    let text = format!(
+        "{}: {what} {}, of {} that its link carries: {percent:.0} %",
+        speed.subject,
+        write::value(Unit::BytesPerSecond, of.value),
+        write::value(Unit::BytesPerSecond, speed.value),
+    );
+    let mut evidence = look.say(of, &text);
+    evidence.ground = Ground::Derived;
+    (percent, evidence)
+}
+
+/// The fullest by bytes and speed, which different tools say.
+fn computed(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let each = speeds(look).into_iter().filter_map(|speed| {
+        let seen = fuller(look, &speed.subject)?;
+        Some(share(look, &seen, "it passes", &speed))
+    });
+    each.reduce(|a, b| if b.0 > a.0 { b } else { a })
+}
+
+/// The flows to all peers, where there is one link that they can take.
+fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let [speed] = <[Seen; 1]>::try_from(speeds(look)).ok()?;
+    let sum = |field| {
+        let lines = look.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
+        let means = lines.iter().filter_map(|line| look.mean(line));
+        means.reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
+    };
+    let ways = [sum(Field::FlowSent), sum(Field::FlowReceived)].into_iter().flatten();
+    let fuller = ways.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some(share(look, &fuller, "the flows listed are together", &speed))
+}
+
+/// The peer that has most of it.
+fn peer(look: &Look<'_>) -> Option<Evidence> {
+    let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
+    let lines = flows.flat_map(|field| look.lines(field, |_| true));
+    let means = lines.filter_map(|line| look.mean(&line));
+    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    Some(look.quote(&top))
+}

@@ -1,0 +1,312 @@
+//! What the kernel's log says is wrong. A line from long ago is told, and is no alarm; so is a
+//! single line of which nobody knows when it was written.
+
+use super::age::{ago, is_old};
+use super::{io, tasks};
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::Look;
+use crate::diagnose::missing::{AUDIT_STATUS, CLOCK, KERNEL_LOG};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::audit::AUDIT;
+use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, Trouble, quoted};
+use crate::recording::{Field, SourceKind, Subject};
+use hugewise_base::count::counted;
+
+/// What the log says about one kind of trouble.
+struct Told {
+    lines: Seen,
+    /// The highest number in its lines.
+    most: Option<f64>,
+    evidence: Evidence,
+    old: Option<bool>,
+}
+
+fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
+    let subject = Subject::part(LOG, kind.name());
+    let line = look.line(Field::LogLines, &subject)?;
+    let count: f64 = line.points.iter().map(|point| point.value).sum();
+    let lines = Seen { value: count, ..look.highest(&line)? };
+    let most = look.line(Field::LogAmount, &subject).and_then(|line| look.highest(&line));
+    let many = match count {
+        count if count <= 1.0 => "a line".to_owned(),
+        count => format!("{} lines, the last", write::number(count)),
+    };
+    let when = ago(look, &subject);
+    let quote = look.setting(&quoted(kind)).map_or("", |quote| quote.text.as_str());
+    let text = format!("the kernel's log has {many}: {quote}{}", when.replace(", the last", ", "));
+    let text = text.replace(",  ", ", ");
+    let evidence = look.say(&lines, &text);
+    Some(Told { lines, most: most.map(|seen| seen.value), evidence, old: is_old(look, &subject) })
+}
+
+impl Told {
+    /// Whether it is of now: known to be, or at least said more than once.
+    fn is_of_now(&self) -> bool {
+        self.old.map_or(self.lines.value >= 2.0, |old| !old)
+    }
+}
+
+/// No word about it, in a log or without one. A log is mostly a part of one: it rules nothing out.
+fn silent(look: &Look<'_>) -> Answer {
+    let ours = look.recording.hosts.iter().position(|host| std::ptr::eq(host, look.host));
+    let mut all = look.recording.sources.iter();
+    let logged = all.any(|s| s.kind == SourceKind::KernelLog && Some(s.host) == ours);
+    let text = "the kernel's log, as far as it is shown, has no line about it";
+    match logged {
+        true => Answer::no(vec![Evidence::derived(text)]).if_close(true),
+        false => Answer::unknown(&[KERNEL_LOG]),
+    }
+}
+
+/// Yes where the log speaks of one of these; mild where it is over.
+fn about(look: &Look<'_>, kinds: &[Trouble], weight: f64) -> Answer {
+    let all: Vec<Told> = kinds.iter().filter_map(|kind| told(look, *kind)).collect();
+    if all.is_empty() {
+        return silent(look);
+    }
+    let now = all.iter().any(Told::is_of_now);
+    let evidence = all.into_iter().map(|told| told.evidence).collect();
+    Answer::yes(weight, evidence).mild(!now)
+}
+
+/// Were CPUs stuck in the kernel?
+pub(super) fn lockups(look: &Look<'_>) -> Answer {
+    let longest = told(look, Trouble::Lockup).and_then(|told| told.most);
+    let longest =
+        longest.map(|s| Evidence::derived(format!("a CPU did nothing else for up to {s:.0} s")));
+    about(look, &[Trouble::Lockup], 0.7).and(longest)
+}
+
+/// Do requests to storage end in errors, or not at all?
+pub(super) fn storage(look: &Look<'_>) -> Answer {
+    let answer = about(look, &[Trouble::PathLost, Trouble::DiskError], 0.9);
+    let answer = with_paths(look, answer);
+    let stuck = io::stuck(look);
+    if !answer.is_yes() || !stuck.is_yes() {
+        return answer;
+    }
+    // What hangs now makes what the log says one of now, too.
+    answer.and(stuck.evidence).mild(false)
+}
+
+/// Paths that are lost as `multipath` lists them now, beside what the log says.
+fn with_paths(look: &Look<'_>, answer: Answer) -> Answer {
+    let paths = look.lines(Field::PathLost, |_| true);
+    let lost = paths.iter().filter_map(|line| look.latest(line.field, &line.subject));
+    let lost: Vec<Seen> = lost.filter(|seen| seen.value > 0.0).collect();
+    let Some(first) = lost.first() else { return answer };
+    let text = format!(
+        "{} of {} to storage lost, such as {}",
+        lost.len(),
+        counted(paths.len(), "path", "paths"),
+        first.subject
+    );
+    let listed = look.say(first, &text);
+    match answer.is_yes() {
+        true => answer.and([listed]).mild(false),
+        false => Answer::yes(0.8, vec![listed]),
+    }
+}
+
+/// Does the log say that the battery of a write cache failed?
+pub(super) fn write_cache(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::WriteCache], 0.7)
+}
+
+/// Does somebody drop the page cache, again and again?
+pub(super) fn dropped(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::CacheDropped], 0.5)
+}
+
+/// Is a file system damaged, or was it made read-only?
+pub(super) fn file_systems(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::FileSystem], 0.6)
+}
+
+/// Are tables of the network full, or cards hanging?
+pub(super) fn neighbours(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::Neighbours], 0.6)
+}
+
+/// Does a network card hang, or lose its link again and again?
+pub(super) fn cards(look: &Look<'_>) -> Answer {
+    let hangs = about(look, &[Trouble::CardHangs], 0.6);
+    let Some(down) = told(look, Trouble::LinkDown) else { return hangs };
+    let flaps = down.lines.value >= look.limit(T::LinkFlaps);
+    if !hangs.is_yes() && !flaps {
+        return hangs;
+    }
+    if hangs.is_yes() {
+        return hangs.and([down.evidence]);
+    }
+    let now = down.is_of_now();
+    Answer::yes(0.5, vec![down.evidence]).mild(!now)
+}
+
+/// Has TCP used up its memory?
+pub(super) fn tcp_memory(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::TcpMemory], 0.6)
+}
+
+/// Does the hardware report errors that could not be corrected?
+pub(super) fn hardware(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::Uncorrected], 0.6)
+}
+
+/// Did the kernel itself fail?
+pub(super) fn bugs(look: &Look<'_>) -> Answer {
+    about(look, &[Trouble::Bug], 0.5)
+}
+
+/// Do allocations of several pages fail?
+pub(super) fn blocks(look: &Look<'_>) -> Answer {
+    let answer = about(look, &[Trouble::NoBlock], 0.5);
+    // Orders are below 64: `MAX_ORDER` is 11.
+    let order = told(look, Trouble::NoBlock).and_then(|told| told.most).filter(|o| *o < 64.0);
+    let size = order.map(|order| {
+        let size = write::bytes(4096.0 * 2_f64.powf(order));
+        let free = look.state(Field::MemFree).map(|free| write::bytes(free.value));
+        let free = free.map_or_else(String::new, |free| format!(", though {free} are free"));
+        Evidence::derived(format!("order {order:.0} is a block of {size} in one piece{free}"))
+    });
+    // What fails in pieces that are still there fails again.
+    let still = super::memory::fragmentation(look);
+    let lasts = answer.is_yes() && still.is_yes();
+    let mild = answer.mild && !lasts;
+    answer.and(size).and(still.evidence.into_iter().filter(|_| lasts)).mild(mild)
+}
+
+/// Other known lines: quoted, and no alarm.
+pub(super) fn other(look: &Look<'_>) -> Answer {
+    const KINDS: [Trouble; 7] = [
+        Trouble::Corrected,
+        Trouble::NoPage,
+        Trouble::LinkDown,
+        Trouble::Tasks,
+        Trouble::Crash,
+        Trouble::LateRequest,
+        Trouble::FileMax,
+    ];
+    about(look, &KINDS, 0.02).mild(true)
+}
+
+/// Does the log name trouble at all?
+pub(super) fn any(look: &Look<'_>) -> Answer {
+    let tests = [
+        storage(look),
+        lockups(look),
+        audit(look),
+        file_systems(look),
+        blocks(look),
+        dropped(look),
+        neighbours(look),
+        cards(look),
+        tcp_memory(look),
+        hardware(look),
+        bugs(look),
+        other(look),
+    ];
+    super::servers::any(&tests, KERNEL_LOG)
+}
+
+/// Do programs wait until a record of audit finds a place?
+pub(super) fn audit(look: &Look<'_>) -> Answer {
+    let number = |name: &str| {
+        let quote = look.setting(&format!("{AUDIT}{name}"))?;
+        Some((quote, quote.text.parse::<f64>().ok()?))
+    };
+    let full = number("backlog").zip(number("backlog_limit"));
+    let full = full.filter(|((_, waiting), (_, limit))| *limit > 0.0 && waiting >= limit);
+    let full = full.map(|((quote, waiting), (_, limit))| {
+        let lost = number("lost")
+            .map_or_else(String::new, |(_, lost)| format!(", {} lost", write::number(lost)));
+        let (waiting, limit) = (write::number(waiting), write::number(limit));
+        look.cite(quote, &format!("{waiting} records of audit wait, {limit} may{lost}"))
+    });
+    let waits = tasks::waiting(look).into_iter().find(|wait| wait.function == "audit_log_start");
+    let waits = waits.map(|wait| wait.say(look));
+    let logged = about(look, &[Trouble::Audit], 0.7);
+    let seen = full.is_some() || waits.is_some();
+    match (logged.is_yes(), seen) {
+        (false, false) => logged.lacking(&[AUDIT_STATUS]),
+        (true, _) => {
+            let mild = logged.mild && !seen;
+            logged.and(waits).and(full).mild(mild)
+        }
+        (false, true) => Answer::yes(0.7, waits.into_iter().chain(full).collect()),
+    }
+}
+
+/// Does heat slow the CPUs down?
+pub(super) fn heat(look: &Look<'_>) -> Answer {
+    let counts = look.host.settings.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
+    let counted = counts.filter_map(|(_, quote)| Some((quote, quote.text.parse::<f64>().ok()?)));
+    let counted = counted.reduce(|a, b| if b.1 > a.1 { b } else { a });
+    let counted = counted.filter(|(_, events)| *events > 0.0);
+    let limit = look.limit(T::HeatEvents);
+    let clock = || clock_rate(look);
+    if let Some(told) = told(look, Trouble::Throttled) {
+        let much = told.most.is_some_and(|most| most >= limit) || told.lines.value >= limit;
+        let (now, slow) = (told.old != Some(true), clock());
+        let mild = !(now && (much || slow.is_some()));
+        return Answer::yes(0.7, vec![told.evidence]).and(slow).mild(mild);
+    }
+    let Some((quote, events)) = counted else { return silent(look) };
+    let text = format!("a CPU slowed down for heat {} times since boot", write::number(events));
+    // Since the start: it may be over.
+    Answer::yes(0.5, vec![look.cite(quote, &text)]).and(clock()).mild(clock().is_none())
+}
+
+/// That CPUs in use run at less than they are rated for.
+pub(super) fn clock_rate(look: &Look<'_>) -> Option<Evidence> {
+    let (now, rated) = (look.state(Field::CpuClock)?, look.state(Field::CpuRated)?);
+    // An idle CPU is slow to save power.
+    let busy = look.mean_busy().is_some_and(|busy| busy.value >= look.limit(T::UserHigh));
+    let slow = busy && now.value < rated.value * look.limit(T::ClockLow) / 100.0;
+    let text = format!(
+        "CPUs run at {} of the {} MHz that they are rated for",
+        write::number(now.value),
+        write::number(rated.value)
+    );
+    slow.then(|| look.say(&now, &text))
+}
+
+/// Clocks that the kernel reads from a device or a port: about 1 us each time, and not from a
+/// program (`Documentation/timers/hpet.rst`; `arch/x86/entry/vdso`).
+const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"];
+/// Functions that read them.
+const READS: [&str; 3] = ["read_hpet", "acpi_pm_read", "pit_read"];
+
+/// Does the kernel read the time from a slow clock?
+pub(super) fn clock(look: &Look<'_>) -> Answer {
+    const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let quote = look.setting(CURRENT).or_else(|| look.setting(CLOCKSOURCE));
+    let named = |name: &str| READS.contains(&name);
+    let reads = |subject: &Subject| matches!(subject, Subject::Symbol(name) if named(name));
+    let lines = look.lines(Field::SymbolPercent, reads);
+    let read = lines.iter().filter_map(|line| look.highest(line));
+    let read = read.reduce(|a, b| if b.value > a.value { b } else { a });
+    let slow = quote.filter(|quote| SLOW_CLOCKS.contains(&quote.text.trim()));
+    let felt = read.as_ref().is_some_and(|read| read.value >= look.limit(T::WayShare));
+    if slow.is_none() && !felt {
+        let Some(quote) = quote else { return Answer::unknown(&[CLOCK]) };
+        return Answer::no(vec![look.cite(quote, &format!("the clock is {}", quote.text))]);
+    }
+    let kernel = look.kernel(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = kernel.is_some_and(|kernel| kernel.value >= look.limit(T::KernelHigh));
+    let named = slow.map(|quote| {
+        let text = format!(
+            "the clock is {}: each look at the time is a call into the kernel and an access to a \
+             device",
+            quote.text
+        );
+        look.cite(quote, &text)
+    });
+    let weight = read.as_ref().map_or(0.3, |read| read.value / 100.0);
+    let read = read.filter(|_| felt).map(|read| look.quote(&read));
+    let why = told(look, Trouble::Clock).map(|told| told.evidence);
+    let evidence = read.into_iter().chain(named).chain(why).collect();
+    Answer::yes(weight, evidence).mild(!felt && !busy)
+}

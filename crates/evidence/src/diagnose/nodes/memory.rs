@@ -1,0 +1,249 @@
+//! What is wrong with memory itself, whether or not it costs CPU now.
+
+use std::collections::BTreeSet;
+
+use super::age::{ago, is_old};
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::Look;
+use crate::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, PAGING, VMSTAT};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::kernel_log::{KILLS, LOG};
+use crate::recording::{Field, Subject, Unit};
+
+/// Is there no free block of a huge page's size though memory is free?
+pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
+    let index = look.line(Field::Fmfi, &Subject::Machine);
+    let Some(seen) = index.and_then(|line| look.highest(&line)) else {
+        return Answer::unknown(&[BUDDYINFO]);
+    };
+    let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
+    let evidence = vec![look.quote(&seen)];
+    if seen.value >= look.limit(T::FmfiHigh) {
+        Answer::yes(0.4, evidence).and(blocks)
+    } else {
+        Answer::no(evidence).and(blocks)
+    }
+}
+
+/// Do faults that want a huge page get none?
+pub(super) fn fallback(look: &Look<'_>) -> Answer {
+    let rates = (look.mean_of(Field::ThpFaultFallback), look.mean_of(Field::ThpFaultAlloc));
+    let counts =
+        || (look.state(Field::ThpFaultFallbackCount), look.state(Field::ThpFaultAllocCount));
+    let (failed, given, since) = match (rates, counts()) {
+        ((Some(failed), Some(given)), _) => (failed, given, " a second"),
+        (_, (Some(failed), Some(given))) => (failed, given, " since boot"),
+        _ => return Answer::unknown(&[VMSTAT]),
+    };
+    let all = failed.value + given.value;
+    let percent = if all > 0.0 { failed.value / all * 100.0 } else { 0.0 };
+    let text = format!(
+        "{} of {} huge-page faults{since} found none: {percent:.0} %",
+        write::number(failed.value),
+        write::number(all)
+    );
+    let evidence = vec![look.say(&failed, &text)];
+    if failed.value >= 1.0 && percent >= look.limit(T::ThpFallback) {
+        Answer::yes(0.3, evidence)
+    } else {
+        // What was so since boot rules out nothing of now.
+        Answer::no(evidence).if_close(since == " since boot" && failed.value > 0.0)
+    }
+}
+
+/// Are there partially mapped huge pages?
+pub(super) fn bloat(look: &Look<'_>) -> Answer {
+    const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\
+                         nr_anon_partially_mapped";
+    let partial = look.setting(STATS).and_then(|quote| quote.text.parse::<f64>().ok());
+    let (Some(partial), Some(total)) = (partial, look.memory_bytes()) else {
+        return Answer::unknown(&[HUGE_STATS]);
+    };
+    let held = partial * f64::from(2 << 20);
+    let percent = held / total * 100.0;
+    let text = format!(
+        "{} huge pages are partially mapped: {} are held of which up to as much is waste, \
+         {percent:.1} % of all memory",
+        write::number(partial),
+        write::bytes(held)
+    );
+    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
+    evidence.source = look.setting(STATS).map(|quote| quote.source);
+    if percent >= look.limit(T::BloatHigh) {
+        Answer::yes(percent / 100.0, vec![evidence])
+    } else {
+        Answer::no(vec![evidence])
+    }
+}
+
+/// Does the kernel kill programs for memory?
+pub(super) fn killed(look: &Look<'_>) -> Answer {
+    let logged = look.lines(Field::ProcKilled, |_| true);
+    if let Some(seen) = logged.first().and_then(|line| look.highest(line)) {
+        let names: BTreeSet<&str> =
+            logged.iter().filter_map(|line| line.subject.process_name()).collect();
+        let names: Vec<&str> = names.into_iter().take(4).collect();
+        let kills: usize = logged.iter().map(|line| line.points.len()).sum();
+        let times = if kills > 1 { format!(", {kills} times") } else { String::new() };
+        let text =
+            format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
+        let whose = whose_limit(look, kills as f64);
+        let kills = Subject::part(LOG, KILLS);
+        let text = format!("{text}{}", ago(look, &kills));
+        let old = is_old(look, &kills) == Some(true);
+        return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
+    }
+    let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
+    let count = || look.state(Field::OomKillCount);
+    let of_cgroups = || {
+        let lines = look.lines(Field::OomKillCount, |subject| *subject != Subject::Machine);
+        let all = lines.iter().filter_map(|line| look.highest(line));
+        all.reduce(|a, b| if b.value > a.value { b } else { a })
+    };
+    let Some(seen) = rate.or_else(count).or_else(of_cgroups) else {
+        return Answer::unknown(&[VMSTAT]);
+    };
+    let evidence = vec![look.quote(&seen)];
+    if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
+}
+
+/// Whose memory was used up when the kernel killed.
+fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
+    let machine = &Subject::Machine;
+    let peak = |field| look.line(field, machine).and_then(|line| look.highest(&line));
+    let limit = peak(Field::OomLimit).map(|seen| format!(" of {}", write::bytes(seen.value)));
+    let limit = limit.unwrap_or_default();
+    let text = match peak(Field::OomKillsAtLimit) {
+        Some(seen) if seen.value >= kills => {
+            format!("at the limit{limit} of the victims' own cgroup, whatever the machine has left")
+        }
+        Some(seen) => format!(
+            "{} of them at the limit{limit} of their own cgroup, the others because the machine's \
+             memory was used up",
+            write::number(seen.value)
+        ),
+        None if super::defaults::min_free(look).is_yes() => {
+            "no kill names a cgroup's limit: the machine had no memory to give, and \
+             vm.min_free_kbytes keeps much of it free"
+                .to_owned()
+        }
+        None => "no kill names a cgroup's limit: the machine's memory was used up".to_owned(),
+    };
+    Evidence::derived(text)
+}
+
+/// Is hardly any memory available?
+pub(super) fn short(look: &Look<'_>) -> Answer {
+    let lowest = look.lowest_of(Field::MemAvailable);
+    let (Some(seen), Some(total)) = (lowest, look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    // A HugeTLB pool is in use by design: what is short is the rest.
+    let pool = look.state(Field::HugetlbTotal).map_or(0.0, |pool| pool.value);
+    let rest = (total - pool).max(1.0);
+    let percent = seen.value / rest * 100.0;
+    let share = write::value(Unit::Percent, percent);
+    let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
+    let evidence = vec![look.say(&seen, &text)];
+    let little = seen.value <= look.limit(T::AvailableLowBytes);
+    if little && percent <= look.limit(T::AvailableLow) {
+        Answer::yes(0.5, evidence).and(other_look(look, &seen)).and(kept_free(look, &seen, total))
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// A look at another time that showed far more.
+fn other_look(look: &Look<'_>, low: &Seen) -> Option<Evidence> {
+    let most = look.highest_of(Field::MemAvailable)?;
+    let other = most.source != low.source && most.value >= 2.0 * low.value;
+    let text = format!("at another look {} were available", write::bytes(most.value));
+    other.then(|| look.say(&most, &text))
+}
+
+/// Free memory of which nothing is available, at the same look: the kernel keeps it.
+fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
+    let free = look.state(Field::MemFree).filter(|free| free.source == low.source)?;
+    let kept = free.value / total * 100.0 >= look.limit(T::AvailableAmple);
+    let text = format!(
+        "{} are free all the same: the kernel keeps them for itself (vm.min_free_kbytes)",
+        write::bytes(free.value)
+    );
+    kept.then(|| look.say(&free, &text))
+}
+
+/// Do caches of kernel objects, which can be reclaimed, take most of the memory?
+pub(super) fn caches(look: &Look<'_>) -> Answer {
+    let Some(total) = look.memory_bytes() else { return Answer::unknown(&[MEMINFO]) };
+    let Some(seen) = look.state(Field::SlabReclaimable).or_else(|| name_caches(look)) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let percent = seen.value / total * 100.0;
+    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
+    let evidence = vec![look.say(&seen, &text)];
+    if percent < look.limit(T::SlabCacheHigh) {
+        return Answer::no(evidence).if_close(look.is_close(percent, look.limit(T::SlabCacheHigh)));
+    }
+    let largest = super::reclaim::largest_caches(look);
+    Answer::yes(percent / 100.0, evidence).and(largest).and(negative_entries(look))
+}
+
+/// The largest cache of names and files, where nobody says how much of all can be reclaimed.
+fn name_caches(look: &Look<'_>) -> Option<Seen> {
+    let ours = |subject: &Subject| {
+        let name = subject.to_string();
+        name == "dentry" || name.contains("inode")
+    };
+    let lines = look.lines(Field::SlabCache, ours);
+    let all = lines.iter().filter_map(|line| look.highest(line));
+    all.reduce(|a, b| if b.value > a.value { b } else { a })
+}
+
+/// Names that were looked up and do not exist, of all that are remembered.
+fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
+    let quote = look.setting("/proc/sys/fs/dentry-state")?;
+    let mut numbers = quote.text.split_whitespace().map(str::parse::<f64>);
+    let all = numbers.next()?.ok()?;
+    // Until Linux 4.20 its place was a 0.
+    let negative = numbers.nth(3)?.ok().filter(|count| *count > 0.0)?;
+    let text = format!(
+        "{} of {} entries of directories are negative: names that were looked up and do not exist",
+        write::number(negative),
+        write::number(all)
+    );
+    Some(look.cite(quote, &text))
+}
+
+/// Do programs reclaim memory themselves, whatever CPU that takes?
+pub(super) fn direct(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::ScanDirect, &Subject::Machine);
+    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
+        return Answer::unknown(&[PAGING]);
+    };
+    let limit = look.limit(T::DirectScanHigh);
+    let evidence = vec![look.quote(&mean)];
+    if mean.value < limit {
+        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
+    }
+    let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
+    Answer::yes(0.5, evidence).and(stalls.map(|seen| look.quote(&seen)))
+}
+
+/// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
+pub(super) fn compaction(look: &Look<'_>) -> Answer {
+    let line = look.line(Field::CompactStall, &Subject::Machine);
+    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
+        return Answer::unknown(&[VMSTAT]);
+    };
+    let limit = look.limit(T::CompactHigh);
+    let evidence = vec![look.quote(&mean)];
+    if mean.value < limit {
+        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
+    }
+    let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
+    let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
+    let beside = beside.filter(|seen| seen.value > 0.0);
+    Answer::yes(0.5, evidence).and(beside.map(|seen| look.quote(&seen)))
+}

@@ -1,0 +1,499 @@
+//! The network: interrupts and packets, drops, links, queues of sockets.
+
+use hugewise_base::count::counted;
+use std::collections::BTreeMap;
+
+use crate::diagnose::answer::{Answer, Evidence, Missing};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{CONNTRACK, CPU, LISTEN, NETWORK, SOCKETS, SOFTIRQS, SOFTNET, TCP};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Socket, SocketState, Subject, Unit};
+
+/// Most services whose unread bytes are told one by one.
+const SERVICES_MAX: usize = 12;
+
+fn interfaces(look: &Look<'_>, field: Field) -> Vec<Line> {
+    super::pick::hardware(look.lines(field, |subject| matches!(subject, Subject::Interface(_))))
+}
+
+/// Means of a field over all interfaces, added up.
+fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
+    let means = interfaces(look, field);
+    let mut seen = means.iter().filter_map(|line| look.mean(line)).reduce(|mut sum, more| {
+        sum.value += more.value;
+        sum
+    })?;
+    seen.subject = Subject::Machine;
+    Some(seen)
+}
+
+/// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
+/// as a trouble unless CPU time says so.
+const UNKNOWN_SHARE: f64 = 0.4;
+
+/// The part of the machine's CPUs that so many packets a second take, 0 to 1.
+fn cpu_share(look: &Look<'_>, packets: f64) -> f64 {
+    let cpus = packets * look.limit(T::CostPacket) / 1e6;
+    look.cpus().map_or_else(|| cpus.min(UNKNOWN_SHARE), |all| cpus / all)
+}
+
+/// Are there many small packets, so that packets and not bytes are the load?
+pub(super) fn small_packets(look: &Look<'_>) -> Answer {
+    let fields = [Field::NetRxPackets, Field::NetTxPackets, Field::NetRxBytes, Field::NetTxBytes];
+    let [Some(rx), Some(tx), Some(rx_bytes), Some(tx_bytes)] = fields.map(|f| total(look, f))
+    else {
+        return Answer::unknown(&[NETWORK]);
+    };
+    let packets = rx.value + tx.value;
+    let bytes = rx_bytes.value + tx_bytes.value;
+    let size = if packets > 0.0 { bytes / packets } else { 0.0 };
+    let text = format!(
+        "{} packets a second, {} of data: {:.0} bytes a packet",
+        write::number(packets),
+        write::value(Unit::BytesPerSecond, bytes),
+        size
+    );
+    let mut evidence = vec![look.say(&rx, &text)];
+    evidence.extend(receive_vector(look));
+    let many = packets >= look.limit(T::PacketsHigh);
+    if many && size <= look.limit(T::SmallPacket) {
+        Answer::yes(cpu_share(look, packets), evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Are there many packets, and not small ones?
+pub(super) fn many_packets(look: &Look<'_>) -> Answer {
+    let (rx, tx) = (total(look, Field::NetRxPackets), total(look, Field::NetTxPackets));
+    let (Some(rx), Some(tx)) = (rx, tx) else { return Answer::unknown(&[NETWORK]) };
+    let packets = rx.value + tx.value;
+    let text = format!("{} packets a second", write::number(packets));
+    let evidence = vec![look.say(&rx, &text)];
+    if packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes() {
+        Answer::yes(cpu_share(look, packets), evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// The soft interrupts of receiving, where they are counted.
+fn receive_vector(look: &Look<'_>) -> Option<Evidence> {
+    let ours =
+        |subject: &Subject| matches!(subject, Subject::Vector { name, .. } if name == "NET_RX");
+    let rates = look.lines(Field::SoftirqRate, ours);
+    let Some(first) = rates.first().and_then(|line| look.mean(line)) else {
+        return received_between_looks(look);
+    };
+    let sum: f64 = rates.iter().filter_map(|line| look.mean(line)).map(|seen| seen.value).sum();
+    let text = format!("{} NET_RX soft interrupts a second", write::number(sum));
+    Some(look.say(&Seen { value: sum, ..first }, &text))
+}
+
+/// The soft interrupts that grew most between two readings of their counts, if those are of
+/// receiving.
+fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
+    let mut grown: BTreeMap<String, (f64, Seen)> = BTreeMap::new();
+    for line in look.lines(Field::SoftirqCount, |_| true) {
+        let [first, .., last] = line.points.as_slice() else { continue };
+        let Subject::Vector { name, .. } = &line.subject else { continue };
+        let seen = line.seen(last.value, crate::diagnose::Interval::ALWAYS);
+        grown.entry(name.clone()).or_insert((0.0, seen)).0 += last.value - first.value;
+    }
+    let all: f64 = grown.values().map(|(count, _)| count).sum();
+    let (name, (count, seen)) = grown.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    if name != "NET_RX" || *count <= 0.0 {
+        return None;
+    }
+    let text = format!(
+        "NET_RX grew most of all soft interrupts between two looks: by {} of {}",
+        write::number(*count),
+        write::number(all)
+    );
+    Some(look.say(seen, &text))
+}
+
+/// Does one CPU take nearly all interrupts while others take none?
+pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
+    let own = |subject: &Subject| matches!(subject, Subject::Cpu(_));
+    let cpus = look.lines(Field::CpuSoftirq, own);
+    let mut means: Vec<Seen> =
+        cpus.iter().filter_map(|line| look.mean(&look.interrupts(&line.subject)?)).collect();
+    if means.len() < 2 {
+        return by_count(look);
+    }
+    means.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let rest: f64 = means[1..].iter().map(|seen| seen.value).sum();
+    let others = rest / (means.len() - 1) as f64;
+    let text = format!(
+        "{}: {} in interrupts, the other CPUs {} (averages)",
+        means[0].subject,
+        write::value(Unit::Percent, means[0].value),
+        write::value(Unit::Percent, others)
+    );
+    let evidence = vec![look.say(&means[0], &text)];
+    // Far more than the others and a real load: spread evenly it would be shared by all.
+    let alone = means[0].value >= look.limit(T::InterruptHigh)
+        && means[0].value >= look.limit(T::InterruptAlone) * others;
+    if !alone {
+        return Answer::no(evidence);
+    }
+    let hard = super::named::hardware_part(look, &means[0].subject);
+    Answer::yes(means[0].value / 100.0, evidence).and(hard)
+}
+
+/// The same from counts: receiving by CPU in `/proc/softirqs`.
+fn by_count(look: &Look<'_>) -> Answer {
+    let ours =
+        |s: &Subject| matches!(s, Subject::Vector { name, cpu: Some(_) } if name == "NET_RX");
+    let fields = [Field::SoftirqRate, Field::SoftirqCount];
+    let lines = fields.iter().map(|field| look.lines(*field, ours)).find(|lines| lines.len() > 1);
+    let Some(lines) = lines else { return Answer::unknown(&[CPU, SOFTIRQS]) };
+    // Of two listings the difference counts, of one the whole time since boot.
+    let grown = |line: &Line| {
+        let (first, last) = (line.points.first()?.value, line.points.last()?.value);
+        let counts = line.field == Field::SoftirqCount && line.points.len() > 1;
+        Some(if counts { last - first } else { last })
+    };
+    let mut all: Vec<_> = lines.iter().filter_map(|line| Some((line, grown(line)?))).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let sum: f64 = all.iter().map(|(_, value)| value).sum();
+    let Some((line, most)) = all.first().filter(|_| sum > 0.0) else {
+        return Answer::unknown(&[SOFTIRQS]);
+    };
+    let share = most / sum * 100.0;
+    let text = format!(
+        "{}: {share:.0} % of the NET_RX soft interrupts of {} CPUs",
+        line.subject,
+        all.len()
+    );
+    let seen = line.seen(*most, crate::diagnose::Interval::ALWAYS);
+    let evidence = vec![look.say(&seen, &text)];
+    if share >= look.limit(T::ReceiveAlone) {
+        Answer::yes(0.3, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// The highest value of several fields over all subjects, against a limit.
+fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
+    let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
+    let means: Vec<Seen> = lines.flatten().filter_map(|line| look.sustained(&line)).collect();
+    let Some(top) = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a }) else {
+        return Answer::unknown(&[missing]);
+    };
+    let evidence = vec![look.quote(&top)];
+    let limit = look.limit(limit);
+    if top.value >= limit {
+        Answer::yes((top.value / limit / 10.0).min(0.6), evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Are packets dropped?
+pub(super) fn drops(look: &Look<'_>) -> Answer {
+    let fields = [Field::SoftnetDropped, Field::NetRxDrops, Field::NetTxDrops, Field::NetRxFifo];
+    any_above(look, &fields, T::DropsHigh, SOFTNET)
+}
+
+/// Do packets arrive damaged?
+pub(super) fn errors(look: &Look<'_>) -> Answer {
+    any_above(look, &[Field::NetErrors], T::DropsHigh, NETWORK)
+}
+
+/// Are receive rounds cut short with work left?
+pub(super) fn squeezed(look: &Look<'_>) -> Answer {
+    any_above(look, &[Field::SoftnetSqueezed], T::SqueezeHigh, SOFTNET)
+}
+
+/// Are segments sent again?
+pub(super) fn retransmits(look: &Look<'_>) -> Answer {
+    let rates = (look.mean_of(Field::TcpRetransmits), look.mean_of(Field::TcpOutSegments));
+    let counts = || (look.state(Field::TcpRetransmitCount), look.state(Field::TcpOutSegmentCount));
+    let (again, sent, since) = match (rates, counts()) {
+        ((Some(again), Some(sent)), _) => (again, sent, ""),
+        (_, (Some(again), Some(sent))) => {
+            match (look.grown(Field::TcpRetransmitCount), look.grown(Field::TcpOutSegmentCount)) {
+                (Some(again), Some(sent)) => (again, sent, " between two looks"),
+                _ => (again, sent, " since boot"),
+            }
+        }
+        _ => return Answer::unknown(&[TCP]),
+    };
+    let percent = if sent.value > 0.0 { again.value / sent.value * 100.0 } else { 0.0 };
+    let text = format!(
+        "{} of {} TCP segments sent again{since}: {percent:.2} %",
+        write::number(again.value),
+        write::number(sent.value)
+    );
+    let mut evidence = look.say(&again, &text);
+    if since == " between two looks" {
+        evidence.field = Some(Field::TcpRetransmits);
+    }
+    let evidence = vec![evidence];
+    // Less than one a second is noise, whatever its share.
+    let real = again.value >= 1.0;
+    if real && percent >= look.limit(T::RetransmitShare) {
+        Answer::yes((percent / 10.0).min(0.6), evidence)
+    } else {
+        // What was so since boot rules out nothing of now.
+        Answer::no(evidence).if_close(since == " since boot")
+    }
+}
+
+/// Does the table of connections overflow?
+pub(super) fn conntrack(look: &Look<'_>) -> Answer {
+    let logged = look.line(Field::ConntrackDrops, &Subject::Machine);
+    let logged = logged.and_then(|line| look.highest(&line));
+    let number = |name: &str| {
+        let places = ["/proc/sys/net/netfilter/", "/proc/sys/net/"];
+        let quotes = places.iter().find_map(|place| look.setting(&format!("{place}{name}")));
+        quotes.and_then(|quote| Some((quote, quote.text.parse::<f64>().ok()?)))
+    };
+    let filled = number("nf_conntrack_count").zip(number("nf_conntrack_max"));
+    let filled =
+        filled.filter(|((_, _), (_, most))| *most > 0.0).map(|((quote, count), (_, most))| {
+            let text = format!(
+                "{} tracked, of at most {}",
+                write::counted(count, "connection is", "connections are"),
+                write::number(most)
+            );
+            (count / most * 100.0, look.cite(quote, &text))
+        });
+    if let Some(seen) = logged {
+        let text = format!(
+            "the kernel's log says {} that the table of connections is full and packets are \
+             dropped",
+            write::counted(seen.value, "time", "times")
+        );
+        return Answer::yes(0.6, vec![look.say(&seen, &text)]).and(filled.map(|(_, said)| said));
+    }
+    let Some((percent, evidence)) = filled else { return Answer::unknown(&[CONNTRACK]) };
+    let limit = look.limit(T::TableFull);
+    match percent >= limit {
+        true => Answer::yes(0.5, vec![evidence]),
+        false => Answer::no(vec![evidence]).if_close(look.is_close(percent, limit)),
+    }
+}
+
+/// Do accept queues overflow?
+pub(super) fn listen(look: &Look<'_>) -> Answer {
+    let full = look.host.sockets.iter().find(|socket| {
+        socket.state == SocketState::Listen
+            && socket.send_queue > 0
+            && socket.receive_queue >= socket.send_queue
+    });
+    if let Some(socket) = full {
+        let text = format!(
+            "{} holds {} not accepted, of at most {}{}",
+            socket.local,
+            write::counted(socket.receive_queue as f64, "connection", "connections"),
+            socket.send_queue,
+            program(socket)
+        );
+        return Answer::yes(0.6, vec![quote(socket, text)]);
+    }
+    let flooded = look.line(Field::SynFloods, &Subject::Machine);
+    if let Some(seen) = flooded.and_then(|line| look.highest(&line)) {
+        let text = "the kernel's log says that more wanted to connect than a port's queue takes";
+        return Answer::yes(0.5, vec![look.say(&seen, text)]).lacking(&[LISTEN]);
+    }
+    if let Some(rate) = look.mean_of(Field::TcpListenOverflows) {
+        let evidence = vec![look.quote(&rate)];
+        let full = rate.value >= look.limit(T::DropsHigh);
+        return if full { Answer::yes(0.5, evidence) } else { Answer::no(evidence) };
+    }
+    overflows(look)
+}
+
+/// Overflows that were counted: between two looks, whatever the time, or else since boot.
+fn overflows(look: &Look<'_>) -> Answer {
+    if let Some(grown) = look.grown(Field::TcpListenOverflowCount).filter(|seen| seen.value > 0.0) {
+        let text = format!(
+            "accept queues overflowed {} between two looks",
+            write::counted(grown.value, "time", "times")
+        );
+        let mut evidence = look.say(&grown, &text);
+        evidence.field = Some(Field::TcpListenOverflows);
+        let many = grown.value >= look.limit(T::DropsHigh);
+        let answer = Answer::no(vec![evidence.clone()]).if_close(true);
+        return if many { Answer::yes(0.5, vec![evidence]) } else { answer };
+    }
+    let Some(seen) = look.state(Field::TcpListenOverflowCount) else {
+        return Answer::unknown(&[LISTEN]);
+    };
+    let evidence = vec![look.quote(&seen)];
+    let many = seen.value >= look.limit(T::ListenOverflowsHigh);
+    // None since boot is none now.
+    let close = seen.value > 0.0;
+    if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence).if_close(close) }
+}
+
+fn program(socket: &Socket) -> String {
+    socket.program.as_ref().map_or_else(String::new, |name| format!(" ({name})"))
+}
+
+fn quote(socket: &Socket, text: String) -> Evidence {
+    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
+    evidence.source = Some(socket.source);
+    evidence
+}
+
+/// The service behind a well-known port (IANA's registry).
+fn service(end: &str) -> Option<&'static str> {
+    Some(match end.rsplit_once(':')?.1 {
+        "3306" | "mysql" => "MySQL",
+        "5432" | "postgresql" => "PostgreSQL",
+        "6379" | "redis" => "Redis",
+        "27017" => "MongoDB",
+        "1521" => "Oracle",
+        "11211" => "memcached",
+        "9042" => "Cassandra",
+        "9092" => "Kafka",
+        "2049" | "nfs" => "NFS",
+        _ => return None,
+    })
+}
+
+/// How many connections each end has: that of a service is the same for many.
+type Ends<'a> = BTreeMap<&'a str, usize>;
+
+fn ends<'a>(sockets: &[&'a Socket]) -> Ends<'a> {
+    let mut ends = Ends::new();
+    for end in sockets.iter().flat_map(|socket| [&socket.local, &socket.remote]) {
+        *ends.entry(end.as_str()).or_default() += 1;
+    }
+    ends
+}
+
+/// The end of a connection that is the service's: its peer's where that is well known, or where
+/// more connections share that end than this machine's; else this machine's.
+fn service_of(socket: &Socket, ends: &Ends<'_>) -> String {
+    let port = |end: &str| end.rsplit_once(':').map_or(end, |(_, port)| port).to_owned();
+    if let Some(name) = service(&socket.remote) {
+        return format!("{name} (port {})", port(&socket.remote));
+    }
+    let shared = |end: &str| ends.get(end).copied().unwrap_or(0);
+    if shared(&socket.remote) > shared(&socket.local) {
+        return socket.remote.clone();
+    }
+    format!("callers of its port {}", port(&socket.local))
+}
+
+/// Connections with bytes waiting, by program and service.
+fn piles<'a>(
+    look: &'a Look<'_>,
+    queue: fn(&Socket) -> u64,
+) -> BTreeMap<&'a str, BTreeMap<String, Vec<&'a Socket>>> {
+    let mut piles: BTreeMap<&str, BTreeMap<String, Vec<&Socket>>> = BTreeMap::new();
+    let connected = |socket: &&Socket| {
+        matches!(socket.state, SocketState::Established | SocketState::CloseWait)
+    };
+    let all: Vec<&Socket> = look.host.sockets.iter().filter(connected).collect();
+    let ends = ends(&all);
+    for socket in all.into_iter().filter(|socket| queue(socket) > 0) {
+        let program =
+            socket.program.as_deref().unwrap_or("a program that the listing does not name");
+        let of_program = piles.entry(program).or_default();
+        of_program.entry(service_of(socket, &ends)).or_default().push(socket);
+    }
+    piles
+}
+
+/// A sum of counts from a text, which may be any.
+fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// Does a program read its connections too slowly?
+pub(super) fn reader(look: &Look<'_>) -> Answer {
+    if look.host.sockets.is_empty() {
+        return Answer::unknown(&[SOCKETS]);
+    }
+    let piles = piles(look, |socket| socket.receive_queue);
+    let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.receive_queue));
+    let total = |all: &BTreeMap<String, Vec<&Socket>>| sum_of(all.values().map(bytes));
+    let Some((program, all)) = piles.iter().max_by_key(|(_, all)| total(all)) else {
+        let text =
+            format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
+        return Answer::no(vec![Evidence::derived(text)]);
+    };
+    let sockets: usize = all.values().map(Vec::len).sum();
+    let sum = total(all) as f64;
+    let name = program
+        .split_once('/')
+        .map_or_else(|| (*program).to_owned(), |(pid, name)| format!("{name} (PID {pid})"));
+    let unread = write::counted(sum, "byte", "bytes");
+    let on = counted(sockets, "connection", "connections");
+    let text = format!("{name} has not read {unread} on {on}");
+    let mut evidence = Vec::new();
+    for (service, sockets) in all {
+        let Some(first) = sockets.first() else { continue };
+        if evidence.is_empty() {
+            evidence.push(quote(first, format!("Recv-Q: {text}")));
+        }
+        if evidence.len() > SERVICES_MAX {
+            let more = all.len() - SERVICES_MAX;
+            evidence.push(Evidence::derived(format!(
+                "the rest with {}",
+                counted(more, "more service", "more services")
+            )));
+            break;
+        }
+        let bytes = write::number(bytes(sockets) as f64);
+        let text = match all.len() {
+            1 => format!("all {} with {service}", sockets.len()),
+            _ => format!("{} of them with {service}: {bytes} bytes", sockets.len()),
+        };
+        evidence.push(quote(first, text));
+    }
+    let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
+        && sum >= look.limit(T::ReceiveQueueBytes);
+    let one = sum >= look.limit(T::ReceiveQueueOneBytes);
+    if piled || one {
+        let follows = "the bytes are here and wait: the reader is too slow, not the network";
+        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Does a peer, or the network to it, take bytes too slowly?
+pub(super) fn sender(look: &Look<'_>) -> Answer {
+    if look.host.sockets.is_empty() {
+        return Answer::unknown(&[SOCKETS]);
+    }
+    let mut peers: BTreeMap<&str, Vec<&Socket>> = BTreeMap::new();
+    let connected = |socket: &&Socket| socket.state == SocketState::Established;
+    for socket in look.host.sockets.iter().filter(connected).filter(|s| s.send_queue > 0) {
+        let peer = socket.remote.rsplit_once(':').map_or(socket.remote.as_str(), |(host, _)| host);
+        peers.entry(peer).or_default().push(socket);
+    }
+    let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.send_queue));
+    let Some((peer, sockets)) = peers.iter().max_by_key(|(_, sockets)| bytes(sockets)) else {
+        let text = format!(
+            "no unacknowledged bytes on {}",
+            counted(look.host.sockets.len(), "socket", "sockets")
+        );
+        return Answer::no(vec![Evidence::derived(text)]);
+    };
+    let (sum, Some(first)) = (bytes(sockets) as f64, sockets.first()) else {
+        return Answer::unknown(&[SOCKETS]);
+    };
+    let text = format!(
+        "Send-Q: {} to {peer} not acknowledged, on {}{}",
+        write::counted(sum, "byte", "bytes"),
+        counted(sockets.len(), "connection", "connections"),
+        program(first)
+    );
+    let evidence = vec![quote(first, text)];
+    if sum >= look.limit(T::SendQueueBytes) {
+        Answer::yes(0.5, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}

@@ -1,0 +1,169 @@
+//! What PostgreSQL's views say of its sessions and statements.
+
+use super::servers::{any, name, parts, state, worst};
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::Look;
+use crate::diagnose::missing::{PG_CHECKPOINTS, PG_SESSIONS, PG_STATEMENTS};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Unit};
+use hugewise_base::count::counted;
+
+const KIND: &str = "postgres";
+
+/// Does it say that it suffers?
+pub(super) fn any_of(look: &Look<'_>) -> Answer {
+    let tests =
+        [locks(look), latches(look), storage(look), idle(look), statement(look), checkpoints(look)];
+    any(&tests, PG_SESSIONS)
+}
+
+/// Sessions in waits of a kind, against all that are at work.
+fn waiting(look: &Look<'_>, kind: &str, share: T) -> Answer {
+    worst(look, KIND, &[Field::Sessions], PG_SESSIONS, |server| {
+        let all = state(look, Field::Sessions, server)?;
+        let lines = parts(look, Field::SessionsWaiting, server);
+        let own = lines.iter().filter(|line| name(&line.subject).starts_with(kind));
+        let own: Vec<Seen> =
+            own.filter_map(|line| look.latest(line.field, &line.subject)).collect();
+        let sum: f64 = own.iter().map(|seen| seen.value).sum();
+        let most = own.into_iter().reduce(|a, b| if b.value > a.value { b } else { a });
+        let Some(most) = most else {
+            let text = format!("none of {} sessions at work", write::number(all.value));
+            return Some(Answer::no(vec![look.say(&all, &text)]));
+        };
+        let percent = if all.value > 0.0 { sum / all.value * 100.0 } else { 0.0 };
+        let text = format!(
+            "{} of {} sessions at work wait, most of them in {} ({})",
+            write::number(sum),
+            write::number(all.value),
+            name(&most.subject),
+            write::number(most.value)
+        );
+        let evidence = vec![look.say(&most, &text)];
+        let many = sum >= look.limit(T::SessionsWaiting) && percent >= look.limit(share);
+        Some(if many {
+            Answer::yes((percent / 100.0).min(0.8), evidence)
+        } else {
+            Answer::no(evidence)
+        })
+    })
+}
+
+/// Do sessions wait for each other's locks?
+pub(super) fn locks(look: &Look<'_>) -> Answer {
+    let answer = waiting(look, "Lock:", T::LockShare);
+    let heads = look.lines(Field::SessionsBlocked, |_| true);
+    let heads = heads.iter().filter_map(|line| look.latest(line.field, &line.subject));
+    let head = heads.reduce(|a, b| if b.value > a.value { b } else { a }).map(|head| {
+        let waits = if head.value < 1.5 { "session waits" } else { "sessions wait" };
+        let name = name(&head.subject);
+        look.say(&head, &format!("{} {waits} for {name}", write::number(head.value)))
+    });
+    if answer.is_yes() { answer.and(head) } else { answer }
+}
+
+/// Do sessions wait for the server's own, short locks?
+pub(super) fn latches(look: &Look<'_>) -> Answer {
+    waiting(look, "LWLock", T::WaitShare)
+}
+
+/// Do sessions wait for storage?
+pub(super) fn storage(look: &Look<'_>) -> Answer {
+    let answer = waiting(look, "IO:", T::WaitShare);
+    let hits = state(look, Field::CacheHitCount, KIND);
+    let misses = state(look, Field::CacheMissCount, KIND);
+    let found = hits.zip(misses).filter(|(hits, misses)| hits.value + misses.value > 0.0);
+    let found = found.map(|(hits, misses)| {
+        let share = hits.value / (hits.value + misses.value) * 100.0;
+        let share = write::value(Unit::Percent, share);
+        look.say(&hits, &format!("{share} of blocks were found in shared buffers"))
+    });
+    if answer.is_yes() { answer.and(found) } else { answer }
+}
+
+/// Do sessions hold what they have while they do nothing?
+pub(super) fn idle(look: &Look<'_>) -> Answer {
+    worst(look, KIND, &[Field::SessionsIdleInTransaction], PG_SESSIONS, |server| {
+        let count = state(look, Field::SessionsIdleInTransaction, server)?;
+        let many = if (count.value - 1.0).abs() < 0.5 { "session" } else { "sessions" };
+        let text = format!("{} {many} idle within a transaction", write::number(count.value));
+        let Some(longest) = state(look, Field::IdleInTransaction, server) else {
+            // For how long is not known: many of them, more than are at work.
+            let busy = state(look, Field::Sessions, server).map_or(0.0, |busy| busy.value);
+            let many = count.value >= look.limit(T::IdleSessions) && count.value > busy;
+            let text = format!("{text}, {} at work", write::number(busy));
+            let evidence = vec![look.say(&count, &text)];
+            return Some(if many { Answer::yes(0.3, evidence) } else { Answer::no(evidence) });
+        };
+        let text = format!("{text}, the longest for {}", write::milliseconds(longest.value));
+        let evidence = vec![look.say(&longest, &text)];
+        let long = longest.value >= look.limit(T::IdleInTransaction);
+        let holds = "it keeps its locks, and what it may still read cannot be vacuumed";
+        Some(if long {
+            Answer::yes(0.4, evidence).and([Evidence::derived(holds)])
+        } else {
+            Answer::no(evidence)
+        })
+    })
+}
+
+/// Maintenance takes long by design, and has no index to be given.
+const MAINTENANCE: [&str; 7] =
+    ["COPY", "VACUUM", "ANALYZE", "CREATE", "REINDEX", "CLUSTER", "REFRESH"];
+
+/// Does one slow statement take most of the time?
+pub(super) fn statement(look: &Look<'_>) -> Answer {
+    worst(look, KIND, &[Field::CommandTime], PG_STATEMENTS, |server| {
+        let lines = parts(look, Field::CommandTime, server);
+        let all: Vec<Seen> =
+            lines.iter().filter_map(|line| look.latest(line.field, &line.subject)).collect();
+        let sum: f64 = all.iter().map(|seen| seen.value).sum();
+        let most = all.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+        let calls = look.latest(Field::CommandCalls, &most.subject)?.value;
+        if calls <= 0.0 || sum <= 0.0 {
+            return Some(Answer::no(vec![look.quote(&most)]));
+        }
+        let (share, mean) = (most.value / sum * 100.0, most.value / calls);
+        let text = format!(
+            "{} of the time of {}: {} a call, {}: {}",
+            write::value(Unit::Percent, share),
+            counted(lines.len(), "statement", "statements"),
+            write::milliseconds(mean),
+            write::counted(calls, "call", "calls"),
+            name(&most.subject)
+        );
+        let evidence = vec![look.say(&most, &text)];
+        let start = name(&most.subject).split(' ').next().unwrap_or_default().to_ascii_uppercase();
+        let work = !MAINTENANCE.contains(&start.as_str());
+        let long = mean >= look.limit(T::StatementLong);
+        let much = share >= look.limit(T::CommandShare) && lines.len() > 1;
+        Some(if work && long && much {
+            Answer::yes(share / 100.0, evidence)
+        } else {
+            Answer::no(evidence)
+        })
+    })
+}
+
+/// Fewer checkpoints say nothing of their usual cause.
+const CHECKPOINTS_MIN: f64 = 20.0;
+
+/// Does full WAL force checkpoints?
+pub(super) fn checkpoints(look: &Look<'_>) -> Answer {
+    worst(look, KIND, &[Field::CheckpointsRequested], PG_CHECKPOINTS, |server| {
+        let requested = state(look, Field::CheckpointsRequested, server)?;
+        let timed = state(look, Field::CheckpointsTimed, server)?.value;
+        let all = requested.value + timed;
+        let share = if all > 0.0 { requested.value / all * 100.0 } else { 0.0 };
+        let text = format!(
+            "{} of {} checkpoints were not by the clock",
+            write::value(Unit::Percent, share),
+            write::number(all)
+        );
+        let evidence = vec![look.say(&requested, &text)];
+        let many = all >= CHECKPOINTS_MIN && share >= look.limit(T::CheckpointShare);
+        Some(if many { Answer::yes(0.3, evidence) } else { Answer::no(evidence) })
+    })
+}

@@ -1,0 +1,221 @@
+//! What a profile says: in which functions the kernel's samples lie, and how programs came there.
+
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
+use crate::recording::readers::capture::stacks::SYSCALL_ENTRY;
+use crate::recording::{Field, Subject, Unit};
+
+/// Only the start of a process has these.
+const STARTS: [&str; 5] =
+    ["copy_page_range", "copy_pte_range", "dup_mmap", "dup_mm", "copy_process"];
+/// Its start, its program's first pages, and its end.
+const LIVES: [&str; 14] = [
+    "copy_page_range",
+    "copy_pte_range",
+    "dup_mmap",
+    "dup_mm",
+    "copy_process",
+    "load_elf",
+    "exec_binprm",
+    "filemap_map_pages",
+    "next_uptodate_page",
+    "wp_page_copy",
+    "unmap_page_range",
+    "zap_pte_range",
+    "exit_mmap",
+    "do_exit",
+];
+/// How many functions or ways a sentence names.
+const NAMED: usize = 4;
+
+/// All values of a field, the largest first.
+fn largest(look: &Look<'_>, field: Field, wanted: impl Fn(&Subject) -> bool) -> Vec<Seen> {
+    let lines = look.lines(field, wanted);
+    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
+    all.sort_by(|a, b| b.value.total_cmp(&a.value));
+    all
+}
+
+/// The kernel's functions in a profile.
+pub(super) struct Functions {
+    /// The largest first.
+    pub(super) all: Vec<Seen>,
+    /// The kernel's share of all samples, percent: as the profile says it, else what is known.
+    kernel: f64,
+    /// Whether the profile, or a tool that counts CPU time, says it.
+    said: bool,
+}
+
+impl Functions {
+    /// Whether the kernel is a real part of the profile, or of the CPU's time beside it.
+    fn matter(&self, look: &Look<'_>) -> bool {
+        let shown: f64 = self.all.iter().map(|seen| seen.value).sum();
+        let profiled = if self.said { self.kernel.max(shown) } else { shown };
+        let counted = look.kernel(&Subject::Machine).and_then(|line| look.highest(&line));
+        let counted = counted.map_or(0.0, |seen| seen.value);
+        profiled.max(counted) >= look.limit(T::KernelHigh)
+    }
+
+    /// A share of all samples as one of the kernel's, 0 to 1.
+    fn part(&self, percent: f64) -> f64 {
+        if self.kernel > 0.0 { percent / self.kernel } else { 0.0 }
+    }
+}
+
+/// Functions of the kernel in a profile. Of a report of which only the first lines were pasted the
+/// kernel's share follows from its head, or from CPU time, else it is at most what is not listed
+/// elsewhere: it is never the sum of the lines that happen to be there.
+pub(super) fn functions(look: &Look<'_>) -> Functions {
+    let all = largest(look, Field::SymbolPercent, |_| true);
+    let shown: f64 = all.iter().map(|seen| seen.value).sum();
+    let state = |field| look.state(field).map(|seen| seen.value);
+    if let Some(kernel) = state(Field::ProfileKernel) {
+        return Functions { all, kernel: kernel.max(shown), said: true };
+    }
+    let most = state(Field::ProfileKernelMost).unwrap_or(shown).max(shown);
+    let mean = |line: Option<Line>| line.and_then(|line| look.mean(&line));
+    let (kernel, busy) = (mean(look.kernel(&Subject::Machine)), mean(look.busy(&Subject::Machine)));
+    let counted = kernel.zip(busy).filter(|(_, busy)| busy.value > 0.0);
+    let counted = counted.map(|(kernel, busy)| most * (kernel.value / busy.value).min(1.0));
+    let said = counted.is_some();
+    Functions { all, kernel: counted.unwrap_or(most).max(shown), said }
+}
+
+/// Yes when functions of these names have enough of the kernel's samples in a profile: those in
+/// them, or, where chains of calls are known, in what they called.
+pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
+    let functions = functions(look);
+    let ours = |seen: &&Seen| {
+        let name = seen.subject.to_string();
+        names.iter().any(|wanted| name.contains(wanted))
+    };
+    let found: Vec<Seen> = functions.all.iter().filter(ours).cloned().collect();
+    let own = functions.part(found.iter().map(|seen| seen.value).sum());
+    // They call each other, so that their shares are not to be added up.
+    let callers = largest(look, Field::WithinPercent, |_| true);
+    let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
+    let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
+    let (share, shown) = if below > own { (below, callers) } else { (own, found) };
+    (share * 100.0 >= look.limit(T::ExplainedShare) && functions.matter(look)).then(|| {
+        Answer::yes(share.min(1.0), Vec::new()).and(say_functions(look, &functions, &shown))
+    })
+}
+
+/// Yes when page faults that hand out huge pages have enough of the kernel's samples: by functions
+/// that only they call, or by the chains of calls to what they call. Where the time goes into
+/// compaction or reclaim for them, those are said to be the cause.
+pub(super) fn huge_faults(look: &Look<'_>) -> Option<Answer> {
+    let clearing = named(look, &HUGE_CLEARING);
+    clearing.or_else(|| {
+        let made = named(look, &COMPACTION).or_else(|| named(look, &RECLAIM));
+        named(look, &HUGE_FAULT).filter(|_| made.is_none())
+    })
+}
+
+/// Clearing of pages of which the profile does not say whether they were huge: no chains of calls.
+pub(super) fn clearing(look: &Look<'_>) -> Option<Answer> {
+    let chains = !largest(look, Field::WithinPercent, |_| true).is_empty();
+    named(look, &CLEARING).filter(|_| !chains)
+}
+
+/// Whether a profile shows the lives of short processes: functions that only a start has among
+/// them.
+pub(super) fn lives(look: &Look<'_>) -> Option<Answer> {
+    let functions = functions(look);
+    let part = |names: &[&str]| -> f64 {
+        let ours = |seen: &&Seen| {
+            let name = seen.subject.to_string();
+            names.iter().any(|wanted| name.contains(wanted))
+        };
+        functions.all.iter().filter(ours).map(|seen| seen.value).sum()
+    };
+    // A quarter at least: pages are also unmapped and copied without any new process.
+    let starts = part(&STARTS) * 4.0 >= part(&LIVES);
+    named(look, &LIVES).filter(|_| starts)
+}
+
+/// Whether there is a profile of the kernel at all.
+pub(super) fn is_there(look: &Look<'_>) -> bool {
+    look.host.subjects(Field::SymbolPercent).next().is_some()
+}
+
+/// The largest functions of a profile in one sentence: their shares as the profile has them.
+pub(super) fn say_functions(
+    look: &Look<'_>,
+    functions: &Functions,
+    found: &[Seen],
+) -> Option<Evidence> {
+    let parts: Vec<String> = found.iter().take(NAMED).map(part).collect();
+    let below = found.first().is_some_and(|first| first.field == Field::WithinPercent);
+    let below = if below { ", with what they call" } else { "" };
+    let kernel = look.state(Field::ProfileKernel).filter(|_| functions.said);
+    let kernel = kernel.map_or_else(String::new, |kernel| {
+        format!(", of which {} are in the kernel", write::value(Unit::Percent, kernel.value))
+    });
+    let text = format!("of all samples of the profile{kernel}: {}{below}", parts.join(", "));
+    found.first().map(|first| look.say(first, &text))
+}
+
+/// A share of all samples, and whose it is.
+fn part(seen: &Seen) -> String {
+    format!("{} {}", seen.subject, write::value(Unit::Percent, seen.value))
+}
+
+/// The largest functions, where there is a profile: to be told beside what else is known.
+pub(super) fn top(look: &Look<'_>) -> Option<Evidence> {
+    let functions = functions(look);
+    say_functions(look, &functions, &functions.all)
+}
+
+/// How programs came to where the kernel's time goes.
+pub(super) fn ways(look: &Look<'_>) -> Option<Evidence> {
+    told_ways(look, |_| true)
+}
+
+/// How programs came to functions of these names.
+pub(super) fn ways_to(look: &Look<'_>, names: &[&str]) -> Option<Evidence> {
+    told_ways(look, |path| {
+        let last = path.rsplit(" > ").next().unwrap_or_default();
+        names.iter().any(|name| last.contains(name))
+    })
+}
+
+fn told_ways(look: &Look<'_>, wanted: impl Fn(&str) -> bool) -> Option<Evidence> {
+    let functions = functions(look);
+    let ours = |subject: &Subject| match subject {
+        Subject::Calls { path, .. } => wanted(path),
+        _ => false,
+    };
+    let all = largest(look, Field::PathPercent, ours);
+    let worth = |seen: &&Seen| functions.part(seen.value) * 100.0 >= look.limit(T::WayShare);
+    let parts = all.iter().filter(worth).take(2);
+    let parts =
+        parts.map(|seen| format!("{} {}", write::value(Unit::Percent, seen.value), seen.subject));
+    let parts: Vec<String> = parts.collect();
+    let first = all.first().filter(|_| !parts.is_empty())?;
+    Some(look.say(first, &format!("how programs came there, of all samples: {}", parts.join("; "))))
+}
+
+/// Which programs' system calls have the kernel's time, and how much of it they have, 0 to 1.
+pub(super) fn calls(look: &Look<'_>) -> Option<(f64, Evidence)> {
+    let functions = functions(look);
+    let is_call = |path: &str| path.ends_with("()") || path == SYSCALL_ENTRY;
+    let call = |subject: &Subject| matches!(subject, Subject::Calls { path, .. } if is_call(path));
+    let all = largest(look, Field::EntryPercent, call);
+    let share = functions.part(all.iter().map(|seen| seen.value).sum());
+    let parts = all.iter().filter(|seen| functions.part(seen.value) >= 0.01);
+    let parts = parts
+        .take(NAMED)
+        .map(|seen| format!("{} {:.0} %", seen.subject, functions.part(seen.value) * 100.0));
+    let parts: Vec<String> = parts.collect();
+    let text = format!(
+        "system calls have {:.0} % of the kernel's samples: {}",
+        share * 100.0,
+        parts.join(", ")
+    );
+    all.first().map(|first| (share, look.say(first, &text)))
+}

@@ -1,0 +1,507 @@
+//! Memory shortage: does the kernel reclaim, and what uses the memory?
+
+use crate::diagnose::answer::{Answer, Evidence, Ground};
+use crate::diagnose::interval::Interval;
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
+use crate::diagnose::narrow::Narrow;
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::functions::RECLAIM;
+use crate::hugetlb::tables;
+use crate::recording::{Field, Point, Series, Stamp, Subject};
+use hugewise_base::units::{Bytes, saturating_u64};
+
+/// What [`shown`] looks at.
+const SHOWN: [Field; 7] = [
+    Field::ScanKswapd,
+    Field::ScanDirect,
+    Field::Scan,
+    Field::AllocStall,
+    Field::MemAvailable,
+    Field::MemTotal,
+    Field::MemFree,
+];
+
+/// Bytes of a scanned page: sysstat counts base pages of x86.
+const BASE_PAGE: f64 = 4096.0;
+
+/// Most times of reclaim that are quoted one by one.
+const SAID_MAX: usize = 24;
+
+/// Base pages scanned in a second, by kswapd and by allocating tasks.
+fn scans(look: &Look<'_>) -> Option<Line> {
+    let machine = &Subject::Machine;
+    look.sum(Field::ScanKswapd, &[Field::ScanKswapd, Field::ScanDirect], machine)
+        .or_else(|| look.line(Field::ScanDirect, machine))
+        .or_else(|| look.line(Field::Scan, machine))
+}
+
+/// Whether much memory was available at its lowest within the times in question: then free memory
+/// is low because the page cache has it, and what kswapd scans is only the page cache's turnover.
+pub(super) fn ample(look: &Look<'_>) -> bool {
+    known_ample(look) == Some(true)
+}
+
+/// The same; `None`: no source says how much was available, as none did before Linux 3.14.
+fn known_ample(look: &Look<'_>) -> Option<bool> {
+    let lowest = look.lowest_of(Field::MemAvailable);
+    let percent = lowest.zip(look.memory_bytes()).map(|(low, total)| low.value / total * 100.0);
+    percent.map(|percent| percent >= look.limit(T::AvailableAmple))
+}
+
+/// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
+fn direct(look: &Look<'_>) -> Option<bool> {
+    let peak = |field| look.line(field, &Subject::Machine).and_then(|line| look.highest(&line));
+    let scans = peak(Field::ScanDirect).map(|seen| seen.value >= look.limit(T::ReclaimScan));
+    scans.or_else(|| peak(Field::AllocStall).map(|seen| seen.value >= 1.0))
+}
+
+/// Free memory that was as good as used up and then came back, within one interval.
+struct Swing {
+    low: Point,
+    high: Point,
+}
+
+/// What swings are searched in.
+struct Memory<'a> {
+    /// Free memory.
+    free: &'a Line,
+    /// Available memory.
+    available: Option<&'a Series>,
+    /// Pages scanned.
+    scans: Option<Line>,
+    /// All of it, in bytes.
+    total: f64,
+}
+
+impl<'a> Memory<'a> {
+    fn new(look: &Look<'a>, free: &'a Line, total: f64) -> Self {
+        let available = look.host.series(Field::MemAvailable, &Subject::Machine);
+        Self { free, available, scans: scans(look), total }
+    }
+}
+
+/// The swing inside `interval`. `Err(true)`: there are values and they show none.
+fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swing, bool> {
+    let &Memory { free, available, ref scans, total } = memory;
+    // Free memory is a state: the sample at the very start belongs to it.
+    let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
+    let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
+    let points: Vec<Point> = free.points[start..].iter().take_while(inside).copied().collect();
+    let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
+    let low = lowest.ok_or(false)?;
+    let after = points.iter().copied().filter(|point| point.at >= low.at);
+    let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
+    let percent = |bytes: f64| bytes / total * 100.0;
+    // Beside ample available memory it is a program that ended, or the page cache dropped.
+    let swings = percent(low.value) <= look.limit(T::FreeLow)
+        && percent(high.value - low.value) >= look.limit(T::FreeSwing);
+    let ample = || {
+        let at_low = available.and_then(|series| series.beside(usize::MAX, low.at));
+        at_low.is_some_and(|bytes| percent(bytes) >= look.limit(T::AvailableAmple))
+    };
+    let swing = Swing { low, high };
+    let scanned = || {
+        let bytes = scans.as_ref().and_then(|scans| scanned_bytes(scans, &swing));
+        bytes.is_none_or(|bytes| 2.0 * bytes >= high.value - low.value)
+    };
+    if swings && !ample() && scanned() { Ok(swing) } else { Err(true) }
+}
+
+/// What was scanned from its low to its high; `None`: nobody counted. What is freed was scanned
+/// before: where much less was, a program ended, or a file was deleted.
+fn scanned_bytes(scans: &Line, swing: &Swing) -> Option<f64> {
+    let span = Interval { from: swing.low.at, to: swing.high.at };
+    let mut points = scans.points.as_slice();
+    // Those with times are in their order, and there may be many swings.
+    if points.first().is_some_and(|point| point.at.is_some()) && span.to.is_some() {
+        let from = points.partition_point(|point| point.at <= span.from);
+        let to = points.partition_point(|point| point.at <= span.to);
+        points = points.get(from..to).unwrap_or_default();
+    }
+    let values = points.iter().filter(|point| span.holds(point.at)).map(|point| point.value);
+    let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
+    let seconds = swing.high.at?.0.saturating_sub(swing.low.at?.0);
+    (count > 0 && seconds > 0).then(|| sum / count as f64 * seconds as f64 * BASE_PAGE)
+}
+
+fn say_swing(look: &Look<'_>, free: &Line, total: f64, swing: &Swing) -> Evidence {
+    let clock =
+        |point: &Point| point.at.map_or_else(String::new, |at| format!(" at {}", at.clock()));
+    let text = format!(
+        "free memory was down to {} ({:.1} % of all){}, then {}{}",
+        write::bytes(swing.low.value),
+        swing.low.value / total * 100.0,
+        clock(&swing.low),
+        write::bytes(swing.high.value),
+        clock(&swing.high),
+    );
+    let at = Interval { from: swing.low.at, to: swing.high.at };
+    look.say(&free.seen(swing.high.value, at), &text)
+}
+
+/// What one interval shows of reclaim.
+enum Shown {
+    Yes(Evidence),
+    No(Option<Evidence>),
+    Nothing,
+}
+
+fn shown(look: &Look<'_>, narrow: &Narrow<'_>, interval: Interval) -> Shown {
+    let (times, host) = ([interval], narrow.to(interval));
+    let look = &Look { times: &times, host: &host, ..*look };
+    let peak = scans(look).and_then(|line| look.highest(&line));
+    if let Some(peak) = peak.as_ref().filter(|peak| peak.value >= look.limit(T::ReclaimScan)) {
+        let beside = match (known_ample(look), direct(look)) {
+            (Some(true), Some(false)) => "with ample memory available",
+            // It may be the page cache's turnover.
+            (None, Some(false)) => "and no task had to reclaim memory itself",
+            _ => return Shown::Yes(look.quote(peak)),
+        };
+        let text = format!("{}, {beside}", write::sentence(peak));
+        return Shown::No(Some(look.say(peak, &text)));
+    }
+    let none = peak.map(|peak| look.quote(&peak));
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote)));
+    };
+    match swing(look, &Memory::new(look, &free, total), interval) {
+        Ok(swing) => Shown::Yes(say_swing(look, &free, total, &swing)),
+        Err(true) => {
+            let low = look.lowest(&free).map(|low| {
+                let share = low.value / total * 100.0;
+                look.say(&low, &format!("{} ({share:.0} % of all)", write::sentence(&low)))
+            });
+            Shown::No(none.or(low))
+        }
+        Err(false) => none.map_or(Shown::Nothing, |quote| Shown::No(Some(quote))),
+    }
+}
+
+/// Does the kernel reclaim memory in these times?
+pub(super) fn reclaim(look: &Look<'_>) -> Answer {
+    if let Some(answer) = super::profile::named(look, &RECLAIM) {
+        return answer;
+    }
+    // The kernel's own thread for it is busy: that is reclaim, whatever else is known.
+    let kswapd = super::kernel::daemon(look, "kswapd");
+    if kswapd.is_yes() && scans(look).is_none() {
+        if !ample(look) {
+            return Answer { weight: 0.9, ..kswapd }.lacking(&[PAGING]);
+        }
+        // It makes room for the page cache, or looks for large blocks: memory does not run out.
+        let available = look.lowest_of(Field::MemAvailable).map(|seen| look.quote(&seen));
+        return Answer::no(kswapd.evidence).and(available).if_close(true).lacking(&[PAGING]);
+    }
+    let always = [Interval::ALWAYS];
+    let times = if look.times.is_empty() { &always } else { look.times };
+    let (mut yes, mut no, mut held, mut blind) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let narrow = Narrow::new(look.host, &SHOWN);
+    for interval in times {
+        match shown(look, &narrow, *interval) {
+            Shown::Yes(evidence) => {
+                yes.push(evidence);
+                held.push(*interval);
+            }
+            Shown::No(evidence) => no.extend(evidence),
+            Shown::Nothing => blind.push(*interval),
+        }
+    }
+    blind.retain(|interval| *interval != Interval::ALWAYS);
+    held.retain(|interval| *interval != Interval::ALWAYS);
+    let scanned = scans(look).is_some();
+    let more = yes.len().saturating_sub(SAID_MAX);
+    yes.truncate(SAID_MAX);
+    if more > 0 {
+        yes.push(Evidence::derived(format!("and the same in {more} more of these times")));
+    }
+    let mut answer = if !yes.is_empty() {
+        if !scanned {
+            let text = "memory used up and free again was reclaimed, or a large process ended; \
+                        the kernel's time at the same moment speaks for reclaim";
+            yes.push(Evidence::derived(text));
+        }
+        Answer::yes(0.9, yes).and(correlation(look)).during(held)
+    } else if no.is_empty() {
+        Answer::unknown(&[MEMORY])
+    } else {
+        no.truncate(write::EPISODES_MAX);
+        // Free memory that does not swing rules nothing out: only scans are counted.
+        let unsure = known_ample(look).is_none()
+            && scans(look).is_some_and(|line| {
+                look.highest(&line).is_some_and(|peak| peak.value >= look.limit(T::ReclaimScan))
+            });
+        let answer = Answer::no(no).if_close(!scanned || unsure);
+        if unsure { answer.lacking(&[MEMORY]) } else { answer }
+    };
+    answer.blind = blind;
+    // What names the blind times comes first.
+    if !answer.blind.is_empty() && !answer.missing.contains(&MEMORY) {
+        answer.missing.push(MEMORY);
+    }
+    if scanned { answer } else { answer.lacking(&[PAGING]) }
+}
+
+/// Kernel time and the rise of free memory, over the whole recording.
+fn correlation(look: &Look<'_>) -> Option<Evidence> {
+    let kernel = look.kernel(&Subject::Machine)?;
+    let mut free = look.line(Field::MemFree, &Subject::Machine)?;
+    let values: Vec<Point> = free.points.clone();
+    free.points = values
+        .windows(2)
+        .map(|pair| Point { at: pair[1].at, value: pair[1].value - pair[0].value })
+        .collect();
+    let (rho, samples) = look.together(&kernel, &free)?;
+    let text = format!(
+        "CPU in the kernel goes with the rise of free memory: rank correlation {rho:.2} over \
+         {samples} samples"
+    );
+    (rho >= look.limit(T::FreeCorrelation)).then(|| Evidence::derived(text))
+}
+
+/// From each time to the next one, and each time that has several values: one interval, however
+/// many values there are.
+fn steps(points: &[Point]) -> impl Iterator<Item = Interval> {
+    let pairs = points.windows(2).filter_map(|pair| Some((pair[0].at?, pair[1].at?)));
+    let mut last: Option<(Stamp, Stamp)> = None;
+    pairs.filter_map(move |(from, to)| {
+        let again = last == Some((from, to));
+        last = Some((from, to));
+        (!again).then_some(Interval { from: Some(from), to: Some(to) })
+    })
+}
+
+/// Does free memory fall to nothing and come back, again and again?
+pub(super) fn swinging(look: &Look<'_>) -> Answer {
+    let free = look.line(Field::MemFree, &Subject::Machine);
+    let (Some(free), Some(total)) = (free, look.memory_bytes()) else {
+        return Answer::unknown(&[MEMORY]);
+    };
+    let memory = Memory::new(look, &free, total);
+    let found: Vec<(Interval, Swing)> = steps(&free.points)
+        .filter_map(|span| swing(look, &memory, span).ok().map(|swing| (span, swing)))
+        .collect();
+    let Some(lowest) = look.lowest(&free) else { return Answer::unknown(&[MEMORY]) };
+    if found.is_empty() {
+        // The kernel also reclaims without such swings.
+        return Answer::no(vec![look.quote(&lowest)]).if_close(true);
+    }
+    let said = found.iter().take(write::EPISODES_MAX);
+    let evidence = said.map(|(_, swing)| say_swing(look, &free, total, swing)).collect();
+    let answer = Answer::yes(0.5, evidence);
+    let answer = answer.during(found.iter().map(|(span, _)| *span).collect());
+    if scans(look).is_some() {
+        return answer;
+    }
+    let text = "it was reclaimed; a large process that ended, or a dropped cache, looks the same";
+    answer.and([Evidence::assumed(text)]).lacking(&[PAGING])
+}
+
+/// Share of all memory that a field takes.
+fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
+    let (Some(seen), Some(total)) = (look.state(field), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    let percent = seen.value / total * 100.0;
+    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
+    let evidence = vec![look.say(&seen, &text)];
+    let limit = look.limit(limit);
+    if percent >= limit {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence).if_close(look.is_close(percent, limit))
+    }
+}
+
+/// Do page tables take much of the memory?
+pub(super) fn page_tables(look: &Look<'_>) -> Answer {
+    let answer = share_of_memory(look, Field::PageTables, T::PageTablesHigh);
+    if !answer.is_yes() {
+        return answer;
+    }
+    let segments = segments(look);
+    let said = look.state(Field::PageTables).map(|tables| {
+        let all: Vec<tables::Segment> = segments.iter().map(|(_, s)| s.clone()).collect();
+        tables::attribute(bytes(tables.value), look.memory_bytes().map(bytes), &all)
+    });
+    let mapped = said.as_ref().and_then(|said| {
+        Some(Evidence::derived(format!(
+            "that many 8-byte entries map {} in 4 KiB pages, {:.0} times the memory: many \
+             processes map the same pages",
+            write::bytes(said.mapped.0 as f64),
+            said.times_memory?
+        )))
+    });
+    let costliest = said.and_then(|said| said.costliest);
+    let pool = look.state(Field::HugetlbTotal).filter(|pool| pool.value == 0.0).map(|pool| {
+        look.say(&pool, "HugePages_Total 0: no HugeTLB pool, so shared memory is in 4 KiB pages")
+    });
+    let answer = answer.and(mapped).and(pool).and(tables_of_processes(look));
+    match costliest.and_then(|found| segment(look, &segments, &found)) {
+        Some(evidence) => answer.and([evidence]),
+        None => answer
+            .and([Evidence::assumed(
+                "the pages are those of a large shared segment (a database's buffers), attached \
+                 by each of its processes",
+            )])
+            .lacking(&[SEGMENTS, PROCESS_TABLES]),
+    }
+}
+
+/// The program whose processes have most page tables.
+fn tables_of_processes(look: &Look<'_>) -> Option<Evidence> {
+    let (name, seen, share) = super::pick::largest_program(look, Field::ProcPageTables)?;
+    let ours = |subject: &Subject| subject.process_name() == Some(name.as_str());
+    let count = look.lines(Field::ProcPageTables, ours).len();
+    let holders = if count == 1 {
+        format!("one process of {name} holds")
+    } else {
+        format!("{count} processes of {name} hold")
+    };
+    let text = format!(
+        "{holders} {} of page tables, {:.0} % of those of all processes",
+        write::bytes(seen.value),
+        share * 100.0
+    );
+    Some(look.say(&seen, &text))
+}
+
+fn bytes(value: f64) -> Bytes {
+    Bytes(saturating_u64(value))
+}
+
+/// Shared segments with the processes attached, and where their sizes were seen.
+fn segments(look: &Look<'_>) -> Vec<(Seen, tables::Segment)> {
+    let all = look.lines(Field::SegmentBytes, |_| true);
+    let sized = all.iter().filter_map(|line| {
+        let attached = look.latest(Field::SegmentAttached, &line.subject)?;
+        let size = look.highest(line)?;
+        let (bytes, attached) = (bytes(size.value), saturating_u64(attached.value));
+        let name = size.subject.to_string();
+        Some((size, tables::Segment { name, bytes, attached }))
+    });
+    sized.collect()
+}
+
+/// What the costliest segment costs.
+fn segment(
+    look: &Look<'_>,
+    all: &[(Seen, tables::Segment)],
+    costliest: &tables::Segment,
+) -> Option<Evidence> {
+    let (seen, _) = all.iter().find(|(_, segment)| segment == costliest)?;
+    let text = format!(
+        "{} of {} is attached by {}: {} of page tables if each touches all of it",
+        costliest.name,
+        write::bytes(seen.value),
+        write::counted(costliest.attached as f64, "process", "processes"),
+        write::bytes(costliest.tables().0 as f64)
+    );
+    Some(look.say(seen, &text))
+}
+
+/// Do kernel objects that cannot be reclaimed take much of the memory?
+pub(super) fn slab(look: &Look<'_>) -> Answer {
+    let known = share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh);
+    let known = if known.missing.is_empty() { known } else { rest_of_slab(look).unwrap_or(known) };
+    known.and(largest_caches(look))
+}
+
+/// The same where a listing ends before it: all of the slab less what can be reclaimed.
+fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
+    let (all, other) = (look.state(Field::Slab)?, look.state(Field::SlabReclaimable)?);
+    let total = look.memory_bytes()?;
+    let rest = (all.value - other.value).max(0.0);
+    let percent = rest / total * 100.0;
+    let text = format!(
+        "slab {} less {} that can be reclaimed: {percent:.1} % of {}",
+        write::bytes(all.value),
+        write::bytes(other.value),
+        write::bytes(total)
+    );
+    let mut evidence = look.say(&all, &text);
+    evidence.ground = Ground::Derived;
+    let high = percent >= look.limit(T::SlabHigh);
+    Some(if high {
+        Answer::yes(percent / 100.0, vec![evidence])
+    } else {
+        Answer::no(vec![evidence])
+    })
+}
+
+/// The largest caches of kernel objects, where a source lists them.
+pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
+    let mut caches: Vec<Seen> = look
+        .lines(Field::SlabCache, |_| true)
+        .iter()
+        .filter_map(|line| look.highest(line))
+        .collect();
+    caches.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
+    let parts: Vec<String> = caches.iter().take(3).map(part).collect();
+    caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))))
+}
+
+/// Does a HugeTLB pool lie idle?
+pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
+    let (Some(free), Some(total)) = (look.state(Field::HugetlbFree), look.memory_bytes()) else {
+        return Answer::unknown(&[MEMINFO]);
+    };
+    if look.state(Field::HugetlbTotal).is_some_and(|pool| pool.value == 0.0) {
+        return Answer::no(vec![look.say(&free, "there is no HugeTLB pool")]);
+    }
+    let free_percent = free.value / total * 100.0;
+    let Some(reserved) = look.state(Field::HugetlbReserved).map(|seen| seen.value) else {
+        // All of it may be promised: only what is not even free is known to be in use.
+        let text = format!(
+            "HugeTLB pool: {} free, {free_percent:.1} % of all memory; how much of it is promised \
+             (HugePages_Rsvd) is not known",
+            write::bytes(free.value)
+        );
+        let evidence = vec![look.say(&free, &text)];
+        return match free_percent >= look.limit(T::HugetlbUnused) {
+            true => Answer { evidence, ..Answer::unknown(&[MEMINFO]) },
+            false => Answer::no(evidence),
+        };
+    };
+    let idle = (free.value - reserved).max(0.0);
+    let percent = idle / total * 100.0;
+    let text = format!(
+        "HugeTLB pool: {} free of which {} promised, so {} idle: {percent:.1} % of all memory",
+        write::bytes(free.value),
+        write::bytes(reserved),
+        write::bytes(idle)
+    );
+    let evidence = vec![look.say(&free, &text)];
+    if percent >= look.limit(T::HugetlbUnused) {
+        Answer::yes(percent / 100.0, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Does the machine swap?
+pub(super) fn swapping(look: &Look<'_>) -> Answer {
+    let line = look
+        .sum(Field::SwapOut, &[Field::SwapOut, Field::SwapIn], &Subject::Machine)
+        .or_else(|| look.line(Field::SwapIn, &Subject::Machine));
+    let Some(line) = line else { return Answer::unknown(&[SWAP]) };
+    let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[SWAP]) };
+    let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
+    let text = format!(
+        "{} swapped in and out{when} (mean)",
+        write::value(crate::recording::Unit::BytesPerSecond, mean.value)
+    );
+    let evidence = vec![look.say(&mean, &text)];
+    // What is only moved out makes nobody wait: programs wait for what comes back.
+    let back = look.line(Field::SwapIn, &Subject::Machine).and_then(|line| look.sustained(&line));
+    let returns = back.is_none_or(|back| back.value >= look.limit(T::SwapHigh) / 2.0);
+    if mean.value < look.limit(T::SwapHigh) || !returns {
+        return Answer::no(evidence);
+    }
+    let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));
+    Answer::yes(0.8, evidence).and(space)
+}

@@ -1,0 +1,410 @@
+//! What Redis and Valkey say of themselves.
+
+use super::servers::{any, name, parts, setting, state, worst};
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{REDIS, REDIS_LATENCY, REDIS_SLOW_LOG};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Subject, Unit};
+use hugewise_base::count::counted;
+
+const KIND: &str = "redis";
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+const GIB: f64 = 1_073_741_824.0;
+
+/// Does one of them say that it suffers?
+pub(super) fn any_of(look: &Look<'_>) -> Answer {
+    let tests = [
+        command(look),
+        slow_log(look),
+        full(look),
+        fork(look),
+        copied(look),
+        evictions(look),
+        resident(look),
+        fsync(look),
+    ];
+    any(&tests, REDIS)
+}
+
+/// One command against all of a server.
+struct Top {
+    seen: Seen,
+    share: f64,
+}
+
+/// The command with the most of a quantity.
+fn top(look: &Look<'_>, field: Field, server: &str) -> Option<Top> {
+    let lines = parts(look, field, server);
+    let values: Vec<Seen> =
+        lines.iter().filter_map(|line| look.latest(field, &line.subject)).collect();
+    let sum: f64 = values.iter().map(|seen| seen.value).sum();
+    let seen = values.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let share = if sum > 0.0 { seen.value / sum * 100.0 } else { 0.0 };
+    Some(Top { seen, share })
+}
+
+/// The server's process where it takes all of a CPU, as the machine shows it.
+fn process(look: &Look<'_>) -> Option<Seen> {
+    let own = |subject: &Subject| {
+        let name = subject.process_name().unwrap_or_default();
+        name.starts_with("redis-server") || name.starts_with("valkey-server")
+    };
+    let lines = [Field::ThreadCpu, Field::ProcCpu].into_iter().flat_map(|f| look.lines(f, own));
+    let means = lines.filter_map(|line| look.mean(&line));
+    means
+        .filter(|seen| seen.value >= look.limit(T::ThreadFull))
+        .reduce(|a, b| if b.value > a.value { b } else { a })
+}
+
+/// Time of a call, in milliseconds, by the counts since the server's start.
+fn of_call(look: &Look<'_>, part: &Subject) -> Option<(f64, f64)> {
+    let time = look.latest(Field::CommandTime, part)?.value;
+    let calls = look.latest(Field::CommandCalls, part)?.value;
+    (calls > 0.0).then(|| (time / calls, calls))
+}
+
+fn percent(value: f64) -> String {
+    write::value(Unit::Percent, value)
+}
+
+/// Does one kind of command, slow by itself, take most of a server's time?
+pub(super) fn command(look: &Look<'_>) -> Answer {
+    worst(look, KIND, &[Field::CommandTime], REDIS, |server| one_command(look, server))
+}
+
+fn one_command(look: &Look<'_>, server: &str) -> Option<Answer> {
+    let now = top(look, Field::CommandBusy, server);
+    let rate = now.is_some();
+    let Top { seen, share } = now.or_else(|| top(look, Field::CommandTime, server))?;
+    let (call_ms, calls) = of_call(look, &seen.subject)?;
+    let what = name(&seen.subject);
+    let each = format!("{what} took {} a call", write::milliseconds(call_ms));
+    let each = format!("{each}, over {}", write::counted(calls, "call", "calls"));
+    let uptime = state(look, Field::ServerUptime, server).filter(|up| up.value > 0.0);
+    let mean = uptime.map(|up| seen.value / up.value * 100.0).filter(|_| !rate);
+    let of_all = format!("{} of the time in all commands", percent(share));
+    let process = process(look);
+    let (first, busy) = match (rate, mean) {
+        (true, _) => {
+            let text = format!("{server}: {what} takes {} of its one thread", percent(seen.value));
+            (look.say(&seen, &format!("{text}: {of_all}")), Some(seen.value))
+        }
+        (false, Some(mean)) => {
+            let text = format!("{server}: {what} took {} of its one thread", percent(mean));
+            let mut evidence = look.say(&seen, &format!("{text} since its start: {of_all}"));
+            // It is a mean over all that time, not a count of long ago.
+            if mean >= look.limit(T::CommandBusy) {
+                (evidence.field, evidence.value) = (None, None);
+            }
+            (evidence, Some(mean))
+        }
+        (false, None) => (look.say(&seen, &format!("{server}: {what} took {of_all}")), None),
+    };
+    let slow = call_ms >= look.limit(T::CommandLong) && share >= look.limit(T::CommandShare);
+    let unknown = busy.is_none();
+    let enough = busy.is_none_or(|busy| busy >= look.limit(T::CommandBusy));
+    // Who takes a whole CPU now explains itself by what it mostly did.
+    let explained = process.filter(|_| !rate);
+    let mut evidence = vec![first, Evidence::derived(each)];
+    if !slow || !(enough || explained.is_some()) {
+        return Some(Answer::no(evidence));
+    }
+    if let Some(process) = &explained {
+        evidence.insert(0, look.quote(process));
+    } else if unknown {
+        let text = "how long it has counted is not in these sources";
+        evidence.push(Evidence::assumed(text));
+    }
+    evidence.push(Evidence::derived("one thread serves all clients: the others wait as long"));
+    Some(Answer::yes(busy.unwrap_or(share).max(share / 2.0) / 100.0, evidence))
+}
+
+/// Does the slow log show calls that stop the server for long?
+pub(super) fn slow_log(look: &Look<'_>) -> Answer {
+    let fields = [Field::CommandSlow, Field::LatencyEvent];
+    worst(look, KIND, &fields, REDIS_SLOW_LOG, |server| {
+        let calls = parts(look, Field::CommandSlow, server);
+        let events = parts(look, Field::LatencyEvent, server);
+        let commands = events.into_iter().filter(|line| name(&line.subject) == "command");
+        let lines: Vec<Line> = calls.into_iter().chain(commands).collect();
+        let limit = look.limit(T::SlowCommand);
+        let long = |line: &Line| line.points.iter().filter(|p| p.value >= limit).count();
+        let most = lines.iter().max_by_key(|line| long(line))?;
+        let worst = look.highest(most)?;
+        let count = long(most);
+        let calls = match name(&most.subject) {
+            "command" => counted(count, "command", "commands"),
+            name => format!("{} of {name}", counted(count, "call", "calls")),
+        };
+        let text = format!(
+            "{server}: {calls} took {} or more, the longest {}",
+            write::milliseconds(limit),
+            write::milliseconds(worst.value)
+        );
+        let evidence = vec![look.say(&worst, &text)];
+        let many = count as f64 >= look.limit(T::SlowCommands);
+        Some(if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence) })
+    })
+}
+
+/// Commands that write to new memory.
+const WRITES: [&str; 12] = [
+    "SET", "SETEX", "MSET", "GETSET", "APPEND", "HSET", "HMSET", "LPUSH", "RPUSH", "SADD", "ZADD",
+    "XADD",
+];
+
+/// Is a server's one thread full?
+pub(super) fn full(look: &Look<'_>) -> Answer {
+    let fields = [Field::ServerCpu, Field::ServerCpuTime];
+    worst(look, KIND, &fields, REDIS, |server| {
+        let limit = look.limit(T::ServerFull);
+        let most = top(look, Field::CommandBusy, server)
+            .or_else(|| top(look, Field::CommandTime, server))
+            .filter(|top| top.seen.value > 0.0);
+        let write = most.as_ref().is_some_and(|top| WRITES.contains(&name(&top.seen.subject)));
+        let most = most.map(|top| {
+            let text = format!(
+                "{} of its commands' time is {}",
+                percent(top.share),
+                name(&top.seen.subject)
+            );
+            look.say(&top.seen, &text)
+        });
+        let huge = setting(look, THP, ": a write to new memory clears 2 MiB first");
+        let huge = huge.filter(|evidence| write && evidence.text.contains("[always]"));
+        if let Some(cpu) = state(look, Field::ServerCpu, server) {
+            let text = format!("{server} used {} of one CPU", percent(cpu.value));
+            let evidence = vec![look.say(&cpu, &text)];
+            return Some(if cpu.value >= limit {
+                Answer::yes(cpu.value / 100.0, evidence).and(most).and(huge)
+            } else {
+                Answer::no(evidence).if_close(look.is_close(cpu.value, limit))
+            });
+        }
+        let (used, up) = (
+            state(look, Field::ServerCpuTime, server)?,
+            state(look, Field::ServerUptime, server).filter(|up| up.value > 0.0)?,
+        );
+        let mean = used.value / up.value * 100.0;
+        let text = format!("{server} used {} of one CPU since its start", percent(mean));
+        let mut evidence = look.say(&used, &text);
+        (evidence.field, evidence.value) = (None, None);
+        Some(if mean >= limit {
+            Answer::yes(mean / 100.0, vec![evidence]).and(most).and(huge)
+        } else {
+            // What it does now may be more.
+            Answer::no(vec![evidence]).if_close(true)
+        })
+    })
+}
+
+/// Does the server stand still while it forks?
+pub(super) fn fork(look: &Look<'_>) -> Answer {
+    let fields = [Field::ForkTime, Field::LatencyEvent];
+    worst(look, KIND, &fields, REDIS, |server| {
+        let measured = parts(look, Field::LatencyEvent, server);
+        let measured = measured.iter().filter(|line| name(&line.subject) == "fork");
+        let measured = measured.filter_map(|line| look.highest(line)).next();
+        let seen = state(look, Field::ForkTime, server).or(measured)?;
+        let data = state(look, Field::DataSize, server).map(|data| data.value / GIB);
+        let of_gib = data.filter(|gib| *gib > 0.0).map(|gib| seen.value / gib);
+        let text = format!("{server}: the latest fork took {}", write::milliseconds(seen.value));
+        let text = match (of_gib, data) {
+            (Some(each), Some(gib)) if gib >= 1.0 => {
+                format!(
+                    "{text}, {} for each of {} GiB",
+                    write::milliseconds(each),
+                    write::number(gib)
+                )
+            }
+            _ => text,
+        };
+        let evidence = vec![look.say(&seen, &text)];
+        let slow = of_gib.is_some_and(|each| each >= look.limit(T::ForkSlow));
+        let felt = seen.value >= look.limit(T::ForkFelt);
+        if seen.value < look.limit(T::ForkHigh) && !(felt && slow) {
+            return Some(Answer::no(evidence));
+        }
+        let small = setting(look, THP, ": a fork copies 8 bytes of page tables for each 4 KiB");
+        let small = small.filter(|evidence| !evidence.text.contains("[always]"));
+        let follows = Evidence::derived("until the fork is done no client is served");
+        Some(Answer::yes((seen.value / 5000.0).min(0.6), evidence).and(small).and([follows]))
+    })
+}
+
+/// Is most of the data copied while the server saves?
+pub(super) fn copied(look: &Look<'_>) -> Answer {
+    worst(look, KIND, &[Field::CowSize], REDIS, |server| {
+        let copied = state(look, Field::CowSize, server)?;
+        let data = state(look, Field::DataSize, server).filter(|data| data.value > 0.0)?;
+        let share = copied.value / data.value * 100.0;
+        let text = format!(
+            "{server}: {} were copied while it last saved, {} of its {}",
+            write::bytes(copied.value),
+            percent(share),
+            write::bytes(data.value)
+        );
+        let evidence = vec![look.say(&copied, &text)];
+        let large = data.value >= look.limit(T::DataLarge);
+        if !large || share < look.limit(T::CowHigh) {
+            return Some(Answer::no(evidence));
+        }
+        let huge = setting(
+            look,
+            THP,
+            ": before Linux 5.8 one byte written copies a whole huge page, unless Redis switched \
+             them off (disable-thp, 6.2 and later)",
+        );
+        let huge = huge.filter(|evidence| evidence.text.contains("[always]"));
+        Some(Answer::yes((share / 100.0).min(0.8), evidence).and(huge))
+    })
+}
+
+/// Does it evict what is asked for again, or refuse to write?
+pub(super) fn evictions(look: &Look<'_>) -> Answer {
+    let fields = [Field::EvictedCount, Field::RefusedWriteCount];
+    worst(look, KIND, &fields, REDIS, |server| {
+        let rate = state(look, Field::Evictions, server);
+        let evicted = rate.or_else(|| state(look, Field::EvictedCount, server));
+        let refused = state(look, Field::RefusedWriteCount, server);
+        let refused = refused.filter(|refused| refused.value > 0.0);
+        let first = refused.as_ref().or(evicted.as_ref())?;
+        let mut evidence = vec![look.quote(first)];
+        let full = full_of(look, server);
+        let near = full.as_ref().is_some_and(|(_, near)| *near);
+        evidence.extend(full.map(|(evidence, _)| evidence));
+        let hits = hits(look, server);
+        let low = hits.as_ref().is_some_and(|(share, _)| *share < look.limit(T::CacheHits));
+        evidence.extend(hits.map(|(_, evidence)| evidence));
+        evidence.extend(setting(look, &format!("{server} maxmemory_policy"), ""));
+        let evicts = evicted.is_some_and(|evicted| evicted.value > 0.0) && low;
+        Some(if near && (evicts || refused.is_some()) {
+            // That memory is full is no count of long ago.
+            evidence.swap(0, 1);
+            Answer::yes(0.4, evidence)
+        } else {
+            Answer::no(evidence)
+        })
+    })
+}
+
+/// How near a server is to its limit.
+fn full_of(look: &Look<'_>, server: &str) -> Option<(Evidence, bool)> {
+    let data = state(look, Field::DataSize, server)?;
+    let limit = state(look, Field::DataLimit, server).filter(|limit| limit.value > 0.0)?;
+    let share = data.value / limit.value * 100.0;
+    let text =
+        format!("{server} uses {} of its limit of {}", percent(share), write::bytes(limit.value));
+    Some((look.say(&data, &text), share >= look.limit(T::LimitNear)))
+}
+
+/// The share of reads that found their key.
+fn hits(look: &Look<'_>, server: &str) -> Option<(f64, Evidence)> {
+    let hits = state(look, Field::CacheHitCount, server)?;
+    let misses = state(look, Field::CacheMissCount, server)?.value;
+    let all = hits.value + misses;
+    let share = hits.value / all * 100.0;
+    let text = format!("{} of {} reads found their key", percent(share), write::number(all));
+    (all > 0.0).then(|| (share, look.say(&hits, &text)))
+}
+
+/// Resident memory over what was handed out, where the server is large enough for it to mean
+/// something.
+fn ratio(look: &Look<'_>, server: &str) -> Option<(Seen, f64, bool)> {
+    let data = state(look, Field::DataSize, server);
+    let by_size = || {
+        let rss = state(look, Field::DataRss, server)?;
+        let size = data.as_ref().filter(|data| data.value > 0.0)?.value;
+        Some((rss.value / size, rss))
+    };
+    let said = state(look, Field::RssRatio, server).map(|seen| (seen.value, seen));
+    let (ratio, seen) = said.or_else(by_size)?;
+    let large = data.is_some_and(|data| data.value >= look.limit(T::DataLarge));
+    Some((seen, ratio, large))
+}
+
+/// Is far more memory resident than the server uses?
+pub(super) fn resident(look: &Look<'_>) -> Answer {
+    let fields = [Field::RssRatio, Field::DataRss];
+    worst(look, KIND, &fields, REDIS, |server| {
+        let (seen, ratio, large) = ratio(look, server)?;
+        let sizes = state(look, Field::DataRss, server).zip(state(look, Field::DataSize, server));
+        let sizes = sizes.map_or_else(String::new, |(rss, data)| {
+            format!(": {} for {}", write::bytes(rss.value), write::bytes(data.value))
+        });
+        let text = format!("{server}: resident memory is {ratio:.2} times what it uses{sizes}");
+        let evidence = vec![look.say(&seen, &text)];
+        if !large || ratio < look.limit(T::RssRatio) {
+            return Some(Answer::no(evidence));
+        }
+        let inner = state(look, Field::AllocatorFragmentation, server);
+        let inner = inner.map(|seen| look.quote(&seen));
+        let held = state(look, Field::AllocatorRss, server).map(|seen| look.quote(&seen));
+        Some(Answer::yes((1.0 - 1.0 / ratio).min(0.8), evidence).and(inner).and(held))
+    })
+}
+
+/// Is it huge pages that keep what the allocator gave back?
+pub(super) fn huge(look: &Look<'_>) -> Answer {
+    let fields = [Field::RssRatio, Field::DataRss];
+    worst(look, KIND, &fields, REDIS, |server| {
+        let (_, ratio, _) = ratio(look, server)?;
+        let inner = state(look, Field::AllocatorFragmentation, server)?;
+        let held = state(look, Field::AllocatorRss, server)?;
+        let rest = ratio / (inner.value * held.value).max(1.0);
+        let thp = setting(look, THP, "")?;
+        let text = format!(
+            "{server}: the allocator accounts for {:.2} times what is used, the process holds \
+             {rest:.2} times as much as that",
+            inner.value * held.value
+        );
+        let evidence = vec![look.say(&held, &text)];
+        let always = thp.text.contains("[always]");
+        Some(if always && rest >= look.limit(T::RssRatio) {
+            let follows = "what was given back in parts of huge pages stays, or is filled again";
+            Answer::yes((1.0 - 1.0 / ratio).min(0.8), evidence)
+                .and([thp, Evidence::derived(follows)])
+        } else {
+            Answer::no(evidence).and([thp])
+        })
+    })
+}
+
+/// Do writes wait for the disk that keeps the log?
+pub(super) fn fsync(look: &Look<'_>) -> Answer {
+    let fields = [Field::FsyncDelayCount, Field::LatencyEvent];
+    worst(look, KIND, &fields, REDIS_LATENCY, |server| {
+        let events = parts(look, Field::LatencyEvent, server);
+        let own = events.iter().filter(|line| name(&line.subject).starts_with("aof-"));
+        let stall = own
+            .filter_map(|line| look.highest(line))
+            .reduce(|a, b| if b.value > a.value { b } else { a });
+        if let Some(stall) = stall.filter(|stall| stall.value >= look.limit(T::SlowCommand)) {
+            return Some(Answer::yes(0.5, vec![look.quote(&stall)]));
+        }
+        let limit = look.limit(T::FsyncDelays);
+        if let Some(rate) = state(look, Field::FsyncDelays, server) {
+            let evidence = vec![look.quote(&rate)];
+            let many = rate.value >= limit;
+            return Some(if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence) });
+        }
+        let count = state(look, Field::FsyncDelayCount, server)?;
+        let up = state(look, Field::ServerUptime, server).filter(|up| up.value > 0.0);
+        let mean = up.map(|up| count.value / (up.value / 1000.0));
+        let Some(mean) = mean.filter(|mean| *mean >= limit) else {
+            return Some(Answer::no(vec![look.quote(&count)]));
+        };
+        let text = format!(
+            "{server}: {} writes of the log held up by fsync since its start: one in {} s",
+            write::number(count.value),
+            write::number(1.0 / mean)
+        );
+        let mut evidence = look.say(&count, &text);
+        // It is a mean over all that time, not a count of long ago.
+        (evidence.field, evidence.value) = (None, None);
+        Some(Answer::yes(0.4, vec![evidence]))
+    })
+}

@@ -1,0 +1,120 @@
+//! What the kernel refuses to programs although the machine has it: memory that may not be
+//! committed, tasks and mappings beyond a limit.
+
+use super::age::is_old;
+use crate::diagnose::answer::{Answer, Evidence, Missing};
+use crate::diagnose::look::Look;
+use crate::diagnose::missing::{COMMIT, MAPS, TASK_LIMITS};
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::readers::failures::FAILURES;
+use crate::recording::{Field, Subject};
+
+const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+
+/// What logs say of one kind of failure, and whether that is over.
+fn logged(look: &Look<'_>, field: Field, what: &str) -> Option<(Evidence, bool)> {
+    let line = look.line(field, &Subject::part(FAILURES, field.about().key))?;
+    let seen = look.highest(&line)?;
+    let lines = match line.points.len() {
+        1 => "a line".to_owned(),
+        many => format!("{many} lines"),
+    };
+    let old = is_old(look, &line.subject) == Some(true);
+    Some((look.say(&seen, &format!("{lines} of a program: {what}")), old))
+}
+
+fn number(look: &Look<'_>, setting: &str) -> Option<f64> {
+    look.setting(setting)?.text.trim().parse().ok()
+}
+
+/// Does the kernel refuse memory because too much is promised already?
+pub(super) fn commit(look: &Look<'_>) -> Answer {
+    let promised = look.highest_of(Field::Committed).zip(look.state(Field::CommitLimit));
+    let strict = look.setting(OVERCOMMIT).map(|quote| (quote, quote.text.trim() == "2"));
+    let failed = logged(look, Field::MemoryErrors, "it got no memory");
+    let Some((promised, limit)) = promised else { return Answer::unknown(&[COMMIT]) };
+    let text = format!(
+        "{} are promised to programs, of {} that may be",
+        write::bytes(promised.value),
+        write::bytes(limit.value)
+    );
+    let evidence = vec![look.say(&promised, &text)];
+    let full = promised.value >= limit.value * look.limit(T::TableFull) / 100.0;
+    let setting = |text| strict.map(|(quote, _)| look.cite(quote, text));
+    match strict {
+        Some((_, true)) if full => {
+            let hard = "vm.overcommit_memory is 2: beyond the limit nothing is promised, whatever \
+                        is free";
+            Answer::yes(0.6, evidence).and(setting(hard)).and(failed.map(|(evidence, _)| evidence))
+        }
+        Some((_, true)) => Answer::no(evidence),
+        Some((_, false)) => {
+            Answer::no(evidence).and(setting("vm.overcommit_memory is not 2: it is no hard limit"))
+        }
+        None if full => Answer::unknown(&[COMMIT]).and(evidence),
+        None => Answer::no(evidence),
+    }
+}
+
+/// By what a log says, with whether that is over, and by a count, with whether it is at its limit.
+fn judged(
+    failed: Option<(Evidence, bool)>,
+    counted: Option<(Evidence, bool)>,
+    missing: Missing,
+) -> Answer {
+    let full = counted.as_ref().is_some_and(|(_, full)| *full);
+    let counted = counted.map(|(evidence, _)| evidence);
+    match (failed, counted) {
+        (Some((evidence, old)), counted) => {
+            Answer::yes(0.7, vec![evidence]).and(counted).mild(old && !full)
+        }
+        (None, Some(evidence)) if full => Answer::yes(0.6, vec![evidence]),
+        (None, Some(evidence)) => Answer::no(vec![evidence]),
+        (None, None) => Answer::unknown(&[missing]),
+    }
+}
+
+/// Can no more tasks be started?
+pub(super) fn tasks(look: &Look<'_>) -> Answer {
+    let failed = logged(look, Field::TaskErrors, "no task could be started, for a limit");
+    let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"];
+    let known = limits.iter().filter_map(|path| Some((*path, number(look, path)?)));
+    let lowest = known.reduce(|a, b| if b.1 < a.1 { b } else { a });
+    let tasks = look.highest_of(Field::Tasks);
+    let counted = tasks.as_ref().zip(lowest).map(|(tasks, (path, limit))| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let text = format!(
+            "{} tasks of {} that kernel.{name} allows",
+            write::number(tasks.value),
+            write::number(limit)
+        );
+        let full = tasks.value >= limit * look.limit(T::TableFull) / 100.0;
+        (look.say(tasks, &text), full)
+    });
+    judged(failed, counted, TASK_LIMITS)
+}
+
+/// Has a program as many mappings as it may?
+pub(super) fn maps(look: &Look<'_>) -> Answer {
+    const LIMIT: &str = "/proc/sys/vm/max_map_count";
+    /// The kernel's own limit (`DEFAULT_MAX_MAP_COUNT` in `include/linux/mm.h`).
+    const DEFAULT: f64 = 65_530.0;
+    let failed = logged(look, Field::MapErrors, "it got no further mapping");
+    let limit = number(look, LIMIT);
+    let all = look.lines(Field::Maps, |_| true);
+    let most = all.iter().filter_map(|line| look.highest(line));
+    let most = most.reduce(|a, b| if b.value > a.value { b } else { a });
+    let counted = most.map(|most| {
+        let of = limit.unwrap_or(DEFAULT);
+        let text = format!(
+            "{} has {} mappings of {} that vm.max_map_count allows",
+            most.subject,
+            write::number(most.value),
+            write::number(of)
+        );
+        let full = most.value >= of * look.limit(T::TableFull) / 100.0;
+        (look.say(&most, &text), full)
+    });
+    judged(failed, counted, MAPS)
+}

@@ -1,0 +1,76 @@
+//! What servers say of themselves: how their answers are found, and the worst of several.
+
+use std::collections::BTreeSet;
+
+use crate::diagnose::answer::{Answer, Evidence, Missing, Verdict};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::seen::Seen;
+use crate::recording::{Field, Subject};
+
+/// Most servers of one kind that are looked at: a paste has a few, a hostile one thousands.
+const SERVERS_MAX: usize = 64;
+
+/// The servers of a kind that one of the fields is about.
+fn all(look: &Look<'_>, kind: &str, fields: &[Field]) -> BTreeSet<String> {
+    let subjects = fields.iter().flat_map(|field| look.host.subjects(*field));
+    let names = subjects.filter_map(|(subject, _)| subject.service());
+    let own = names.filter(|name| name.split(' ').next() == Some(kind));
+    own.map(str::to_owned).take(SERVERS_MAX).collect()
+}
+
+/// The worst answer about a server of this kind.
+pub(super) fn worst(
+    look: &Look<'_>,
+    kind: &str,
+    fields: &[Field],
+    missing: Missing,
+    test: impl Fn(&str) -> Option<Answer>,
+) -> Answer {
+    let answers = all(look, kind, fields).into_iter().filter_map(|server| test(&server));
+    let rank = |answer: &Answer| (answer.is_yes(), answer.verdict == Verdict::No, answer.weight);
+    let worse = |a: Answer, b: Answer| if rank(&b) > rank(&a) { b } else { a };
+    answers.reduce(worse).unwrap_or_else(|| Answer::unknown(&[missing]))
+}
+
+/// Yes where one of these says yes; no where one was answered.
+pub(super) fn any(answers: &[Answer], missing: Missing) -> Answer {
+    let first = |yes: bool| -> Vec<Evidence> {
+        let told = answers.iter().filter(|answer| answer.is_yes() == yes);
+        told.filter_map(|answer| answer.evidence.first().cloned()).collect()
+    };
+    let yes = answers.iter().filter(|answer| answer.is_yes());
+    let evidence = first(false);
+    if let Some(weight) = yes.map(|answer| answer.weight).reduce(f64::max) {
+        Answer::yes(weight, first(true))
+    } else if evidence.is_empty() {
+        Answer::unknown(&[missing])
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// The last value of a server.
+pub(super) fn state(look: &Look<'_>, field: Field, server: &str) -> Option<Seen> {
+    look.latest(field, &Subject::Service(server.to_owned()))
+}
+
+/// The lines about a server's parts.
+pub(super) fn parts(look: &Look<'_>, field: Field, server: &str) -> Vec<Line> {
+    let own =
+        |subject: &Subject| matches!(subject, Subject::Part { service, .. } if service == server);
+    look.lines(field, own)
+}
+
+/// The name of a part.
+pub(super) fn name(subject: &Subject) -> &str {
+    if let Subject::Part { name, .. } = subject { name } else { "?" }
+}
+
+/// The setting of a kernel or server, as evidence.
+pub(super) fn setting(look: &Look<'_>, name: &str, text: &str) -> Option<Evidence> {
+    let quote = look.setting(name)?;
+    let mut evidence =
+        Evidence::plain(crate::diagnose::Ground::Observed, format!("{name}: {}{text}", quote.text));
+    evidence.source = Some(quote.source);
+    Some(evidence)
+}

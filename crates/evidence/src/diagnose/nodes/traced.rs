@@ -1,0 +1,34 @@
+//! What a trace of a program's system calls says by itself.
+
+use crate::diagnose::answer::Evidence;
+use crate::diagnose::look::Look;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Subject, Unit};
+
+/// Calls that wait until data are safe.
+const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
+
+/// A program of which a trace says that it mostly waits for data to be safe.
+pub(super) fn flushes(look: &Look<'_>) -> Option<Evidence> {
+    let flush = |subject: &Subject| FLUSHES.contains(&subject.to_string().as_str());
+    let lines = look.lines(Field::SyscallShare, flush);
+    let shares = lines.iter().filter_map(|line| look.highest(line));
+    let most = shares.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let each = look.latest(Field::SyscallTime, &most.subject)?;
+    let calls = look.latest(Field::SyscallCalls, &most.subject)?;
+    let much = most.value >= look.limit(T::FlushBusy)
+        && each.value >= look.limit(T::FlushLong)
+        && calls.value >= CALLS_MIN;
+    let text = format!(
+        "{}: {} calls took {} each, {} of the time in traced calls",
+        most.subject,
+        write::number(calls.value),
+        write::milliseconds(each.value),
+        write::value(Unit::Percent, most.value)
+    );
+    much.then(|| look.say(&most, &text))
+}
+
+/// Fewer calls say nothing of the others.
+const CALLS_MIN: f64 = 10.0;

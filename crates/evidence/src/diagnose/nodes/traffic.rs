@@ -1,0 +1,79 @@
+//! Disks of which only requests and bytes are known, as plain `iostat` shows them.
+
+use crate::diagnose::Ground;
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::DISKS;
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Subject};
+
+/// Requests a second below which no disk makes anybody wait.
+const REQUESTS_MIN: f64 = 10.0;
+
+/// The disk with most requests.
+pub(super) struct Traffic {
+    requests: Seen,
+    /// Its share of the requests of all disks.
+    share: f64,
+    reads: f64,
+    writes: f64,
+}
+
+impl Traffic {
+    /// The busiest by this measure; `None` where no source counts requests.
+    pub(super) fn most(look: &Look<'_>) -> Option<Self> {
+        let all = look.lines(Field::DiskTransfers, |subject| matches!(subject, Subject::Disk(_)));
+        let all = super::pick::hardware(all);
+        let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| look.highest(line)).collect();
+        let sum: f64 = seen.iter().map(|seen| seen.value).sum();
+        let requests = seen.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
+        let bytes = |field| {
+            let line = look.line(field, &requests.subject);
+            line.and_then(|line| look.highest(&line)).map_or(0.0, |seen| seen.value)
+        };
+        let (reads, writes) = (bytes(Field::DiskReadBytes), bytes(Field::DiskWriteBytes));
+        let share = if sum > 0.0 { requests.value / sum } else { 0.0 };
+        Some(Self { share, reads, writes, requests })
+    }
+
+    /// Bytes of a request, and the sentence that says so.
+    pub(super) fn request(&self, look: &Look<'_>) -> Option<(f64, Evidence)> {
+        let bytes = self.reads + self.writes;
+        if bytes <= 0.0 || self.requests.value <= 0.0 {
+            return None;
+        }
+        let size = bytes / self.requests.value;
+        let (field, way) = match self.reads > self.writes {
+            true => (Field::DiskReadRequestBytes, "reads"),
+            false => (Field::DiskWriteRequestBytes, "writes"),
+        };
+        let text = format!(
+            "{}: {} requests a second, mostly {way}, carry {}: {} each",
+            self.requests.subject,
+            write::number(self.requests.value),
+            write::bytes(bytes),
+            write::bytes(size),
+        );
+        let seen = Seen { field, value: size, ..self.requests.clone() };
+        let mut evidence = look.say(&seen, &text);
+        evidence.ground = Ground::Derived;
+        Some((size, evidence))
+    }
+
+    /// Whether it is the disk that CPUs wait for. They do wait; this one has most of the work.
+    pub(super) fn waited_for(&self, look: &Look<'_>) -> Answer {
+        let evidence = match self.request(look) {
+            Some((_, evidence)) => evidence,
+            None => look.quote(&self.requests),
+        };
+        let most = self.share * 100.0 >= look.limit(T::WhoShare);
+        if self.requests.value < REQUESTS_MIN || !most {
+            return Answer { evidence: vec![evidence], ..Answer::unknown(&[DISKS]) };
+        }
+        let text = "these sources do not say how busy it is; no other disk has as many requests, \
+                    so it is the one that is waited for";
+        Answer::yes(0.5, vec![evidence, Evidence::assumed(text)]).lacking(&[DISKS])
+    }
+}

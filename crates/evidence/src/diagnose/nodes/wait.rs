@@ -1,0 +1,212 @@
+//! Waiting without CPU: blocked tasks, pressure, pauses of Java.
+
+use std::collections::BTreeSet;
+
+use super::tasks;
+use crate::diagnose::answer::{Answer, Evidence};
+use crate::diagnose::interval::Interval;
+use crate::diagnose::look::{Line, Look};
+use crate::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE};
+use crate::diagnose::seen::Seen;
+use crate::diagnose::threshold::Threshold as T;
+use crate::diagnose::write;
+use crate::recording::{Field, Subject};
+
+/// Do tasks wait while CPUs are idle?
+pub(super) fn any(look: &Look<'_>) -> Answer {
+    let tests = [
+        blocked(look),
+        tasks::dirty(look),
+        tasks::random(look),
+        tasks::remote(look),
+        memory_pressure(look),
+        io_pressure(look),
+        pauses(look),
+    ];
+    let evidence: Vec<Evidence> = tests.iter().flat_map(|a| a.evidence.first().cloned()).collect();
+    if let Some(weight) = tests.iter().filter(|a| a.is_yes()).map(|a| a.weight).reduce(f64::max) {
+        Answer::yes(weight, evidence)
+    } else if evidence.is_empty() {
+        Answer::unknown(&[QUEUE, PRESSURE])
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Most functions in which tasks wait that are told.
+const FUNCTIONS_MAX: usize = 3;
+
+/// CPUs of a machine of which no source says how many it has.
+const CPUS_UNKNOWN: f64 = 4.0;
+
+/// Do tasks hang in uninterruptible wait?
+pub(super) fn blocked(look: &Look<'_>) -> Answer {
+    let functions = || tasks::waiting(look).into_iter().take(FUNCTIONS_MAX).map(|w| w.say(look));
+    if let Some(hung) = hung(look) {
+        return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(look));
+    }
+    let line = look.line(Field::Blocked, &Subject::Machine);
+    let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
+    let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
+    // Of an unknown number of CPUs: more than one busy disk keeps waiting in passing.
+    let cpus = look.cpus().unwrap_or(CPUS_UNKNOWN);
+    let text = format!("{} tasks in uninterruptible wait (mean)", write::number(seen.value));
+    let evidence = vec![look.say(&seen, &text)];
+    let limit = look.limit(T::BlockedTasks) * cpus;
+    if let Some(same) = tasks::crowded(look) {
+        return Answer::yes(0.4, vec![same.say(look)]).and(evidence);
+    }
+    if seen.value < limit || seen.value < 1.0 {
+        return Answer::no(evidence).and(functions()).if_close(seen.value >= 1.0);
+    }
+    let names: Vec<String> = look
+        .lines(Field::ProcBlocked, |_| true)
+        .iter()
+        .filter(|line| look.highest(line).is_some_and(|seen| seen.value > 0.0))
+        .filter_map(|line| line.subject.process_name().map(str::to_owned))
+        .collect();
+    let named = names.first().map(|name| {
+        Evidence::derived(format!("{} of them listed by name, such as {name}", names.len()))
+    });
+    let answer = Answer::yes(0.4, evidence).and(functions());
+    if named.is_none() { answer.lacking(&[PROCESSES]) } else { answer.and(named) }
+}
+
+/// Tasks of which the kernel's log says that they hang.
+fn hung(look: &Look<'_>) -> Option<Evidence> {
+    let all = look.lines(Field::ProcHung, |_| true);
+    let first = all.first().and_then(|line| look.highest(line))?;
+    let names: BTreeSet<&str> = all.iter().filter_map(|l| l.subject.process_name()).collect();
+    let names: Vec<&str> = names.into_iter().take(4).collect();
+    let text = format!(
+        "the kernel's log says that tasks hang for minutes: {} of them, such as {}{}",
+        all.len(),
+        names.join(", "),
+        tasks::hung_when(look)
+    );
+    Some(look.say(&first, &text))
+}
+
+/// Blocked tasks of a process list, where no tool counted them.
+fn listed(look: &Look<'_>) -> Option<Seen> {
+    let lines = look.lines(Field::ProcBlocked, |_| true);
+    let points = || lines.iter().flat_map(|line| &line.points).filter(|point| look.in_times(point));
+    // A task is in few of the lists, so the sum of its means would be too much.
+    let lists: BTreeSet<_> = points().map(|point| point.at).collect();
+    let blocked: f64 = points().map(|point| point.value).sum();
+    let mean = blocked / lists.len().max(1) as f64;
+    lines.first().map(|line| line.seen(mean, Interval::ALWAYS))
+}
+
+fn pressure(look: &Look<'_>, field: Field) -> Answer {
+    let Some(mean) = look.mean_of(field) else { return Answer::unknown(&[PRESSURE]) };
+    let text = format!("{} (mean)", write::sentence(&mean));
+    let evidence = vec![look.say(&mean, &text)];
+    let limit = look.limit(T::PsiHigh);
+    if mean.value >= limit {
+        Answer::yes(mean.value / 100.0, evidence)
+    } else {
+        Answer::no(evidence).if_close(look.is_close(mean.value, limit))
+    }
+}
+
+/// Do tasks wait for memory?
+pub(super) fn memory_pressure(look: &Look<'_>) -> Answer {
+    pressure(look, Field::PsiMemorySome)
+}
+
+/// Do tasks wait for I/O?
+pub(super) fn io_pressure(look: &Look<'_>) -> Answer {
+    pressure(look, Field::PsiIoSome)
+}
+
+/// Fewer pauses, or a shorter log, say nothing of their share: a start has some in its first
+/// second.
+const PAUSES_MIN: usize = 5;
+const LOG_S_MIN: i64 = 2;
+
+/// The share of its time in which a program stood still, 0 to 1, with the sentence that says so.
+fn paused(line: &Line) -> Option<(f64, String)> {
+    let (first, last) = (line.points.first()?.at?, line.points.last()?.at?);
+    let seconds = last.0.saturating_sub(first.0);
+    // What came before the first one is not known.
+    let sum: f64 = line.points.iter().skip(1).map(|point| point.value).sum();
+    let enough = line.points.len() >= PAUSES_MIN && seconds >= LOG_S_MIN;
+    // Times are whole seconds: the stretch may be longer by one.
+    let share = (sum / 1e3 / (seconds + 1) as f64).min(1.0);
+    let text = format!(
+        "{} pauses in {seconds} s took {:.0} % of the time",
+        line.points.len(),
+        share * 100.0
+    );
+    enough.then_some((share, text))
+}
+
+/// Does Java stop for long?
+pub(super) fn pauses(look: &Look<'_>) -> Answer {
+    let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
+    let lines: Vec<_> = fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect();
+    let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
+    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+        return Answer::unknown(&[GC]);
+    };
+    let limit = look.limit(T::GcPause);
+    let long = line.points.iter().filter(|point| point.value >= limit).count();
+    let mut evidence = vec![look.quote(&peak)];
+    if long == 0 {
+        let share = lines.iter().filter_map(paused).reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let Some((share, text)) = share else { return Answer::no(evidence) };
+        evidence.insert(0, look.say(&peak, &text));
+        let much = share * 100.0 >= look.limit(T::GcShare);
+        return if much { Answer::yes(share, evidence) } else { Answer::no(evidence) };
+    }
+    let text = format!(
+        "{long} of {} pauses took {} or more",
+        line.points.len(),
+        write::milliseconds(limit)
+    );
+    evidence.push(Evidence::derived(text));
+    Answer::yes(0.5, evidence)
+}
+
+/// In such a pause: does the kernel use more CPU than the collector?
+pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
+    let users = look.lines(Field::GcUser, |_| true);
+    let found = users.iter().find_map(|user| {
+        let system = look.line(Field::GcSystem, &user.subject)?;
+        let worst = system.points.iter().zip(&user.points).filter(|(s, u)| s.at == u.at);
+        let (system_ms, user_ms) =
+            worst.reduce(|a, b| if b.0.value > a.0.value { b } else { a })?;
+        Some((
+            system.seen(system_ms.value, Interval { from: None, to: system_ms.at }),
+            user_ms.value,
+        ))
+    });
+    let Some((system, user_ms)) = found else { return Answer::unknown(&[GC]) };
+    let text = format!(
+        "a pause used {} s of CPU in the kernel and {} s outside it",
+        write::number(system.value / 1e3),
+        write::number(user_ms / 1e3)
+    );
+    let evidence = vec![look.say(&system, &text)];
+    if system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0 {
+        let follows = "the collector itself hardly works: it waits for the kernel, which hands \
+                       out, compacts or swaps its memory";
+        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
+    } else {
+        Answer::no(evidence)
+    }
+}
+
+/// Does it take long until all threads stop?
+pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
+    let lines = look.lines(Field::SafepointReach, |_| true);
+    let Some(line) = lines.into_iter().next() else { return Answer::unknown(&[GC]) };
+    let Some(peak) = look.highest(&line) else { return Answer::unknown(&[GC]) };
+    let evidence = vec![look.quote(&peak)];
+    if peak.value >= look.limit(T::GcPause) / 2.0 {
+        Answer::yes(0.4, evidence)
+    } else {
+        Answer::no(evidence)
+    }
+}

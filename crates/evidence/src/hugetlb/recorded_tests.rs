@@ -1,0 +1,145 @@
+use super::*;
+use crate::recording::Builder;
+use crate::recording::readers::capture::sample::{Header, Writer};
+
+fn facts(text: &[u8]) -> Facts {
+    let mut out = Builder::new();
+    out.read("x", text).expect("a text");
+    let recording = out.finish();
+    from_recording(&recording.hosts[0], "x")
+}
+
+fn capture(at_s: u64, files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    for (path, text) in files {
+        assert!(writer.file(path, text.as_bytes()));
+    }
+    let at_ms = i64::try_from(at_s * 1000).expect("small");
+    let (host, boot) = (Some("vm".to_owned()), Some("b1".to_owned()));
+    let header = Header {
+        at_ms,
+        utc_offset_s: Some(0),
+        monotonic_ns: at_s * 1_000_000_000,
+        host,
+        boot,
+        ticks_per_s: Some(100),
+        page_bytes: Some(4096),
+    };
+    writer.finish(&header)
+}
+
+#[test]
+fn a_pasted_meminfo_gives_memory_and_pool() {
+    let facts = facts(
+        b"MemTotal:     20549012 kB\nMemFree:        236668 kB\nBuffers:         77800 kB\n\
+          Cached:        7189572 kB\n...\nPageTables:    5007924 kB  <--- 5GB!\n...\n\
+          HugePages_Total:     0\nHugePages_Free:      0\nHugepagesize:     2048 kB\n",
+    );
+    let memory = Memory {
+        total: Some(Bytes::kib(20_549_012)),
+        free: Some(Bytes::kib(236_668)),
+        page_tables: Some(Bytes::kib(5_007_924)),
+        ..Memory::default()
+    };
+    assert_eq!(facts.memory, memory);
+    assert_eq!(facts.default_page, Some(Bytes::mib(2)));
+    // Nobody said how many are reserved: that is not 0.
+    assert_eq!(facts.pools, [Pool { page: Bytes::mib(2), ..Pool::default() }]);
+    assert_eq!((facts.objects.len(), facts.processes.len()), (0, 0));
+    assert_eq!(facts.missing.len(), 1);
+}
+
+#[test]
+fn a_pool_in_bytes_becomes_pages() {
+    let text = "HugePages_Total: 12200\nHugePages_Free: 85\nHugePages_Rsvd: 7\n\
+                Hugepagesize: 2048 kB\n";
+    let pool = facts(text.as_bytes()).pools.remove(0);
+    assert_eq!((pool.total, pool.free, pool.reserved, pool.surplus), (12_200, 85, Some(7), None));
+    let half = facts(b"MemTotal: 8 kB\nHugePages_Total: 5\nHugepagesize: 2048 kB\n");
+    assert_eq!(half.pools, []);
+    assert_eq!(half.missing[0].what, "HugePages_Total and HugePages_Free");
+}
+
+#[test]
+fn output_of_free_has_no_pool() {
+    let facts = facts(
+        b"               total        used        free      shared  buff/cache   available\n\
+          Mem:        24684092      912700    23281700       11104       81700    23192900\n\
+          Swap:              0           0           0\n",
+    );
+    assert_eq!(facts.memory.available, Some(Bytes::kib(23_192_900)));
+    assert_eq!((facts.memory.swap_total, facts.memory.page_tables), (Some(Bytes(0)), None));
+    assert_eq!((facts.default_page, facts.pools.len()), (None, 0));
+}
+
+const STAT: &str = " S 0 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 \
+                    0 0 0 0 0 0 0 0 0 0 0 0";
+
+#[test]
+fn a_capture_gives_segments_processes_and_pools_as_of_its_end() {
+    let head = "key shmid perms size cpid lpid nattch uid\n";
+    let (first, gone) = (format!("10 (postgres){STAT}"), format!("11 (sh){STAT}"));
+    let start = format!("{head}0 7 600 1000 1 1 1 0\n0 8 600 1000 1 1 1 0\n");
+    let end = format!("{head}0 8 600 8388608 1 1 12 0\n");
+    let pool = "/sys/kernel/mm/hugepages/hugepages-1048576kB";
+    let (total, free) = (format!("{pool}/nr_hugepages"), format!("{pool}/free_hugepages"));
+    let meminfo = "MemTotal: 8 kB\nHugePages_Total: 5\nHugePages_Free: 5\nHugePages_Rsvd: 1\n\
+                   HugePages_Surp: 0\nHugepagesize: 2048 kB\n";
+    let files = [
+        ("/proc/meminfo", meminfo),
+        ("/proc/10/stat", &first),
+        ("/proc/10/status", "VmPTE:\t 40 kB\n"),
+    ];
+    let mut before = files.to_vec();
+    before.extend([
+        ("/proc/sysvipc/shm", start.as_str()),
+        ("/proc/11/stat", &gone),
+        ("/proc/11/status", "VmPTE:\t 4000 kB\n"),
+    ]);
+    let mut after = files.to_vec();
+    after.extend([
+        ("/proc/sysvipc/shm", end.as_str()),
+        ("/proc/cmdline", "root=/dev/vda hugepages=5"),
+        ("/proc/sys/kernel/shmmax", "18446744073692774399\n"),
+        ("/proc/sys/kernel/shmall", "1024\n"),
+        ("/proc/sys/vm/hugetlb_shm_group", "0\n"),
+        ("/proc/sys/vm/nr_overcommit_hugepages", "3\n"),
+        (&total, "2\n"),
+        (&free, "1\n"),
+    ]);
+    let facts = facts(&[capture(1_795_305_600, &before), capture(1_795_305_602, &after)].concat());
+    let segment = Object {
+        kind: ObjectKind::SysV(8),
+        name: "segment 8".to_owned(),
+        bytes: Bytes::mib(8),
+        page: None,
+        uid: None,
+        pids: Vec::new(),
+        attached: 12,
+        touched: None,
+    };
+    assert_eq!(facts.objects, [segment]);
+    let (name, page_tables) = ("postgres".to_owned(), Some(Bytes::kib(40)));
+    let process = Process { name, page_tables, ..Process::default() };
+    assert_eq!(facts.processes, [(10, process)].into());
+    let small = Pool {
+        page: Bytes::mib(2),
+        total: 5,
+        free: 5,
+        reserved: Some(1),
+        surplus: Some(0),
+        overcommit: Some(3),
+        nodes: Vec::new(),
+    };
+    let large = Pool { page: Bytes(1 << 30), total: 2, free: 1, ..Pool::default() };
+    assert_eq!(facts.pools, [small, large]);
+    let limits = Limits {
+        shm_group: Some(0),
+        shmmax: Some(Bytes(18_446_744_073_692_774_399)),
+        shmall_pages: Some(1024),
+        overcommit_memory: None,
+    };
+    assert_eq!(facts.limits, limits);
+    let found: Vec<_> = facts.configured.iter().map(|c| (c.key.as_str(), &*c.value)).collect();
+    assert_eq!(found, [("hugepages", "5")]);
+}

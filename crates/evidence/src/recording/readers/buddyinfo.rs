@@ -1,0 +1,105 @@
+//! Pasted `/proc/buddyinfo`. proc_buddyinfo(5).
+
+use std::collections::BTreeSet;
+
+use super::words::{elided, words};
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Subject};
+use hugewise_base::parse::buddyinfo::{ZoneFree, fmfi_total, free_blocks_at_or_above, parse};
+
+/// A huge page of 2 MiB is 2 to the power 9 pages of 4 KiB.
+const HUGE_PAGE_ORDER: usize = 9;
+
+/// Most zones of one reading: 1024 NUMA nodes with five each.
+const ZONES_MAX: usize = 5120;
+
+fn is_zone(words: &[&str]) -> bool {
+    words.first() == Some(&"Node") && words.get(2) == Some(&"zone")
+}
+
+/// Begins at a zone.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    zone(&words(lines.ahead(0)))?;
+    out.begin(SourceKind::Buddyinfo, lines.number());
+    Some(Box::<Buddyinfo>::default())
+}
+
+fn zone(words: &[&str]) -> Option<ZoneFree> {
+    if !is_zone(words) {
+        return None;
+    }
+    parse(&words.join(" ")).value.pop()
+}
+
+#[derive(Default)]
+struct Buddyinfo {
+    zones: Vec<ZoneFree>,
+    seen: BTreeSet<(u32, String)>,
+}
+
+impl Buddyinfo {
+    fn flush(&mut self, out: &mut Builder) {
+        let zones = std::mem::take(&mut self.zones);
+        self.seen.clear();
+        if let Some(index) = fmfi_total(&zones, HUGE_PAGE_ORDER) {
+            out.put(Field::Fmfi, &Subject::Machine, None, index);
+            let blocks = free_blocks_at_or_above(&zones, HUGE_PAGE_ORDER);
+            out.put(Field::FreeHugeBlocks, &Subject::Machine, None, blocks as f64);
+        }
+    }
+}
+
+impl Reader for Buddyinfo {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let words = words(line);
+        let Some(zone) = zone(&words) else {
+            if is_zone(&words) {
+                out.problem("no counts of free blocks in a line of /proc/buddyinfo: left out");
+                return Taken::Yes;
+            }
+            return if words.is_empty() || elided(line) { Taken::Yes } else { Taken::No };
+        };
+        let key = (zone.node, zone.zone.clone());
+        if self.seen.contains(&key) {
+            self.flush(out);
+        }
+        if self.zones.len() < ZONES_MAX {
+            self.seen.insert(key);
+            self.zones.push(zone);
+        }
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.flush(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read};
+    use super::*;
+
+    #[test]
+    fn each_look_gives_an_index() {
+        let recording = read(
+            "Node 0, zone      DMA      0      0      0      0      0      0      0      0      \
+            1      1      3 \n\
+             Node 0, zone   Normal      0      0      0      0      0      0      0      0      \
+             0      2      1 \n\
+             Node 0, zone      DMA      0      0      0      0      0      0      0      0      \
+             1      1      3 \n\
+             Node 0, zone   Normal      512    0      0      0      0      0      0      0      \
+             0      1      0 \n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Fmfi), [0.0, 0.5]);
+        assert_eq!(machine(&recording, Field::FreeHugeBlocks), [4.0, 1.0]);
+    }
+
+    #[test]
+    fn a_torn_line_is_told() {
+        let recording = read("Node 0, zone Normal 1 2 3\nNode 0, zone DMA32 1 x\n");
+        assert_eq!(recording.problems.len(), 1);
+    }
+}

@@ -1,0 +1,291 @@
+//! `dstat`: groups of columns side by side, with bars between them. Its rows look the same in
+//! `pcp dstat`.
+
+use super::sysstat::{is_elision, is_sane};
+use super::words::time_of_day;
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Span, Stamp, Subject};
+
+/// Prefixes count in steps of 1024 for bytes and of 1000 for the rest (dstat 0.8.0, `cprint`).
+const BYTES: f64 = 1024.0;
+const COUNTS: f64 = 1000.0;
+
+/// Columns with a field: what their group's heading holds, their name, the step of prefixes.
+///
+/// `usr` is with interrupts where no column shows those (dstat 0.8.0, `dstat_cpu.extract`).
+const COLUMNS: &[(&str, &str, Field, f64)] = &[
+    ("cpu", "usr", Field::CpuUser, COUNTS),
+    ("cpu", "sys", Field::CpuSystem, COUNTS),
+    ("cpu", "idl", Field::CpuIdle, COUNTS),
+    ("cpu", "wai", Field::CpuIowait, COUNTS),
+    ("cpu", "hiq", Field::CpuIrq, COUNTS),
+    ("cpu", "siq", Field::CpuSoftirq, COUNTS),
+    ("cpu", "stl", Field::CpuSteal, COUNTS),
+    ("dsk/total", "read", Field::PageIn, BYTES),
+    ("dsk/total", "writ", Field::PageOut, BYTES),
+    ("dsk/", "read", Field::DiskReadBytes, BYTES),
+    ("dsk/", "writ", Field::DiskWriteBytes, BYTES),
+    ("io/", "read", Field::DiskReads, COUNTS),
+    ("io/", "writ", Field::DiskWrites, COUNTS),
+    ("net/", "recv", Field::NetRxBytes, BYTES),
+    ("net/", "send", Field::NetTxBytes, BYTES),
+    ("paging", "in", Field::SwapIn, BYTES),
+    ("paging", "out", Field::SwapOut, BYTES),
+    ("system", "int", Field::Interrupts, COUNTS),
+    ("system", "csw", Field::ContextSwitches, COUNTS),
+    ("memory", "free", Field::MemFree, BYTES),
+    ("memory", "buff", Field::Buffers, BYTES),
+    ("memory", "cach", Field::Cached, BYTES),
+    ("swap", "free", Field::SwapFree, BYTES),
+    ("procs", "run", Field::RunQueue, COUNTS),
+    ("procs", "blk", Field::Blocked, COUNTS),
+    ("procs", "new", Field::Forks, COUNTS),
+    ("load", "1m", Field::Load1, COUNTS),
+    ("load", "5m", Field::Load5, COUNTS),
+    ("load", "15m", Field::Load15, COUNTS),
+];
+
+/// A column that means something.
+#[derive(Debug)]
+struct Column {
+    /// Which of the groups, and which of its words.
+    group: usize,
+    at: usize,
+    field: Field,
+    step: f64,
+    subject: Subject,
+}
+
+#[derive(Debug, Default)]
+struct Dstat {
+    headings: Vec<String>,
+    columns: Vec<Column>,
+    /// How many words each group has.
+    widths: Vec<usize>,
+    time: Option<usize>,
+    rows: usize,
+    /// Means since the machine started, unless no row follows.
+    waiting: Vec<(usize, f64)>,
+}
+
+/// The groups' names, where this is the line of them: `--total-cpu-usage-- -dsk/total-`.
+fn headings(line: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let dashed = |word: &&str| word.starts_with('-') && word.ends_with('-') && word.len() > 2;
+    let ours = !words.is_empty() && words.iter().all(dashed);
+    // Several of a kind stand together: `-dsk/sda----dsk/sdb-`.
+    let names = words.iter().flat_map(|word| word.split("--"));
+    let names: Vec<String> = names
+        .map(|name| name.trim_matches('-').to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let known = |name: &String| COLUMNS.iter().any(|(of, ..)| name.contains(of));
+    (ours && names.iter().any(known)).then_some(names)
+}
+
+/// What stands between the bars.
+fn groups(line: &str) -> Vec<Vec<&str>> {
+    line.split(['|', ':']).map(|part| part.split_whitespace().collect()).collect()
+}
+
+/// Whether the line names columns of which some are known.
+fn is_columns(line: &str) -> bool {
+    let known = |word: &&str| COLUMNS.iter().any(|(_, name, ..)| name == word);
+    groups(line).iter().flatten().filter(|word| known(word)).count() >= 2
+        && !line.contains(|c: char| c.is_ascii_digit() && !"15".contains(c))
+}
+
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let names = headings(lines.ahead(0))?;
+    let columns = lines.ahead(1);
+    // Those of `vmstat -w` have no bars.
+    if !is_columns(columns) || groups(columns).len() != names.len() {
+        return None;
+    }
+    out.begin(SourceKind::Dstat, lines.number());
+    Some(Box::new(Dstat::default()))
+}
+
+/// A number with its prefix: `247`, `2790k`, `18.0G`, `4096B`. `None`: it is none.
+fn value(word: &str, step: f64) -> Option<f64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match &word[digits.len()..] {
+        "" | "B" => 0,
+        "k" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return None,
+    };
+    let plain = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number: f64 = digits.parse().ok().filter(|_| plain)?;
+    Some(number * step.powi(power))
+}
+
+/// Whom a group is about.
+fn subject(heading: &str) -> Subject {
+    match heading.split_once('/') {
+        Some((_, "total")) => Subject::Machine,
+        Some(("net", name)) => Subject::Interface(name.to_owned()),
+        Some((_, name)) => Subject::Disk(name.to_owned()),
+        None => {
+            let number = heading.strip_prefix("cpu").and_then(|rest| rest.split('-').next());
+            number.and_then(|number| number.parse().ok()).map_or(Subject::Machine, Subject::Cpu)
+        }
+    }
+}
+
+impl Dstat {
+    fn set_columns(&mut self, line: &str) {
+        self.columns.clear();
+        self.time = None;
+        let groups = groups(line);
+        self.widths = groups.iter().map(Vec::len).collect();
+        for (group, words) in groups.iter().enumerate() {
+            let Some(heading) = self.headings.get(group) else { break };
+            if words.first() == Some(&"time") {
+                self.time = Some(group);
+            }
+            for (at, word) in words.iter().enumerate() {
+                let known = |(of, name, ..): &&(&str, &str, Field, f64)| {
+                    heading.contains(of) && name == word
+                };
+                if let Some((_, _, field, step)) = COLUMNS.iter().find(known) {
+                    let (field, step, subject) = (*field, *step, subject(heading));
+                    self.columns.push(Column { group, at, field, step, subject });
+                }
+            }
+        }
+    }
+
+    /// The groups of a row. A time has colons, which also stand between groups of a kind.
+    fn cells<'a>(&self, line: &'a str) -> Option<(Option<Stamp>, Vec<Vec<&'a str>>)> {
+        let bars: Vec<&str> = line.split('|').collect();
+        let mut cells = Vec::new();
+        let mut at = None;
+        for bar in bars {
+            if self.time == Some(cells.len()) {
+                at = bar.split_whitespace().last().and_then(time_of_day);
+                cells.push(bar.split_whitespace().collect());
+                continue;
+            }
+            cells.extend(bar.split(':').map(|part| part.split_whitespace().collect::<Vec<_>>()));
+        }
+        (cells.len() == self.widths.len()).then_some((at, cells))
+    }
+
+    fn row(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let Some((at, cells)) = self.cells(line).filter(|_| !self.columns.is_empty()) else {
+            return Taken::No;
+        };
+        let read = |column: &Column| value(cells.get(column.group)?.get(column.at)?, column.step);
+        let values: Vec<Option<f64>> = self.columns.iter().map(read).collect();
+        if values.iter().all(Option::is_none) {
+            return Taken::No;
+        }
+        let first = self.rows == 0;
+        self.rows += 1;
+        self.waiting.clear();
+        for (index, (column, value)) in self.columns.iter().zip(values).enumerate() {
+            // A dash: nothing was measured.
+            let Some(value) = value else { continue };
+            if !is_sane(column.field, value) {
+                out.problem(format!("{value} as {}, which cannot be", column.field.about().key));
+            } else if first && column.field.about().span == Span::Average {
+                self.waiting.push((index, value));
+            } else {
+                out.put(column.field, &column.subject, at, value);
+            }
+        }
+        Taken::Yes
+    }
+}
+
+impl Reader for Dstat {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() || is_elision(line) {
+            return Taken::Yes;
+        }
+        if let Some(names) = headings(line) {
+            self.headings = names;
+            return Taken::Yes;
+        }
+        if is_columns(line) {
+            self.set_columns(line);
+            return Taken::Yes;
+        }
+        self.row(line, out)
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        for (index, value) in std::mem::take(&mut self.waiting) {
+            if let Some(column) = self.columns.get(index) {
+                out.put(column.field, &column.subject, None, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read, values};
+    use super::*;
+
+    /// dstat 0.8.0 on Linux 6.18, with a writer.
+    const TEXT: &str = "\
+----system---- --total-cpu-usage-- ------memory-usage----- ---system-- --io/total- -dsk/total-
+     time     |usr sys idl wai stl| used  free  buff  cach| int   csw | read  writ| read  writ
+24-11 04:27:36| 17   3  79   1   0| 144M 18.0G 22.4M 5257M| 247   169 |31.5  4.61 |1430k 2789k
+24-11 04:27:37|  0  50  50   0   0| 147M 17.6G 22.4M 5675M| 316    77 |   0     0 |   0     0 
+24-11 04:27:38|  0  51  48   0   0| 145M 17.2G 22.4M 6080M| 359   136 |1.00   103 |4096B  189M
+";
+
+    #[test]
+    fn columns_of_all_groups_are_read() {
+        let recording = read(TEXT);
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::CpuSystem), [50.0, 51.0]);
+        assert_eq!(machine(&recording, Field::PageOut), [0.0, 189.0 * 1024.0 * 1024.0]);
+        assert_eq!(machine(&recording, Field::PageIn), [0.0, 4096.0]);
+        assert_eq!(machine(&recording, Field::DiskWrites), [0.0, 103.0]);
+        assert_eq!(machine(&recording, Field::ContextSwitches), [77.0, 136.0]);
+        let free = 18.0 * 1024.0 * 1024.0 * 1024.0;
+        assert_eq!(machine(&recording, Field::MemFree)[0], free);
+        // What is no rate is true from the first row on.
+        assert_eq!(machine(&recording, Field::MemFree).len(), 3);
+    }
+
+    #[test]
+    fn each_disk_interface_and_cpu_is_its_own() {
+        let text = "\
+-------cpu0-usage--------------cpu1-usage------ --dsk/sda-----dsk/sdb-- --net/eth0- ---load-avg---
+usr sys idl wai hiq siq:usr sys idl wai hiq siq| read  writ: read  writ| recv  send| 1m   5m  15m 
+  6   2  91   1   0   0:  5   3  90   2   0   0|  12k  209k:   0    51k|   0     0 |0.59 0.44 0.15
+  1   9  40  50   0   0:  0   0 100   0   0   0|   0    10M:   0     0 | 120M  1.2M|0.59 0.44 0.15
+";
+        let recording = read(text);
+        all_understood(&recording);
+        assert_eq!(values(&recording, Field::CpuSystem, &Subject::Cpu(0)), [9.0]);
+        assert_eq!(values(&recording, Field::CpuIdle, &Subject::Cpu(1)), [100.0]);
+        let disk = Subject::Disk("sda".to_owned());
+        assert_eq!(values(&recording, Field::DiskWriteBytes, &disk), [10.0 * 1024.0 * 1024.0]);
+        let card = Subject::Interface("eth0".to_owned());
+        assert_eq!(values(&recording, Field::NetRxBytes, &card), [120.0 * 1024.0 * 1024.0]);
+        assert_eq!(machine(&recording, Field::Load15), [0.15, 0.15]);
+    }
+
+    #[test]
+    fn one_row_is_all_there_is() {
+        let rows: Vec<&str> = TEXT.lines().take(3).collect();
+        let recording = read(&rows.join("\n"));
+        assert_eq!(machine(&recording, Field::CpuUser), [17.0]);
+    }
+
+    #[test]
+    fn other_dashes_are_no_headings() {
+        for text in ["-- a\nb", "--------\nusr sys", "-rw-r--r-- -x-\nusr sys idl"] {
+            let recording = read(text);
+            assert!(recording.sources.iter().all(|s| s.kind != SourceKind::Dstat), "{text}");
+        }
+    }
+}

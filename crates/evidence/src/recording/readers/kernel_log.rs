@@ -1,0 +1,377 @@
+//! The kernel's log: `dmesg`, `dmesg -T`, `journalctl -k`, syslog. Few of its messages say why a
+//! machine is slow; the others are passed over.
+
+mod known;
+mod when;
+
+use std::collections::BTreeMap;
+
+pub use known::Trouble;
+pub use when::dated;
+pub(super) use when::{date_and_time, up_ms};
+
+use self::when::{When, when};
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Subject};
+
+/// What is left of a line behind the time: `[ 12.345678] `, `[Mon Nov 23 10:00:00 2026] `, or
+/// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
+fn message(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
+    if let Some(rest) = named.or_else(|| line.strip_prefix("kernel: ")) {
+        return Some(message(rest).unwrap_or(rest));
+    }
+    let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let since_boot = time.trim().split_once('.').is_some_and(|(seconds, rest)| {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        digits(seconds) && digits(rest)
+    });
+    let words: Vec<&str> = time.split_whitespace().collect();
+    let wall = words.len() == 5 && words[3].matches(':').count() == 2;
+    (since_boot || wall).then(|| rest.trim_start())
+}
+
+/// Commands that show the kernel's log, perhaps without its times.
+const SHOWN_BY: [&str; 5] = ["dmesg", "journalctl", "/var/log/messages", "/var/log/syslog", "kern"];
+
+/// A message without anything before it, below a command that shows the log.
+fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
+    let command = out.latest_command();
+    let shown = SHOWN_BY.iter().any(|name| command.contains(name));
+    let line = line.trim();
+    (shown && known::trouble(line).is_some()).then_some(line)
+}
+
+/// Begins at a line with the kernel's time, or with its name.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out))?;
+    out.begin(SourceKind::KernelLog, lines.number());
+    Some(Box::<KernelLog>::default())
+}
+
+#[derive(Default)]
+struct KernelLog {
+    kills: u64,
+    at_limit: u64,
+    floods: u64,
+    untracked: u64,
+    /// By kind of trouble.
+    told: BTreeMap<Trouble, Told>,
+    /// The kind of the latest message.
+    latest: Option<Trouble>,
+    /// The column in which the latest message begins.
+    column: usize,
+    /// The latest times of those about which it has counts of its own.
+    killed: When,
+    hung: When,
+}
+
+/// What was said about one kind of trouble.
+#[derive(Default)]
+struct Told {
+    lines: u64,
+    quote: String,
+    most: Option<f64>,
+    when: When,
+}
+
+impl When {
+    /// The later of two, of each clock.
+    fn later(&mut self, other: Self) {
+        self.since_boot_s = match (self.since_boot_s, other.since_boot_s) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        // Dates without a year are below zero, the latest the least; they do not meet others.
+        self.clock = other.clock.or(self.clock);
+    }
+
+    fn put(self, name: &str, out: &mut Builder) {
+        let subject = Subject::part(LOG, name);
+        if let Some(seconds) = self.since_boot_s {
+            out.put(Field::LogUptime, &subject, None, seconds * 1e3);
+        }
+        if let Some(clock) = self.clock {
+            out.put(Field::LogClock, &subject, None, clock as f64);
+        }
+    }
+}
+
+/// The kernel's log, as what its values are about.
+pub const LOG: &str = "kernel log";
+/// The part of it about programs killed for memory, and about tasks that hang.
+pub const KILLS: &str = "kills";
+/// See [`KILLS`].
+pub const HANGS: &str = "hangs";
+/// The clock that the log says the kernel went to last, as a setting.
+pub const CLOCKSOURCE: &str = "clocksource of the kernel log";
+
+/// The setting with the latest line about a kind of trouble.
+#[must_use]
+pub fn quoted(kind: Trouble) -> String {
+    format!("{LOG}: {}", kind.name())
+}
+
+/// What the kernel's log said of a disk last, as a setting of this name and the disk's.
+pub const DISK_LOG: &str = "kernel log about ";
+
+/// Longest message that is quoted.
+const QUOTE_CHARS_MAX: usize = 120;
+
+/// The disk that a message complains of: `sd 0:2:1:0: [sdb] tag#118 FAILED ...`,
+/// `blk_update_request: I/O error, dev sdb, sector 5`, `nvme nvme0: I/O 5 QID 1 timeout`,
+/// `Buffer I/O error on dev sdb1`.
+fn failing_disk(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let bad =
+        ["error", "fail", "timeout", "timed out", "abort", "reset", "unrecovered", "mfi stat"];
+    if !bad.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let name =
+        |rest: &'_ str| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().map(str::len);
+    let after = |mark: &str| {
+        let (_, rest) = text.split_once(mark)?;
+        rest.get(..name(rest)?).filter(|name| name.len() > 2)
+    };
+    let scsi = text.starts_with("sd ").then(|| after("[")).flatten();
+    let found = scsi.or_else(|| after("dev ")).or_else(|| after("device "));
+    let nvme = || text.starts_with("nvme ").then(|| after("nvme ")).flatten();
+    let found = found.or_else(nvme);
+    // A partition's name goes on with its number.
+    let whole = |name: &'_ str| name.starts_with("sd") || name.starts_with("vd");
+    found.map(|name| match whole(name) {
+        true => name.trim_end_matches(|c: char| c.is_ascii_digit()),
+        false => name,
+    })
+}
+
+/// An amount such as `4194304kB` behind a word.
+fn kib_behind(text: &str, word: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(word)?;
+    rest.split("kB").next()?.trim().parse().ok()
+}
+
+/// The name in brackets, `1234 (java)`.
+fn in_brackets(text: &str) -> Option<&str> {
+    text.split_once('(')?.1.split_once(')').map(|(name, _)| name)
+}
+
+/// The name of a file server that does not answer, or answers again (`false`).
+fn server(text: &str) -> Option<(&str, bool)> {
+    if let Some(rest) = text.strip_prefix("nfs: server ") {
+        let (name, rest) = rest.split_once(' ')?;
+        return Some((name, rest.contains("not responding")))
+            .filter(|(_, silent)| *silent || rest.starts_with("OK"));
+    }
+    let silent = text.starts_with("CIFS") && text.contains("has not responded");
+    let before = text.split_once(" has not responded").map(|(before, _)| before);
+    let name = before.and_then(|before| before.rsplit(' ').next());
+    let name = name.map(|name| name.trim_start_matches('\\'));
+    silent.then(|| (name.filter(|name| *name != "Server").unwrap_or("a CIFS server"), true))
+}
+
+impl KernelLog {
+    /// Notes trouble that has no fields of its own.
+    fn note(&mut self, text: &str, at: When, out: &mut Builder) {
+        if let Some((_, name)) = text.split_once("witched to clocksource ") {
+            out.setting(CLOCKSOURCE, name.split_whitespace().next().unwrap_or_default());
+        }
+        if let (Some(more), Some(kind)) = (known::suppressed(text), self.latest) {
+            let told = self.told.entry(kind).or_default();
+            told.lines = told.lines.saturating_add(more);
+        } else if let Some(kind) = known::trouble(text) {
+            self.latest = Some(kind);
+            let told = self.told.entry(kind).or_default();
+            told.lines += 1;
+            told.quote = text.chars().take(QUOTE_CHARS_MAX).collect();
+            told.most = known::amount(kind, text)
+                .map(|amount| told.most.map_or(amount, |most| most.max(amount)))
+                .or(told.most);
+            told.when.later(at);
+        }
+    }
+
+    fn said(&mut self, text: &str, at: When, out: &mut Builder) {
+        if let Some((_, victim)) = text.split_once("illed process ") {
+            // `Out of memory: Killed process`, `Memory cgroup out of memory: Kill process`;
+            // before Linux 4.19 only a line before it has these words.
+            if text.contains("emory") || text.contains("total-vm:") {
+                self.killed.later(at);
+                self.kills += 1;
+                self.at_limit += u64::from(text.starts_with("Memory cgroup"));
+                let name = in_brackets(victim).unwrap_or("?");
+                out.put(Field::ProcKilled, &Subject::process(None, name), None, 1.0);
+            }
+        } else if let Some(task) = text.strip_prefix("INFO: task ")
+            && let Some((task, _)) = task.split_once(" blocked for more than ")
+        {
+            self.hung.later(at);
+            let (name, pid) = task.rsplit_once(':').unwrap_or((task, ""));
+            let subject = Subject::process(pid.parse().ok(), name);
+            out.put(Field::ProcBlocked, &subject, None, 1.0);
+            out.put(Field::ProcHung, &subject, None, 1.0);
+        } else if let Some((name, silent)) = server(text) {
+            let value = if silent { 1.0 } else { 0.0 };
+            out.put(Field::ServerSilent, &Subject::Service(name.to_owned()), None, value);
+        } else if text.contains("Possible SYN flooding on port") {
+            self.floods += 1;
+        } else if text.contains("conntrack") && text.contains("table full") {
+            self.untracked += 1;
+        } else if text.starts_with("memory: usage ") {
+            if let Some(limit) = kib_behind(text, "limit ") {
+                out.put(Field::OomLimit, &Subject::Machine, None, limit * 1024.0);
+            }
+        } else if let Some(disk) = failing_disk(text) {
+            out.put(Field::DiskComplaints, &Subject::Disk(disk.to_owned()), None, 1.0);
+            let quote: String = text.chars().take(QUOTE_CHARS_MAX).collect();
+            out.setting(&format!("{DISK_LOG}{disk}"), &quote);
+        }
+    }
+}
+
+impl Reader for KernelLog {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() {
+            return Taken::Yes;
+        }
+        let timed = message(line);
+        let Some(text) = timed.or_else(|| bare(line, out)) else {
+            // A message of several lines: `dmesg` and `journalctl` put the others below the first.
+            let blanks = line.len() - line.trim_start_matches(' ').len();
+            let goes_on = self.column > 0 && blanks >= self.column;
+            return if goes_on { Taken::Yes } else { Taken::No };
+        };
+        // Below a message without its time nothing is in line with it.
+        self.column = timed.map_or(0, |text| line.trim_end().len() - text.len());
+        let at = when(line);
+        self.said(text, at, out);
+        self.note(text, at, out);
+        Taken::Yes
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        let counts = [
+            (Field::OomKillCount, self.kills),
+            (Field::OomKillsAtLimit, self.at_limit),
+            (Field::SynFloods, self.floods),
+            (Field::ConntrackDrops, self.untracked),
+        ];
+        for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            out.put(field, &Subject::Machine, None, count as f64);
+        }
+        self.killed.put(KILLS, out);
+        self.hung.put(HANGS, out);
+        for (kind, told) in &self.told {
+            let subject = Subject::part(LOG, kind.name());
+            out.put(Field::LogLines, &subject, None, told.lines as f64);
+            if let Some(most) = told.most {
+                out.put(Field::LogAmount, &subject, None, most);
+            }
+            told.when.put(kind.name(), out);
+            out.setting(&quoted(*kind), &told.quote);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read, values};
+    use super::*;
+
+    #[test]
+    fn kills_hangs_and_servers_that_do_not_answer() {
+        let recording = read(
+            "[23225.078567] oom-kill:constraint=CONSTRAINT_MEMCG,task=redis-server,pid=17401\n\
+             [23225.078600] Memory cgroup out of memory: Killed process 17401 (redis-server) \
+             total-vm:154008kB, anon-rss:65024kB\n\
+             [Mon Nov 23 10:00:00 2026] Out of memory: Killed process 812 (java) total-vm:1kB\n\
+             Nov 23 10:00:02 db1 kernel: [23226.1] INFO: task jbd2/sda1-8:312 blocked for more \
+             than 120 seconds.\n\
+             Nov 23 10:00:03 db1 kernel: nfs: server 192.0.2.7 not responding, still trying\n\
+             [    5.000000] usb 1-1: new high-speed USB device\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::OomKillCount), [2.0]);
+        let hung = Subject::process(Some(312), "jbd2/sda1-8");
+        assert_eq!(values(&recording, Field::ProcBlocked, &hung), [1.0]);
+        let server = Subject::Service("192.0.2.7".to_owned());
+        assert_eq!(values(&recording, Field::ServerSilent, &server), [1.0]);
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_one() {
+        let recording = read(
+            "[Thu Nov 26 19:28:32 2026] Mem-Info:\n\
+             [Thu Nov 26 19:28:32 2026] active_anon:1658 inactive_anon:6083947 isolated_anon:0\n\
+             \x20                           active_file:46 inactive_file:1540 isolated_file:32\n\
+             \x20                           free:40125 free_pcp:2878 free_cma:0\n\
+             [Thu Nov 26 19:28:33 2026] Out of memory: Killed process 812 (java) total-vm:1kB\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::OomKillCount), [1.0]);
+        let other = read("[  1.000000] usb 1-1: new device\n   what nobody knows\n");
+        assert_eq!(other.unrecognised.len(), 1, "below the time is another text");
+    }
+
+    #[test]
+    fn full_tables_limits_and_disks() {
+        let recording = read(
+            "[1.0] nf_conntrack: nf_conntrack: table full, dropping packet\n\
+             [1.5] nf_conntrack: table full, dropping packet.\n\
+             [2.0] TCP: request_sock_TCP: Possible SYN flooding on port 80. Sending cookies.\n\
+             [3.0] memory: usage 4194304kB, limit 4194304kB, failcnt 0\n\
+             [3.0] Memory cgroup out of memory: Killed process 5 (java) total-vm:1kB\n\
+             [4.0] sd 0:2:1:0: [sdb] tag#118 BRCM Debug mfi stat 0x2d, data len\n\
+             [5.0] blk_update_request: I/O error, dev sdc, sector 5\n\
+             [6.0] Buffer I/O error on dev sdd1, logical block 5\n\
+             [7.0] nvme nvme0: I/O 5 QID 1 timeout, aborting\n\
+             [8.0] sd 0:0:0:0: [sda] Attached SCSI disk\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::ConntrackDrops), [2.0]);
+        assert_eq!(machine(&recording, Field::SynFloods), [1.0]);
+        assert_eq!(machine(&recording, Field::OomLimit), [4_294_967_296.0]);
+        assert_eq!(machine(&recording, Field::OomKillsAtLimit), [1.0]);
+        for (disk, lines) in [("sdb", 1), ("sdc", 1), ("sdd", 1), ("nvme0", 1), ("sda", 0)] {
+            let said = values(&recording, Field::DiskComplaints, &Subject::Disk(disk.into()));
+            assert_eq!(said.len(), lines, "{disk}");
+        }
+    }
+
+    #[test]
+    fn trouble_is_counted_and_quoted_with_its_time() {
+        let recording = read(
+            "Nov 12 02:14:10 vm kernel: watchdog: BUG: soft lockup - CPU#3 stuck for 41s! [a:1]\n\
+             Nov 12 02:14:10 vm kernel: CPU: 3 PID: 8120 Comm: kworker/3:2 Not tainted\n\
+             Nov 12 03:02:44 vm kernel: watchdog: BUG: soft lockup - CPU#0 stuck for 38s! [b:2]\n\
+             jump-2 kernel: [12050.0] audit: backlog limit exceeded\n\
+             jump-2 kernel: [12050.1] audit_log_start: 4120 callbacks suppressed\n\
+             [ 812.0] clocksource: Switched to clocksource hpet\n",
+        );
+        all_understood(&recording);
+        let part = |kind: Trouble| Subject::part(LOG, kind.name());
+        assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Lockup)), [2.0]);
+        assert_eq!(values(&recording, Field::LogAmount, &part(Trouble::Lockup)), [41.0]);
+        assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Audit)), [4121.0]);
+        assert_eq!(values(&recording, Field::LogUptime, &part(Trouble::Audit)), [12_050_000.0]);
+        let settings = &recording.hosts[0].settings;
+        assert!(settings[&quoted(Trouble::Lockup)].text.contains("CPU#0"));
+        assert_eq!(settings[CLOCKSOURCE].text, "hpet");
+    }
+
+    #[test]
+    fn a_log_without_times_is_known_by_its_command() {
+        let line = "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2\n";
+        let shown = read(&format!("root@db1:~# dmesg -t | tail -1\n{line}"));
+        let part = Subject::part(LOG, Trouble::FileSystem.name());
+        assert_eq!(values(&shown, Field::LogLines, &part), [1.0]);
+        assert!(read(line).hosts.is_empty());
+    }
+
+    #[test]
+    fn other_brackets_are_none() {
+        assert!(read("[12:30:01] something\n[info] kernel\n[1/2] step\n").hosts.is_empty());
+    }
+}

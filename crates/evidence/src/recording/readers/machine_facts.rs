@@ -1,0 +1,243 @@
+//! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
+
+use super::kernel_log::up_ms;
+use super::prompt::prompt;
+use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Subject};
+
+/// A format, by its first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Uptime,
+    /// `/proc/loadavg`.
+    Loadavg,
+    Lscpu,
+    Slabtop,
+}
+
+/// Most caches of `slabtop`: machines have some hundreds.
+const CACHES_MAX: usize = 2000;
+
+fn kind_of(line: &str) -> Option<Kind> {
+    let words = words(line);
+    match words.as_slice() {
+        [time, "up", ..] if time_of_day(time).is_some() => {
+            line.contains("load average").then_some(Kind::Uptime)
+        }
+        [_, _, _, tasks, _] if is_loadavg(&words, tasks) => Some(Kind::Loadavg),
+        [name, ..] if is_architecture(name) && line.contains(':') => Some(Kind::Lscpu),
+        _ if lscpu_row(line).is_some_and(is_cpu_count) => Some(Kind::Lscpu),
+        ["Active", "/", "Total", "Objects", ..] => Some(Kind::Slabtop),
+        ["OBJS", "ACTIVE", ..] if words.last() == Some(&"NAME") => Some(Kind::Slabtop),
+        _ => None,
+    }
+}
+
+/// Begins at the first line of one of them.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let kind = kind_of(lines.ahead(0))?;
+    let source = match kind {
+        Kind::Uptime | Kind::Loadavg => SourceKind::Uptime,
+        Kind::Lscpu => SourceKind::Lscpu,
+        Kind::Slabtop => SourceKind::Slabtop,
+    };
+    out.begin(source, lines.number());
+    Some(Box::new(Facts { kind, lines: 0 }))
+}
+
+struct Facts {
+    kind: Kind,
+    lines: usize,
+}
+
+/// How long the machine runs, and its load averages. They have no date, and the time of day alone
+/// orders nothing.
+fn uptime(line: &str, out: &mut Builder) {
+    if let Some(up) = up_ms(line) {
+        out.put(Field::Uptime, &Subject::Machine, None, up);
+    }
+    if let Some((_, all)) = line.split_once("load average") {
+        loads(all, out);
+    }
+}
+
+/// `16.10 15.98 15.70 17/812 812044`: loads, tasks that run of all, the latest process.
+fn is_loadavg(words: &[&str], tasks: &str) -> bool {
+    let decimal = |word: &&str| word.contains('.') && number(word).is_some();
+    let parts = tasks.split_once('/').map(|(run, all)| (count(run), count(all)));
+    let tasks = matches!(parts, Some((Some(_), Some(_))));
+    tasks && words.iter().take(3).all(decimal) && words.last().is_some_and(|w| count(w).is_some())
+}
+
+/// How many tasks there are.
+fn tasks(line: &str, out: &mut Builder) {
+    let all = words(line).get(3).and_then(|word| count(word.split_once('/')?.1));
+    if let Some(all) = all {
+        out.put(Field::Tasks, &Subject::Machine, None, all as f64);
+    }
+}
+
+/// The averages over 1, 5 and 15 minutes.
+fn loads(text: &str, out: &mut Builder) {
+    let loads = text.split_whitespace().filter_map(|word| number(word.trim_end_matches(',')));
+    for (field, load) in [Field::Load1, Field::Load5, Field::Load15].into_iter().zip(loads) {
+        out.put(field, &Subject::Machine, None, load);
+    }
+}
+
+/// The first row, in the languages that `lscpu` speaks.
+fn is_architecture(name: &str) -> bool {
+    let name = name.trim_end_matches(':');
+    matches!(name, "Architecture" | "Architektur" | "Arquitectura" | "Arquitetura" | "Architettura")
+}
+
+/// A row of `lscpu`: name and value.
+fn lscpu_row(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(':')?;
+    let apart = value.is_empty() || value.starts_with(char::is_whitespace);
+    (apart && prompt(line).is_none()).then(|| (name.trim(), value.trim()))
+}
+
+/// The row that has the number of CPUs.
+fn is_cpu_count((name, value): (&str, &str)) -> bool {
+    const NAMES: [&str; 4] = ["CPU(s)", "Processeur(s)", "Prozessor(en)", "CPU"];
+    NAMES.contains(&name) && count(value).is_some_and(|cpus| cpus > 0)
+}
+
+/// The clock as it is now, and as the processor's name has it: `... @ 2.90GHz`.
+fn clock((name, value): (&str, &str), out: &mut Builder) {
+    let rated = || value.split_once("@ ")?.1.strip_suffix("GHz").and_then(number);
+    match name {
+        "CPU MHz" => {
+            if let Some(mhz) = number(value) {
+                out.put(Field::CpuClock, &Subject::Machine, None, mhz);
+            }
+        }
+        _ => {
+            if let Some(ghz) = rated() {
+                out.put(Field::CpuRated, &Subject::Machine, None, ghz * 1e3);
+            }
+        }
+    }
+}
+
+/// A row of `lscpu`; `false` when it is none.
+fn lscpu(line: &str, out: &mut Builder) -> bool {
+    let Some(row) = lscpu_row(line) else { return false };
+    if is_cpu_count(row)
+        && let Some(cpus) = count(row.1)
+    {
+        out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
+    }
+    clock(row, out);
+    true
+}
+
+/// `189556K`, `1.2G`.
+fn size(word: &str) -> Option<f64> {
+    let (value, unit) = number_and_unit(word)?;
+    Some(value * binary_factor(unit)?)
+}
+
+/// A row of `slabtop`; `false` when it is none.
+fn slabtop(line: &str, out: &mut Builder) -> bool {
+    let words = words(line);
+    match words.as_slice() {
+        ["Active", "/", "Total", "Size", .., total, _] => {
+            if let Some(bytes) = size(total) {
+                out.put(Field::Slab, &Subject::Machine, None, bytes);
+            }
+            true
+        }
+        ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,
+        [objects, .., cache, name] if words.len() == 8 && count(objects).is_some() => {
+            let Some(bytes) = size(cache) else { return false };
+            out.put(Field::SlabCache, &Subject::Named((*name).to_owned()), None, bytes);
+            true
+        }
+        _ => false,
+    }
+}
+
+impl Reader for Facts {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        self.lines += 1;
+        if line.trim().is_empty() && !matches!(self.kind, Kind::Uptime | Kind::Loadavg) {
+            return Taken::Yes;
+        }
+        let ours = match self.kind {
+            Kind::Uptime if self.lines == 1 => {
+                uptime(line, out);
+                true
+            }
+            Kind::Loadavg if self.lines == 1 => {
+                loads(line, out);
+                tasks(line, out);
+                true
+            }
+            // The list of users of `w` is no one's.
+            Kind::Uptime | Kind::Loadavg => false,
+            Kind::Lscpu => lscpu(line, out),
+            Kind::Slabtop => self.lines <= CACHES_MAX && slabtop(line, out),
+        };
+        if ours { Taken::Yes } else { Taken::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read, values};
+    use super::*;
+
+    #[test]
+    fn facts_of_a_machine() {
+        let recording = read(
+            " 18:33:03 up 11:52,  1 user,  load average: 21.01, 3,15, 1,18\n\
+             Architecture:                            x86_64\nCPU op-mode(s):  32-bit, 64-bit\n\
+             CPU(s):                                  64\nOn-line CPU(s) list:  0-63\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Load1), [21.01]);
+        assert_eq!(machine(&recording, Field::Load5), [3.15]);
+        assert_eq!(machine(&recording, Field::CpuCount), [64.0]);
+        let recording = read("$ cat /proc/loadavg\n16.10 15.98 15.70 17/812 812044\n");
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Load5), [15.98]);
+        assert!(read("1.0 2.0 3.0 a/b 5\n").hosts.is_empty());
+    }
+
+    #[test]
+    fn the_number_of_cpus_in_other_languages_and_alone() {
+        for text in [
+            "CPU(s):                          12\nModellname:      Intel(R) Xeon(R) Silver 4214\n",
+            "Architektur:                     x86_64\nCPU(s):           12\nSockel:     1\n",
+            "Architecture :                   x86_64\nBoutisme :     Little Endian\n\
+             Processeur(s) :                  12\nListe de processeur(s) en ligne :   0-11\n",
+        ] {
+            let text = format!(
+                "$ lscpu\n{text}jens@db1:~$ uptime\n 10:00:00 up 1 day,  1 user,  \
+                                load average: 1.00, 2.00, 3.00\n"
+            );
+            let recording = read(&text);
+            all_understood(&recording);
+            assert_eq!(machine(&recording, Field::CpuCount), [12.0], "{text}");
+            assert_eq!(machine(&recording, Field::Load1), [1.0], "the prompt is no row");
+        }
+    }
+
+    #[test]
+    fn caches_of_kernel_objects() {
+        let recording = read(
+            " Active / Total Objects (% used)    : 3153376 / 3177888 (99.2%)\n \
+             Active / Total Size (% used)       : 566715.09K / 1024.00K (99.3%)\n \
+             Minimum / Average / Maximum Object : 0.01K / 0.18K / 50.28K\n\n  \
+             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME                   \n\
+             345618 345582  99%    0.19K  16458       21     65832K dentry                 \n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::Slab), [1_048_576.0]);
+        let dentry = Subject::Named("dentry".to_owned());
+        assert_eq!(values(&recording, Field::SlabCache, &dentry), [65_832.0 * 1024.0]);
+    }
+}

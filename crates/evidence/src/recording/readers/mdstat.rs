@@ -1,0 +1,107 @@
+//! `/proc/mdstat`: arrays of disks that lack a disk, or are rebuilt or checked (`md_seq_show` in
+//! `drivers/md/md.c`).
+
+use super::words::{count, number};
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Subject};
+
+/// What is done to an array.
+const WORKS: [&str; 5] = ["recovery", "resync", "reshape", "check", "repair"];
+
+/// `md0 : active raid1 sdb1[1] sda1[0]`.
+fn array(line: &str) -> Option<&str> {
+    let (name, rest) = line.split_once(" : ")?;
+    let state = ["active", "inactive", "read-auto"].iter().any(|state| rest.starts_with(state));
+    (name.starts_with("md") && state && !name.contains(char::is_whitespace)).then_some(name)
+}
+
+/// `[6/5]` or `[UUUUU_]`: disks that an array lacks.
+fn lacks(line: &str) -> Option<u64> {
+    line.split_whitespace().find_map(|word| {
+        let inside = word.strip_prefix('[')?.strip_suffix(']')?;
+        let (all, live) = inside.split_once('/')?;
+        count(all)?.checked_sub(count(live)?)
+    })
+}
+
+/// `[==>....]  recovery = 12.6% (37043392/292945152) finish=127.5min speed=33440K/sec`.
+fn work(line: &str) -> Option<(&'static str, f64)> {
+    let (what, rest) = line.split_once('=').and_then(|_| {
+        let name = WORKS.iter().find(|name| line.contains(&format!("{name} =")))?;
+        Some((*name, line.split_once(&format!("{name} ="))?.1))
+    })?;
+    let percent = number(rest.trim_start().split('%').next()?)?;
+    (percent <= 100.0).then_some((what, percent))
+}
+
+/// Begins at the list of kinds, or at an array.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let line = lines.ahead(0);
+    if !line.starts_with("Personalities :") && array(line).is_none() {
+        return None;
+    }
+    out.resume(SourceKind::Mdstat, lines.number());
+    Some(Box::new(Mdstat { array: None }))
+}
+
+/// The setting that says what is done to an array.
+#[must_use]
+pub fn work_setting(array: &str) -> String {
+    format!("work on array {array}")
+}
+
+struct Mdstat {
+    array: Option<String>,
+}
+
+impl Reader for Mdstat {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() || line.starts_with("Personalities :") {
+            return Taken::Yes;
+        }
+        if let Some(name) = array(line) {
+            self.array = Some(name.to_owned());
+            return Taken::Yes;
+        }
+        if line.starts_with("unused devices:") {
+            return Taken::Yes;
+        }
+        let Some(name) = self.array.as_deref().filter(|_| line.starts_with(' ')) else {
+            return Taken::No;
+        };
+        let subject = Subject::Named(format!("array {name}"));
+        if let Some((what, percent)) = work(line) {
+            out.put(Field::ArrayRebuilt, &subject, None, percent);
+            out.setting(&work_setting(name), what);
+        } else if let Some(missing) = lacks(line) {
+            out.put(Field::ArrayLacks, &subject, None, missing as f64);
+        }
+        Taken::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, read, values};
+    use super::*;
+
+    #[test]
+    fn arrays_that_lack_a_disk_and_are_rebuilt() {
+        let recording = read(
+            "Personalities : [raid1] [raid6] [raid5] [raid4] \n\
+             md1 : active raid1 sdb1[1] sda1[0]\n      1047552 blocks [2/2] [UU]\n      \n\
+             md2 : active raid5 sdf1[5] sde1[3] sdd1[2](F) sdc1[1]\n      \
+             8790402048 blocks super 1.2 level 5, 512k chunk, algorithm 2 [4/3] [UU_U]\n      \
+             [==>..................]  recovery = 12.6% (37043392/292945152) finish=127.5min \
+             speed=33440K/sec\n      bitmap: 3/22 pages [12KB], 65536KB chunk\n\n\
+             unused devices: <none>\n",
+        );
+        all_understood(&recording);
+        let of = |name: &str| Subject::Named(format!("array {name}"));
+        assert_eq!(values(&recording, Field::ArrayLacks, &of("md1")), [0.0]);
+        assert_eq!(values(&recording, Field::ArrayLacks, &of("md2")), [1.0]);
+        assert_eq!(values(&recording, Field::ArrayRebuilt, &of("md2")), [12.6]);
+        let settings = &recording.hosts[0].settings;
+        assert_eq!(settings[&work_setting("md2")].text, "recovery");
+    }
+}

@@ -1,0 +1,128 @@
+//! The chain of calls below a row of `perf report -g`.
+
+use crate::recording::readers::capture::stacks::way;
+use crate::recording::readers::words::percent;
+
+/// How programs come into the kernel: what a chain has beyond is the program's own.
+const ENTRIES: [&str; 9] = [
+    "page_fault",
+    "async_page_fault",
+    "asm_exc_page_fault",
+    "entry_SYSCALL_64_after_hwframe",
+    "system_call_fastpath",
+    "ret_from_fork",
+    "ret_from_fork_asm",
+    "el0_sync",
+    "el0t_64_sync",
+];
+
+/// Parts of the names of functions that take a lock: who called them says which one it is.
+const LOCKING: [&str; 6] = ["spin_lock", "rwsem", "osq_lock", "mutex", "down_read", "down_write"];
+
+/// Most ways of one row.
+const PATHS_MAX: usize = 200;
+
+/// The program of a row, from what stands between its shares and the mark of the function.
+pub(super) fn program(before: &str) -> String {
+    let words = before.split_whitespace().filter(|word| percent(word).is_none());
+    let words: Vec<&str> = words.filter(|word| !word.starts_with('[')).collect();
+    if words.is_empty() { "all programs".to_owned() } else { words.join(" ") }
+}
+
+/// The chain of calls below a row: drawn as a straight line, or as branches with a share each.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The row's own share.
+    share: f64,
+    pub(super) program: String,
+    /// The row's function.
+    function: String,
+    /// Where branches begin, and their shares; the innermost last.
+    branches: Vec<(usize, f64)>,
+    /// Whether the rest of this branch is the program's own.
+    left: bool,
+    /// Functions that were counted, each with where its branch begins.
+    seen: Vec<(usize, String)>,
+    /// Whether a function was counted since a branch ended last.
+    fresh: bool,
+    /// The ways to the function, each with its share.
+    pub(super) paths: Vec<(String, f64)>,
+}
+
+impl Chain {
+    pub(super) fn new(share: f64, program: String, function: &str) -> Self {
+        Self {
+            share,
+            program,
+            function: function.to_owned(),
+            branches: Vec::new(),
+            left: false,
+            seen: Vec::new(),
+            fresh: false,
+            paths: Vec::new(),
+        }
+    }
+
+    /// The function of a line of the chain, with the share that came this way.
+    pub(super) fn function<'a>(&mut self, line: &'a str) -> Option<(&'a str, f64)> {
+        let drawn = |c: char| c.is_whitespace() || c == '|' || c == '-';
+        let rest = line.trim_start_matches(drawn);
+        let at = line.len() - rest.len();
+        let name = match rest.split_once("--") {
+            Some((share, name)) => {
+                let share = percent(share)?;
+                // A branch beside it, or beside one above it, ends the one before.
+                if self.branches.last().is_some_and(|(before, _)| *before >= at) {
+                    self.branch_ends();
+                }
+                self.branches.retain(|(before, _)| *before < at);
+                self.seen.retain(|(before, _)| *before < at);
+                let above = self.branches.last().map_or(self.share, |(_, share)| *share);
+                // Shares are of all samples, or with `-g fractal` of the branch above.
+                let share = if share > above { above * share / 100.0 } else { share };
+                self.branches.push((at, share));
+                self.left = false;
+                name
+            }
+            None => rest,
+        };
+        let name = name.split_whitespace().next()?;
+        if self.left {
+            return None;
+        }
+        self.left = ENTRIES.contains(&name);
+        let (at, share) = self.branches.last().copied().unwrap_or((0, self.share));
+        // One that calls itself is counted once.
+        if self.seen.iter().any(|(_, seen)| seen == name) {
+            return None;
+        }
+        self.seen.push((at, name.to_owned()));
+        self.fresh = true;
+        Some((name, share))
+    }
+
+    /// Keeps the way that was drawn last. The row's function stands at one of its ends.
+    pub(super) fn branch_ends(&mut self) {
+        if !std::mem::take(&mut self.fresh) || self.paths.len() >= PATHS_MAX {
+            return;
+        }
+        let mut frames: Vec<&str> = self.seen.iter().map(|(_, name)| name.as_str()).collect();
+        if frames.first() == Some(&self.function.as_str()) {
+            frames.reverse();
+        } else if frames.last() != Some(&self.function.as_str()) {
+            return;
+        }
+        // Of functions that take a lock the innermost says enough: who called them matters.
+        let locking = |name: &str| LOCKING.iter().any(|part| name.contains(part));
+        while let [.., one, last] = frames.as_slice()
+            && locking(one)
+            && locking(last)
+        {
+            frames.remove(frames.len() - 2);
+        }
+        if frames.len() > 1 {
+            let share = self.branches.last().map_or(self.share, |(_, share)| *share);
+            self.paths.push((way(&frames).1, share));
+        }
+    }
+}

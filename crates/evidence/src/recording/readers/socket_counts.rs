@@ -1,0 +1,116 @@
+//! `ss -s`, and connections by peer as `ss -tan | awk ... | sort | uniq -c` counts them.
+
+use super::words::{count, words};
+use super::{Lines, Reader, Taken};
+use crate::recording::{Builder, Field, SourceKind, Subject};
+
+/// `TCP:   58184 (estab 812, closed 57210, orphaned 2, timewait 57190)`; before iproute2 4.20
+/// `timewait 57190/0), ports 0`.
+fn summary(line: &str) -> Option<f64> {
+    let rest = line.trim_start().strip_prefix("TCP:")?;
+    let (_, rest) = rest.split_once("timewait ")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit())?;
+    count(rest.get(..end)?).map(|count| count as f64)
+}
+
+/// `28211 10.0.4.9:6379` below a command that counts closed connections, or all of them.
+fn by_peer<'a>(line: &'a str, command: &str) -> Option<(&'a str, f64)> {
+    let lower = command.to_ascii_lowercase();
+    let closed = ["time-wait", "time_wait", "timewait"].iter().any(|word| lower.contains(word));
+    if !closed || !lower.contains("uniq -c") {
+        return None;
+    }
+    let words = words(line);
+    let [connections, peer] = words.as_slice() else { return None };
+    let port = peer.rsplit_once(':').is_some_and(|(_, port)| count(port).is_some());
+    // Without a port it is not one service that is called.
+    port.then_some((*peer, count(connections)? as f64))
+}
+
+/// `57190 TIME-WAIT` below `ss -tan | awk '{print $1}' | sort | uniq -c`.
+fn by_state(line: &str) -> Option<f64> {
+    match words(line).as_slice() {
+        [connections, "TIME-WAIT" | "TIME_WAIT"] => Some(count(connections)? as f64),
+        _ => None,
+    }
+}
+
+/// Begins at `Total:` above the summary, at its line about TCP, or at a count.
+pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
+    let line = lines.ahead(0);
+    let total = line.trim_start().starts_with("Total:") && summary(lines.ahead(1)).is_some();
+    let counts = by_peer(line, out.latest_command()).is_some() || by_state(line).is_some();
+    if !total && !counts && summary(line).is_none() {
+        return None;
+    }
+    out.begin(SourceKind::Ss, lines.number());
+    Some(Box::new(Counts { blank: false }))
+}
+
+struct Counts {
+    blank: bool,
+}
+
+impl Reader for Counts {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() {
+            // One stands between the summary and its table.
+            return if std::mem::replace(&mut self.blank, true) { Taken::No } else { Taken::Yes };
+        }
+        if let Some(closed) = summary(line).or_else(|| by_state(line)) {
+            out.put(Field::TcpTimeWait, &Subject::Machine, None, closed);
+            return Taken::Yes;
+        }
+        if let Some((peer, closed)) = by_peer(line, out.latest_command()) {
+            let flow = Subject::Flow { local: String::new(), remote: peer.to_owned() };
+            out.put(Field::PeerTimeWait, &flow, None, closed);
+            return Taken::Yes;
+        }
+        let words = words(line);
+        let table = ["Total:", "Transport", "*", "RAW", "UDP", "TCP", "INET", "FRAG"];
+        let mine = words.first().is_some_and(|word| table.contains(word));
+        let state = words.len() == 2 && count(words[0]).is_some() && words[1].contains('-');
+        let known = words.len() == 2
+            && count(words[0]).is_some()
+            && words[1].bytes().all(|byte| byte.is_ascii_uppercase() || b"-_12".contains(&byte));
+        if mine || state || known { Taken::Yes } else { Taken::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::{all_understood, machine, read, values};
+    use super::*;
+
+    #[test]
+    fn closed_connections_of_all_and_by_peer() {
+        let recording = read(
+            "fe-12:~$ ss -s\nTotal: 1230\n\
+             TCP:   58184 (estab 812, closed 57210, orphaned 2, timewait 57190)\n\n\
+             Transport Total     IP        IPv6\nRAW	  0         0         0\n\
+             TCP	  994       980       14\n\n\
+             fe-12:~$ ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | sort -rn\n  \
+             28211 10.0.4.9:6379\n    412 10.0.8.22:443\n",
+        );
+        all_understood(&recording);
+        assert_eq!(machine(&recording, Field::TcpTimeWait), [57_190.0]);
+        let peer = Subject::Flow { local: String::new(), remote: "10.0.4.9:6379".to_owned() };
+        assert_eq!(values(&recording, Field::PeerTimeWait, &peer), [28_211.0]);
+    }
+
+    #[test]
+    fn the_older_form_and_other_counts() {
+        let old = read(
+            "Total: 1230 (kernel 1301)\n\
+             TCP:   58184 (estab 812, closed 57210, orphaned 2, synrecv 0, timewait 57190/0), \
+             ports 0\n",
+        );
+        all_understood(&old);
+        assert_eq!(machine(&old, Field::TcpTimeWait), [57_190.0]);
+        assert_eq!(
+            machine(&read("  57190 TIME-WAIT\n    812 ESTAB\n"), Field::TcpTimeWait),
+            [57_190.0]
+        );
+        assert!(read("28211 10.0.4.9:6379\n").hosts.is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! Words and numbers of sysstat's listings.
+
+/// The words of a line. Non-breaking spaces part words like any other blank.
+pub(in crate::recording::readers) fn words(line: &str) -> Vec<&str> {
+    let mut all = Vec::with_capacity(24);
+    if line.is_ascii() {
+        ascii_words(line, &mut all);
+    } else {
+        all.extend(line.split_whitespace());
+    }
+    all
+}
+
+/// Columns are set far apart: the blanks between them are passed over at once.
+fn ascii_words<'a>(line: &'a str, all: &mut Vec<&'a str>) {
+    // What is above the blank, as nearly all is, takes one comparison.
+    const BLANKS: u64 = 1 << b' ' | 1 << b'\t' | 1 << b'\n' | 1 << b'\r' | 1 << 0x0c;
+    let is_blank = |byte: &u8| *byte <= b' ' && BLANKS >> *byte & 1 == 1;
+    let mut rest = line;
+    loop {
+        let bytes = rest.as_bytes();
+        let begin = bytes.iter().position(|byte| !is_blank(byte)).unwrap_or(bytes.len());
+        let Some((_, word)) = rest.split_at_checked(begin).filter(|(_, word)| !word.is_empty())
+        else {
+            return;
+        };
+        let end = word.as_bytes().iter().position(is_blank).unwrap_or(word.len());
+        let Some((word, after)) = word.split_at_checked(end) else { return };
+        all.push(word);
+        rest = after;
+    }
+}
+
+/// What is in a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::recording::readers) enum Cell {
+    /// A number.
+    Number(f64),
+    /// A number with a size's letter (`--human`): in bytes.
+    Bytes(f64),
+    /// Nothing: `-`, or `nan` where there was nothing to divide by.
+    Absent,
+    /// No number.
+    Bad,
+}
+
+/// Reads a cell. The decimal sign is a point or a comma; there are no signs between thousands.
+pub(in crate::recording::readers) fn cell(word: &str) -> Cell {
+    if let Some(value) = number(word) {
+        return Cell::Number(value);
+    }
+    if let Some(value) = word.strip_suffix('%').and_then(number) {
+        return Cell::Number(value);
+    }
+    if matches!(word, "-" | "nan" | "-nan") {
+        return Cell::Absent;
+    }
+    let last = word.chars().next_back();
+    // The letters of `--human`, each 1024 times the one before.
+    let power =
+        last.and_then(|last| ['B', 'k', 'M', 'G', 'T', 'P'].iter().position(|l| *l == last));
+    let value = power.and_then(|_| number(word.get(..word.len() - 1)?));
+    match (power.and_then(|power| i32::try_from(power).ok()), value) {
+        (Some(power), Some(value)) => Cell::Bytes(value * 1024_f64.powi(power)),
+        _ => Cell::Bad,
+    }
+}
+
+/// Most digits that a `u64` below 2^53 takes: the division below is then rounded once, correctly.
+const DIGITS_MAX: usize = 15;
+
+const POWERS: [f64; DIGITS_MAX + 1] =
+    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// A plain decimal number.
+pub(in crate::recording::readers) fn number(word: &str) -> Option<f64> {
+    let (negative, digits) = match word.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, word),
+    };
+    let (mut mantissa, mut count, mut after) = (0_u64, 0_usize, None);
+    for byte in digits.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                // Cannot overflow: more digits than that go the slow way below.
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                count += 1;
+                after = after.map(|after: usize| after + 1);
+            }
+            b'.' | b',' if after.is_none() && count > 0 => after = Some(0),
+            _ => return None,
+        }
+    }
+    // A sign with nothing behind it is half a number.
+    if count == 0 || after == Some(0) {
+        return None;
+    }
+    let value = if count <= DIGITS_MAX {
+        mantissa as f64 / POWERS.get(after.unwrap_or(0))?
+    } else {
+        digits.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())?
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// How many digits follow the decimal sign, whatever follows those.
+pub(super) fn decimals(word: &str) -> usize {
+    let Some(sign) = word.find(['.', ',']) else { return 0 };
+    word.bytes().skip(sign + 1).take_while(u8::is_ascii_digit).count()
+}
+
+/// Whether a line is nothing but dots: what an author left out.
+pub(in crate::recording::readers) fn is_elision(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && line.chars().all(|c| matches!(c, '.' | '…' | '·' | ' ' | '⋮'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_parted_as_everywhere() {
+        for line in ["", " ", "a", " a", "a ", "a b", "\ta \x0c b\r", "  all   0.1  -  ", "a\u{b}b"]
+        {
+            let wanted: Vec<&str> = line.split_ascii_whitespace().collect();
+            assert_eq!(words(line), wanted, "{line:?}");
+        }
+        assert_eq!(words("a\u{a0}b c"), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn numbers_of_all_locales() {
+        for (word, wanted) in [
+            ("0", Some(0.0)),
+            ("12.35", Some(12.35)),
+            ("12,35", Some(12.35)),
+            ("571342.00", Some(571_342.0)),
+            ("-1.00", Some(-1.0)),
+            ("12345678901234567890.5", Some(12_345_678_901_234_567_890.5)),
+            ("1,234.56", None),
+            ("1.", None),
+            (".5", None),
+            ("-", None),
+            ("", None),
+            ("1e5", None),
+        ] {
+            assert_eq!(number(word), wanted, "{word}");
+        }
+        assert_eq!(cell("22.5G"), Cell::Bytes(22.5 * 1024.0 * 1024.0 * 1024.0));
+        assert_eq!(cell("18.7%"), Cell::Number(18.7));
+        assert_eq!(cell("-nan"), Cell::Absent);
+        assert_eq!(cell("G"), Cell::Bad);
+        assert_eq!(cell("12é"), Cell::Bad);
+    }
+
+    #[test]
+    fn lines_of_dots() {
+        assert!(is_elision("..................") && is_elision(" … ") && is_elision("..."));
+        assert!(!is_elision("") && !is_elision("...x"));
+        assert_eq!(words("a\u{a0}b\tc\u{202f}d"), ["a", "b", "c", "d"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! Words, numbers and times as tools print them and people paste them.
+
+use crate::recording::Stamp;
+
+/// Longest number that is read: more digits are no number of any tool.
+const NUMBER_BYTES_MAX: usize = 32;
+
+/// The line without what somebody wrote behind it, such as `<-- 5GB!`.
+pub(super) fn plain(line: &str) -> &str {
+    let cut = line.match_indices("<-").map(|(at, _)| at).chain(line.find('\u{2190}'));
+    let cut = cut.filter(|at| line[..*at].ends_with(char::is_whitespace)).min();
+    cut.map_or(line, |at| &line[..at]).trim_end()
+}
+
+/// The words of a line, what somebody wrote behind it left out. Non-breaking spaces separate too.
+pub(super) fn words(line: &str) -> Vec<&str> {
+    plain(line).split_whitespace().collect()
+}
+
+/// A number without sign and exponent; the decimal sign may be a comma.
+pub(super) fn number(word: &str) -> Option<f64> {
+    let (whole, fraction) = word.split_once(['.', ',']).unwrap_or((word, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if word.len() > NUMBER_BYTES_MAX || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    word.replace(',', ".").parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// A whole number without sign.
+pub(super) fn count(word: &str) -> Option<u64> {
+    let digits = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { word.parse().ok() } else { None }
+}
+
+/// A share of 0 to 100, with its sign: `74.1%`.
+pub(super) fn percent(word: &str) -> Option<f64> {
+    let value: f64 = word.strip_suffix('%')?.replace(',', ".").parse().ok()?;
+    (0.0..=100.0).contains(&value).then_some(value)
+}
+
+/// A number and the unit that follows it without a blank: `16.01M` gives 16.01 and `M`.
+pub(super) fn number_and_unit(word: &str) -> Option<(f64, &str)> {
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',');
+    let (number_part, unit) = word.split_at(end.unwrap_or(word.len()));
+    Some((number(number_part)?, unit))
+}
+
+/// 1024 to the power that a prefix such as `K` or `g` stands for; 1 for none.
+pub(super) fn binary_factor(prefix: &str) -> Option<f64> {
+    let power = match prefix {
+        "" => 0,
+        "k" | "K" => 1,
+        "m" | "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        "p" | "P" => 5,
+        "e" | "E" => 6,
+        _ => return None,
+    };
+    Some(1024_f64.powi(power))
+}
+
+/// Whether a line stands for lines that somebody left out: `...` or more dots.
+pub(super) fn elided(line: &str) -> bool {
+    let line = line.trim();
+    let dots = line.chars().all(|c| c == '.' || c == '\u{2026}');
+    dots && (line.len() >= 3)
+}
+
+/// A time of day, `00:12:28`, fractions of a second left out.
+pub(super) fn time_of_day(word: &str) -> Option<Stamp> {
+    let word = word.split(['.', ',']).next()?;
+    let mut parts = word.split(':');
+    let mut part = || {
+        let text = parts.next().filter(|text| text.len() == 2)?;
+        u32::try_from(count(text)?).ok()
+    };
+    let (hour, minute, second) = (part()?, part()?, part()?);
+    if parts.next().is_some() {
+        return None;
+    }
+    Stamp::of_day(hour, minute, second)
+}
+
+/// A date, `2020-12-26` or `2020/12/26`, as its midnight.
+pub(super) fn date(word: &str) -> Option<Stamp> {
+    let mut parts = word.split(['-', '/']);
+    let mut part = || u32::try_from(count(parts.next()?)?).ok();
+    let (year, month, day) = (part()?, part()?, part()?);
+    if parts.next().is_some() {
+        return None;
+    }
+    Stamp::midnight(year, month, day)
+}
+
+/// A date and a time of that day.
+pub(super) fn joined(date: Stamp, time: Stamp) -> Stamp {
+    Stamp(date.0.saturating_add(time.0))
+}
+
+/// The first word of a command, without its folder, brackets and colon: never arguments.
+pub(super) fn command_name(command: &str) -> &str {
+    let word = command.trim().split(char::is_whitespace).next().unwrap_or("");
+    if let Some(inner) = word.strip_prefix('[') {
+        return inner.trim_end_matches(']');
+    }
+    let word = word.trim_end_matches(':');
+    // A kernel thread's name contains slashes but does not begin with one.
+    let file = if word.starts_with('/') { word.rsplit('/').next() } else { None };
+    file.filter(|name| !name.is_empty()).unwrap_or(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_and_odd_blanks_are_no_words() {
+        assert_eq!(words("PageTables:    5007924 kB  <--- 5GB!"), ["PageTables:", "5007924", "kB"]);
+        assert_eq!(words("a\u{a0}\u{a0} 1\tb\r"), ["a", "1", "b"]);
+        assert_eq!(words("local <= 2b"), ["local", "<=", "2b"]);
+        assert!(elided("..................") && elided("...") && !elided("..") && !elided("a..."));
+    }
+
+    #[test]
+    fn numbers_are_taken_strictly() {
+        assert_eq!(number("9,89"), Some(9.89));
+        assert_eq!(number("100"), Some(100.0));
+        for wrong in ["", "-1", "1e3", "nan", "inf", "1.2.3", "1,2,3", ".", "5."] {
+            assert_eq!(number(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(number_and_unit("16.01M/s"), Some((16.01, "M/s")));
+        assert_eq!(count("+5"), None);
+    }
+
+    #[test]
+    fn times_and_dates() {
+        assert_eq!(time_of_day("00:12:28.123"), Stamp::of_day(0, 12, 28));
+        for wrong in ["24:00:00", "1:2:3", "00:12", "00:12:28:01", "aa:bb:cc"] {
+            assert_eq!(time_of_day(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(date("2020/12/26"), Stamp::midnight(2020, 12, 26));
+        assert_eq!(date("2020-12"), None);
+    }
+
+    #[test]
+    fn names_are_the_commands_first_word() {
+        assert_eq!(command_name("[nfsd]"), "nfsd");
+        assert_eq!(command_name("/usr/bin/java -Dsecret=1"), "java");
+        assert_eq!(command_name("kworker/0:1-mm_percpu_wq"), "kworker/0:1-mm_percpu_wq");
+        assert_eq!(command_name("nginx: worker"), "nginx");
+        assert_eq!(command_name(" "), "");
+    }
+}

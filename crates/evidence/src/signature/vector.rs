@@ -1,0 +1,119 @@
+//! What a machine does in some time, feature by feature.
+
+use super::feature::{FEATURES, Origin};
+use crate::diagnose::nodes::hardware;
+use crate::diagnose::{Line, Look};
+use crate::recording::{Field, Subject};
+use hugewise_base::parse::diskstats::is_partition;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// No machine does anything more often in a second: what is larger is damaged, and is taken for
+/// this, so that squares and sums stay numbers.
+pub(super) const MOST: f64 = 1e15;
+
+/// Rates by their place in [`FEATURES`]; `None`: not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector(Vec<Option<f64>>);
+
+impl Vector {
+    /// Nothing is known.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self(vec![None; FEATURES.len()])
+    }
+
+    /// What is seen in the times of a look, on a machine with so many CPUs.
+    #[must_use]
+    pub fn of(look: &Look<'_>, cpus: f64) -> Self {
+        Self(FEATURES.iter().map(|feature| read(look, feature.origin, cpus).map(sane)).collect())
+    }
+
+    /// With these names; names that are not known are left out.
+    #[must_use]
+    pub fn of_rates(rates: &BTreeMap<String, f64>) -> Self {
+        let of = |key: &str| rates.get(key).copied().map(sane);
+        Self(FEATURES.iter().map(|feature| of(feature.key)).collect())
+    }
+
+    /// With the names of its features.
+    #[must_use]
+    pub fn rates(&self) -> BTreeMap<String, f64> {
+        let known = FEATURES.iter().zip(&self.0);
+        known.filter_map(|(feature, value)| Some((feature.key.to_owned(), (*value)?))).collect()
+    }
+
+    /// The rate at this place.
+    #[must_use]
+    pub fn get(&self, place: usize) -> Option<f64> {
+        self.0.get(place).copied().flatten()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// What is above another one. What that one does not know is taken as 0 in it: most counters
+    /// stand still on a machine at rest.
+    #[must_use]
+    pub fn above(&self, other: &Self) -> Self {
+        let above = |(own, other): (&Option<f64>, &Option<f64>)| {
+            own.map(|own| (own - other.unwrap_or(0.0)).max(0.0))
+        };
+        Self(self.0.iter().zip(&other.0).map(above).collect())
+    }
+}
+
+/// A rate that can be computed with.
+fn sane(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(0.0, MOST) }
+}
+
+fn read(look: &Look<'_>, origin: Origin, cpus: f64) -> Option<f64> {
+    let machine = &Subject::Machine;
+    let mean = |line: Option<Line>| Some(look.mean(&line?)?.value);
+    let used = |line: Option<Line>| Some(mean(line)?.clamp(0.0, 100.0) / 100.0 * cpus);
+    match origin {
+        Origin::User => used(look.user(machine)),
+        Origin::Kernel => used(look.kernel(machine)),
+        Origin::Softirq => used(look.line(Field::CpuSoftirq, machine)),
+        Origin::Machine(field) => mean(look.line(field, machine)),
+        Origin::Disks(field) => sum(look, &disks(look, field)),
+        Origin::Interfaces(field) => {
+            sum(look, &hardware(look.lines(field, |s| matches!(s, Subject::Interface(_)))))
+        }
+        Origin::Cpus(field) => sum(look, &look.lines(field, |s| matches!(s, Subject::Cpu(_)))),
+        Origin::Softirqs(wanted) => softirqs(look, wanted),
+    }
+}
+
+/// The lines of whole disks.
+fn disks(look: &Look<'_>, field: Field) -> Vec<Line> {
+    let lines = look.lines(field, |subject| matches!(subject, Subject::Disk(_)));
+    let name = |line: &Line| match &line.subject {
+        Subject::Disk(name) => name.clone(),
+        _ => String::new(),
+    };
+    let names: BTreeSet<String> = lines.iter().map(name).collect();
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    hardware(lines.into_iter().filter(|line| !is_partition(&name(line), &names)).collect())
+}
+
+/// The sum over all lines that have values in the times of the look.
+fn sum(look: &Look<'_>, lines: &[Line]) -> Option<f64> {
+    let means = lines.iter().filter_map(|line| Some(look.mean(line)?.value));
+    means.reduce(|sum, more| sum + more)
+}
+
+/// Of all CPUs together, where a source has that, else of each.
+fn softirqs(look: &Look<'_>, wanted: &str) -> Option<f64> {
+    let of = |each: bool| {
+        let lines = look.lines(Field::SoftirqRate, |subject| {
+            let Subject::Vector { name, cpu } = subject else { return false };
+            name == wanted && cpu.is_some() == each
+        });
+        sum(look, &lines)
+    };
+    of(false).or_else(|| of(true))
+}

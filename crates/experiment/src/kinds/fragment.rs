@@ -1,0 +1,56 @@
+//! Fragmenters: they leave free memory in pieces too small for huge pages, until they are asked to
+//! stop.
+
+use crate::kind::{Demand, Kind, More, Source, Start, count, params};
+
+params! {
+    /// Parameters of the fragmenters. With one base page in ten held, a free huge page is as good
+    /// as impossible, and nine tenths of the memory are free for whoever comes.
+    Fragment {
+        fmfi_percent: u64 = count(85, 0, 100),
+            "Wanted share of free memory that is in pieces too small for a huge page, percent.";
+        leave_mib: usize = count(1024, 0, 1 << 20),
+            "It stops to grow when the machine has no more than this available, MiB.";
+        max_mib: usize = count(1 << 20, 16, 1 << 20), "It never takes more than this, MiB.";
+        max_s: u64 = count(300, 1, 86_400),
+            "It stops after this time, seconds, whatever it has reached.";
+        hold_percent: u64 = count(10, 1, 100),
+            "Share of the memory that is held at first, percent; less if that is not enough.";
+        free_blocks_max: usize = count(1 << 20, 0, 1 << 20),
+            "Free blocks of a huge page that are left at most; it holds the others. A small share \
+             of much free memory is enough for a small workload. Where the kernel withholds more \
+             (it does so in a zone for old devices), runs are noisy.";
+    }
+}
+
+impl Demand for Fragment {
+    /// It takes no more than there is.
+    fn memory_mib(&self) -> Option<u64> {
+        None
+    }
+}
+
+const METRICS: &[&str] =
+    &["fmfi", "free_blocks", "held_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"];
+
+pub(super) const HOLES: Kind = Kind {
+    name: "fragment-holes",
+    about: "Fills memory with base pages and frees all but random ones.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Release,
+    params: Fragment::PARAMS,
+    metrics: METRICS,
+    programs: &[],
+};
+
+pub(super) const PAGE_CACHE: Kind = Kind {
+    name: "fragment-page-cache",
+    about: "Fills the page cache with pieces of two files and frees all but random ones.",
+    start: Start::BuiltIn,
+    huge_pages: Source::VariantOrLater,
+    more: More::Release,
+    params: Fragment::PARAMS,
+    metrics: METRICS,
+    programs: &[],
+};

@@ -1,0 +1,272 @@
+use super::*;
+use hugewise_base::units::Ns;
+use hugewise_evidence::recording::{Builder, Field, SourceKind, Stamp, Subject};
+use proptest::prelude::*;
+
+const OPEN: Bounds = Bounds { p99_max: None };
+
+fn thread(name: &str) -> Resource {
+    Resource::Thread { name: name.to_owned() }
+}
+
+/// A machine whose resources each have a demand: seconds of it that a request takes. `slots`
+/// requests are served at a time, each in `time_s`.
+#[derive(Clone)]
+struct Machine {
+    demands: Vec<(Resource, f64)>,
+    slots: f64,
+    time_s: f64,
+}
+
+impl Machine {
+    fn new(demands: &[(Resource, f64)]) -> Self {
+        Self { demands: demands.to_vec(), slots: 1e9, time_s: 0.002 }
+    }
+
+    fn capacity(&self) -> f64 {
+        let all = self.demands.iter().map(|(_, demand)| 1.0 / demand);
+        all.fold(self.slots / self.time_s, f64::min)
+    }
+
+    /// As an open queue: ten times the time at nine tenths of the capacity.
+    fn step(&self, rate: f64) -> Step {
+        let (capacity, time) = (self.capacity(), Ns::from_s(self.time_s));
+        let achieved = rate.min(capacity);
+        let free = 1.0 - achieved / capacity;
+        let p99 = Ns::from_s((self.time_s / free.max(1e-3)).min(5.0));
+        let used = self.demands.iter().map(|(resource, demand)| Used {
+            resource: resource.clone(),
+            share: 0.02 + 0.98 * achieved * demand,
+            mostly: None,
+        });
+        Step {
+            rate_per_s: rate,
+            offered_per_s: rate,
+            achieved_per_s: achieved,
+            p50: Some(time),
+            p99: Some(p99),
+            failed: 0,
+            service: Some(time),
+            used: used.collect(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn searched(&self, from_per_s: f64, most_per_s: f64) -> Vec<Step> {
+        let search = Search { from_per_s, most_per_s, bounds: OPEN };
+        let mut tried = Vec::new();
+        while let Some(rate) = search.next(&tried) {
+            tried.push(self.step(rate));
+        }
+        tried
+    }
+
+    fn judged(&self) -> Judged {
+        judge(&self.searched(20.0, 1e6), OPEN, 1_000_000)
+    }
+}
+
+fn resource(one: Option<&ResourceUse>) -> Option<&Resource> {
+    one.map(|one| &one.resource)
+}
+
+#[test]
+fn the_resource_that_is_full_first_is_the_limit_and_the_next_one_bounds_the_gain() {
+    let disk = Resource::Disk { name: "sda".into() };
+    let demands = [(thread("redis-server"), 0.001), (Resource::Cpus, 0.000_4), (disk, 0.000_2)];
+    let found = Machine::new(&demands).judged();
+    assert_eq!(resource(found.limit.as_ref()), Some(&thread("redis-server")));
+    let gone = found.gone.expect("a next resource");
+    assert_eq!(gone.next, Resource::Cpus);
+    assert!(gone.interval.contains(2500.0), "{gone:?}");
+    assert!((gone.most_per_s / 2500.0 - 1.0).abs() < 0.02, "{gone:?}");
+    assert!((gone.gain_percent - 150.0).abs() < 5.0, "{gone:?}");
+    let served = found.served_per_s.expect("a served rate");
+    assert!((800.0..1000.0).contains(&served), "{served}");
+}
+
+#[test]
+fn a_pool_is_the_limit_where_nothing_is_full() {
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let found = machine.judged();
+    assert_eq!(resource(found.limit.as_ref()), Some(&Resource::Slots));
+    let at_a_time = found.at_a_time.expect("Little's law");
+    assert!((3.6..4.4).contains(&at_a_time), "{at_a_time}");
+    let gone = found.gone.expect("a next resource");
+    assert!(gone.next == Resource::Cpus && gone.interval.contains(500.0), "{gone:?}");
+}
+
+#[test]
+fn the_loads_own_connections_are_told_apart_from_a_pool() {
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let found = judge(&machine.searched(20.0, 1e6), OPEN, 4);
+    assert_eq!(resource(found.limit.as_ref()), Some(&Resource::Connections));
+    assert_eq!(found.gone, None, "that says nothing of the server");
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_the_limit_beside_idle_cpus() {
+    let quota = Resource::Quota { cgroup: "/batch".into() };
+    let machine = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let mut tried = machine.searched(20.0, 1e6);
+    for step in &mut tried {
+        let share = if step.achieved_per_s < step.offered_per_s { 0.9 } else { 0.0 };
+        step.used.push(Used { resource: quota.clone(), share, mostly: None });
+    }
+    let found = judge(&tried, OPEN, 1_000_000);
+    assert_eq!(resource(found.limit.as_ref()), Some(&quota));
+    assert_eq!(found.gone.map(|gone| gone.next), Some(Resource::Cpus));
+}
+
+#[test]
+fn threads_that_use_two_cpus_do_not_work_one_at_a_time() {
+    let many = Resource::OneAtATime { program: "java".into() };
+    let found = Machine::new(&[(Resource::Cpus, 0.001), (many.clone(), 0.001_6)]);
+    // Its threads together use 1.6 CPUs of two.
+    let found = Machine { demands: found.demands, slots: 1.0, time_s: 0.001 };
+    let mut tried = found.searched(20.0, 1e6);
+    for used in tried.iter_mut().flat_map(|step| &mut step.used) {
+        if used.resource == many {
+            used.share *= 2.0;
+        }
+    }
+    let found = judge(&tried, OPEN, 1_000_000);
+    assert!(found.resources.iter().all(|one| one.resource != many), "{found:?}");
+}
+
+#[test]
+fn a_search_that_ends_too_early_names_no_limit() {
+    let machine = Machine::new(&[(Resource::Cpus, 0.000_1)]);
+    let found = judge(&machine.searched(20.0, 300.0), OPEN, 1_000_000);
+    assert_eq!((found.unserved_per_s, found.limit), (None, None));
+    assert_eq!(found.served_per_s, Some(300.0));
+    let above = judge(&machine.searched(50_000.0, 1e6), OPEN, 1_000_000);
+    assert_eq!((above.served_per_s, above.unserved_per_s), (None, Some(50_000.0)));
+    assert_eq!(judge(&[], OPEN, 1).most_per_s, None);
+}
+
+#[test]
+fn one_disturbed_step_is_tried_again() {
+    let machine = Machine::new(&[(Resource::Cpus, 0.001)]);
+    let search = Search { from_per_s: 100.0, most_per_s: 1e6, bounds: OPEN };
+    let mut tried = vec![machine.step(100.0), machine.step(200.0)];
+    tried[1].p99 = Some(Ns::s(1));
+    assert_eq!(search.next(&tried), Some(200.0));
+    tried.push(machine.step(200.0));
+    assert_eq!(search.next(&tried), Some(400.0));
+    let found = judge(&tried, OPEN, 1_000_000);
+    assert_eq!((found.served_per_s, found.unserved_per_s), (Some(200.0), None));
+}
+
+#[test]
+fn what_is_full_at_every_rate_is_no_limit() {
+    let machine = Machine::new(&[(thread("redis"), 0.001), (Resource::Cpus, 0.0008)]);
+    let mut steps = machine.searched(20.0, 1e6);
+    for step in &mut steps {
+        step.used.push(Used { resource: thread("ffmpeg"), share: 1.0, mostly: None });
+    }
+    let judged = judge(&steps, OPEN, 1_000_000);
+    assert_eq!(resource(judged.limit.as_ref()), Some(&thread("redis")));
+    assert_eq!(judged.gone.map(|gain| gain.next), Some(Resource::Cpus));
+    // One that the lowest rate fills is the limit: no rate was served that was much higher.
+    let full = Machine::new(&[(thread("redis"), 0.047)]).judged();
+    assert_eq!(resource(full.limit.as_ref()), Some(&thread("redis")));
+}
+
+#[test]
+fn a_change_that_did_nothing_is_told_where_little_was_expected() {
+    let of = |demand: f64| {
+        Machine::new(&[(thread("redis"), demand), (Resource::Cpus, 0.00095)]).judged()
+    };
+    let before = of(0.001);
+    assert!(before.gone.as_ref().is_some_and(|gain| gain.gain_percent < 10.0), "{before:?}");
+    let outcome = |after: &Judged| check(&before, after, None).map(|checked| checked.outcome);
+    assert_eq!(outcome(&of(0.000_996)), Some(Outcome::StillTheLimit));
+    assert_eq!(outcome(&of(0.0005)), Some(Outcome::AsExpected));
+}
+
+#[test]
+fn a_prediction_is_checked_by_what_comes_of_the_change() {
+    let before = Machine { slots: 4.0, time_s: 0.03, ..Machine::new(&[(Resource::Cpus, 0.002)]) };
+    let after = |slots: f64| Machine { slots, ..before.clone() }.judged();
+    let outcome = |slots, factor| {
+        check(&before.judged(), &after(slots), factor).map(|checked| checked.outcome)
+    };
+    assert_eq!(outcome(32.0, None), Some(Outcome::AsExpected));
+    assert_eq!(outcome(8.0, Some(2.0)), Some(Outcome::AsExpected));
+    assert_eq!(outcome(4.0, None), Some(Outcome::StillTheLimit));
+    assert_eq!(outcome(5.0, Some(2.0)), Some(Outcome::Less));
+    assert_eq!(outcome(12.0, Some(2.0)), Some(Outcome::More));
+    // Where nothing else is known to grow, only what is doubled can be told.
+    let idle = |slots: f64| Machine { slots, time_s: 0.03, ..Machine::new(&[]) }.judged();
+    let told = |factor| check(&idle(4.0), &idle(8.0), factor).map(|checked| checked.outcome);
+    assert_eq!((told(Some(2.0)), told(None)), (Some(Outcome::AsExpected), None));
+}
+
+#[test]
+fn what_is_used_is_read_from_a_recording() {
+    let mut builder = Builder::new();
+    builder.input("made");
+    builder.begin(SourceKind::Top, 1);
+    let noon = Stamp::midnight(2026, 11, 26);
+    for (field, subject, value) in [
+        (Field::CpuIdle, Subject::Machine, 30.0),
+        (Field::CpuIowait, Subject::Machine, 10.0),
+        (Field::CpuSoftirq, Subject::Cpu(1), 80.0),
+        (Field::ProcCpu, Subject::process(Some(7), "hugewise"), 20.0),
+        (Field::ProcCpu, Subject::process(Some(8), "nginx"), 40.0),
+        (Field::ProcCpu, Subject::process(Some(9), "nginx"), 55.0),
+        (Field::ProcCpu, Subject::process(Some(10), "python3"), 97.0),
+        (Field::ProcThreads, Subject::process(Some(10), "python3"), 9.0),
+        (Field::ThreadCpu, Subject::process(Some(11), "worker"), 60.0),
+        (Field::DiskBusy, Subject::Disk("sda".into()), 70.0),
+        (Field::DiskBusy, Subject::Disk("sda1".into()), 70.0),
+        (Field::SoftirqRate, Subject::Vector { name: "NET_RX".into(), cpu: Some(1) }, 900.0),
+        (Field::SoftirqRate, Subject::Vector { name: "TIMER".into(), cpu: Some(1) }, 1000.0),
+    ] {
+        builder.put(field, &subject, noon, value);
+    }
+    let recording = builder.finish();
+    let used = resource::used(&recording, 7);
+    let expected = [
+        (Resource::Cpus, 0.6),
+        (Resource::Interrupts { cpu: 1 }, 0.8),
+        (thread("nginx"), 0.55),
+        (thread("worker"), 0.6),
+        (Resource::OneAtATime { program: "python3".into() }, 0.97),
+        (Resource::Disk { name: "sda".into() }, 0.7),
+        (Resource::Generator, 0.2),
+    ];
+    let found: Vec<(Resource, f64)> = used.into_iter().collect();
+    assert_eq!(found, expected);
+    assert_eq!(resource::vector(&recording, 1).as_deref(), Some("NET_RX"));
+}
+
+proptest! {
+    #[test]
+    fn a_search_ends_near_the_capacity(capacity in 30.0..50_000.0_f64) {
+        let machine = Machine::new(&[(Resource::Cpus, 1.0 / capacity)]);
+        let tried = machine.searched(10.0, 1e6);
+        let found = judge(&tried, OPEN, 1_000_000_000);
+        let served = found.served_per_s.expect("the lowest is served");
+        // Nine tenths are served, and a step is a tenth.
+        prop_assert!((0.75 * capacity..=capacity).contains(&served), "{served} of {capacity}");
+        prop_assert!(tried.len() < 25, "{} steps", tried.len());
+    }
+
+    #[test]
+    fn no_steps_panic(values in proptest::collection::vec(
+        (any::<f64>(), any::<f64>(), any::<f64>(), any::<Option<u64>>()), 0..8,
+    )) {
+        let tried: Vec<Step> = values.iter().map(|(rate, achieved, share, p99)| {
+            let machine = Machine::new(&[(Resource::Cpus, 0.001)]);
+            let mut step = Step { rate_per_s: *rate, ..machine.step(1.0) };
+            (step.achieved_per_s, step.p99) = (*achieved, p99.map(Ns));
+            step.used[0].share = *share;
+            step
+        }).collect();
+        let found = judge(&tried, OPEN, 10);
+        let _ = check(&found, &found, Some(2.0));
+        let _ = Search { from_per_s: 1.0, most_per_s: 1e6, bounds: OPEN }.next(&tried);
+    }
+}

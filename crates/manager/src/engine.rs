@@ -1,0 +1,480 @@
+//! The loop: observe, decide, act, write down. Live, replayed and simulated alike.
+//!
+//! ```text
+//! World::observe --> State --> View --> Policy --> Plan --> limits, pace --> World::act
+//!                      ^                                                        |
+//!                      +------------------- outcome ----------------------------+--> Sink
+//! ```
+//!
+//! What the plan wants of the machine, [`compact`]ion, goes beside the queues to `World::compact`;
+//! its outcome comes with a later observation.
+//!
+//! A policy only wants. What limits forbid is taken out of its queues before every action, and
+//! [`pace`] says who is served next and when.
+
+mod claims;
+mod compact;
+mod pace;
+mod scan;
+mod shadow;
+mod shortage;
+mod track;
+
+use crate::compaction::{Compact, CompactReport};
+use crate::config::{Config, Mode};
+use crate::decision::{Action, Decision, Outcome, Queues};
+use crate::limits::budgets::Budgets;
+use crate::policy::{self, Plan, Policy, Reasons, View, inspect};
+use crate::reason::Limit;
+use crate::record::{Record, skips_record, use_record};
+use crate::select::{Selection, select_all};
+use crate::snapshot::{Ask, ListAsk, Observation};
+use crate::state::State;
+use crate::state::made::Made;
+use claims::Claims;
+use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
+use shadow::Shadow;
+use shortage::Told;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Length of a tick (`docs/measurements.md#defaults-by-choice`).
+pub const TICK: Ns = Ns::s(1);
+/// Shortest tick, where something is to be done before the end of a usual one.
+const SHORTEST_TICK: Ns = Ns::ms(100);
+/// Length of a tick while overhead (listing, planning, writing down) is over its budget.
+const LONGEST_TICK: Ns = Ns::s(4);
+/// Where there are many processes, lists come later, but not later than this: somebody who starts
+/// now waits so long to be seen.
+const LONGEST_LIST_PAUSE: Ns = Ns::s(60);
+/// A target's reasons are written down at most this often, and so is whether memory is short for a
+/// cgroup.
+const REASONS_INTERVAL: Ns = Ns::s(10);
+
+/// Something that can be observed and acted on: the live machine, a recording, a simulation.
+pub trait World {
+    /// Shows what was asked for.
+    fn observe(&mut self, ask: &Ask) -> Observation;
+    /// Carries out one decision, after a re-check of its own.
+    fn act(&mut self, decision: &Decision) -> Outcome;
+    /// Begins or ends compaction, beside everything else; one run at a time. Its report comes with
+    /// a later observation.
+    fn compact(&mut self, order: &Compact);
+    /// Nothing is asked any more: ends what is under way. With what became of a run that this cut
+    /// off.
+    fn end(&mut self) -> Option<CompactReport> {
+        None
+    }
+    /// Time now, monotonic.
+    fn now(&mut self) -> Ns;
+    /// Lets time pass until `at`, or until somebody wants something.
+    fn wait_until(&mut self, at: Ns) -> Wake;
+    /// The same, between two ticks: the next one is wanted at `at`, and due at `end`. Only a
+    /// recording knows of another time.
+    fn wait_for_tick(&mut self, at: Ns, _end: Ns) -> Wake {
+        self.wait_until(at)
+    }
+}
+
+/// Why waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The time came.
+    Reached,
+    /// Stop for good.
+    Stop,
+    /// Read the configuration again.
+    Reload,
+    /// Stop acting, keep observing.
+    Pause,
+    /// Act again.
+    Resume,
+    /// Somebody wants to see the state: [`Sink::shown`].
+    Show,
+}
+
+/// Where the loop writes down what happened.
+pub trait Sink {
+    /// One record for the journal.
+    fn record(&mut self, at: Ns, record: &Record);
+    /// A tick is over.
+    fn tick_done(&mut self, at: Ns, manager: &Manager);
+    /// Somebody wants to see the state as it is now. Walking through it costs with its size, so
+    /// it is done for who asks only.
+    fn shown(&mut self, _at: Ns, _manager: &Manager) {}
+}
+
+/// Configuration, memory and policy of the loop.
+#[derive(Debug)]
+pub struct Manager {
+    config: Config,
+    mode: Mode,
+    selection: Selection,
+    state: State,
+    policy: Box<dyn Policy>,
+    /// Policies that decide beside it.
+    shadows: Vec<Shadow>,
+    /// The last plan; its queues were taken.
+    plan: Plan,
+    /// Targets of which nothing is worth an inspection.
+    inspected: inspect::Done,
+    /// The last observation showed what is worth another one at once: a program's whole memory
+    /// for the first time, or as many inspections as are made in one.
+    sees_more: bool,
+    /// What holds targets down that wait for their turn.
+    limits: BTreeMap<ProcId, Limit>,
+    /// What was done last: promotions and splits take turns.
+    last: Option<Action>,
+    /// What became of a run of compaction, to be written down.
+    compacted: Option<CompactReport>,
+    /// What was last written down of each target, and when.
+    journaled: BTreeMap<ProcId, (Ns, Arc<Reasons>)>,
+    /// ... and of short memory.
+    told: Told,
+}
+
+/// Why a tick ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickEnd {
+    /// Its time is over.
+    Done,
+    /// Stop for good.
+    Stop,
+    /// Read the configuration again, then go on.
+    Reload,
+}
+
+impl Manager {
+    /// A manager that knows nothing yet. The mode may differ from the configuration's: the command
+    /// line overrides it.
+    #[must_use]
+    pub fn new(config: Config, mode: Mode, selection: Selection, now: Ns) -> Self {
+        Self::with_policy(policy::of(config.policy.active), config, mode, selection, now)
+    }
+
+    /// The same, with another policy.
+    #[must_use]
+    pub fn with_policy(
+        policy: Box<dyn Policy>,
+        config: Config,
+        mode: Mode,
+        selection: Selection,
+        now: Ns,
+    ) -> Self {
+        let state = State::new(&config, Geometry::X86_64, now);
+        Self {
+            shadows: shadow::all(&config),
+            config,
+            mode,
+            selection,
+            state,
+            policy,
+            plan: Plan::default(),
+            inspected: inspect::Done::default(),
+            sees_more: false,
+            limits: BTreeMap::new(),
+            last: None,
+            compacted: None,
+            journaled: BTreeMap::new(),
+            told: Told::default(),
+        }
+    }
+
+    /// Takes what an earlier manager of this boot made huge.
+    pub fn remember(&mut self, made: Vec<Made>) {
+        self.state.remember(made);
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The mode in force.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the command line selected.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What is known.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The last plan, without its queues: those were served, or dropped when the tick ended.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What holds targets down that waited for their turn at the end of the last tick.
+    #[must_use]
+    pub fn limits(&self) -> &BTreeMap<ProcId, Limit> {
+        &self.limits
+    }
+
+    /// Puts a reloaded configuration in force.
+    pub fn reload(&mut self, config: Config, now: Ns) {
+        self.state.configure(&config, now);
+        if config.policy.active != self.config.policy.active {
+            self.policy = policy::of(config.policy.active);
+        }
+        if config.policy.shadow != self.config.policy.shadow {
+            self.shadows = shadow::all(&config);
+        }
+        self.config = config;
+    }
+
+    /// True while a target is not known completely, has work waiting for its turn, or a failure
+    /// is fresh enough at `now` to be tried again soon.
+    #[must_use]
+    pub fn busy(&self, now: Ns) -> bool {
+        let planned = |id: &ProcId| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
+        self.state.paused
+            || self.state.retries_soon(now)
+            || self.state.unknown() > 0
+            || self.state.targets.keys().any(planned)
+    }
+
+    fn view(&self, now: Ns) -> View<'_> {
+        View::new(&self.config, &self.state, self.plan.giving_back, now)
+    }
+
+    fn list_ask(&self) -> ListAsk {
+        if let Some(named) = &self.selection.named {
+            let only = Some(named.iter().map(|id| id.pid).collect());
+            return ListAsk { only, ..ListAsk::default() };
+        }
+        let select = &self.config.select;
+        // Half: who is known and shrinks a little stays.
+        let least_anon = Bytes(select.min_anon_bytes.0 / 2);
+        ListAsk { only: None, least_anon, most: select.max_targets.saturating_mul(4) }
+    }
+
+    fn observe(&mut self, world: &mut impl World) {
+        let now = world.now();
+        let processes = now >= self.state.next_list;
+        let mut targets: Vec<_> = self.state.targets.keys().copied().collect();
+        let list = if processes { self.list_ask() } else { ListAsk::default() };
+        let ask = Ask { machine: true, processes, list, targets, ..Ask::default() };
+        let seen = world.observe(&ask);
+        self.state.own_cpu(seen.own_cpu, seen.warm_cpu, seen.at);
+        self.state.warm_unused(seen.warm_unused.unwrap_or(0));
+        if let Some(machine) = seen.machine {
+            self.state.machine(&self.config, machine, seen.at);
+        }
+        if let Some(report) = seen.compaction {
+            self.compacted(report, seen.at);
+        }
+        if let Some(processes) = seen.processes {
+            let cost = seen.list_cost.unwrap_or_default();
+            let pause = Ns::ms(self.config.scan.list_interval_ms);
+            let pause = pause.max(Budgets::list_pause(&self.config, cost));
+            self.state.next_list = seen.at + pause.min(LONGEST_LIST_PAUSE);
+            let processes = select_all(&self.config, &self.selection, processes);
+            self.state.list(&self.config, processes, seen.at);
+        }
+        let scans = scan::asks(&self.config, &self.state, seen.at);
+        let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
+        let left = self.state.budgets.for_inspections(planned as f64, seen.at);
+        let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
+        let inspections = inspect::asks(&self.config, &view, &mut self.inspected, left, seen.at);
+        self.sees_more = false;
+        // After the list, so that nobody's cgroup is unknown when it is first acted on.
+        let cgroups = self.state.cgroups_wanted(seen.at);
+        let accesses = track::asks(&self.config, &self.state, seen.at);
+        if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() && accesses.is_empty() {
+            return;
+        }
+        targets = self.state.targets.keys().copied().collect();
+        let asked = !cgroups.is_empty();
+        let ask = Ask { targets, cgroups, scans, inspections, accesses, ..Ask::default() };
+        let seen = world.observe(&ask);
+        if asked {
+            self.state.cgroup_memory(&self.config, seen.cgroups, seen.at);
+        }
+        let unknown = self.state.unknown();
+        for report in &seen.scans {
+            self.state.scanned(report, seen.at);
+        }
+        self.state.take_hints(&self.config, &seen.scans, seen.at);
+        for report in &seen.inspections {
+            self.state.inspected(report, seen.at);
+        }
+        for report in &seen.accesses {
+            self.state.accessed(&self.config, report, seen.at);
+        }
+        let first = self.state.unknown() < unknown;
+        self.sees_more = first || seen.inspections.len() >= inspect::MOST;
+    }
+
+    /// Brings the plan's reasons up to date, for who looks at them: since the last plan regions
+    /// became huge, and would be counted twice.
+    pub fn refresh(&mut self, now: Ns) {
+        let (more, until) = (self.plan.more, self.plan.until);
+        self.make_plan(now);
+        (self.plan.more, self.plan.until) = (more, until);
+    }
+
+    /// Makes a plan and returns its queues.
+    fn make_plan(&mut self, now: Ns) -> Queues {
+        self.plan = self.policy.plan(&self.config, &self.view(now), now);
+        std::mem::take(&mut self.plan.queues)
+    }
+
+    /// When the next tick begins where it comes early: at once when more is to be seen, or full
+    /// queues were not all and nothing is left of them (`drained`); when a wait ends or something
+    /// has settled.
+    fn next_tick(&self, drained: bool, begin: Ns, now: Ns) -> Ns {
+        let at_once = self.sees_more || (self.plan.more && drained);
+        let changed = self.plan.until.map_or(Ns(u64::MAX), |at| at.max(begin + SHORTEST_TICK));
+        let due = if at_once { now } else { changed };
+        due.max(self.state.budgets.overhead.ready_at(0.0, now))
+    }
+
+    /// Whether this decision's destination is warmed first: what the last call taught counts.
+    fn warms(&self, decision: &Decision) -> bool {
+        decision.action == Action::Promote && self.state.warm.wanted(self.config.promote.warm)
+    }
+
+    fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
+        let targets = &self.state.targets;
+        self.journaled.retain(|id, _| targets.contains_key(id));
+        for (id, target) in targets {
+            let last = self.journaled.get(id);
+            let due = last.is_none_or(|(when, _)| at.since(*when) >= REASONS_INTERVAL);
+            if !due {
+                continue;
+            }
+            let reasons = self.plan.reasons_of(*id);
+            if last.is_none_or(|(_, before)| *before != reasons) {
+                let limit = self.limits.get(id).copied();
+                sink.record(at, &skips_record(target, &reasons, limit, self.state.geometry));
+                self.journaled.insert(*id, (at, reasons));
+            }
+        }
+    }
+
+    /// Takes out of the queues what limits forbid now, whatever a policy wants.
+    fn bar(&self, queues: &mut Queues, now: Ns) {
+        let no_promotion = self.state.promotion_barred(&self.config, now).is_some();
+        let demotes = self.config.demote.enabled;
+        queues.retain(|id, queue| {
+            let target = self.state.targets.get(id).filter(|target| target.refused.is_none());
+            let Some(target) = target.filter(|_| !self.state.paused) else { return false };
+            let promotes = !no_promotion && self.state.target_barred(target, now).is_none();
+            if !promotes || !demotes {
+                queue.retain(|decision| match decision.action {
+                    Action::Promote => promotes,
+                    Action::Demote => demotes,
+                });
+            }
+            !queue.is_empty()
+        });
+    }
+}
+
+/// Whether a promotion is next for anybody.
+fn promotes(queues: &Queues) -> bool {
+    let mut next = queues.values().filter_map(VecDeque::front);
+    next.any(|decision| decision.action == Action::Promote)
+}
+
+/// One turn of the loop.
+pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink) -> TickEnd {
+    let begin = world.now();
+    manager.observe(world);
+    let now = world.now();
+    // Everything that a tick costs beside scans and actions is charged with the next observation:
+    // while that is over its budget, ticks are longer.
+    let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
+    // Whoever makes looking take long must not keep everybody from being served.
+    let end = end.min(begin + LONGEST_TICK).max(now + SHORTEST_TICK);
+    if let Some(report) = manager.compacted.take() {
+        sink.record(now, &Record::Compaction(report));
+    }
+    for record in manager.told.changes(&manager.state.pressure, REASONS_INTERVAL, now) {
+        sink.record(now, &record);
+    }
+    for record in manager.state.targets.values().filter_map(|t| use_record(t, begin)) {
+        sink.record(now, &record);
+    }
+    let mut queues = manager.make_plan(now);
+    manager.state.note_waiting(&queues, now);
+    manager.compact(world, now);
+    let view = manager.view(now);
+    let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
+    manager.journal_reasons(now, sink);
+    let mut claims = Claims::new(&manager.state, now);
+    let mut served = false;
+    loop {
+        let now = world.now();
+        manager.bar(&mut queues, now);
+        let (limits, last) = (&mut manager.limits, manager.last);
+        let turn = pace::next(&manager.state, &claims, &queues, limits, last, now, end);
+        let Some(turn) = turn else {
+            break;
+        };
+        match wait(world, manager, sink, |world| world.wait_until(turn.at)) {
+            TickEnd::Done => {}
+            other => return other,
+        }
+        let now = world.now();
+        manager.bar(&mut queues, now);
+        let Some(mut decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
+            continue;
+        };
+        if !manager.state.still_allowed(&decision, now) {
+            continue;
+        }
+        decision.warm = manager.warms(&decision);
+        decision.another = manager.plan.more || promotes(&queues);
+        manager.last = Some(decision.action);
+        served = true;
+        let outcome = world.act(&decision);
+        let now = world.now();
+        manager.state.applied(&decision, &outcome, now);
+        claims.renew(&manager.state, decision.target, now);
+        shadow::note(&mut beside, &decision);
+        sink.record(now, &Record::action(&decision, &outcome));
+    }
+    let now = world.now();
+    for record in shadow::compare(&mut manager.shadows, beside, &manager.state, now) {
+        sink.record(now, &record);
+    }
+    sink.tick_done(now, manager);
+    let drained = served && queues.values().all(VecDeque::is_empty);
+    let next = manager.next_tick(drained, begin, now).min(end);
+    wait(world, manager, sink, |world| world.wait_for_tick(next, end))
+}
+
+/// Waits, and does on the way what others ask for.
+fn wait<W: World>(
+    world: &mut W,
+    manager: &mut Manager,
+    sink: &mut impl Sink,
+    wait: impl Fn(&mut W) -> Wake,
+) -> TickEnd {
+    loop {
+        match wait(world) {
+            Wake::Reached => return TickEnd::Done,
+            Wake::Stop => return TickEnd::Stop,
+            Wake::Reload => return TickEnd::Reload,
+            Wake::Pause => manager.state.paused = true,
+            Wake::Resume => manager.state.paused = false,
+            Wake::Show => {
+                let now = world.now();
+                manager.refresh(now);
+                sink.shown(now, manager);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The manager: what it knows, what it decides, what it writes down, and the loop that ties these
+//! together.
+//!
+//! Each module imports only those before it in this list:
+//!
+//! 1. [`reason`], [`access`] (how memory is used), [`compaction`], [`hints`], [`config`],
+//!    [`snapshot`] (what is observed), [`ownership`] (kernel settings);
+//! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
+//! 3. [`limits`]: what no policy can exceed;
+//! 4. [`state`]: what is remembered;
+//! 5. [`policy`]: what is wanted;
+//! 6. [`engine`] (the loop), [`record`] (what is written down), [`score`], [`replay`], [`status`];
+//! 7. [`sim`]: simulated machines under the same loop.
+//!
+//! Pure: nothing here touches files, the clock, the environment, threads or random hash order
+//! (`clippy.toml`).
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod access;
+mod bounds;
+pub mod compaction;
+pub mod config;
+pub mod decision;
+pub mod engine;
+pub mod hints;
+pub mod limits;
+pub mod nodes;
+pub mod ownership;
+pub mod policy;
+pub mod reason;
+pub mod record;
+pub mod replay;
+pub mod score;
+pub mod select;
+pub mod sim;
+pub mod snapshot;
+pub mod state;
+pub mod status;
+pub mod thp_settings;

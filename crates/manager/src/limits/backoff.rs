@@ -1,0 +1,121 @@
+//! Exponential waiting after failures, one instance per error class and scope.
+
+use crate::decision::FailureClass;
+use hugewise_base::units::Ns;
+use std::collections::BTreeMap;
+
+/// Waits `base`, then twice as long after each further failure, up to `cap`; success forgets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Backoff {
+    until: Ns,
+    failures: u32,
+}
+
+/// Cap of every back-off: one minute, khugepaged's own `alloc_sleep_millisecs` default.
+pub const CAP: Ns = Ns::s(60);
+/// First wait of everybody after a failed huge page allocation.
+pub const ALLOCATION_BASE: Ns = Ns::s(1);
+/// First wait of a cgroup at its limit.
+pub const CGROUP_BASE: Ns = Ns::s(2);
+/// First wait of compaction after a run that was not worth its time, or was refused.
+pub const COMPACTION_BASE: Ns = Ns::s(10);
+
+impl Backoff {
+    /// A failure at `now`.
+    pub fn fail(&mut self, now: Ns, base: Ns) {
+        let wait = base.0.saturating_mul(1 << self.failures.min(16)).min(CAP.0);
+        self.failures = self.failures.saturating_add(1);
+        self.until = now + Ns(wait);
+    }
+
+    /// A success: the next failure starts from the base again.
+    pub fn succeed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether there were failures, but so few that the next attempt is only seconds away. Two
+    /// seconds after the wait it is not: whoever wanted to try again has.
+    #[must_use]
+    pub fn is_fresh(&self, now: Ns) -> bool {
+        (1..=3).contains(&self.failures) && self.until + Ns::s(2) > now
+    }
+
+    /// The end of the wait, while it lasts.
+    #[must_use]
+    pub fn active(&self, now: Ns) -> Option<Ns> {
+        (self.until > now).then_some(self.until)
+    }
+}
+
+/// Waits after failed promotions: everybody's, and those of single cgroups.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Backoffs {
+    allocation: Backoff,
+    cgroups: BTreeMap<String, Backoff>,
+}
+
+impl Backoffs {
+    /// The end of everybody's wait after a failed allocation, while it lasts.
+    #[must_use]
+    pub fn allocation(&self, now: Ns) -> Option<Ns> {
+        self.allocation.active(now)
+    }
+
+    /// Whether this cgroup waits after hitting its limit.
+    #[must_use]
+    pub fn cgroup_waits(&self, cgroup: &str, now: Ns) -> bool {
+        self.cgroups.get(cgroup).is_some_and(|backoff| backoff.active(now).is_some())
+    }
+
+    /// Whether any of them is fresh ([`Backoff::is_fresh`]).
+    #[must_use]
+    pub fn is_fresh(&self, now: Ns) -> bool {
+        self.allocation.is_fresh(now) || self.cgroups.values().any(|backoff| backoff.is_fresh(now))
+    }
+
+    /// A promotion succeeded in this cgroup.
+    pub fn succeed(&mut self, cgroup: Option<&str>) {
+        self.allocation.succeed();
+        cgroup.and_then(|cgroup| self.cgroups.remove(cgroup));
+    }
+
+    /// There are free blocks again.
+    pub fn blocks_were_made(&mut self) {
+        self.allocation.succeed();
+    }
+
+    /// A promotion failed in this cgroup.
+    pub fn fail(&mut self, class: FailureClass, cgroup: Option<&str>, now: Ns) {
+        match (class, cgroup) {
+            (FailureClass::Allocation, _) => self.allocation.fail(now, ALLOCATION_BASE),
+            (FailureClass::Cgroup, Some(cgroup)) => {
+                self.cgroups.entry(cgroup.to_owned()).or_default().fail(now, CGROUP_BASE);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets cgroups whose wait is over.
+    pub fn forget_ended(&mut self, now: Ns) {
+        self.cgroups.retain(|_, backoff| backoff.active(now).is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_cap_and_success_forgets() {
+        let mut backoff = Backoff::default();
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            backoff.fail(Ns(0), Ns::s(1));
+            waits.push(backoff.active(Ns(0)).map(Ns::as_s));
+        }
+        assert_eq!(waits[..3], [Some(1.0), Some(2.0), Some(4.0)]);
+        assert_eq!(waits[7], Some(60.0));
+        backoff.succeed();
+        assert_eq!(backoff.active(Ns(0)), None);
+    }
+}

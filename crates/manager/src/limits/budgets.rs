@@ -1,0 +1,142 @@
+//! Budgets that refill with time: those that all targets share, and the lock time of each.
+
+use super::bucket::Bucket;
+use crate::config::Config;
+use crate::decision::Call;
+use hugewise_base::units::{Geometry, Ns};
+
+/// Expected duration of a collapse before the first one was seen: 0.7 ms
+/// (`docs/measurements.md#remote-collapse`).
+pub const CALL_PRIOR: Ns = Ns::us(700);
+/// A call that its program slept through counts for this part of its lock time: nobody waited. Not
+/// for nothing, as a program that shares the memory, or a reader of `/proc`, may wait all the same
+/// (`docs/measurements.md#defaults-by-choice`).
+const ASLEEP_PART: u64 = 8;
+/// Lock time that one target may take in a burst: four calls.
+pub const LOCK_BURST: Ns = Ns::us(2_800);
+
+/// Own CPU time for what is neither a scan nor an action (listing, planning, writing down), as a
+/// part of `controller.cpu_percent` and on top of it: one percent of a core by default. When it is
+/// spent, ticks come later (`docs/measurements.md#defaults-by-choice`).
+const OVERHEAD_SHARE: f64 = 0.2;
+/// The part of that which lists may take.
+const LIST_SHARE: f64 = 0.5;
+/// The part of the scan budget that inspections have for themselves.
+const INSPECTION_SHARE: f64 = 0.25;
+
+/// Budgets that all targets share. Debts of CPU time end at one burst: whatever others make it
+/// cost, giving back goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budgets {
+    /// Own CPU time for scans, inspections and actions, ns.
+    pub cpu: Bucket,
+    /// CPU time for scans, ns; part of `cpu`.
+    pub scan_cpu: Bucket,
+    /// CPU time for inspections, ns; part of `cpu`.
+    pub inspect_cpu: Bucket,
+    /// CPU time for looks at how memory is used, ns.
+    pub track_cpu: Bucket,
+    /// CPU time for everything else, ns.
+    pub overhead: Bucket,
+    /// Bytes promoted or split.
+    pub bytes: Bucket,
+}
+
+impl Budgets {
+    /// Full budgets.
+    #[must_use]
+    pub fn new(config: &Config, geometry: Geometry, now: Ns) -> Self {
+        // Full: `configure` cuts them down to the configuration's bursts.
+        let full = Bucket::new(0.0, f64::MAX, now);
+        let cpu = full.clone().forgiving();
+        let mut budgets = Self {
+            cpu: cpu.clone(),
+            scan_cpu: cpu.clone(),
+            inspect_cpu: cpu.clone(),
+            track_cpu: cpu.clone(),
+            overhead: cpu,
+            bytes: full,
+        };
+        budgets.configure(config, geometry, now);
+        budgets
+    }
+
+    /// Takes over rates from a new or reloaded configuration; levels and debts stay.
+    pub fn configure(&mut self, config: &Config, geometry: Geometry, now: Ns) {
+        // Burst of the own-CPU budget: one second's worth, so that a tick can use its own share.
+        let cpu = config.controller.cpu_percent * 1e7;
+        self.cpu.set_rate(cpu, cpu, now);
+        let bytes = config.quota.bytes_per_s.0 as f64;
+        self.bytes.set_rate(bytes, (bytes / 4.0).max(geometry.huge.0 as f64), now);
+        // Burst: ten seconds' worth, so that the first scan of a large process is quick.
+        let all = config.scan.cpu_percent * 1e7;
+        let (scan, inspect) = (all * (1.0 - INSPECTION_SHARE), all * INSPECTION_SHARE);
+        self.scan_cpu.set_rate(scan, scan * 10.0, now);
+        self.inspect_cpu.set_rate(inspect, inspect * 10.0, now);
+        // Burst: ten seconds' worth: looks come seldom, and one at a time.
+        let track = config.track.cpu_percent * 1e7;
+        self.track_cpu.set_rate(track, track * 10.0, now);
+        // Burst: ten seconds' worth, so that the first list and plan delay nothing.
+        let overhead = cpu * OVERHEAD_SHARE;
+        self.overhead.set_rate(overhead, overhead * 10.0, now);
+    }
+
+    /// How long nothing is listed after a list that cost so much: then lists keep their part of the
+    /// overhead.
+    #[must_use]
+    pub fn list_pause(config: &Config, cost: Ns) -> Ns {
+        let share = config.controller.cpu_percent / 100.0 * OVERHEAD_SHARE * LIST_SHARE;
+        Ns::from_s(cost.as_s() / share.max(1e-6))
+    }
+
+    /// Charges CPU time of a scan.
+    pub fn take_scan(&mut self, cost: Ns, now: Ns) {
+        self.scan_cpu.take(cost.0 as f64, now);
+        self.cpu.take(cost.0 as f64, now);
+    }
+
+    /// Charges CPU time of a look at how memory is used: it has a budget of its own.
+    pub fn take_tracking(&mut self, cost: Ns, now: Ns) {
+        self.track_cpu.take(cost.0 as f64, now);
+    }
+
+    /// What inspections may take at `now`, CPU time in ns: their own part, and what `planned` scans
+    /// leave of the rest.
+    #[must_use]
+    pub fn for_inspections(&self, planned: f64, now: Ns) -> f64 {
+        let left = self.scan_cpu.level_at(now) - planned;
+        self.inspect_cpu.level_at(now).max(0.0) + left.max(0.0)
+    }
+
+    /// Charges CPU time of an inspection: to the part of inspections while there is any.
+    pub fn take_inspection(&mut self, cost: Ns, now: Ns) {
+        let cost = cost.0 as f64;
+        let own = self.inspect_cpu.level_at(now).clamp(0.0, cost);
+        self.inspect_cpu.take(own, now);
+        self.scan_cpu.take(cost - own, now);
+        self.cpu.take(cost, now);
+    }
+}
+
+/// The lock time of one target, ns: a full bucket.
+#[must_use]
+pub fn lock(config: &Config, now: Ns) -> Bucket {
+    Bucket::new(lock_rate(config), LOCK_BURST.0 as f64, now)
+}
+
+/// Lock time that a call counts for.
+#[must_use]
+pub const fn lock_cost(call: Call) -> Ns {
+    if call.asleep { Ns(call.took.0 / ASLEEP_PART) } else { call.took }
+}
+
+/// Takes over the rate of lock time from a reloaded configuration.
+pub fn configure_lock(lock: &mut Bucket, config: &Config, now: Ns) {
+    lock.set_rate(lock_rate(config), LOCK_BURST.0 as f64, now);
+}
+
+/// Lock time that one target's bucket gains per second, ns.
+#[must_use]
+pub fn lock_rate(config: &Config) -> f64 {
+    config.controller.lock_share_percent * 1e7
+}

@@ -1,0 +1,217 @@
+//! Which kernel settings a mode owns (`docs/how-to/give-back.md#choose-a-mode`), as a pure plan.
+
+use crate::config::{Config, Mode};
+use crate::reason::SkipReason;
+use crate::snapshot::ThpMode;
+use hugewise_base::owner::Owner;
+
+/// Directory of the THP settings below the root.
+pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
+/// The file that the kernel changes on its own when THP is switched.
+pub const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
+/// `manage`: THP settings, for as long as it runs.
+pub const OWNER: Owner = Owner {
+    trail: "trail.jsonl",
+    owns: |file| file == MIN_FREE || is_thp(file),
+    over_reboots: false,
+};
+
+fn is_thp(file: &str) -> bool {
+    file.strip_prefix(THP_DIR).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// khugepaged's longest pause, 49 days: `scan_sleep_millisecs` is an unsigned int
+/// (Linux 6.18 mm/khugepaged.c).
+pub const PARKED_MS: u32 = u32::MAX;
+
+/// Current values of the files that modes own, as selected words; `None`: not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThpFiles {
+    /// `enabled`.
+    pub top: Option<String>,
+    /// `hugepages-<size>kB/enabled`, from 6.8 on; `inherit` follows the top file.
+    pub per_size: Option<String>,
+    /// Name of the per-size directory.
+    pub per_size_dir: String,
+    /// `defrag`.
+    pub defrag: Option<String>,
+    /// `khugepaged/max_ptes_none`.
+    pub max_ptes_none: Option<u32>,
+}
+
+/// One wanted setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedSetting {
+    /// Path below the root.
+    pub file: String,
+    /// Value to write.
+    pub value: String,
+    /// Why, for the journal.
+    pub why: &'static str,
+}
+
+impl ThpFiles {
+    /// The mode in force and the file that decides it.
+    #[must_use]
+    pub fn effective(&self) -> Option<(ThpMode, String)> {
+        let top = || (self.top.as_deref(), format!("{THP_DIR}/enabled"));
+        let (word, file) = match self.per_size.as_deref() {
+            None | Some("inherit") => top(),
+            word => (word, format!("{THP_DIR}/{}/enabled", self.per_size_dir)),
+        };
+        let mode = match word? {
+            "always" => ThpMode::Always,
+            "madvise" => ThpMode::Madvise,
+            "never" => ThpMode::Never,
+            _ => return None,
+        };
+        Some((mode, file))
+    }
+}
+
+/// What `mode` writes, given what is there.
+///
+/// # Errors
+/// A reason for which the mode must not run at all: `no_thp` or `operator_never`.
+pub fn wanted(
+    config: &Config,
+    mode: Mode,
+    files: &ThpFiles,
+) -> Result<Vec<WantedSetting>, SkipReason> {
+    let (thp, file) = files.effective().ok_or(SkipReason::NoThp)?;
+    if mode == Mode::Observe {
+        return Ok(Vec::new());
+    }
+    if thp == ThpMode::Never && !config.promote.allow_under_never {
+        return Err(SkipReason::OperatorNever);
+    }
+    let mut all = Vec::new();
+    if !config.settings.own {
+        return Ok(all);
+    }
+    let mut want = |file: String, value: String, why| all.push(WantedSetting { file, value, why });
+    let file_none = format!("{THP_DIR}/khugepaged/max_ptes_none");
+    // What the operator made stricter stays.
+    let lower = |none: u32| files.max_ptes_none.is_none_or(|now| now > none);
+    if mode == Mode::Guard {
+        let none = config.settings.guard_max_ptes_none;
+        if lower(none) {
+            let why = "khugepaged must not refill what is given back; arms the kernel's shrinker";
+            want(file_none, none.to_string(), why);
+        }
+        if files.defrag.as_deref() == Some("always") {
+            let why = "faults of those who did not ask must not compact memory";
+            want(format!("{THP_DIR}/defrag"), "defer+madvise".into(), why);
+        }
+        return Ok(all);
+    }
+    // khugepaged first: once it is tamed, nothing undoes what the next steps prepare.
+    if config.settings.park_khugepaged {
+        let file = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
+        want(file, PARKED_MS.to_string(), "hugewise promotes instead of khugepaged");
+    }
+    let none = config.settings.max_ptes_none;
+    if lower(none) {
+        want(file_none, none.to_string(), "khugepaged must not fill regions that are mostly empty");
+    }
+    if thp == ThpMode::Always {
+        want(file, "madvise".into(), "faults hand out base pages");
+    }
+    if files.defrag.as_deref() == Some("always") {
+        let file = format!("{THP_DIR}/defrag");
+        want(file, "madvise".into(), "faults must not compact memory");
+    }
+    Ok(all)
+}
+
+/// What `mode` writes while memory is short on the machine, and takes back when it is not any
+/// more.
+#[must_use]
+pub fn while_short(config: &Config, mode: Mode) -> Option<WantedSetting> {
+    let wanted = config.settings.own && config.settings.guard_parks_khugepaged;
+    (mode == Mode::Guard && wanted).then(|| WantedSetting {
+        file: format!("{THP_DIR}/khugepaged/scan_sleep_millisecs"),
+        value: PARKED_MS.to_string(),
+        why: "memory is short: khugepaged must not fill regions now",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(top: &str, per_size: Option<&str>) -> ThpFiles {
+        ThpFiles {
+            top: Some(top.into()),
+            per_size: per_size.map(Into::into),
+            per_size_dir: "hugepages-2048kB".into(),
+            defrag: Some("madvise".into()),
+            max_ptes_none: Some(511),
+        }
+    }
+
+    fn written(files: &ThpFiles) -> Vec<(String, String)> {
+        let wanted = wanted(&Config::default(), Mode::Ingens, files).expect("allowed");
+        wanted.into_iter().map(|w| (w.file.replace(THP_DIR, ""), w.value)).collect()
+    }
+
+    #[test]
+    fn the_per_size_file_wins_unless_it_inherits() {
+        let deciding = |f: &ThpFiles| f.effective().map(|(mode, _)| mode);
+        assert_eq!(deciding(&files("never", Some("always"))), Some(ThpMode::Always));
+        assert_eq!(deciding(&files("always", Some("inherit"))), Some(ThpMode::Always));
+        assert_eq!(deciding(&files("always", None)), Some(ThpMode::Always));
+        assert_eq!(deciding(&ThpFiles::default()), None);
+    }
+
+    #[test]
+    fn madvise_stays_and_always_becomes_madvise_where_it_is_decided() {
+        assert_eq!(written(&files("madvise", Some("inherit"))).len(), 2);
+        let always = written(&files("madvise", Some("always")));
+        let file = "/hugepages-2048kB/enabled".to_owned();
+        assert!(always.contains(&(file, "madvise".into())), "{always:?}");
+    }
+
+    #[test]
+    fn guard_leaves_the_switch_and_khugepaged_pace_alone() {
+        let always = ThpFiles { defrag: Some("always".into()), ..files("always", Some("inherit")) };
+        let wanted = wanted(&Config::default(), Mode::Guard, &always).expect("allowed");
+        let short = |w: &WantedSetting| (w.file.replace(THP_DIR, ""), w.value.clone());
+        let written: Vec<_> = wanted.iter().map(short).collect();
+        let expected = [("/khugepaged/max_ptes_none", "51"), ("/defrag", "defer+madvise")];
+        assert_eq!(written, expected.map(|(file, value)| (file.into(), value.into())));
+    }
+
+    #[test]
+    fn a_stricter_max_ptes_none_stays() {
+        let strict = ThpFiles { max_ptes_none: Some(10), ..files("madvise", None) };
+        for mode in [Mode::Guard, Mode::Ingens] {
+            let wanted = wanted(&Config::default(), mode, &strict).expect("allowed");
+            assert!(wanted.iter().all(|w| !w.file.ends_with("max_ptes_none")), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn never_is_a_refusal_and_observe_owns_nothing() {
+        let never = files("never", None);
+        let mut config = Config::default();
+        let refused = wanted(&config, Mode::Ingens, &never);
+        assert_eq!(refused, Err(SkipReason::OperatorNever));
+        assert_eq!(wanted(&config, Mode::Observe, &never), Ok(vec![]));
+        config.promote.allow_under_never = true;
+        assert!(wanted(&config, Mode::Ingens, &never).is_ok());
+    }
+
+    #[test]
+    fn only_guard_parks_khugepaged_for_a_while() {
+        let mut config = Config::default();
+        let file = |config: &Config, mode| while_short(config, mode).map(|want| want.file);
+        let sleep = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
+        assert_eq!(file(&config, Mode::Guard), Some(sleep.clone()));
+        assert!((OWNER.owns)(&sleep));
+        assert_eq!(file(&config, Mode::Ingens), None, "there it is parked all the time");
+        assert_eq!(file(&config, Mode::Observe), None);
+        config.settings.guard_parks_khugepaged = false;
+        assert_eq!(file(&config, Mode::Guard), None);
+    }
+}

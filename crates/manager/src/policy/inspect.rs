@@ -1,0 +1,298 @@
+//! Which regions are inspected now: page frames of those that may be partially mapped,
+//! contents of huge ones where reading is allowed.
+
+use crate::config::Config;
+use crate::policy::View;
+use crate::snapshot::InspectAsk;
+use crate::state::{Region, Target};
+use hugewise_base::units::{Addr, Ns, ProcId, saturating_u64};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// CPU time of one inspection: 4 KiB of pagemap and two page frames' flags
+/// (`docs/measurements.md#closer-inspection-of-a-region`).
+pub const INSPECT: Ns = Ns::us(30);
+/// CPU time of one with a sample of the contents: 80 us to read 32 pages through
+/// `/proc/PID/mem` (`docs/measurements.md#sampled-contents`) on top.
+pub const SAMPLE: Ns = Ns::us(110);
+/// A small region whose populated count changed is inspected again after this time.
+pub const AGAIN: Ns = Ns::s(10);
+/// At most so many inspections at once: a tenth of a second even where each takes ten times as
+/// long.
+pub const MOST: usize = 256;
+
+/// A user's cgroups in which memory is short have three of four parts of what is inspected for that
+/// user (`docs/measurements.md#defaults-by-choice`).
+const SHORT: u64 = 3;
+
+/// How much the inspection of a region is worth; ordered, the worthiest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// Huge, and its last sample is old.
+    ContentsAgain,
+    /// It changed since it was inspected.
+    Changed,
+    /// Huge, and its contents were never sampled, or only once.
+    Contents,
+    /// It was never inspected: it may hold a block from before this manager's time.
+    New,
+    /// It lost its huge page and misses pages: very likely it holds the block.
+    PartiallyMapped,
+}
+
+/// Targets of which nothing is worth an inspection, and how long that holds: so that asking costs
+/// as much as has changed.
+#[derive(Debug, Clone, Default)]
+pub struct Done {
+    conditions: Option<(bool, bool, u64)>,
+    targets: BTreeMap<ProcId, (u64, Ns)>,
+}
+
+impl Done {
+    /// Forgets all when what counts for every target has changed.
+    fn under(&mut self, config: &Config, view: &View<'_>) {
+        let demote = &config.demote;
+        let conditions = Some((view.frames_hidden, demote.sample, demote.sample_interval_ms));
+        if self.conditions != conditions {
+            *self = Self { conditions, targets: BTreeMap::new() };
+        }
+        self.targets.retain(|id, _| view.targets.contains_key(id));
+    }
+
+    fn holds(&self, id: ProcId, target: &Target, now: Ns) -> bool {
+        let done = self.targets.get(&id);
+        done.is_some_and(|(version, until)| *version == target.version() && now < *until)
+    }
+}
+
+/// One that is wanted, the worthiest first, and then the one that waits longest.
+type Wanted = (Reverse<Worth>, Ns, ProcId, Addr, Addr);
+
+fn ask((Reverse(worth), _, target, region, mapping): Wanted) -> InspectAsk {
+    let sample = matches!(worth, Worth::Contents | Worth::ContentsAgain);
+    InspectAsk { target, region, mapping, sample }
+}
+
+/// Inspections at `now` that fit `budget`, CPU time in ns.
+#[must_use]
+pub fn asks(
+    config: &Config,
+    view: &View<'_>,
+    done: &mut Done,
+    mut budget: f64,
+    now: Ns,
+) -> Vec<InspectAsk> {
+    done.under(config, view);
+    let mut users = BTreeMap::<_, BTreeMap<_, Vec<_>>>::new();
+    for (id, target) in view.targets.iter().filter(|(_, target)| target.refused.is_none()) {
+        if done.holds(*id, target, now) {
+            continue;
+        }
+        let (mut until, mut wanted) = (Ns(u64::MAX), false);
+        for (at, region) in target.regions.iter() {
+            if let Some(worth) = worth(config, view, &region, now) {
+                let since = region.inspected.map_or(Ns(0), |seen| seen.at);
+                let one = (Reverse(worth), since, *id, at, region.mapping);
+                let cgroups = users.entry(target.sample.uid).or_default();
+                cgroups.entry(target.sample.cgroup_key()).or_default().push(one);
+                wanted = true;
+            } else {
+                until = until.min(wanted_from(config, &region));
+            }
+        }
+        if !wanted {
+            done.targets.insert(*id, (target.version(), until));
+        }
+    }
+    // Users take turns, and the cgroups of a user: whoever drops pieces of huge pages all the time
+    // is inspected no more than others. A user's cgroups in which memory is short have most of it,
+    // not all: some are full for ever.
+    let had = view.inspections;
+    let users = users.into_iter().map(|(uid, cgroups)| {
+        let (mut short, mut others) = ((0.0, Vec::new()), (0.0, Vec::new()));
+        for (cgroup, mut wanted) in cgroups {
+            // A partial sort would do; there are at most some ten thousand, and mostly none.
+            wanted.sort_unstable();
+            let wanted = wanted.into_iter().map(ask).take(MOST).collect();
+            let is_short = view.pressure.on(&cgroup).is_some();
+            let group = if is_short { &mut short } else { &mut others };
+            let own = had.of_cgroup(uid, &cgroup, now);
+            group.0 += own;
+            group.1.push((own, 1, wanted));
+        }
+        // With what each had: a tick may have room for a single inspection.
+        let both =
+            [(SHORT, short), (1, others)].map(|(share, (had, all))| (had, share, in_turns(all)));
+        (had.of_user(uid, now), 1, in_turns(both))
+    });
+    let mut wanted = in_turns(users);
+    let fits = |ask: &InspectAsk| {
+        budget -= cost(ask) as f64;
+        budget >= 0.0
+    };
+    let most = wanted.iter().copied().take_while(fits).count();
+    wanted.truncate(most);
+    wanted
+}
+
+/// The first of those that had least, over and over; what each of theirs costs counts. `groups`:
+/// what each had, its share among them, and what it wants.
+fn in_turns(groups: impl IntoIterator<Item = (f64, u64, Vec<InspectAsk>)>) -> Vec<InspectAsk> {
+    let (mut turns, mut groups): (BinaryHeap<_>, Vec<_>) = groups
+        .into_iter()
+        .enumerate()
+        .map(|(index, (had, share, wanted))| {
+            (Reverse((saturating_u64(had) / share, index)), (share, wanted.into_iter()))
+        })
+        .unzip();
+    let mut all = Vec::new();
+    while let Some(Reverse((had, index))) = turns.pop().filter(|_| all.len() < MOST) {
+        let Some((share, wanted)) = groups.get_mut(index) else { continue };
+        if let Some(ask) = wanted.next() {
+            turns.push(Reverse((had + cost(&ask) / *share, index)));
+            all.push(ask);
+        }
+    }
+    all
+}
+
+const fn cost(ask: &InspectAsk) -> u64 {
+    if ask.sample { SAMPLE.0 } else { INSPECT.0 }
+}
+
+/// From when on time alone may make an inspection of a region worth it.
+fn wanted_from(config: &Config, region: &Region) -> Ns {
+    let Some(seen) = region.inspected else { return Ns(u64::MAX) };
+    match region.huge {
+        true if config.demote.sample => seen.at + sample_interval(config),
+        false if seen.populated != region.populated => seen.at + AGAIN,
+        _ => Ns(u64::MAX),
+    }
+}
+
+fn sample_interval(config: &Config) -> Ns {
+    Ns::ms(config.demote.sample_interval_ms)
+}
+
+fn worth(config: &Config, view: &View<'_>, region: &Region, now: Ns) -> Option<Worth> {
+    if region.huge {
+        let due = sample_interval(config);
+        let stale = region.inspected.is_none_or(|seen| now.since(seen.at) >= due);
+        return match region.samples {
+            _ if !config.demote.sample => None,
+            0 if region.inspected.is_none() => Some(Worth::Contents),
+            1 => Some(Worth::Contents),
+            _ => stale.then_some(Worth::ContentsAgain),
+        };
+    }
+    let whole = view.geometry.pages_per_huge();
+    let missing = u32::from(region.populated) + u32::from(region.zero_page) < whole;
+    // Frames that are hidden stay hidden.
+    if !missing || view.frames_hidden {
+        return None;
+    }
+    match region.inspected {
+        None if region.partially_mapped_since.is_some() => Some(Worth::PartiallyMapped),
+        None => Some(Worth::New),
+        Some(seen) => {
+            let changed = seen.populated != region.populated;
+            (changed && now.since(seen.at) >= AGAIN).then_some(Worth::Changed)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Selected;
+    use crate::snapshot::{CgroupSample, ProcessSample, ScanReport};
+    use crate::state::State;
+    use hugewise_base::units::{Bytes, Geometry};
+
+    /// One user's program 1 in a full cgroup and program 2 in another one, all memory huge.
+    fn beside_a_full_cgroup(config: &Config) -> State {
+        let mut state = State::new(config, Geometry::X86_64, Ns(0));
+        let process = |pid: u32| {
+            let cgroup = Some(format!("/{pid}"));
+            let sample = ProcessSample { cgroup, ..ProcessSample::example(pid, Bytes::mib(800)) };
+            Selected { sample, share: Ok(1.0) }
+        };
+        state.list(config, [1, 2].map(process).to_vec(), Ns(0));
+        let usage = |mib| {
+            let (usage, limit) = (Bytes::mib(mib), Bytes::mib(1000));
+            CgroupSample { usage, limit, stalled_us: None, limit_hits: None }
+        };
+        let usage = [("/1", usage(1000)), ("/2", usage(100))];
+        let usage = usage.map(|(cgroup, usage)| (cgroup.to_owned(), usage)).into();
+        state.cgroup_memory(config, usage, Ns(0));
+        for target in state.targets().keys().copied().collect::<Vec<_>>() {
+            let regions = (1..=400).map(|number| Addr(number << 21));
+            state.scanned(&ScanReport::huge(target, regions), Ns(0));
+        }
+        state
+    }
+
+    #[test]
+    fn the_full_cgroup_has_the_larger_share_however_small_a_tick_is() {
+        let mut config = Config::default();
+        config.demote.sample = true;
+        for per_tick in [1, 10, MOST] {
+            let (mut state, mut of_full, mut all) = (beside_a_full_cgroup(&config), 0, 0);
+            while all < 200 {
+                let (view, mut done) = (View::new(&config, &state, false, Ns(0)), Done::default());
+                let budget = (per_tick as u64 * SAMPLE.0) as f64;
+                let asked = asks(&config, &view, &mut done, budget, Ns(0));
+                assert_eq!(asked.len(), per_tick);
+                all += asked.len();
+                of_full += asked.iter().filter(|ask| ask.target.pid == 1).count();
+                for ask in asked {
+                    let owner = state.targets()[&ask.target].owner();
+                    state.lately.inspections.charge(&owner, SAMPLE.0 as f64, Ns(0));
+                }
+            }
+            assert!((4 * of_full).abs_diff(3 * all) <= 4, "{of_full} of {all}, {per_tick} a tick");
+        }
+    }
+
+    fn wanted(pid: u32, count: u64, sample: bool) -> Vec<InspectAsk> {
+        let target = ProcId { pid, start_ticks: 1 };
+        let at = |number| Addr(number << 21);
+        let ask = |number| InspectAsk { target, region: at(number), mapping: at(0), sample };
+        (0..count).map(ask).collect()
+    }
+
+    #[test]
+    fn a_cgroup_that_is_always_full_leaves_a_quarter_to_others() {
+        let (short, others) = (wanted(1, 1000, true), wanted(2, 1000, true));
+        let both = in_turns([(0.0, SHORT, short), (0.0, 1, others.clone())]);
+        assert_eq!(both.len(), MOST);
+        assert_eq!(both.iter().filter(|ask| ask.target.pid == 2).count(), MOST / 4);
+        // Where nothing is short, or hardly anything, others have the rest.
+        let alone = in_turns([(0.0, SHORT, wanted(1, 9, true)), (0.0, 1, others)]);
+        assert_eq!(alone.iter().filter(|ask| ask.target.pid == 2).count(), MOST - 9);
+    }
+
+    #[test]
+    fn shares_hold_where_each_tick_has_room_for_one() {
+        let (mut had, mut asked) = ([0.0, 0.0], [0, 0]);
+        for _ in 0..100 {
+            let [short, others] = [1, 2].map(|pid| wanted(pid, 9, pid == 2));
+            let first = in_turns([(had[0], SHORT, short), (had[1], 1, others)])[0];
+            let whose = usize::from(first.target.pid == 2);
+            had[whose] += cost(&first) as f64;
+            asked[whose] += cost(&first);
+        }
+        let [short, others] = asked;
+        assert!(short.abs_diff(SHORT * others) <= SHORT * SAMPLE.0, "{short} and {others}");
+    }
+
+    #[test]
+    fn what_an_inspection_costs_counts_and_what_somebody_had_before() {
+        let (dear, cheap) = (wanted(1, 1000, true), wanted(2, 1000, false));
+        let all = in_turns([(0.0, 1, dear.clone()), (0.0, 1, cheap.clone())]);
+        let spent = |pid| all.iter().filter(|a| a.target.pid == pid).map(cost).sum::<u64>();
+        assert!(spent(1).abs_diff(spent(2)) <= SAMPLE.0, "{} and {}", spent(1), spent(2));
+        let late = in_turns([(1e9, 1, dear), (0.0, 1, cheap)]);
+        assert!(late.iter().all(|ask| ask.target.pid == 2));
+    }
+}

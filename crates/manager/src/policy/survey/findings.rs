@@ -1,0 +1,218 @@
+//! What the regions of one target come to, and how long that holds.
+//!
+//! Prices and CPU time change with every look at the machine: they are applied afterwards.
+
+use super::candidate::{Candidate, Order};
+use super::eligible::{Class, classify};
+use super::giveback::{Need, PROMOTED_BY, SplitRule};
+use crate::decision::{Action, Decision, Motive};
+use crate::limits::thresholds::Thresholds;
+use crate::policy::worth::accessed_pages;
+use crate::policy::{Reasons, View};
+use crate::reason::SkipReason;
+use crate::state::bloat::Waste;
+use crate::state::heat::Use;
+use crate::state::{Region, Target};
+use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
+use std::sync::Arc;
+
+/// A region is cold of which a look shows at most this share accessed: a program that comes back to
+/// it loses next to nothing.
+const COLD: f64 = 0.05;
+
+/// All that findings depend on, besides the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Conditions {
+    version: u64,
+    thresholds: Thresholds,
+    geometry: Geometry,
+    frames_hidden: bool,
+    /// Its memory is short.
+    pressed: bool,
+    /// As of the start of time.
+    rule: SplitRule,
+    order: Order,
+}
+
+impl Conditions {
+    pub(super) fn of(target: &Target, view: &View<'_>, rule: SplitRule, order: Order) -> Self {
+        Self {
+            version: target.version(),
+            thresholds: view.thresholds,
+            geometry: view.geometry,
+            frames_hidden: view.frames_hidden,
+            pressed: view.pressure.on(&target.sample.cgroup_key()).is_some(),
+            rule: rule.at(Ns(0)),
+            order,
+        }
+    }
+}
+
+/// Findings of an earlier time.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) conditions: Conditions,
+    pub(super) findings: Findings,
+}
+
+impl Known {
+    /// Whether they would be the same at `now`.
+    pub(super) fn holds(&self, conditions: Conditions, now: Ns) -> bool {
+        self.conditions == conditions && self.findings.until.is_none_or(|until| now < until)
+    }
+}
+
+/// What one walk over a target's regions shows.
+#[derive(Debug, Clone)]
+pub(super) struct Findings {
+    pub(super) promotions: Vec<Candidate>,
+    pub(super) splits: Vec<Candidate>,
+    pub(super) reasons: Arc<Reasons>,
+    pub(super) wasted_pages: u64,
+    pub(super) pledged_pages: u64,
+    /// [`accessed_pages`] of all regions.
+    pub(super) accessed: f64,
+    /// Until then nothing of it changes by time alone; `None`: never does.
+    pub(super) until: Option<Ns>,
+}
+
+impl Findings {
+    pub(super) fn of(id: ProcId, target: &Target, conditions: Conditions, now: Ns) -> Self {
+        let not_promoted = target.excluded.clone();
+        let mut reasons = Reasons { not_promoted, ..Reasons::default() };
+        let mut findings = Self {
+            promotions: Vec::new(),
+            splits: Vec::new(),
+            reasons: Arc::default(),
+            wasted_pages: 0,
+            pledged_pages: 0,
+            accessed: 0.0,
+            until: None,
+        };
+        let whole = conditions.thresholds.whole;
+        let tracks = conditions.order == Order::Accessed && target.is_tracked();
+        for (at, region) in target.regions.iter() {
+            let used = tracks.then(|| target.usage(at, conditions.geometry)).flatten();
+            let accessed = accessed_pages(region.populated, whole, used);
+            let waste = region.waste(conditions.geometry);
+            if let Waste::Known(pages, _) = waste {
+                findings.wasted_pages += u64::from(pages);
+            }
+            findings.pledged_pages += pledged_pages(&region, whole);
+            findings.accessed += accessed;
+            if target.refused.is_some() {
+                continue;
+            }
+            let until = same_until(&region, conditions.rule.settle, now);
+            findings.until = findings.until.into_iter().chain(until).min();
+            let one = One { id, at, region: &region, waste, accessed, used, conditions, now };
+            match one.split() {
+                None => {}
+                Some(Err(reason)) => reasons.not_split(reason),
+                Some(Ok(split)) => findings.splits.push(split),
+            }
+            match one.promotion() {
+                None => {}
+                Some(Err(reason)) => reasons.not_promoted(reason),
+                Some(Ok(promotion)) => findings.promotions.push(promotion),
+            }
+        }
+        if let Some(reason) = target.refused {
+            // What was known of it before may no longer be true.
+            let regions = target.regions.len() as u64;
+            *reasons.not_promoted.entry(reason).or_default() += regions;
+        }
+        findings.reasons = Arc::new(reasons);
+        findings
+    }
+}
+
+/// One region, and all that decides about it.
+struct One<'a> {
+    id: ProcId,
+    at: Addr,
+    region: &'a Region,
+    waste: Waste,
+    /// [`accessed_pages`] of it.
+    accessed: f64,
+    /// What a tracker knows of it.
+    used: Option<Use>,
+    conditions: Conditions,
+    now: Ns,
+}
+
+impl One<'_> {
+    /// Its split, or why there is none; `None`: nothing is wasted in it.
+    fn split(&self) -> Option<Result<Candidate, SkipReason>> {
+        let rule = self.conditions.rule.at(self.now);
+        let judged = rule.judge(self.region, self.waste, self.need())?;
+        let split = |(motive, waste)| self.candidate(Action::Demote, motive, waste, 0);
+        Some(judged.map(split))
+    }
+
+    /// How much its memory is needed elsewhere.
+    fn need(&self) -> Need {
+        match (self.conditions.pressed, self.used) {
+            (false, _) => Need::None,
+            (true, Some(used)) if used.most <= COLD => Need::ByAllAndCold,
+            (true, _) => Need::ByAll,
+        }
+    }
+
+    /// Its promotion, or why there is none; `None`: it is huge.
+    fn promotion(&self) -> Option<Result<Candidate, SkipReason>> {
+        let Conditions { thresholds, frames_hidden, .. } = self.conditions;
+        let class = classify(self.region, thresholds, frames_hidden, self.now);
+        let (motive, min_populated) = match class {
+            Class::Huge => return None,
+            Class::Skip(reason) => return Some(Err(reason)),
+            Class::Always => (Motive::Utilization, thresholds.always),
+            Class::Budget => (Motive::BloatBudget, self.region.populated),
+        };
+        let waste = thresholds.whole.saturating_sub(self.region.populated);
+        Some(Ok(self.candidate(Action::Promote, motive, waste, min_populated)))
+    }
+
+    fn candidate(
+        &self,
+        action: Action,
+        motive: Motive,
+        waste: u16,
+        min_populated: u16,
+    ) -> Candidate {
+        let decision = Decision {
+            target: self.id,
+            region: self.at,
+            mapping: self.region.mapping,
+            action,
+            motive,
+            populated: self.region.populated,
+            waste,
+            min_populated,
+            warm: false,
+            another: false,
+            outlook: None,
+        };
+        let rank = self.conditions.order.rank(&decision, self.accessed);
+        Candidate { decision, rank, accessed: self.accessed, tracked: self.used.is_some() }
+    }
+}
+
+/// Until when time alone changes nothing about a region: waits end, and what is partially mapped
+/// has settled.
+fn same_until(region: &Region, settle: Ns, now: Ns) -> Option<Ns> {
+    let waits = [region.waits.no_promote_until, region.waits.no_split_until];
+    let ends = waits.into_iter().flatten().map(|wait| wait.until);
+    let settled = region.partially_mapped_since.map(|since| [since + settle, since + PROMOTED_BY]);
+    let all = ends.chain(settled.into_iter().flatten());
+    all.filter(|at| *at > now).min()
+}
+
+/// Pages that a withheld promotion of this region would have wasted.
+fn pledged_pages(region: &Region, whole: u16) -> u64 {
+    let withheld = region
+        .waits
+        .no_promote_until
+        .is_some_and(|wait| !region.huge && wait.reason == SkipReason::WithheldByMode);
+    if withheld { whole.saturating_sub(region.populated).into() } else { 0 }
+}

@@ -1,0 +1,147 @@
+//! What not all can have, the bloat budget and free blocks where they are few, goes where it is
+//! known to gain: nothing of it is spent before a program's memory was looked at for the first
+//! time, where that can be done, nor on what gains far less than others would.
+
+use super::candidate::Candidate;
+use crate::config::Config;
+use crate::decision::{Decision, Outlook};
+use crate::policy::View;
+use crate::policy::worth::{Prices, Value};
+use crate::reason::SkipReason;
+use crate::select;
+use crate::state::Target;
+use hugewise_base::units::{Ns, ProcId, saturating_u64};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of what a free block would gain elsewhere a region must gain at least this part, where blocks
+/// are few: whoever gains as much as others, by and large, still shares with them by the metric M
+/// (`docs/measurements.md#defaults-by-choice`).
+const PART: f64 = 0.25;
+
+/// What is scarce now, and what it costs.
+#[derive(Debug)]
+pub(super) struct Scarcity {
+    prices: Prices,
+    /// Free blocks are fewer than candidates.
+    blocks: bool,
+    /// Then a region must gain so much, in ns a second; by user: nobody makes blocks scarcer for
+    /// others.
+    least_gain: BTreeMap<Option<u32>, u64>,
+    /// Programs of which too little is known as yet.
+    unknown: BTreeSet<ProcId>,
+    /// Programs with hints whose mappings have not all been seen: what is hot may come last.
+    unseen: BTreeSet<ProcId>,
+}
+
+impl Scarcity {
+    /// Among these candidates; `values`: of programs, where use is asked for.
+    pub(super) fn of(
+        promotions: &[Candidate],
+        values: &BTreeMap<ProcId, Value>,
+        config: &Config,
+        view: &View<'_>,
+        now: Ns,
+    ) -> Self {
+        let prices = Prices::of(config, view.machine, view.geometry);
+        let free = view.machine.and_then(|machine| machine.free_huge);
+        let blocks = free.is_some_and(|free| free < promotions.len() as u64);
+        let targets = || values.keys().filter_map(|id| Some((*id, view.targets.get(id)?)));
+        let offers = view.machine.map_or(&[][..], |machine| &machine.trackers);
+        let unknown = |target: &Target| {
+            let looks =
+                !target.is_tracked() && target.looks.is_first_due(&config.track.by, offers, now);
+            let cpu = target.cpu_share.is_none() && target.sample.cpu.is_some();
+            looks || (cpu && target.is_tracked() && target.looks.is_new(now))
+        };
+        let mut found: BTreeSet<_> =
+            targets().filter(|(_, target)| unknown(target)).map(|(id, _)| id).collect();
+        if blocks && !found.is_empty() {
+            // They are dealt out when all of a user are known; programs that are there for longer,
+            // and those of others, wait for nobody.
+            let user = |id: &ProcId| view.targets.get(id).map(|target| target.sample.uid);
+            let users: BTreeSet<_> = found.iter().filter_map(user).collect();
+            let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.uid);
+            found.extend(targets().filter(|(_, target)| waits(target)).map(|(id, _)| id));
+        }
+        let unseen = targets().filter(|(_, target)| is_unseen(target, config)).map(|(id, _)| id);
+        let unseen = unseen.collect();
+        let least_gain = BTreeMap::new();
+        let mut scarcity = Self { prices, blocks, least_gain, unknown: found, unseen };
+        if let Some(free) = free.filter(|_| blocks) {
+            scarcity.least_gain = scarcity.prices_of_a_block(promotions, values, view, free);
+        }
+        scarcity
+    }
+
+    /// A part of what the best of each user's candidates would gain, one for each free block.
+    fn prices_of_a_block(
+        &self,
+        promotions: &[Candidate],
+        values: &BTreeMap<ProcId, Value>,
+        view: &View<'_>,
+        free: u64,
+    ) -> BTreeMap<Option<u32>, u64> {
+        let mut users = BTreeMap::<_, Vec<u64>>::new();
+        for candidate in promotions {
+            let Some(outlook) = self.outlook(values, candidate, view) else { continue };
+            users.entry(user(&candidate.decision, view)).or_default().push(outlook.gain_ns_per_s);
+        }
+        let price = |mut gains: Vec<u64>| {
+            gains.sort_unstable_by_key(|gain| Reverse(*gain));
+            gains.truncate(usize::try_from(free).unwrap_or(usize::MAX).max(1));
+            let sum: f64 = gains.iter().map(|gain| *gain as f64).sum();
+            saturating_u64(PART * sum / gains.len().max(1) as f64)
+        };
+        users.into_iter().map(|(user, gains)| (user, price(gains))).collect()
+    }
+
+    /// What a promotion is expected to give and to cost, where something is known of its use.
+    pub(super) fn outlook(
+        &self,
+        values: &BTreeMap<ProcId, Value>,
+        candidate: &Candidate,
+        view: &View<'_>,
+    ) -> Option<Outlook> {
+        let Candidate { decision, accessed, .. } = Some(candidate).filter(|c| c.tracked)?;
+        let call = view.targets.get(&decision.target)?.call;
+        let gain_ns_per_s = values.get(&decision.target)?.gain_ns_per_s(*accessed);
+        let cost_ns_per_s = self.prices.cost_ns_per_s(call, decision.waste);
+        Some(Outlook { gain_ns_per_s, cost_ns_per_s })
+    }
+
+    /// Why a decision waits, or is not worth what is scarce; `paid`: out of the bloat budget.
+    pub(super) fn objection(
+        &self,
+        decision: &Decision,
+        paid: bool,
+        view: &View<'_>,
+    ) -> Option<SkipReason> {
+        if self.unseen.contains(&decision.target) {
+            return Some(SkipReason::NotInspected);
+        }
+        if !paid && !self.blocks {
+            return None;
+        }
+        if self.unknown.contains(&decision.target) {
+            return Some(SkipReason::NotInspected);
+        }
+        let least = self.least_gain.get(&user(decision, view)).copied().unwrap_or(0);
+        let worth = |outlook: Outlook| {
+            outlook.is_worth_it() && (!self.blocks || outlook.gain_ns_per_s >= least)
+        };
+        let worthless = decision.outlook.is_some_and(|outlook| !worth(outlook));
+        worthless.then_some(SkipReason::NotWorthIt)
+    }
+}
+
+/// Whether hints wait for the first scan of its whole memory.
+fn is_unseen(target: &Target, config: &Config) -> bool {
+    let scanned = target.pass_done.is_some() || target.refused.is_some();
+    !scanned && !select::hints(config, &target.sample).is_empty()
+}
+
+/// Whose program a decision is about.
+fn user(decision: &Decision, view: &View<'_>) -> Option<u32> {
+    view.targets.get(&decision.target).and_then(|target| target.sample.uid)
+}
