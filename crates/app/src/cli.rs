@@ -4,6 +4,7 @@ mod bill;
 mod capture;
 mod count;
 mod daemon;
+mod duration;
 mod history;
 mod hugetlb;
 mod investigate;
@@ -27,6 +28,7 @@ pub(crate) use bill::BillArgs;
 pub(crate) use capture::CaptureArgs;
 use count::at_least_one;
 pub(crate) use daemon::DaemonArgs;
+pub(crate) use duration::duration;
 pub(crate) use history::{PastArgs, RecordArgs};
 pub(crate) use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,

@@ -4,22 +4,14 @@
 mod capture;
 mod cli;
 mod cmd;
-mod config;
-mod control;
-mod daemon;
-mod exit;
 mod history;
 mod hugetlb;
-mod journal;
-mod left;
-mod made;
 mod output;
 mod progress;
-mod recording;
 mod render;
-mod say;
-mod service;
 
+use hugewise_console::{exit, say};
+use hugewise_daemon::{abandoned, config, control, journal};
 use output::Output;
 use std::process::ExitCode;
 

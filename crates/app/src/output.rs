@@ -6,7 +6,8 @@ use crate::exit;
 use crate::render::colour::Paint;
 use crate::render::words::plain;
 use anyhow::Context;
-use hugewise_linux::save::{Draft, SaveError};
+pub(crate) use hugewise_console::exit::refused;
+use hugewise_linux::save::Draft;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -34,11 +35,6 @@ impl Output {
     /// JSON over several lines, for what people read, too.
     pub(crate) fn pretty_json(value: &impl Serialize, code: u8) -> anyhow::Result<Self> {
         Ok(Self::text(serde_json::to_string_pretty(value)? + "\n", code))
-    }
-
-    /// The same with another exit code.
-    pub(crate) fn with_code(self, code: u8) -> Self {
-        Self { code, ..self }
     }
 
     /// Writes it and returns the exit code. A reader that has seen enough ('| head') is no error,
@@ -111,11 +107,6 @@ impl Asked {
     pub(crate) fn finish_bytes(self, bytes: &[u8]) -> anyhow::Result<()> {
         self.0.map_or(Ok(()), |draft| draft.finish(bytes).map_err(refused))
     }
-}
-
-/// The exit code of a file that is not written.
-pub(crate) fn refused(error: SaveError) -> anyhow::Error {
-    if error.is_refusal() { exit::coded(exit::REFUSED, error.to_string()) } else { error.into() }
 }
 
 /// What has become of a write to standard output.

@@ -3,7 +3,7 @@
 use crate::cli::{DaemonArgs, Global, STATE_DIR};
 pub(crate) use crate::control::Verb;
 use crate::output::Output;
-use crate::{control, exit, left};
+use crate::{abandoned, control, exit};
 use hugewise_linux::root::Root;
 use hugewise_manager::status::SCHEMA;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
 
 /// Said where no manager answers.
 fn absent(global: &Global, args: &DaemonArgs) -> String {
-    let left = left::sentence(&Root::at(&global.root), Path::new(STATE_DIR));
+    let left = abandoned::sentence(&Root::at(&global.root), Path::new(STATE_DIR));
     let next = left.unwrap_or_else(|| "'hugewise manage' starts one".to_owned());
     format!("no manager is running (none answers in {}); {next}", args.run_dir.display())
 }

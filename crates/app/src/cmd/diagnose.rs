@@ -11,12 +11,12 @@ pub(super) use input::{of_past, read, read_of_many};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
 
+use crate::abandoned;
 use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
 use crate::cmd::lab::signatures;
 use crate::cmd::past;
 use crate::config::nearest;
 use crate::exit::{self, coded};
-use crate::left;
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{rules, signature};
@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
                    --follow";
         return Err(coded(exit::USAGE, why));
     }
-    let length = args.r#for.as_deref().map(super::manage::duration).transpose()?;
+    let length = args.r#for.as_deref().map(crate::cli::duration).transpose()?;
     let length = length.map(|length| Duration::from_nanos(length.0));
     if args.follow {
         return follow::run(global, args, thresholds, length);
@@ -132,7 +132,7 @@ fn recording(
     }
     let servers = servers::Servers::new(&args.redis)?;
     let root = Root::at(&global.root);
-    left::say(&root, Path::new(STATE_DIR));
+    abandoned::say(&root, Path::new(STATE_DIR));
     input::watch(&root, length.unwrap_or(WATCH), servers)
 }
 

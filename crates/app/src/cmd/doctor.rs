@@ -1,8 +1,8 @@
 //! `hugewise doctor`: what this kernel and these privileges allow.
 
+use crate::abandoned;
 use crate::cli::{Global, STATE_DIR};
 use crate::exit;
-use crate::left;
 use crate::output::{Output, paint};
 use crate::render::view::doctor::{self, advice};
 use crate::render::words::plain;
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let partial = advice::something_is_missing(&features);
     let code = if partial { exit::PARTIAL } else { exit::OK };
     if !global.json {
-        left::say(&root, Path::new(STATE_DIR));
+        abandoned::say(&root, Path::new(STATE_DIR));
         let text = plain(&doctor::render(&features, &trackers, &advice, live, paint(global)));
         return Ok(Output::text(text, code));
     }

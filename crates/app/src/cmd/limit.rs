@@ -5,8 +5,8 @@ use crate::cli::{Global, LimitArgs};
 use crate::cmd::watch::watch;
 use crate::exit;
 use crate::output::{Asked, Output, paint};
+use crate::progress;
 use crate::render::view::limit as view;
-use crate::say::Progress;
 use anyhow::Context;
 use hugewise_base::units::Ns;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
@@ -103,7 +103,7 @@ fn read(path: &Path) -> anyhow::Result<Limit> {
 
 /// Tries rates until the limit is known.
 fn found(args: &LimitArgs) -> anyhow::Result<Limit> {
-    let session = Session::start("limit", AFTERWARDS, Box::new(Progress::new(true)))?;
+    let session = Session::start("limit", AFTERWARDS, progress::line())?;
     let mut trial = Trial { args, session, root: Root::live(), alone: None };
     let bounds = Bounds { p99_max: args.p99_ms.map(Ns::ms) };
     let search = Search { from_per_s: args.from, most_per_s: args.most, bounds };

@@ -1,28 +1,11 @@
 //! What `status` and `map` have in common: scanning processes for a limited time.
 
-use crate::say::note;
 use hugewise_base::units::{Addr, Ns, ProcId};
-use hugewise_linux::probe;
-use hugewise_linux::root::Root;
+pub(super) use hugewise_daemon::privileges::say_what_root_adds;
 use hugewise_manager::engine::World;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::snapshot::{Ask, InspectAsk, RegionSample, ScanAsk, ScanEnd, ScanReport};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Says in one line what a command would do beyond this for root; nothing where nothing is missing.
-pub(super) fn say_what_root_adds(root: &Root, command: &str, what: &str) {
-    if !root.is_live() {
-        return;
-    }
-    let privileges = probe::privileges(root);
-    let missing = privileges.missing();
-    let who = match privileges.uid {
-        Some(uid) if uid != 0 => format!("you are user {uid}"),
-        _ if !missing.is_empty() => format!("without {}", missing.join(", ")),
-        _ => return,
-    };
-    note(&format!("{who}: as root, 'hugewise {command}' also {what}"));
-}
 
 /// Time for all scans of one view.
 const PATIENCE: Ns = Ns::s(2);

@@ -4,7 +4,7 @@ use crate::cli::{Global, RevertArgs};
 use crate::exit;
 use crate::hugetlb::revert::restore;
 use crate::output::Output;
-use crate::render::view::revert::{setting, text};
+use crate::render::view::revert::text;
 use crate::say::note;
 use hugewise_collect::hugetlb::kept::{KeptFiles, RestoredFile};
 use hugewise_experiment::settings::LEFT;
@@ -71,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let verb = if args.dry_run { "would be undone by" } else { "undone by" };
     let command = |what: String| format!("A change of an experiment: {verb} '{what}'\n");
     let undone = undone.map(|what| command(what.escape_debug().to_string())).unwrap_or_default();
-    let settings: String = steps.iter().map(|step| setting(step) + "\n").collect();
+    let settings: String = steps.iter().map(|step| format!("{step}\n")).collect();
     let pools = pools.as_ref().map(text).unwrap_or_default();
     let done = undone + &settings + &pools;
     Ok(Output::text(done, code))

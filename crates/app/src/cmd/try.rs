@@ -6,11 +6,11 @@ use super::lab;
 use crate::cli::{Global, STATE_DIR, TryArgs};
 use crate::exit;
 use crate::output::{Asked, Output};
+use crate::progress;
 use crate::render::view::trial;
 use crate::render::view::trial::model::{SCHEMA, Trial};
 use crate::render::view::trial::table;
 use crate::render::view::trial::verdict::Verdict;
-use crate::say::Progress;
 use anyhow::{Context, bail};
 use hugewise_base::size;
 use hugewise_base::units::{Bytes, Geometry};
@@ -97,7 +97,7 @@ fn real(checked: &Checked) -> anyhow::Result<Vec<Record>> {
     // Its own values are kept with the session; who keeps some in the usual place is asked, too.
     let _alone = lab::alone(&Root::live(), Path::new(STATE_DIR))?;
     let afterwards = "the workload is ended, no setting was changed";
-    let session = Session::start(NAME, afterwards, Box::new(Progress::new(true)))?;
+    let session = Session::start(NAME, afterwards, progress::line())?;
     let directory = session.directory().to_owned();
     let store = Store::create(&directory.join("results"))?;
     // Nobody is told to wait for a quiet machine: what disturbed is shown.

@@ -6,12 +6,12 @@ mod axes;
 pub(crate) mod colour;
 pub(crate) mod exposition;
 mod html;
-pub(crate) mod number;
 pub(crate) mod parquet;
 mod svg;
 pub(crate) mod text;
 pub(crate) mod view;
-pub(crate) mod words;
+
+pub(crate) use hugewise_console::{number, words};
 
 #[cfg(test)]
 pub(crate) mod golden {

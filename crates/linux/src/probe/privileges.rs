@@ -43,6 +43,17 @@ impl Privileges {
         let needed = self.caps.iter().filter(|cap| cap.need == Need::Required);
         needed.filter(|cap| cap.held == Some(false)).map(|cap| cap.name).collect()
     }
+
+    /// Who asks, where root could do more; `None` where nothing is missing.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<String> {
+        let missing = self.missing();
+        match self.uid {
+            Some(uid) if uid != 0 => Some(format!("you are user {uid}")),
+            _ if !missing.is_empty() => Some(format!("without {}", missing.join(", "))),
+            _ => None,
+        }
+    }
 }
 
 /// Name, number in `include/uapi/linux/capability.h`, need, use.

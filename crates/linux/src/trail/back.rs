@@ -8,6 +8,7 @@ use hugewise_base::owner::Owner;
 use hugewise_base::parse::pool_path::is_size;
 use hugewise_manager::ownership::MIN_FREE;
 use serde::Serialize;
+use std::fmt;
 use std::path::Path;
 
 /// Where cgroups are, below the root.
@@ -69,6 +70,27 @@ pub enum Restored {
         /// Why.
         error: String,
     },
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PutBack { file, from, to } => write!(f, "/{file}: '{from}' -> '{to}'"),
+            Self::Unchanged { file } => write!(f, "/{file}: has its old value already"),
+            Self::Foreign { file, found, written } => write!(
+                f,
+                "/{file}: left alone: '{found}' is neither the old value nor hugewise's '{written}'"
+            ),
+            Self::InUse { file, from, to, wanted } => write!(
+                f,
+                "/{file}: '{from}' -> '{to}', not '{wanted}': so many pages are in use or \
+                 reserved; again when their programs have ended"
+            ),
+            Self::EarlierBoot { file } => write!(f, "/{file}: of an earlier boot: forgotten"),
+            Self::Gone { file } => write!(f, "/{file}: its cgroup is gone: forgotten"),
+            Self::Failed { file, error } => write!(f, "/{file}: NOT put back: {error}"),
+        }
+    }
 }
 
 /// Puts back what each of these owners has left, one after the other; in a dry run says what that

@@ -5,9 +5,9 @@ use crate::cli::{Global, InvestigateRunArgs};
 use crate::cmd::lab::{alone, begin, file_text, needs_leave, plan};
 use crate::exit;
 use crate::output::Output;
+use crate::progress;
 use crate::render::view::investigate as view;
-use crate::render::view::revert::setting;
-use crate::say::{Progress, note};
+use crate::say::note;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::ledger::Ledger;
 use hugewise_experiment::record::RunPlan;
@@ -45,11 +45,11 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
     };
     let _lock = alone(&Root::live(), &args.state_dir)?;
     let store = Store::create(&directory)?;
-    let session = Session::start("investigate", AFTERWARDS, Box::new(Progress::new(true)))?;
+    let session = Session::start("investigate", AFTERWARDS, progress::line())?;
     // A live machine is never quiet: what others do meanwhile happens to all trials alike.
     let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, true)?;
     for step in &left {
-        note(&format!("left by an experiment that was killed: {}", setting(step)));
+        note(&format!("left by an experiment that was killed: {step}"));
     }
     begin(&mut trials, found.as_ref(), &store)?;
     let ended = engine::run(&checked, &trials, &store, &mut stage)?;

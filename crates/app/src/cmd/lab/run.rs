@@ -5,8 +5,8 @@ use super::{obstacles, report, setup};
 use crate::cli::{Global, LabRunArgs};
 use crate::exit;
 use crate::output::Output;
-use crate::render::view::revert::setting;
-use crate::say::{Progress, note};
+use crate::progress;
+use crate::say::note;
 use hugewise_experiment::across::environments;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::record::{Resumed, RunPlan, SCHEMA};
@@ -50,10 +50,10 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
     if store.plan()? != found {
         anyhow::bail!("another start wrote to {} just now: start again", directory.display());
     }
-    let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
+    let session = Session::start("lab", AFTERWARDS, progress::line())?;
     let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, args.noisy)?;
     for step in &left {
-        note(&format!("left by an experiment that was killed: {}", setting(step)));
+        note(&format!("left by an experiment that was killed: {step}"));
     }
     // Looked at once the settings are back.
     begin(&mut plan, found.as_ref(), &store)?;

@@ -3,9 +3,9 @@
 mod observer;
 
 use self::observer::Observer;
+use crate::abandoned;
 use crate::cli::DaemonArgs;
 use crate::control::{self, Verb};
-use crate::left;
 use crate::render::view::status::Seen;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
@@ -117,7 +117,7 @@ pub(super) fn ask_manager(
     let status = answer.and_then(|json| Ok(json.map(serde_json::from_value).transpose()?));
     match status {
         Ok(Some(status)) => Seen::Running(Box::new(status)),
-        Ok(None) => Seen::Absent { left: left::changed(root, state_dir) },
+        Ok(None) => Seen::Absent { left: abandoned::changed(root, state_dir) },
         Err(error) => {
             missing.push(format!("the manager's state: {error:#}"));
             Seen::Unknown

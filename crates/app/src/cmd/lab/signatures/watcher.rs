@@ -3,7 +3,7 @@
 use super::stressors::Load;
 use crate::capture::Stop;
 use crate::cmd::watch::watch;
-use crate::say::Progress;
+use crate::progress;
 use hugewise_evidence::recording::Recording;
 use hugewise_experiment::spec::{Noise, Settle};
 use hugewise_lab::session::Session;
@@ -29,7 +29,7 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Watches for so long each time. Ctrl-C ends it from now on.
     pub(super) fn start(root: Root, length: Duration) -> anyhow::Result<Self> {
-        let session = Session::start("lab", AFTERWARDS, Box::new(Progress::new(true)))?;
+        let session = Session::start("lab", AFTERWARDS, progress::line())?;
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
         Ok(Self { root, session, length, cpus })
     }

@@ -3,11 +3,11 @@
 //! The manager never stops for its journal. A line that cannot be written is dropped and counted,
 //! and the next one that can be written starts on a line of its own.
 
-use crate::exit;
-use crate::output::refused;
-use crate::say::note;
 use hugewise_base::calendar::{self, DAY_S};
 use hugewise_base::count::counted;
+use hugewise_console::exit;
+use hugewise_console::exit::refused;
+use hugewise_console::say::note;
 use hugewise_linux::save::{self, SaveError};
 use hugewise_linux::trust;
 use hugewise_manager::record::Record;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Its name in the state directory, unless another file is named.
-pub(crate) const JOURNAL: &str = "journal.jsonl";
+pub const JOURNAL: &str = "journal.jsonl";
 /// Lines are collected up to this size, then written even without a `flush`.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A failing journal is reported on stderr at most this often.
@@ -27,7 +27,7 @@ const COMPLAINT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// An open journal.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     path: PathBuf,
     max_bytes: u64,
     /// `None` after a rotation that could not open the new file; opening is tried again.
@@ -57,14 +57,14 @@ impl Journal {
     ///
     /// # Errors
     /// The file cannot be opened, or is not one that root may trust: exit code 6 for the latter.
-    pub(crate) fn open(path: &Path, max_bytes: u64) -> anyhow::Result<Self> {
+    pub fn open(path: &Path, max_bytes: u64) -> anyhow::Result<Self> {
         let mut journal = Self::with_file(path, max_bytes, None);
         journal.reopen()?;
         Ok(journal)
     }
 
     /// No journal: where nothing is done, and there is no place for one.
-    pub(crate) fn absent() -> Self {
+    pub fn absent() -> Self {
         let mut journal = Self::with_file(Path::new(""), 0, None);
         journal.absent = true;
         journal
@@ -85,7 +85,7 @@ impl Journal {
     }
 
     /// Appends one record. It reaches the file at the next [`Journal::flush`], or before.
-    pub(crate) fn write(&mut self, record: &Record) {
+    pub fn write(&mut self, record: &Record) {
         if self.absent {
             return;
         }
@@ -112,7 +112,7 @@ impl Journal {
     }
 
     /// Writes what was collected. What cannot be written is dropped and counted.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         if self.pending.is_empty() {
             return;
         }
@@ -139,7 +139,7 @@ impl Journal {
     }
 
     /// Records that could not be written since the start.
-    pub(crate) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost
     }
 
@@ -247,7 +247,7 @@ fn end_of(file: &mut File) -> io::Result<(u64, bool)> {
 }
 
 /// `2026-01-31T23:59:59.123Z`.
-pub(crate) fn rfc3339(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let ms = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),

@@ -8,13 +8,13 @@
 mod lists;
 mod source;
 
-use crate::exit;
 use anyhow::Context;
+use hugewise_console::exit;
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::{Config, ConfigError};
 use lists::List;
-pub(crate) use source::{Origin, Text, nearest, words};
+pub use source::{Origin, Text, nearest, words};
 use source::{is_missing, unknown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,16 +29,16 @@ const FAULTS_SHOWN: usize = 50;
 
 /// A valid configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// What is wanted.
-    pub(crate) config: Config,
+    pub config: Config,
     /// Origin of each key, dotted (`promote.warm`), and of each rule and hint (`rule 1`), counted
     /// in the order in which they are tried.
-    pub(crate) origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<String, Origin>,
     /// What is of no use on any machine.
     warnings: Vec<String>,
     /// The files that were read, in order.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 /// Loads the configuration; `file` replaces the one in `/etc` together with its drop-ins.
@@ -46,12 +46,12 @@ pub(crate) struct Loaded {
 /// # Errors
 /// All that is wrong, where, and what to do. The exit code is 6 where root is asked to believe a
 /// file that others can change, 2 where nothing but `--set` is wrong, and otherwise 1.
-pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
+pub fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
     load_from(Path::new(DIRECTORY), file, set)
 }
 
 /// What is no fault and of no use, or of none on this machine: the file may be for another.
-pub(crate) fn warnings(root: &Root, loaded: &Loaded) -> Vec<String> {
+pub fn warnings(root: &Root, loaded: &Loaded) -> Vec<String> {
     let users = process::users(root).into_values().collect();
     let strangers = strangers(&loaded.config, &users);
     loaded.warnings.iter().cloned().chain(strangers).collect()
@@ -318,7 +318,7 @@ impl Merge {
 }
 
 /// The name of the origin of a rule or a hint.
-pub(crate) fn part(kind: &str, number: usize) -> String {
+pub fn part(kind: &str, number: usize) -> String {
     format!("{kind} {number}")
 }
 
@@ -370,5 +370,4 @@ fn flag_value(text: &str) -> Value {
 }
 
 #[cfg(test)]
-#[path = "config_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! Settings that a manager which was killed has left changed.
 
-use crate::say::note;
+use hugewise_console::say::note;
 use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, revert};
@@ -8,7 +8,7 @@ use hugewise_manager::ownership::OWNER;
 use std::path::Path;
 
 /// Their files; none while a manager lives, or where its state may not be read.
-pub(crate) fn changed(root: &Root, state_dir: &Path) -> Vec<String> {
+pub fn changed(root: &Root, state_dir: &Path) -> Vec<String> {
     if !root.is_live() || held_by(Role::Manager).is_some() {
         return Vec::new();
     }
@@ -26,13 +26,13 @@ pub(crate) fn changed(root: &Root, state_dir: &Path) -> Vec<String> {
 }
 
 /// One sentence about them; nothing where there are none.
-pub(crate) fn sentence(root: &Root, state_dir: &Path) -> Option<String> {
+pub fn sentence(root: &Root, state_dir: &Path) -> Option<String> {
     let settings = match changed(root, state_dir).len() {
         0 => return None,
         1 => "a kernel setting is".to_owned(),
         n => format!("{n} kernel settings are"),
     };
-    let place = match state_dir == Path::new(crate::cli::STATE_DIR) {
+    let place = match state_dir == Path::new(crate::STATE_DIR) {
         true => String::new(),
         false => format!(" --state-dir {}", state_dir.display()),
     };
@@ -43,7 +43,7 @@ pub(crate) fn sentence(root: &Root, state_dir: &Path) -> Option<String> {
 }
 
 /// Says so, for commands whose answer those settings may explain.
-pub(crate) fn say(root: &Root, state_dir: &Path) {
+pub fn say(root: &Root, state_dir: &Path) {
     if let Some(sentence) = sentence(root, state_dir) {
         note(&sentence);
     }

@@ -1,7 +1,7 @@
 //! Standard error: notes, and the one progress line. Both are by the way: a reader that has gone,
 //! or a full disk, stops nothing.
 
-use crate::render::words::plain;
+use crate::words::plain;
 use hugewise_base::escape::printable;
 use std::io::{IsTerminal, Write, stderr};
 
@@ -10,7 +10,7 @@ const CLEAR: &str = "\r\x1b[K";
 
 /// Says something by the way, a line or several: names of files are in it, and nothing of them may
 /// reach the terminal as a command.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     for line in format!("hugewise: {}", plain(text)).lines() {
         let _ = writeln!(stderr(), "{}", printable(line));
     }
@@ -19,30 +19,30 @@ pub(crate) fn note(text: &str) {
 /// A line that is written over itself while somebody watches; a log gets none. It goes away with
 /// the value.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     watched: bool,
 }
 
 impl Progress {
     /// A line, where `wanted` and standard error is a terminal.
-    pub(crate) fn new(wanted: bool) -> Self {
+    pub fn new(wanted: bool) -> Self {
         Self { watched: wanted && stderr().is_terminal() }
     }
 
     /// Whether somebody watches.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.watched
     }
 
     /// Replaces the line.
-    pub(crate) fn show(&self, text: &str) {
+    pub fn show(&self, text: &str) {
         if self.watched {
             let _ = write!(stderr(), "{CLEAR}{text}");
         }
     }
 
     /// Says what is to stay readable, on a line of its own: also where nobody watches.
-    pub(crate) fn log(&self, text: &str) {
+    pub fn log(&self, text: &str) {
         let clear = if self.watched { CLEAR } else { "" };
         let _ = writeln!(stderr(), "{clear}{text}");
     }

@@ -6,6 +6,7 @@
 //! the same. No path, no pid and no program is ever taken from a client.
 
 use anyhow::Context;
+use hugewise_console::say::note;
 use hugewise_linux::trust;
 use hugewise_manager::engine::Wake;
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -36,7 +37,7 @@ const MAX_REPLY: u64 = 64 << 20;
 /// What can be asked of a manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verb {
+pub enum Verb {
     /// Its state, as `hugewise_manager::status::ManagerStatus`.
     Status,
     /// Stop promoting, keep observing.
@@ -47,7 +48,7 @@ pub(crate) enum Verb {
 
 impl Verb {
     /// The word used on the socket and the command line.
-    pub(crate) const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Status => "status",
             Self::Pause => "pause",
@@ -72,7 +73,7 @@ const ABOUT_TO_END: &str = "the manager is about to end";
 
 /// Where the manager puts its status for who asked.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub struct Desk {
     /// The last status, taken away by who asked for it.
     status: Mutex<Option<String>>,
     arrived: Condvar,
@@ -80,7 +81,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Puts a status on the desk.
-    pub(crate) fn put(&self, status: String) {
+    pub fn put(&self, status: String) {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
         self.arrived.notify_one();
     }
@@ -103,7 +104,7 @@ impl Desk {
 
 /// The manager's end. Dropping it removes the socket.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     path: PathBuf,
     desk: Arc<Desk>,
     listener: UnixListener,
@@ -121,11 +122,7 @@ impl Server {
     /// # Errors
     /// Another manager uses `run_dir`, others than root can change it (exit code 6), or it is
     /// not writable.
-    pub(crate) fn start(
-        run_dir: &Path,
-        desk: Arc<Desk>,
-        events: Sender<Wake>,
-    ) -> anyhow::Result<Self> {
+    pub fn start(run_dir: &Path, desk: Arc<Desk>, events: Sender<Wake>) -> anyhow::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(run_dir).with_context(|| {
             format!("cannot create {}; give another with --run-dir DIR", run_dir.display())
         })?;
@@ -159,6 +156,24 @@ impl Drop for Server {
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+/// The control socket, where it can be had: a manager without one still works. `expected`: that
+/// was said already.
+pub(crate) fn server(
+    run_dir: &Path,
+    desk: Arc<Desk>,
+    events: Sender<Wake>,
+    expected: bool,
+) -> Option<Server> {
+    match Server::start(run_dir, desk, events) {
+        Ok(server) => Some(server),
+        Err(_) if expected => None,
+        Err(error) => {
+            note(&format!("no status, pause and resume: {error:#}"));
+            None
         }
     }
 }
@@ -301,7 +316,7 @@ fn read_line(stream: &mut UnixStream, max: usize, deadline: Instant) -> io::Resu
 ///
 /// # Errors
 /// The manager may not be asked by this user, refuses, or does not answer within some seconds.
-pub(crate) fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde_json::Value>> {
+pub fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde_json::Value>> {
     let path = run_dir.join(SOCKET);
     let shown = path.display();
     let mut stream = match UnixStream::connect(&path) {
@@ -502,6 +517,10 @@ mod tests {
         let dir = Scratch::new();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("own");
         let error = Server::start(dir.path(), Arc::default(), channel().0).expect_err("open");
-        assert_eq!(crate::exit::of_error(&error), crate::exit::REFUSED, "{error:#}");
+        assert_eq!(
+            hugewise_console::exit::of_error(&error),
+            hugewise_console::exit::REFUSED,
+            "{error:#}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What a configuration is read from, and how mistakes in it are named.
 
-use crate::render::words::plain;
 use anyhow::Context;
+use hugewise_console::words::plain;
 use hugewise_linux::trust;
 use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
@@ -18,7 +18,7 @@ const MAX_KEY: usize = 64;
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Built in.
     Default,
     /// A file and the line in it, counted from 1.
@@ -58,7 +58,8 @@ pub(super) fn is_missing(error: &std::io::Error) -> bool {
 }
 
 /// A file's text, and how to name places in it.
-pub(crate) struct Text<'a> {
+#[derive(Debug)]
+pub struct Text<'a> {
     path: &'a Path,
     pub(super) text: String,
     /// Where lines end: a file of a thousand rules asks for a thousand places.
@@ -102,7 +103,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    pub(crate) fn new(path: &'a Path, text: String) -> Self {
+    pub fn new(path: &'a Path, text: String) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at).collect();
         Self { path, text, ends }
     }
@@ -125,13 +126,13 @@ impl<'a> Text<'a> {
         Origin::File(self.path.to_path_buf(), self.line(offset))
     }
 
-    pub(crate) fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
+    pub fn error(&self, offset: usize, message: impl fmt::Display) -> anyhow::Error {
         let (line, column) = self.place(offset);
         anyhow::anyhow!("{}:{line}:{column}: {message}", self.path.display())
     }
 
     /// What is no TOML: one fault of a line, as one brings others behind it.
-    pub(crate) fn syntax(&self, errors: &[toml::de::Error]) -> Vec<String> {
+    pub fn syntax(&self, errors: &[toml::de::Error]) -> Vec<String> {
         let offset = |error: &toml::de::Error| error.span().map_or(self.text.len(), |s| s.start);
         let mut errors: Vec<_> = errors.iter().map(|error| (offset(error), error)).collect();
         errors.sort_by_key(|(offset, _)| *offset);
@@ -142,7 +143,7 @@ impl<'a> Text<'a> {
 }
 
 /// What an error of the parser says, for users.
-pub(crate) fn words(error: &toml::de::Error) -> String {
+pub fn words(error: &toml::de::Error) -> String {
     plain(&one_line(error.message()))
 }
 
@@ -159,7 +160,7 @@ pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> St
 }
 
 /// The known key that is most alike, if one is alike at all. A right name in a wrong table counts.
-pub(crate) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if key.chars().count() > MAX_KEY {
         return None;
     }

@@ -52,7 +52,7 @@ const PARSERS: [&str; 6] = [
 ];
 
 /// The message without codes of the system and words of libraries.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let end = PARSERS.iter().filter_map(|start| line.find(start)).min();
         let mut line = without_codes(end.map_or(line, |end| &line[..end]));

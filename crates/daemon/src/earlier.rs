@@ -3,8 +3,8 @@
 //! It is a help and no promise: what cannot be read or written, or is of an earlier boot, is left
 //! out, and its waste is then of unknown use.
 
-use crate::say::note;
 use hugewise_base::units::Ns;
+use hugewise_console::say::note;
 use hugewise_linux::root::Root;
 use hugewise_linux::{machine, regular, save};
 use hugewise_manager::state::State;

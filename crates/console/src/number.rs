@@ -3,7 +3,7 @@
 use hugewise_base::units::Bytes;
 
 /// An amount in at most five columns: `640B`, `12K`, `1.5G`, `1023M`.
-pub(crate) fn short(bytes: Bytes) -> String {
+pub fn short(bytes: Bytes) -> String {
     const UNITS: [char; 5] = ['K', 'M', 'G', 'T', 'P'];
     if bytes.0 < 1024 {
         return format!("{}B", bytes.0);
@@ -19,7 +19,7 @@ pub(crate) fn short(bytes: Bytes) -> String {
 }
 
 /// Whole percents; a little is not nothing, and almost all is not all.
-pub(crate) fn percent(x: f64) -> String {
+pub fn percent(x: f64) -> String {
     if x > 0.0 && x < 1.0 {
         return "<1%".to_owned();
     }
@@ -30,7 +30,7 @@ pub(crate) fn percent(x: f64) -> String {
 }
 
 /// A time to wait, in the largest unit that fits: `8 s`, `4 min`, `3 h`.
-pub(crate) fn wait(seconds: f64) -> String {
+pub fn wait(seconds: f64) -> String {
     match seconds {
         s if s < 99.5 => format!("{s:.0} s"),
         s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
@@ -39,7 +39,7 @@ pub(crate) fn wait(seconds: f64) -> String {
 }
 
 /// A latency in nanoseconds, to a tenth at most: `150 ns`, `1.5 us`, `2 ms`.
-pub(crate) fn latency(ns: f64) -> String {
+pub fn latency(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
         ns if ns < 1e6 => (ns / 1e3, "us"),
@@ -51,7 +51,7 @@ pub(crate) fn latency(ns: f64) -> String {
 }
 
 /// What numbers up to `size` are counted in where six digits have no room, and its name.
-pub(crate) fn large(size: f64) -> (f64, &'static str) {
+pub fn large(size: f64) -> (f64, &'static str) {
     match size {
         size if size >= 1e9 => (1e9, "billions"),
         size if size >= 1e6 => (1e6, "millions"),
@@ -61,7 +61,7 @@ pub(crate) fn large(size: f64) -> (f64, &'static str) {
 }
 
 /// Decimals with which multiples of `step` can be told from each other.
-pub(crate) fn decimals(step: f64) -> usize {
+pub fn decimals(step: f64) -> usize {
     let round = |places: &usize| {
         let scaled = step * 10f64.powi(i32::try_from(*places).unwrap_or(0));
         (scaled - scaled.round()).abs() < 1e-6 * scaled.abs().max(1e-9)

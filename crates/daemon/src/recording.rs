@@ -1,7 +1,7 @@
 //! The file of `manage --record`.
 
-use crate::output;
 use anyhow::Context;
+use hugewise_console::exit;
 use hugewise_linux::save;
 use hugewise_manager::replay::Event;
 use std::cell::RefCell;
@@ -23,18 +23,18 @@ struct Inner {
 
 /// A recording in the making. It contains addresses: only its owner may read it.
 #[derive(Clone, Debug)]
-pub(crate) struct RecordFile(Rc<RefCell<Inner>>);
+pub struct RecordFile(Rc<RefCell<Inner>>);
 
 impl RecordFile {
     /// Begins a new file.
-    pub(crate) fn begin(path: &Path) -> anyhow::Result<Self> {
-        let file = save::begin_anew(path).map_err(output::refused).context("'--record'")?;
+    pub fn begin(path: &Path) -> anyhow::Result<Self> {
+        let file = save::begin_anew(path).map_err(exit::refused).context("'--record'")?;
         let inner = Inner { file: BufWriter::new(file), written: 0, cut: None };
         Ok(Self(Rc::new(RefCell::new(inner))))
     }
 
     /// Writes events. One that cannot be written, or is too much, stops no manager.
-    pub(crate) fn writer(&self) -> impl FnMut(&Event) + use<> {
+    pub fn writer(&self) -> impl FnMut(&Event) + use<> {
         let inner = Rc::clone(&self.0);
         move |event| {
             let mut inner = inner.borrow_mut();
@@ -53,7 +53,7 @@ impl RecordFile {
     }
 
     /// Ends it; why its end is missing.
-    pub(crate) fn end(&self) -> Option<String> {
+    pub fn end(&self) -> Option<String> {
         let mut inner = self.0.borrow_mut();
         let flushed = inner.file.flush();
         inner.cut.take().or_else(|| flushed.err().map(|error| error.to_string()))

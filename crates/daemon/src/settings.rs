@@ -1,0 +1,175 @@
+//! Kernel settings of a running manager: old values on disk first, everything put back at the end.
+
+use crate::journal::Journal;
+use hugewise_console::say::note;
+use hugewise_linux::root::Root;
+use hugewise_linux::track;
+use hugewise_linux::trail::{self, Restored, Trail};
+use hugewise_manager::engine::Manager;
+use hugewise_manager::ownership;
+use hugewise_manager::record::Record;
+use std::path::Path;
+
+/// Kernel settings that this manager changed; dropping it puts them back, also on a panic.
+pub(crate) struct OwnedSettings {
+    trail: Trail,
+    restored: bool,
+}
+
+impl OwnedSettings {
+    /// Opens the trail, puts back what a crashed manager left, and reports that.
+    pub(crate) fn open(
+        root: &Root,
+        state_dir: &Path,
+        journal: &mut Journal,
+    ) -> anyhow::Result<Self> {
+        let trail = Trail::open(root.clone(), state_dir, ownership::OWNER)?;
+        let mut settings = Self { trail, restored: false };
+        if !settings.trail.entries().is_empty() {
+            note("an earlier manager did not end properly: its settings go back");
+            settings.put_back(journal);
+            settings.restored = false;
+        }
+        Ok(settings)
+    }
+
+    /// Writes what the mode owns.
+    pub(crate) fn take(
+        &mut self,
+        wanted: &[ownership::WantedSetting],
+        journal: &mut Journal,
+    ) -> anyhow::Result<()> {
+        for want in wanted {
+            if let Some(from) = self.trail.set(&want.file, &want.value)? {
+                journal.write(&Record::Setting {
+                    file: want.file.clone(),
+                    from,
+                    to: Some(want.value.clone()),
+                    why: want.why.into(),
+                });
+            }
+        }
+        journal.flush();
+        Ok(())
+    }
+
+    /// How many settings are changed now.
+    pub(crate) fn changed(&self) -> usize {
+        self.trail.entries().len()
+    }
+
+    /// Puts everything back, and says so in the journal. Returns what could not be put back.
+    pub(crate) fn put_back(&mut self, journal: &mut Journal) -> Vec<Restored> {
+        let done = self.trail.restore();
+        self.restored = true;
+        Self::told(done, journal)
+    }
+
+    /// The same of one setting; the others stay.
+    pub(crate) fn put_back_file(&mut self, file: &str, journal: &mut Journal) -> Vec<Restored> {
+        let done = self.trail.restore_file(file);
+        Self::told(done, journal)
+    }
+
+    fn told(done: Vec<Restored>, journal: &mut Journal) -> Vec<Restored> {
+        for step in &done {
+            if let Some(record) = restored_record(step) {
+                journal.write(&record);
+            }
+        }
+        journal.flush();
+        done.into_iter()
+            .filter(|step| matches!(step, Restored::Failed { .. } | Restored::Foreign { .. }))
+            .collect()
+    }
+}
+
+/// Kernel settings of a running manager, and one that comes and goes with shortage of memory.
+pub(crate) struct Settings {
+    /// Those that are changed; `None` where nothing may be, as in a dry run.
+    pub(crate) owned: Option<OwnedSettings>,
+    /// `--keep-settings`: none is, at any time.
+    pub(crate) kept: bool,
+    /// What was written because memory is short, or would have been.
+    short: Option<ownership::WantedSetting>,
+}
+
+impl Settings {
+    pub(crate) const fn new(owned: Option<OwnedSettings>, kept: bool) -> Self {
+        Self { owned, kept, short: None }
+    }
+
+    /// Writes what the mode wants while memory is short, and puts it back afterwards.
+    pub(crate) fn follow(&mut self, manager: &Manager, journal: &mut Journal) {
+        let short = !self.kept && manager.state().pressure().on_machine().is_some();
+        let wanted = ownership::while_short(manager.config(), manager.mode());
+        match (short, self.short.take(), wanted) {
+            (true, None, Some(want)) => self.begin(want, journal),
+            (true, Some(written), Some(_)) => self.short = Some(written),
+            (_, Some(written), _) => {
+                if let Some(owned) = &mut self.owned {
+                    owned.put_back_file(&written.file, journal);
+                }
+            }
+            (_, None, _) => {}
+        }
+    }
+
+    fn begin(&mut self, want: ownership::WantedSetting, journal: &mut Journal) {
+        match &mut self.owned {
+            None => rehearse(std::slice::from_ref(&want), journal),
+            Some(owned) => {
+                if let Err(error) = owned.take(std::slice::from_ref(&want), journal) {
+                    note(&format!("{}: {error:#}", want.why));
+                }
+            }
+        }
+        // Not tried again as long as memory is short, whatever came of it.
+        self.short = Some(want);
+    }
+}
+
+/// Gives DAMON back where a crashed manager left it running.
+pub(crate) fn give_damon_back(
+    root: &Root,
+    state_dir: &Path,
+    journal: &mut Journal,
+) -> anyhow::Result<()> {
+    let done = trail::revert(root, state_dir, &[(track::OWNER, "")], false)?;
+    done.iter().filter_map(restored_record).for_each(|record| journal.write(&record));
+    Ok(())
+}
+
+/// Says in the journal what a mode would write, where nothing may be written.
+pub(crate) fn rehearse(wanted: &[ownership::WantedSetting], journal: &mut Journal) {
+    for want in wanted {
+        journal.write(&Record::Setting {
+            file: want.file.clone(),
+            from: String::new(),
+            to: None,
+            why: format!("withheld: would be '{}': {}", want.value, want.why),
+        });
+    }
+}
+
+impl Drop for OwnedSettings {
+    fn drop(&mut self) {
+        if !self.restored {
+            self.trail.restore();
+        }
+    }
+}
+
+fn restored_record(step: &Restored) -> Option<Record> {
+    let (file, from, to, why) = match step {
+        Restored::PutBack { file, from, to } => (file, from.clone(), Some(to.clone()), "put back"),
+        Restored::Foreign { file, found, .. } => {
+            (file, found.clone(), None, "changed by somebody else: left alone")
+        }
+        Restored::Failed { file, error } => (file, error.clone(), None, "could not be put back"),
+        Restored::EarlierBoot { file } => (file, String::new(), None, "of an earlier boot"),
+        // Pools and limits of cgroups are of other trails.
+        Restored::Unchanged { .. } | Restored::InUse { .. } | Restored::Gone { .. } => return None,
+    };
+    Some(Record::Setting { file: file.clone(), from, to, why: why.into() })
+}
