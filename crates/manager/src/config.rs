@@ -370,7 +370,7 @@ impl Default for Scan {
 #[serde(default, deny_unknown_fields)]
 pub struct Track {
     /// Trackers that may be used, the best first (`hugewise doctor` says which of them work here);
-    /// none: `[]`. Default `["damon", "idle_pages", "damon_frames", "samples", "referenced"]`.
+    /// none: `[]`. Default `["damon", "idle_pages", "damon_frames", "referenced"]`.
     pub by: Vec<Tracker>,
     /// Each program is looked at again after this time. Default 30000, as in HawkEye.
     pub interval_ms: u64,
@@ -387,8 +387,8 @@ pub struct Track {
 
 impl Default for Track {
     fn default() -> Self {
-        use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
-        let by = vec![Damon, IdlePages, DamonFrames, Samples, Referenced];
+        use Tracker::{Damon, DamonFrames, IdlePages, Referenced};
+        let by = vec![Damon, IdlePages, DamonFrames, Referenced];
         Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5, longest_lock_us: 2_800 }
     }
 }

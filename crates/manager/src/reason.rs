@@ -103,8 +103,6 @@ named! {
     TrackingTooExpensive = "tracking_too_expensive":
         "a look would take more CPU time, or hold the program's lock longer, than it may",
         "raise track.cpu_percent or track.longest_lock_us, or use another tracker (track.by)";
-    TooFewSamples = "too_few_samples":
-        "too few TLB misses were sampled to tell which of its memory is in use", "";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",

@@ -39,7 +39,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tracking_damon_frames_finds_hot_huge_pages", damon_frames_finds),
         trial("tracking_cold_delta_finds_hot_huge_pages", cold_delta_finds),
         trial("tracking_damon_is_given_back_after_a_crash", damon_after_a_crash),
-        trial("tracking_samples_find_the_hot_half_or_say_why_not", samples_find),
         trial("tracking_who_does_not_act_does_not_track", withheld),
     ]
 }
@@ -397,30 +396,6 @@ fn damon_after_a_crash(_: &Turn) -> anyhow::Result<()> {
         }
         ensure!(kdamonds()? == 0, "{next} did not give it back");
     }
-    Ok(())
-}
-
-/// On a CPU with counters that note addresses; on others they are refused by the name that was
-/// told before.
-fn samples_find(_: &Turn) -> anyhow::Result<()> {
-    let hold = Hold::start(&format!("--mib {MIB} --hot {MIB}"))?;
-    let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
-    let mut looking = Looking::at(hold.pid())?;
-    let machine = Ask { machine: true, ..Ask::default() };
-    let machine = looking.world.observe(&machine).machine.context("a machine")?;
-    let offer = machine.trackers.iter().find(|offer| offer.tracker == Tracker::Samples);
-    if let Some(reason) = offer.context("it is named")?.refused {
-        let report = looking.half(looking.ask(Tracker::Samples, Step::Begin))?;
-        ensure!(report.refused == Some(reason), "{reason:?} was told: {report:?}");
-        return Err(skip(format!("no samples of TLB misses here: {reason:?}")));
-    }
-    let report = looking.look(Tracker::Samples)?;
-    ensure!(is_ascending(&report), "{report:?}");
-    let (least_hot, most_hot, _) = accessed(&report, &hot);
-    let (least_cold, most_cold, _) = accessed(&report, &cold);
-    let text = format!("hot {least_hot} to {most_hot}, cold {least_cold} to {most_cold} pages");
-    init::say(&text);
-    ensure!(least_hot > least_cold && most_hot > 2 * most_cold, "{text}");
     Ok(())
 }
 
