@@ -108,9 +108,6 @@ impl PolicyKind {
 pub struct PolicyChoice {
     /// The policy in force. Default worth.
     pub active: PolicyKind,
-    /// Policies that decide beside it and change nothing: the journal says what they would have
-    /// done, and `hugewise journal score` who was right. Default none.
-    pub shadow: Vec<PolicyKind>,
     /// Share of its CPU time that a program saves when all that it uses is huge, and far more than
     /// the TLB covers. Default 20: between the 9 and the 41 % of walk cycles that servers and
     /// simulations had (`docs/measurements.md#value-of-huge-pages`). `hugewise lab run calibrate`
@@ -123,12 +120,7 @@ pub struct PolicyChoice {
 
 impl Default for PolicyChoice {
     fn default() -> Self {
-        Self {
-            active: PolicyKind::Worth,
-            shadow: Vec::new(),
-            walk_percent: 20.0,
-            waste_ns_per_s_per_mib: 5_000,
-        }
+        Self { active: PolicyKind::Worth, walk_percent: 20.0, waste_ns_per_s_per_mib: 5_000 }
     }
 }
 

@@ -5,7 +5,7 @@
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::Compact;
-use hugewise_manager::config::{Config, Mode, PolicyKind};
+use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::decision::{Action, Decision, Motive, Outcome};
 use hugewise_manager::engine::{Manager, TickEnd, Wake, World, tick};
 use hugewise_manager::policy::{Plan, Policy, View};
@@ -381,7 +381,6 @@ fn promises_hold_while_the_use_of_memory_is_known() {
             };
             config.track.interval_ms = 4_000;
             config.demote.sample = seed % 2 > 0;
-            config.policy.shadow = vec![PolicyKind::Utilization];
         });
         promoted += run.promoted;
         demoted += run.demoted;

@@ -278,53 +278,6 @@ fn actions(journal: &[Record]) -> Vec<&Record> {
 }
 
 #[test]
-fn a_shadow_changes_nothing() {
-    let mut count = 0;
-    for seed in 0..30 {
-        let journal = |shadow: &[PolicyKind]| {
-            let mut sim = Sim::new(seed, Ns::s(60));
-            sim.use_memory(seed);
-            sim.trackers = vec![Tracker::Damon];
-            let mut config = config();
-            config.track.interval_ms = 5_000;
-            config.policy.shadow = shadow.to_vec();
-            let manager = &mut manager(config, &mut sim);
-            follow(&mut sim, manager, Ns::s(60))
-        };
-        let (alone, watched) =
-            (journal(&[]), journal(&[PolicyKind::Utilization, PolicyKind::Paper]));
-        assert_eq!(actions(&alone), actions(&watched), "seed {seed}");
-        count += actions(&alone).len();
-    }
-    assert!(count > 500, "only {count} actions");
-}
-
-/// What worth chose and utilization did not is accessed more than the other way round.
-#[test]
-fn the_journal_says_which_policy_chose_better() {
-    for seed in 0..10 {
-        let mut sim = Scenario::HotTail.machine(seed);
-        sim.trackers = vec![Tracker::IdlePages];
-        let mut config = Config::default();
-        config.policy.shadow = vec![PolicyKind::Utilization];
-        config.track.interval_ms = 5_000;
-        let manager = &mut manager(config, &mut sim);
-        let journal = follow(&mut sim, manager, Ns::s(30));
-        let scores = journal.iter().filter_map(|record| match record {
-            Record::Shadow { active_accessed_percent, shadow_accessed_percent, .. } => {
-                active_accessed_percent.zip(*shadow_accessed_percent)
-            }
-            _ => None,
-        });
-        let scores: Vec<_> = scores.collect();
-        assert!(!scores.is_empty(), "seed {seed}: nothing was scored");
-        // Once all that is hot is huge they choose among equals.
-        let (active, shadow) = scores[0];
-        assert!(active > shadow + 20.0, "seed {seed}: {scores:?}");
-    }
-}
-
-#[test]
 fn a_tracker_that_is_refused_gives_way_to_the_next_by_name() {
     let wanted = [Tracker::Damon, Tracker::IdlePages, Tracker::Referenced];
     let refused = [
