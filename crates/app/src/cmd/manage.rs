@@ -16,7 +16,7 @@ use anyhow::Context;
 use hugewise_base::count::counted;
 use hugewise_base::units::{Ns, ProcId};
 use hugewise_experiment::settings;
-use hugewise_linux::actuator::{Actuator, MixedNodes, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, Reach};
 use hugewise_linux::instance::{InstanceLock, LockError, Role};
 use hugewise_linux::probe::{self, Abilities, ProbeChild};
 use hugewise_linux::root::Root;
@@ -193,17 +193,7 @@ const WRITABLE: &str = "run as root on a writable /sys, or with '--keep-settings
 
 fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
     let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
-    let never = match config.promote.allow_under_never {
-        true => OperatorNever::Override,
-        false => OperatorNever::Respect,
-    };
-    let mixed = match config.promote.mixed_nodes {
-        true => MixedNodes::Promote,
-        false => MixedNodes::Refuse,
-    };
-    Actuator::new(root, reach, machine::geometry(root), never)
-        .with_nodes(root, mixed, config.watermark.fmfi_high)
-        .warming_ahead(config.controller.warm_cpu_percent)
+    Actuator::new(root, reach, machine::geometry(root), daemon::actuator_config(config))
 }
 
 /// Said when `guard` starts without leave to read.
