@@ -8,7 +8,6 @@ mod duration;
 mod history;
 mod hugetlb;
 mod investigate;
-mod journal;
 mod lab;
 mod limit;
 #[cfg(test)]
@@ -35,7 +34,6 @@ pub(crate) use hugetlb::{
     HugetlbVerifyArgs,
 };
 pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
-pub(crate) use journal::{JournalCommand, JournalScoreArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
     LabSetupArgs, LabSignaturesArgs,
@@ -173,9 +171,6 @@ pub(crate) enum Command {
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// What a journal tells: who chose better, the policy in force or one in shadow
-    #[command(subcommand)]
-    Journal(JournalCommand),
     /// A small program to look at, for examples, probes and experiments; changes no setting
     Workload(WorkloadArgs),
 }

@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 24] = [
     "doctor",
     "try",
     "status",
@@ -40,7 +40,6 @@ const COMMANDS: [&str; 25] = [
     "capture",
     "config show",
     "config check",
-    "journal score",
     "workload",
 ];
 

@@ -35,8 +35,6 @@ pub struct Loaded {
     /// Origin of each key, dotted (`promote.warm`), and of each rule and hint (`rule 1`), counted
     /// in the order in which they are tried.
     pub origins: BTreeMap<String, Origin>,
-    /// What is of no use on any machine.
-    warnings: Vec<String>,
     /// The files that were read, in order.
     pub files: Vec<PathBuf>,
 }
@@ -50,11 +48,10 @@ pub fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Loaded> {
     load_from(Path::new(DIRECTORY), file, set)
 }
 
-/// What is no fault and of no use, or of none on this machine: the file may be for another.
+/// What is no fault and of no use on this machine: the file may be for another.
 pub fn warnings(root: &Root, loaded: &Loaded) -> Vec<String> {
     let users = process::users(root).into_values().collect();
-    let strangers = strangers(&loaded.config, &users);
-    loaded.warnings.iter().cloned().chain(strangers).collect()
+    strangers(&loaded.config, &users)
 }
 
 /// Warnings of users whom nobody knows here: `users` are all names that are known.
@@ -99,8 +96,8 @@ fn load_from(directory: &Path, file: Option<&Path>, set: &[String]) -> anyhow::R
             merge.faults.push((exit::USAGE, format!("--set {flag}: {why}")));
         }
     }
-    let (config, origins, warnings) = merge.finish()?;
-    Ok(Loaded { config, origins, warnings, files })
+    let (config, origins) = merge.finish()?;
+    Ok(Loaded { config, origins, files })
 }
 
 /// All faults as one error.
@@ -261,7 +258,7 @@ impl Merge {
         Ok(())
     }
 
-    fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>, Vec<String>)> {
+    fn finish(mut self) -> anyhow::Result<(Config, BTreeMap<String, Origin>)> {
         // Which one of its file each is, by its place among all.
         let mut numbers = BTreeMap::new();
         for list in std::mem::take(&mut self.lists) {
@@ -288,11 +285,9 @@ impl Merge {
             self.faults.is_empty() || !matches!(error, ConfigError::Order(_))
         });
         let faults: Vec<_> = faults.map(|error| self.located(&error, &said(&error))).collect();
-        let warnings = config.warnings();
-        let warnings = warnings.iter().map(|error| self.located(error, &said(error)).1).collect();
         self.faults.extend(faults);
         match self.faults.as_slice() {
-            [] => Ok((config, self.origins, warnings)),
+            [] => Ok((config, self.origins)),
             faults => Err(refusal(faults)),
         }
     }

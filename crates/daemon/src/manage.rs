@@ -17,7 +17,7 @@ use hugewise_base::owner::Owner;
 use hugewise_base::units::{Ns, ProcId};
 use hugewise_console::exit;
 use hugewise_console::say::{Progress, note};
-use hugewise_linux::actuator::{Actuator, MixedNodes, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, Reach};
 use hugewise_linux::instance::{InstanceLock, Role};
 use hugewise_linux::machine;
 use hugewise_linux::probe::{self, Abilities};
@@ -315,17 +315,8 @@ const WRITABLE: &str = "run as root on a writable /sys, or with '--keep-settings
 
 fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
     let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
-    let never = match config.promote.allow_under_never {
-        true => OperatorNever::Override,
-        false => OperatorNever::Respect,
-    };
-    let mixed = match config.promote.mixed_nodes {
-        true => MixedNodes::Promote,
-        false => MixedNodes::Refuse,
-    };
-    Actuator::new(root, reach, machine::geometry(root), never)
-        .with_nodes(root, mixed, config.watermark.fmfi_high)
-        .warming_ahead(config.controller.warm_cpu_percent)
+    let config = running::actuator_config(config);
+    Actuator::new(root, reach, machine::geometry(root), config)
 }
 
 /// Said when `guard` starts without leave to read.

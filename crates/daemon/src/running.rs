@@ -3,6 +3,7 @@
 use crate::sink::FileSink;
 use hugewise_base::units::{Ns, ProcId};
 use hugewise_console::say::note;
+use hugewise_linux::actuator::ActuatorConfig;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Config;
 use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
@@ -50,7 +51,9 @@ fn run_until(
                     note(&format!("the old configuration stays in force: {error}"));
                 }
                 if let Ok(config) = loaded {
-                    say_what_needs_a_restart(manager.config(), &config);
+                    if needs_a_restart(manager.config(), &config) {
+                        note(NEEDS_A_RESTART);
+                    }
                     manager.reload(config, world.now());
                 }
                 sink.record(world.now(), &Record::Reload { error });
@@ -69,23 +72,24 @@ fn run_until(
     }
 }
 
-/// Mode, owned settings and the journal are fixed at the start.
-fn say_what_needs_a_restart(old: &Config, new: &Config) {
-    if needs_a_restart(old, new) {
-        note(
-            "changes of mode, settings, journal, promote.allow_under_never, promote.mixed_nodes, \
-             controller.warm_cpu_percent and watermark.fmfi_high take effect at the next start",
-        );
-    }
-}
+/// Said where a running manager cannot take over all that is new.
+const NEEDS_A_RESTART: &str = "changes of mode, settings, journal, promote.allow_under_never, \
+    promote.mixed_nodes, controller.warm_cpu_percent and watermark.fmfi_high take effect at the \
+    next start";
 
 fn needs_a_restart(old: &Config, new: &Config) -> bool {
-    let never = old.promote.allow_under_never != new.promote.allow_under_never
-        || old.promote.mixed_nodes != new.promote.mixed_nodes;
-    let warm = old.controller.warm_cpu_percent != new.controller.warm_cpu_percent
-        || old.watermark.fmfi_high != new.watermark.fmfi_high;
-    let fixed = old.mode != new.mode || old.settings != new.settings || old.journal != new.journal;
-    fixed || never || warm
+    let fixed = |of: &Config| (of.mode, of.settings.clone(), of.journal.clone());
+    fixed(old) != fixed(new) || actuator_config(old) != actuator_config(new)
+}
+
+/// What an actuator is built from.
+pub(crate) fn actuator_config(config: &Config) -> ActuatorConfig {
+    ActuatorConfig {
+        allow_under_never: config.promote.allow_under_never,
+        mixed_nodes: config.promote.mixed_nodes,
+        fmfi_high: config.watermark.fmfi_high,
+        warm_cpu_percent: config.controller.warm_cpu_percent,
+    }
 }
 
 /// Whether every process named by `--pid` has ended.
@@ -103,24 +107,39 @@ mod tests {
     use super::*;
     use hugewise_manager::config::Mode;
 
+    /// The configuration with one number, size or switch changed, and that key; each in turn.
+    fn changed() -> Vec<(String, Config)> {
+        let old = serde_json::to_value(Config::default()).expect("plain data");
+        let mut all = Vec::new();
+        for (section, values) in old.as_object().expect("sections") {
+            for (key, value) in values.as_object().into_iter().flatten() {
+                let other = match (value.as_bool(), value.as_f64()) {
+                    (Some(switch), _) => serde_json::json!(!switch),
+                    (_, Some(number)) if value.is_f64() => serde_json::json!(number + 1.0),
+                    (_, Some(_)) => serde_json::json!(value.as_u64().unwrap_or(0) + 1),
+                    _ => continue,
+                };
+                let mut new = old.clone();
+                new[section][key] = other;
+                let new = serde_json::from_value(new).expect("a configuration");
+                all.push((format!("{section}.{key}"), new));
+            }
+        }
+        all
+    }
+
     #[test]
-    fn what_the_actuator_was_built_with_needs_a_restart() {
-        let old = Config::default();
-        let changed = |change: fn(&mut Config)| {
-            let mut new = old.clone();
-            change(&mut new);
-            needs_a_restart(&old, &new)
-        };
-        let fixed: [fn(&mut Config); 7] = [
-            |new| new.mode = Mode::Observe,
-            |new| new.settings.guard_parks_khugepaged = !new.settings.guard_parks_khugepaged,
-            |new| new.journal.max_bytes.0 += 1,
-            |new| new.watermark.fmfi_high /= 2.0,
-            |new| new.controller.warm_cpu_percent /= 2.0,
-            |new| new.promote.mixed_nodes = !new.promote.mixed_nodes,
-            |new| new.promote.allow_under_never = !new.promote.allow_under_never,
-        ];
-        assert_eq!(fixed.map(changed), [true; 7]);
-        assert!(!changed(|new| new.promote.bloat_budget_percent /= 2.0));
+    fn what_the_actuator_was_built_with_needs_a_restart_and_is_named() {
+        let (old, changed) = (Config::default(), changed());
+        assert!(changed.len() > 40, "only {} keys", changed.len());
+        for (key, new) in changed {
+            assert_ne!(new, old, "{key}");
+            let (section, _) = key.split_once('.').expect("a key of a section");
+            let whole = ["settings", "journal"].contains(&section);
+            let is_named = whole || NEEDS_A_RESTART.contains(&key);
+            assert_eq!(needs_a_restart(&old, &new), is_named, "{key}");
+        }
+        let observing = Config { mode: Mode::Observe, ..old.clone() };
+        assert!(needs_a_restart(&old, &observing));
     }
 }

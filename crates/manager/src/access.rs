@@ -4,8 +4,6 @@
 //! was accessed since: [`Access`] for each range that the tracker tells apart. What it cannot tell
 //! is a wide range of numbers, never zero.
 
-pub mod samples;
-
 use crate::reason::SkipReason;
 use hugewise_base::named;
 use hugewise_base::units::{Addr, Ns, ProcId};
@@ -15,10 +13,6 @@ use std::fmt;
 named! {
     /// A way to learn which memory a program accesses (`docs/measurements.md#access-tracking`).
     Tracker,
-    Samples = "samples":
-        "the CPU samples addresses whose translation was not cached (PEBS, IBS)",
-        "needs the CPU's counters, which most virtual machines do not have, and CAP_PERFMON; not \
-         yet run on a CPU that has them";
     Damon = "damon": "the kernel's DAMON samples the program's addresses",
         "needs CONFIG_DAMON_VADDR and CONFIG_DAMON_SYSFS (Linux 6.2), and DAMON not in use";
     DamonFrames = "damon_frames": "DAMON samples page frames, and huge pages are found among them",

@@ -108,9 +108,6 @@ impl PolicyKind {
 pub struct PolicyChoice {
     /// The policy in force. Default worth.
     pub active: PolicyKind,
-    /// Policies that decide beside it and change nothing: the journal says what they would have
-    /// done, and `hugewise journal score` who was right. Default none.
-    pub shadow: Vec<PolicyKind>,
     /// Share of its CPU time that a program saves when all that it uses is huge, and far more than
     /// the TLB covers. Default 20: between the 9 and the 41 % of walk cycles that servers and
     /// simulations had (`docs/measurements.md#value-of-huge-pages`). `hugewise lab run calibrate`
@@ -123,12 +120,7 @@ pub struct PolicyChoice {
 
 impl Default for PolicyChoice {
     fn default() -> Self {
-        Self {
-            active: PolicyKind::Worth,
-            shadow: Vec::new(),
-            walk_percent: 20.0,
-            waste_ns_per_s_per_mib: 5_000,
-        }
+        Self { active: PolicyKind::Worth, walk_percent: 20.0, waste_ns_per_s_per_mib: 5_000 }
     }
 }
 
@@ -370,7 +362,7 @@ impl Default for Scan {
 #[serde(default, deny_unknown_fields)]
 pub struct Track {
     /// Trackers that may be used, the best first (`hugewise doctor` says which of them work here);
-    /// none: `[]`. Default `["damon", "idle_pages", "damon_frames", "samples", "referenced"]`.
+    /// none: `[]`. Default `["damon", "idle_pages", "damon_frames", "referenced"]`.
     pub by: Vec<Tracker>,
     /// Each program is looked at again after this time. Default 30000, as in HawkEye.
     pub interval_ms: u64,
@@ -387,8 +379,8 @@ pub struct Track {
 
 impl Default for Track {
     fn default() -> Self {
-        use Tracker::{Damon, DamonFrames, IdlePages, Referenced, Samples};
-        let by = vec![Damon, IdlePages, DamonFrames, Samples, Referenced];
+        use Tracker::{Damon, DamonFrames, IdlePages, Referenced};
+        let by = vec![Damon, IdlePages, DamonFrames, Referenced];
         Self { by, interval_ms: 30_000, window_ms: 1_000, cpu_percent: 0.5, longest_lock_us: 2_800 }
     }
 }

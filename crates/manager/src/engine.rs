@@ -16,7 +16,6 @@ mod claims;
 mod compact;
 mod pace;
 mod scan;
-mod shadow;
 mod shortage;
 mod track;
 
@@ -33,7 +32,6 @@ use crate::state::State;
 use crate::state::made::Made;
 use claims::Claims;
 use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
-use shadow::Shadow;
 use shortage::Told;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -112,8 +110,6 @@ pub struct Manager {
     selection: Selection,
     state: State,
     policy: Box<dyn Policy>,
-    /// Policies that decide beside it.
-    shadows: Vec<Shadow>,
     /// The last plan; its queues were taken.
     plan: Plan,
     /// Targets of which nothing is worth an inspection.
@@ -163,7 +159,6 @@ impl Manager {
     ) -> Self {
         let state = State::new(&config, Geometry::X86_64, now);
         Self {
-            shadows: shadow::all(&config),
             config,
             mode,
             selection,
@@ -226,9 +221,6 @@ impl Manager {
         self.state.configure(&config, now);
         if config.policy.active != self.config.policy.active {
             self.policy = policy::of(config.policy.active);
-        }
-        if config.policy.shadow != self.config.policy.shadow {
-            self.shadows = shadow::all(&config);
         }
         self.config = config;
     }
@@ -410,8 +402,6 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     let mut queues = manager.make_plan(now);
     manager.state.note_waiting(&queues, now);
     manager.compact(world, now);
-    let view = manager.view(now);
-    let mut beside = shadow::plans(&manager.shadows, &manager.config, &view, now);
     manager.journal_reasons(now, sink);
     let mut claims = Claims::new(&manager.state, now);
     let mut served = false;
@@ -443,13 +433,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let now = world.now();
         manager.state.applied(&decision, &outcome, now);
         claims.renew(&manager.state, decision.target, now);
-        shadow::note(&mut beside, &decision);
         sink.record(now, &Record::action(&decision, &outcome));
     }
     let now = world.now();
-    for record in shadow::compare(&mut manager.shadows, beside, &manager.state, now) {
-        sink.record(now, &record);
-    }
     sink.tick_done(now, manager);
     let drained = served && queues.values().all(VecDeque::is_empty);
     let next = manager.next_tick(drained, begin, now).min(end);

@@ -9,7 +9,7 @@
 //! 3. [`limits`]: what no policy can exceed;
 //! 4. [`state`]: what is remembered;
 //! 5. [`policy`]: what is wanted;
-//! 6. [`engine`] (the loop), [`record`] (what is written down), [`score`], [`replay`], [`status`];
+//! 6. [`engine`] (the loop), [`record`] (what is written down), [`replay`], [`status`];
 //! 7. [`sim`]: simulated machines under the same loop.
 //!
 //! Pure: nothing here touches files, the clock, the environment, threads or random hash order
@@ -31,7 +31,6 @@ pub mod policy;
 pub mod reason;
 pub mod record;
 pub mod replay;
-pub mod score;
 pub mod select;
 pub mod sim;
 pub mod snapshot;

@@ -55,8 +55,8 @@ named! {
     OverBloatBudget = "over_bloat_budget":
         "utilization is below the threshold and the bloat budget is spent",
         "raise promote.bloat_budget_percent if the memory is there";
-    NotInspected = "not_looked_at":
-        "not examined yet: for pieces of a huge page, by a sample of what it holds, or how it is \
+    NotInspected = "not_inspected":
+        "not inspected yet: for pieces of a huge page, by a sample of what it holds, or how it is \
          used",
         "";
     PartiallyMapped = "partially_mapped":
@@ -103,8 +103,6 @@ named! {
     TrackingTooExpensive = "tracking_too_expensive":
         "a look would take more CPU time, or hold the program's lock longer, than it may",
         "raise track.cpu_percent or track.longest_lock_us, or use another tracker (track.by)";
-    TooFewSamples = "too_few_samples":
-        "too few TLB misses were sampled to tell which of its memory is in use", "";
     // Actions that wait.
     Scheduled = "scheduled": "chosen, and waiting", "";
     Unmanaged = "unmanaged": "could be huge, or be split, and no manager serves this program",
@@ -225,6 +223,20 @@ mod tests {
         assert_eq!(keys.len(), SkipReason::ALL.len());
         for reason in SkipReason::ALL {
             assert!(!reason.text().0.is_empty(), "{reason} has no meaning");
+        }
+    }
+
+    #[test]
+    fn the_key_is_the_variant_in_small_letters() {
+        for reason in SkipReason::ALL {
+            let mut snake = String::new();
+            for letter in format!("{reason:?}").chars() {
+                if letter.is_uppercase() && !snake.is_empty() {
+                    snake.push('_');
+                }
+                snake.extend(letter.to_lowercase());
+            }
+            assert_eq!(reason.key(), snake);
         }
     }
 

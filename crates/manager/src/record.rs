@@ -2,7 +2,7 @@
 
 use crate::access::Tracker;
 use crate::compaction::CompactReport;
-use crate::config::{Mode, PolicyKind};
+use crate::config::Mode;
 use crate::decision::{Action, Decision, Motive, Outcome, Outlook};
 use crate::limits::pressure::PressureSource;
 use crate::policy::Reasons;
@@ -118,22 +118,6 @@ pub enum Record {
         idle_bytes: Bytes,
         /// Memory in between, or hardly known.
         other_bytes: Bytes,
-    },
-    /// A policy beside the active one, once the use of what they did not agree on is known.
-    Shadow {
-        /// The policy.
-        policy: PolicyKind,
-        /// Whose memory.
-        target: ProcId,
-        /// Regions that both chose.
-        both: u64,
-        /// Regions that one chose and the other did not, on the side where they are more.
-        differ: u64,
-        /// Share of base pages that are accessed in what only the active policy chose; `None`:
-        /// unknown, or nothing.
-        active_accessed_percent: Option<f64>,
-        /// ... and in what only the shadow chose.
-        shadow_accessed_percent: Option<f64>,
     },
     /// The configuration was read again.
     Reload {

@@ -119,7 +119,7 @@ fn nothing_is_compacted_that_nobody_waits_for() {
 #[test]
 fn nothing_is_compacted_for_memory_that_is_not_worth_it() {
     let mut sim = fragmented(512, Ns::s(120));
-    (sim.trackers, sim.free_huge) = (vec![Tracker::Samples], 0);
+    (sim.trackers, sim.free_huge) = (vec![Tracker::IdlePages], 0);
     let (world, manager, journal) = left_alone(sim, config(CompactMode::On, 50.0));
     assert_eq!((world.activity.of(Checker::Compaction), journal.runs.len()), (0, 0));
     let tracked = manager.state().targets().values().all(|target| target.is_tracked());

@@ -104,7 +104,7 @@ const REASONS: &[&str] = &[
     "over_bloat_budget",
     "cooldown",
     "given_back",
-    "not_looked_at",
+    "not_inspected",
     "partially_mapped",
     "shared_pages",
     "refused_by_kernel",
@@ -128,9 +128,9 @@ fn unpacked(packed: &[u8]) -> String {
     String::from_utf8(text).expect("text")
 }
 
-/// A value a line.
+/// A value a line, in today's words: `not_inspected` had another name when these were recorded.
 fn lines(packed: &[u8]) -> Vec<Value> {
-    let text = unpacked(packed);
+    let text = unpacked(packed).replace("\"not_looked_at\"", "\"not_inspected\"");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 

@@ -5,7 +5,7 @@
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::Compact;
-use hugewise_manager::config::{Config, Mode, PolicyKind};
+use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::decision::{Action, Decision, Motive, Outcome};
 use hugewise_manager::engine::{Manager, TickEnd, Wake, World, tick};
 use hugewise_manager::policy::{Plan, Policy, View};
@@ -364,7 +364,7 @@ fn promises_hold_under_a_tight_and_a_loose_configuration() {
 /// What trackers show decides which regions are chosen, and breaks no promise.
 #[test]
 fn promises_hold_while_the_use_of_memory_is_known() {
-    let by = [Tracker::Samples, Tracker::Damon, Tracker::Referenced, Tracker::IdlePages];
+    let by = [Tracker::IdlePages, Tracker::Damon, Tracker::Referenced];
     let (mut promoted, mut demoted, mut activity) = (0, 0, Activity::default());
     for seed in 0..400 {
         let mode = if seed % 3 == 0 { Mode::Guard } else { Mode::Ingens };
@@ -374,14 +374,13 @@ fn promises_hold_while_the_use_of_memory_is_known() {
                 sim.max_ptes_none = Some(409);
             }
             sim.use_memory(seed);
-            sim.trackers = by.iter().copied().cycle().skip((seed % 4) as usize).take(2).collect();
+            sim.trackers = by.iter().copied().cycle().skip((seed % 3) as usize).take(2).collect();
             sim.refusals = match seed % 5 {
-                0 => [(Tracker::Samples, SkipReason::TrackerBusy)].into(),
+                0 => [(Tracker::IdlePages, SkipReason::TrackerBusy)].into(),
                 _ => Default::default(),
             };
             config.track.interval_ms = 4_000;
             config.demote.sample = seed % 2 > 0;
-            config.policy.shadow = vec![PolicyKind::Utilization];
         });
         promoted += run.promoted;
         demoted += run.demoted;

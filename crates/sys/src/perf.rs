@@ -1,5 +1,5 @@
-//! `perf_event_open`: samples of what each CPU runs, on the kernel's own clock, and of the
-//! addresses it accesses, as its counters note them.
+//! `perf_event_open`: samples of what each CPU runs, on the kernel's own clock, and the kernel's
+//! trace events.
 
 use std::ffi::CStr;
 use std::mem::{offset_of, size_of};
@@ -48,18 +48,12 @@ const TRACEPOINT: u32 = 2;
 const TRACE_SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 10;
 /// `PERF_EVENT_IOC_SET_FILTER`.
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
-/// `PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC`.
-const ADDRESS_SAMPLE: u64 = 1 << 1 | 1 << 3 | 1 << 15;
 /// Bits of the flags: `freq` (a rate, no period), ...
 const FREQUENCY: u64 = 1 << 10;
 /// ... `use_clockid` (times are those of the clock that `clockid` names), ...
 const CLOCKID: u64 = 1 << 25;
-/// ... `exclude_idle`, `comm` (programs' names), `exclude_guest`, `exclude_callchain_user`, ...
+/// ... `exclude_idle`, `comm` (programs' names), `exclude_guest`, `exclude_callchain_user`.
 const CLOCK_FLAGS: u64 = FREQUENCY | CLOCKID | 1 << 7 | 1 << 9 | 1 << 20 | 1 << 22;
-/// ... `exclude_kernel`, `exclude_hv`, `exclude_guest`, ...
-const USER_ONLY: u64 = 1 << 5 | 1 << 6 | 1 << 20;
-/// ... and `precise_ip`, of two bits.
-const PRECISE_AT: u32 = 15;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOEXEC: libc::c_ulong = 1 << 3;
 
@@ -74,17 +68,9 @@ const RECORD_COMM: u32 = 3;
 const RECORD_SAMPLE: u32 = 9;
 /// Addresses from here on are marks in a chain of calls (`PERF_CONTEXT_MAX`, -4095).
 const MARKS_FROM: u64 = u64::MAX - 4094;
-/// `PERF_RECORD_MISC_CPUMODE_MASK`, `PERF_RECORD_MISC_KERNEL` and `PERF_RECORD_MISC_USER`.
+/// `PERF_RECORD_MISC_CPUMODE_MASK` and `PERF_RECORD_MISC_KERNEL`.
 const MODE_MASK: u16 = 7;
 const MODE_KERNEL: u16 = 1;
-const MODE_USER: u16 = 2;
-/// Where `union perf_mem_data_src` has `mem_dtlb`, of seven bits, and `PERF_MEM_TLB_NA`, `_MISS`
-/// and `_L2`.
-const TLB_AT: u32 = 26;
-const TLB_MASK: u64 = 0x7f;
-const TLB_UNKNOWN: u64 = 1;
-const TLB_MISS: u64 = 4;
-const TLB_SECOND: u64 = 16;
 
 /// What one record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,38 +96,6 @@ pub enum Record {
         name: Vec<u8>,
     },
     /// So many records found no room.
-    Lost(u64),
-}
-
-/// What a CPU counts, to take a sample every so many times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Who counts: the number in `type` of a folder in `/sys/bus/event_source/devices`.
-    pub kind: u32,
-    /// What is counted, in the words of whoever counts.
-    pub config: u64,
-    /// How exactly a sample belongs to its instruction, 0 to 3 (`precise_ip`). An address needs 2
-    /// with Intel's counters.
-    pub precise: u8,
-    /// Whether the kernel, hypervisors and guests are left out. AMD's IBS refuses to.
-    pub user_only: bool,
-}
-
-/// What one record of [`Addresses`] says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
-    /// An address was accessed.
-    Sample {
-        /// The process.
-        pid: u32,
-        /// The address; 0 where the event has none.
-        address: u64,
-        /// Whether a program did it, outside of the kernel.
-        user: bool,
-        /// Whether its translation was in no TLB; `None`: the kernel does not say.
-        missed: Option<bool>,
-    },
-    /// So many samples found no room.
     Lost(u64),
 }
 
@@ -227,42 +181,6 @@ impl Tracepoint {
         self.0.drain(|bytes| {
             if let Some(trace) = parse_trace(bytes) {
                 each(trace);
-            }
-        });
-    }
-}
-
-/// Samples of the addresses that programs access on one CPU; they stop on drop.
-#[derive(Debug)]
-pub struct Addresses(Ring);
-
-impl Addresses {
-    /// Begins to sample `event` on `cpu`, about `frequency_hz` times a second while it happens at
-    /// least as often. `pages` as in [`CpuClock::open`].
-    ///
-    /// # Errors
-    /// As [`CpuClock::open`]; `ENOENT`, `EOPNOTSUPP` or `EINVAL` for an event that this CPU does
-    /// not have; `EBUSY` where its counters are taken.
-    pub fn open(event: Event, cpu: u32, frequency_hz: u64, pages: usize) -> Result<Self, Errno> {
-        let precise = u64::from(event.precise & 3) << PRECISE_AT;
-        let user_only = if event.user_only { USER_ONLY } else { 0 };
-        let attr = Attr {
-            kind: event.kind,
-            size: ATTR_BYTES,
-            config: event.config,
-            frequency_hz,
-            sample_type: ADDRESS_SAMPLE,
-            flags: FREQUENCY | precise | user_only,
-            ..Attr::default()
-        };
-        Ring::open(&attr, cpu, pages).map(Self)
-    }
-
-    /// Hands over the samples since the last call, the oldest first.
-    pub fn drain(&mut self, mut each: impl FnMut(Touch)) {
-        self.0.drain(|bytes| {
-            if let Some(touch) = parse_touch(bytes) {
-                each(touch);
             }
         });
     }
@@ -391,42 +309,6 @@ fn parse(bytes: &[u8]) -> Option<Record> {
     }
 }
 
-/// Reads a record of addresses; `None`: it is of another kind, or broken.
-fn parse_touch(bytes: &[u8]) -> Option<Touch> {
-    let kind = u32::from_ne_bytes(word(bytes, 0)?);
-    let user = u16::from_ne_bytes(word(bytes, 4)?) & MODE_MASK == MODE_USER;
-    let long = |at| Some(u64::from_ne_bytes(word(bytes, at)?));
-    match kind {
-        RECORD_SAMPLE => {
-            let pid = HEADER_BYTES + offset_of!(TouchBody, pid);
-            let pid = u32::from_ne_bytes(word(bytes, pid)?);
-            let address = long(HEADER_BYTES + offset_of!(TouchBody, address))?;
-            let missed = missed(long(HEADER_BYTES + offset_of!(TouchBody, source))?);
-            Some(Touch::Sample { pid, address, user, missed })
-        }
-        RECORD_LOST => Some(Touch::Lost(long(HEADER_BYTES + 8)?)),
-        _ => None,
-    }
-}
-
-/// Whether a translation was in no TLB, up to the second level; `None`: that is not said.
-const fn missed(source: u64) -> Option<bool> {
-    let tlb = source >> TLB_AT & TLB_MASK;
-    if tlb == 0 || tlb & TLB_UNKNOWN != 0 {
-        return None;
-    }
-    Some(tlb & TLB_MISS != 0 && tlb & TLB_SECOND != 0)
-}
-
-/// What a sample of an address is, as [`ADDRESS_SAMPLE`] orders it.
-#[repr(C)]
-struct TouchBody {
-    pid: u32,
-    tid: u32,
-    address: u64,
-    source: u64,
-}
-
 /// What a sample of the clock begins with, as [`CLOCK_SAMPLE`] orders it.
 #[repr(C)]
 struct SampleHead {
@@ -512,44 +394,6 @@ mod tests {
             }
         }
         assert_eq!(parse(&[]), None);
-    }
-
-    fn touch(source: u64) -> Vec<u8> {
-        let mut body = [11_u32.to_ne_bytes(), 12_u32.to_ne_bytes()].concat();
-        body.extend(0x7f00_0000_1234_u64.to_ne_bytes());
-        body.extend(source.to_ne_bytes());
-        body
-    }
-
-    #[test]
-    fn samples_of_addresses_say_who_where_and_whether_it_missed() {
-        let said = |mode, source| parse_touch(&record(RECORD_SAMPLE, mode, &touch(source)));
-        let sample = |user, missed| {
-            let (pid, address) = (11, 0x7f00_0000_1234);
-            Some(Touch::Sample { pid, address, user, missed })
-        };
-        // As IBS says it: not in the second level, in the first, in the second, nothing known.
-        for (tlb, missed) in
-            [(4 | 16, Some(true)), (2 | 8, Some(false)), (2 | 16, Some(false)), (1, None)]
-        {
-            assert_eq!(said(MODE_USER, tlb << 26 | 0x3ff), sample(true, missed), "{tlb}");
-        }
-        assert_eq!(said(MODE_USER, 0), sample(true, None), "before Linux 6.1");
-        assert_eq!(said(MODE_KERNEL, 0), sample(false, None));
-        let lost = [7_u64.to_ne_bytes(), 9_u64.to_ne_bytes()].concat();
-        assert_eq!(parse_touch(&record(RECORD_LOST, 0, &lost)), Some(Touch::Lost(9)));
-    }
-
-    #[test]
-    fn broken_samples_of_addresses_are_left_out() {
-        let whole = touch(0).len();
-        for kind in [RECORD_SAMPLE, RECORD_COMM, RECORD_LOST, 77] {
-            for len in 0..whole {
-                let said = parse_touch(&record(kind, MODE_USER, &vec![0xff; len]));
-                assert!(!matches!(said, Some(Touch::Sample { .. })), "{kind} {len}");
-            }
-        }
-        assert_eq!(parse_touch(&[]), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use hugewise_sys::madvise::{
 };
 use hugewise_sys::memory::{Arena, LocalAdvice};
 use hugewise_sys::pagemap::{self, MAX_REGIONS, PageRegion, ScanQuery, category, scan};
-use hugewise_sys::perf::{Addresses, CpuClock, Event, Record, Touch};
+use hugewise_sys::perf::{CpuClock, Record};
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::prctl::{
     ThpDisable, get_thp_disable, set_parent_death_signal, set_thp_disable,
@@ -50,7 +50,6 @@ fn main() -> ExitCode {
         Trial::ignorable_test("finds_exactly_the_touched_pages", finds_the_touched_pages),
         Trial::ignorable_test("resumes_where_a_full_buffer_stopped", resumes),
         Trial::ignorable_test("a_clock_sees_who_is_in_the_kernel", a_clock_sees),
-        Trial::ignorable_test("addresses_are_those_that_a_child_touched", addresses_are_touched),
         Trial::test("thp_disable_round_trip", || ends_with("thp_disable", "done")),
         Trial::test("child_dies_with_the_thread_that_started_it", child_dies_with_its_thread),
     ];
@@ -161,73 +160,6 @@ fn a_clock_sees() -> Verdict {
     done()
 }
 
-/// Page faults, which every kernel counts and which have true addresses: what is sampled is what a
-/// child touched, under its pid.
-fn addresses_are_touched() -> Verdict {
-    let mut child = Child::start("touches_memory");
-    let addr: u64 = child.line().parse()?;
-    let cpus = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
-    let last: u32 = cpus.trim().rsplit(['-', ',']).next().unwrap_or_default().parse()?;
-    // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.
-    let event = Event { kind: 1, config: 2, precise: 0, user_only: true };
-    let mut all = Vec::new();
-    for cpu in 0..=last {
-        match Addresses::open(event, cpu, 1_999, 16) {
-            Ok(addresses) => all.push(addresses),
-            Err(Errno::NODEV) => {}
-            Err(errno) => return skip(format!("no samples of page faults: {errno}")),
-        }
-    }
-    let pid = child.id();
-    let (mut inside, mut others) = (Vec::new(), 0);
-    let (end, began) = (addr + HUGE, Instant::now());
-    // The kernel itself decides how many faults make a sample, and may take long for the first.
-    while inside.len() < 32 && began.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(50));
-        for addresses in &mut all {
-            addresses.drain(|touch| match touch {
-                Touch::Sample { pid: who, address, user, missed } if who == pid => {
-                    assert!(user && missed.is_none(), "{touch:?}");
-                    inside.extend((addr..end).contains(&address).then_some(address));
-                }
-                Touch::Sample { address, .. } => {
-                    others += u64::from((addr..end).contains(&address));
-                }
-                Touch::Lost(_) => {}
-            });
-        }
-    }
-    assert_eq!(child.finish(), "touched");
-    let wrong = inside.iter().filter(|at| !touched((*at - addr) / PAGE as u64)).count();
-    assert_eq!((wrong, others), (0, 0), "of {} samples", inside.len());
-    assert!(inside.len() >= 32, "{} samples in a minute of faults", inside.len());
-    done()
-}
-
-/// Every eighth page.
-fn touched(page: u64) -> bool {
-    page.is_multiple_of(8)
-}
-
-fn touches_memory() -> Result<(), Failed> {
-    let mut arena = Arena::new(HUGE_LEN, HUGE_LEN)?;
-    arena.advise(0..HUGE_LEN, LocalAdvice::NoHugePage)?;
-    println!("{}", arena.addr());
-    let told = std::thread::spawn(Child::wait_for_end_of_input);
-    while !told.is_finished() {
-        for (page, at) in (0..).zip((0..HUGE_LEN).step_by(PAGE)) {
-            if touched(page) {
-                arena.touch(at);
-            }
-        }
-        // Then each is touched, and faults, again.
-        arena.advise(0..HUGE_LEN, LocalAdvice::DontNeed)?;
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    println!("touched");
-    Ok(())
-}
-
 const NO_SCAN: &str = "no PAGEMAP_SCAN before Linux 6.7";
 
 /// This process's pagemap, or `None` where the kernel cannot scan.
@@ -323,7 +255,6 @@ fn play(role: &str) -> Result<(), Failed> {
     match role {
         "holds_memory" => holds_memory(),
         "thp_disable" => changes_thp_disable(),
-        "touches_memory" => touches_memory(),
         "waits_for_death" => {
             set_parent_death_signal()?;
             println!("ready");

@@ -62,7 +62,7 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["limits"]),
             Apart(&["state"]),
             Apart(&["policy"]),
-            Together(&["engine", "record", "replay", "score", "status"]),
+            Together(&["engine", "record", "replay", "status"]),
             Apart(&["sim"]),
         ],
     },

@@ -9,7 +9,6 @@ mod doctor;
 mod freezes;
 mod hugetlb;
 mod investigate;
-mod journal;
 mod lab;
 mod limit;
 mod look;
@@ -69,7 +68,6 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
-        Command::Journal(command) => journal::run(global, &command),
         Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
 }

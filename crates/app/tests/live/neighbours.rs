@@ -9,7 +9,7 @@ use crate::manager::{Manage, Manager};
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
 use hugewise_base::units::{Addr, ProcId};
-use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, ActuatorConfig, Reach};
 use hugewise_linux::mappings::{Mapping, Span, mappings};
 use hugewise_linux::pages::PageReader;
 use hugewise_linux::process::Lister;
@@ -194,7 +194,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
     let id = ProcId { pid, start_ticks: process::stat(&root, pid).context("gone")?.starttime };
     let mut pages = PageReader::new(geometry).context("pages cannot be counted here")?;
     let mut target = Target::open(&root, id).map_err(|reason| anyhow::anyhow!("{reason}"))?;
-    let mut actuator = Actuator::new(&root, Reach::Act, geometry, OperatorNever::Respect);
+    let mut actuator = Actuator::new(&root, Reach::Act, geometry, ActuatorConfig::default());
     // Nothing is mapped at 1 TiB: the kernel then says ENOMEM, and for a hole EINVAL or ENOMEM.
     for region in [region, Addr(1 << 40)] {
         let decision = Decision {

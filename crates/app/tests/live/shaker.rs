@@ -4,7 +4,7 @@
 use anyhow::Context;
 use hugewise_base::rng::Rng;
 use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
-use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, ActuatorConfig, Reach};
 use hugewise_linux::pages::PageReader;
 use hugewise_linux::process::Lister;
 use hugewise_linux::root::Root;
@@ -44,7 +44,7 @@ impl Shaker {
         let root = Root::live();
         let geometry = machine::geometry(&root);
         let pages = PageReader::new(geometry).context("pages cannot be counted here")?;
-        let actuator = Actuator::new(&root, Reach::Act, geometry, OperatorNever::Respect);
+        let actuator = Actuator::new(&root, Reach::Act, geometry, ActuatorConfig::default());
         let done = Shaken::default();
         let (rng, kept_away) = (Rng::new(seed), BTreeSet::new());
         Ok(Self { root, geometry, pages, actuator, rng, kept_away, done })

@@ -8,7 +8,7 @@ use crate::manager::Manage;
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
 use hugewise_base::units::{Addr, Ns, ProcId};
-use hugewise_linux::actuator::{Actuator, OperatorNever, Reach};
+use hugewise_linux::actuator::{Actuator, ActuatorConfig, Reach};
 use hugewise_linux::machine::geometry;
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
@@ -39,7 +39,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tracking_damon_frames_finds_hot_huge_pages", damon_frames_finds),
         trial("tracking_cold_delta_finds_hot_huge_pages", cold_delta_finds),
         trial("tracking_damon_is_given_back_after_a_crash", damon_after_a_crash),
-        trial("tracking_samples_find_the_hot_half_or_say_why_not", samples_find),
         trial("tracking_who_does_not_act_does_not_track", withheld),
     ]
 }
@@ -58,8 +57,8 @@ impl Looking {
 
     fn with(pid: u32, reach: Option<Reach>) -> anyhow::Result<Self> {
         let (root, state) = (Root::live(), Scratch::new()?);
-        let never = OperatorNever::Respect;
-        let actuator = reach.map(|reach| Actuator::new(&root, reach, geometry(&root), never));
+        let config = ActuatorConfig::default();
+        let actuator = reach.map(|reach| Actuator::new(&root, reach, geometry(&root), config));
         let start_ticks = process::stat(&root, pid).context("it runs")?.starttime;
         let world = Live::new(root, actuator, mpsc::channel().1).tracking(state.path());
         Ok(Self { world, target: ProcId { pid, start_ticks }, _state: state })
@@ -397,30 +396,6 @@ fn damon_after_a_crash(_: &Turn) -> anyhow::Result<()> {
         }
         ensure!(kdamonds()? == 0, "{next} did not give it back");
     }
-    Ok(())
-}
-
-/// On a CPU with counters that note addresses; on others they are refused by the name that was
-/// told before.
-fn samples_find(_: &Turn) -> anyhow::Result<()> {
-    let hold = Hold::start(&format!("--mib {MIB} --hot {MIB}"))?;
-    let (cold, hot) = (part(&hold, "cold")?, part(&hold, "hot")?);
-    let mut looking = Looking::at(hold.pid())?;
-    let machine = Ask { machine: true, ..Ask::default() };
-    let machine = looking.world.observe(&machine).machine.context("a machine")?;
-    let offer = machine.trackers.iter().find(|offer| offer.tracker == Tracker::Samples);
-    if let Some(reason) = offer.context("it is named")?.refused {
-        let report = looking.half(looking.ask(Tracker::Samples, Step::Begin))?;
-        ensure!(report.refused == Some(reason), "{reason:?} was told: {report:?}");
-        return Err(skip(format!("no samples of TLB misses here: {reason:?}")));
-    }
-    let report = looking.look(Tracker::Samples)?;
-    ensure!(is_ascending(&report), "{report:?}");
-    let (least_hot, most_hot, _) = accessed(&report, &hot);
-    let (least_cold, most_cold, _) = accessed(&report, &cold);
-    let text = format!("hot {least_hot} to {most_hot}, cold {least_cold} to {most_cold} pages");
-    init::say(&text);
-    ensure!(least_hot > least_cold && most_hot > 2 * most_cold, "{text}");
     Ok(())
 }
 

@@ -17,7 +17,7 @@ schemas! {
     "bill" "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
-    "investigate-plan" "investigate-setup" "journal" "journal-score"
+    "investigate-plan" "investigate-setup" "journal"
     "lab-compare" "lab-signatures"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 45] = [
+pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -71,7 +71,6 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("serve", "serve"),
     ("config show", "config-show"),
     ("config check", "config-check"),
-    ("journal score", "journal-score"),
 ];
 
 /// A schema as a value.

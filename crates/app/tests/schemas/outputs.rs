@@ -106,11 +106,6 @@ pub(crate) fn looked(all: &mut Outputs) {
     // There is no user 'x'.
     all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[3]);
     all.run("config-check", &["config", "check", "--set", "x=1"], &[2]);
-    let journal = scratch.join("journal.jsonl");
-    let shadow = r#"{"record":"shadow","policy":"paper","target":{"pid":7,"start_ticks":9},
-        "both":3,"differ":1,"active_accessed_percent":90.5,"shadow_accessed_percent":null}"#;
-    written(&journal, &shadow.replace('\n', ""));
-    all.run("journal-score", &["journal", "score", text(&journal)], &[0]);
     all.run("rules", &["rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
     let list = all.run("lab-list", &["lab", "list"], &[0]);

@@ -6,7 +6,7 @@ use hugewise_collect::hugetlb::kept::RestoredFile;
 use hugewise_linux::trail::Restored;
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::{CompactAsk, CompactEnd, CompactReport};
-use hugewise_manager::config::{Mode, PolicyKind};
+use hugewise_manager::config::Mode;
 use hugewise_manager::decision::{Action, Call, FailureClass, Motive, Outcome, Outlook};
 use hugewise_manager::limits::pressure::PressureSource;
 use hugewise_manager::reason::{Limit, SkipReason};
@@ -54,14 +54,6 @@ fn records() -> Vec<Record> {
             hot_bytes: Bytes(4096),
             idle_bytes: Bytes(0),
             other_bytes: Bytes(0),
-        },
-        Record::Shadow {
-            policy: PolicyKind::Utilization,
-            target: TARGET,
-            both: 3,
-            differ: 1,
-            active_accessed_percent: Some(90.0),
-            shadow_accessed_percent: None,
         },
         Record::Pressure {
             cgroup: None,

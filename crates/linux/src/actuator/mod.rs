@@ -4,8 +4,6 @@ mod ahead;
 mod nodes;
 mod split;
 
-pub use self::nodes::MixedNodes;
-
 use self::ahead::{Ahead, Block};
 use self::nodes::Nodes;
 use crate::machine;
@@ -49,13 +47,26 @@ pub enum Reach {
     Rehearse,
 }
 
-/// What an operator's `never` means to the actuator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperatorNever {
-    /// Nothing is promoted.
-    Respect,
-    /// `promote.allow_under_never`: the configuration says that it is meant for faults only.
-    Override,
+/// What an actuator takes from the configuration; it is fixed while the actuator lives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ActuatorConfig {
+    /// `promote.allow_under_never`: an operator's `never` is meant for faults only.
+    pub allow_under_never: bool,
+    /// `promote.mixed_nodes`: regions whose pages lie on several NUMA nodes are promoted, too, as
+    /// an interleaving policy means it.
+    pub mixed_nodes: bool,
+    /// `watermark.fmfi_high`: from there on a node's free blocks are too scarce to waste any.
+    pub fmfi_high: f64,
+    /// `controller.warm_cpu_percent`: CPU time that warming ahead may take in a thread of the idle
+    /// scheduling class, percent of a core.
+    pub warm_cpu_percent: f64,
+}
+
+impl Default for ActuatorConfig {
+    /// One that refuses what an operator may allow, and warms nothing ahead.
+    fn default() -> Self {
+        Self { allow_under_never: false, mixed_nodes: false, fmfi_high: 1.0, warm_cpu_percent: 0.0 }
+    }
 }
 
 /// The only part of hugewise that changes memory of other processes.
@@ -68,9 +79,7 @@ pub struct Actuator {
     block: Option<(Block, File)>,
     /// Blocks warmed ahead, from the first decision on that wants one; `None` where they cannot be.
     ahead: OnceCell<Option<Ahead>>,
-    /// CPU time that warming ahead may take, percent of a core.
-    ahead_cpu_percent: f64,
-    never: OperatorNever,
+    config: ActuatorConfig,
     nodes: Nodes,
     /// [`machine::failed_allocations`] when it was last read.
     failed_allocations: Option<u64>,
@@ -79,30 +88,15 @@ pub struct Actuator {
 impl Actuator {
     /// An actuator on the machine below `root`.
     #[must_use]
-    pub fn new(root: &Root, reach: Reach, geometry: Geometry, never: OperatorNever) -> Self {
+    pub fn new(root: &Root, reach: Reach, geometry: Geometry, config: ActuatorConfig) -> Self {
         let failed_allocations = machine::failed_allocations(root);
         let own_pages = || File::open("/proc/self/pagemap");
         let block = Block::new(geometry).and_then(|block| Ok((block, own_pages()?))).ok();
-        let (ahead, ahead_cpu_percent) = (OnceCell::new(), 0.0);
-        let nodes = Nodes::new(root, MixedNodes::Refuse, 1.0);
-        Self { reach, geometry, block, ahead, ahead_cpu_percent, never, nodes, failed_allocations }
+        let (ahead, nodes) = (OnceCell::new(), Nodes::new(root, config));
+        Self { reach, geometry, block, ahead, config, nodes, failed_allocations }
     }
 
-    /// The same actuator, told what regions on several NUMA nodes mean to it, and from which FMFI
-    /// of a node on none of its free blocks is wasted.
-    #[must_use]
-    pub fn with_nodes(self, root: &Root, mixed: MixedNodes, fmfi_high: f64) -> Self {
-        Self { nodes: Nodes::new(root, mixed, fmfi_high), ..self }
-    }
-
-    /// The same actuator, which warms destinations ahead in a thread of the idle scheduling class
-    /// that takes at most `cpu_percent` of a core.
-    #[must_use]
-    pub fn warming_ahead(self, cpu_percent: f64) -> Self {
-        Self { ahead_cpu_percent: cpu_percent, ..self }
-    }
-
-    /// CPU time of that thread so far.
+    /// CPU time of the thread that warms ahead so far.
     #[must_use]
     pub fn ahead_cpu(&self) -> Ns {
         self.ahead.get().and_then(Option::as_ref).map(Ahead::cpu_time).unwrap_or_default()
@@ -230,7 +224,7 @@ impl Actuator {
     ) -> Result<Checked, SkipReason> {
         target.renew(root)?;
         let thp = machine::thp_mode(root, self.geometry);
-        if self.never == OperatorNever::Respect && thp.is_none_or(|mode| mode == ThpMode::Never) {
+        if !self.config.allow_under_never && thp.is_none_or(|mode| mode == ThpMode::Never) {
             return Err(SkipReason::OperatorNever);
         }
         let (counts, detail) = target.look(pages, decision.region, Frames::Ignored)?;
@@ -282,7 +276,7 @@ impl Actuator {
     }
 
     fn ahead(&self, root: &Root) -> Option<&Ahead> {
-        let start = || Ahead::start(root, self.geometry, self.ahead_cpu_percent);
+        let start = || Ahead::start(root, self.geometry, self.config.warm_cpu_percent);
         self.ahead.get_or_init(start).as_ref()
     }
 

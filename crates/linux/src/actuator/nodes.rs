@@ -1,5 +1,6 @@
 //! On which NUMA node a region's huge page would be made.
 
+use super::ActuatorConfig;
 use crate::machine;
 use crate::root::Root;
 use crate::target::Target;
@@ -12,31 +13,19 @@ use hugewise_sys::numa;
 /// Pages of a region that are looked at: so many tell a tenth of strays from none.
 const PAGES: u32 = 64;
 
-/// What a region whose pages lie on several nodes means to the actuator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MixedNodes {
-    /// It is not promoted.
-    Refuse,
-    /// `promote.mixed_nodes`: the configuration says that it is meant, as by an interleaving
-    /// policy.
-    Promote,
-}
-
 /// The nodes of this machine.
 #[derive(Debug)]
 pub(super) struct Nodes {
     /// Whether more than one has memory; where only one has, no page is asked about.
     several: bool,
-    mixed: MixedNodes,
-    /// `watermark.fmfi_high`: from there on a node's free blocks are too scarce to waste any.
-    fmfi_high: f64,
+    config: ActuatorConfig,
 }
 
 impl Nodes {
     /// Those of the machine below `root`.
-    pub(super) fn new(root: &Root, mixed: MixedNodes, fmfi_high: f64) -> Self {
+    pub(super) fn new(root: &Root, config: ActuatorConfig) -> Self {
         let nodes = machine::nodes_with_memory(root);
-        Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), mixed, fmfi_high }
+        Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), config }
     }
 
     /// Whether a promotion may take a free block of this node.
@@ -55,7 +44,7 @@ impl Nodes {
         if free.huge == Some(0) {
             return Err(SkipReason::NoFreeHugePageOnNode);
         }
-        let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.fmfi_high);
+        let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.config.fmfi_high);
         if motive == Motive::BloatBudget && in_pieces {
             return Err(SkipReason::NodeInPieces);
         }
@@ -81,7 +70,7 @@ impl Nodes {
             return Err(SkipReason::Gone);
         }
         match placement(&found) {
-            Placement::Mixed(_) if self.mixed == MixedNodes::Refuse => Err(SkipReason::MixedNodes),
+            Placement::Mixed(_) if !self.config.mixed_nodes => Err(SkipReason::MixedNodes),
             place => Ok(place.node()),
         }
     }
@@ -114,7 +103,8 @@ mod tests {
         std::fs::create_dir(scratch.path().join("proc")).expect("a new directory");
         std::fs::write(scratch.path().join("proc/buddyinfo"), zones).expect("written");
         let root = Root::at(scratch.path());
-        let nodes = Nodes::new(&root, MixedNodes::Refuse, 0.5);
+        let config = ActuatorConfig { fmfi_high: 0.5, ..ActuatorConfig::default() };
+        let nodes = Nodes::new(&root, config);
         let asked = |node, motive| nodes.serves(&root, node, motive, Geometry::X86_64).err();
         assert_eq!(asked(0, Motive::Utilization), None);
         assert_eq!(asked(0, Motive::BloatBudget), Some(SkipReason::NodeInPieces));

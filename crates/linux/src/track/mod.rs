@@ -9,14 +9,12 @@
 mod bounds;
 mod candidates;
 mod cold;
-mod counters;
 mod damon;
 mod frames;
 mod idle;
 mod look;
 mod offers;
 mod referenced;
-mod samples;
 mod slot;
 
 pub use offers::{Found, find, offers};
@@ -40,7 +38,6 @@ pub(crate) struct Trackers {
     // Dropped before the slot: DAMON is given back, and then there is nothing to note.
     begun: BTreeMap<ProcId, Begun>,
     slot: slot::Slot,
-    samples: samples::Sampler,
     /// Where looks at a few huge pages go on.
     cursors: BTreeMap<ProcId, u64>,
 }
@@ -48,7 +45,6 @@ pub(crate) struct Trackers {
 /// What a look needs at its end. Dropped, it leaves nothing behind.
 #[derive(Debug)]
 enum Begun {
-    Samples(samples::Begun),
     Referenced(referenced::Begun),
     Damon(slot::Taken),
     DamonFrames(frames::Begun),
@@ -64,7 +60,6 @@ impl Trackers {
             offers,
             begun: BTreeMap::new(),
             slot: slot::Slot::new(state_dir),
-            samples: samples::Sampler::default(),
             cursors: BTreeMap::new(),
         }
     }
@@ -113,24 +108,12 @@ impl Trackers {
             Ok(seen) => (seen, None),
             Err(reason) => (Vec::new(), Some(reason)),
         };
-        if (by, refused) == (Tracker::Samples, Some(SkipReason::NoMechanism)) {
-            self.withdraw(by);
-        }
         AccessReport { target, by, step, seen, refused, cost: cost.cpu(), lock: cost.lock }
-    }
-
-    /// What turned out not to be there for any program is not offered again.
-    fn withdraw(&mut self, by: Tracker) {
-        let offer = self.offers.iter_mut().find(|offer| offer.tracker == by);
-        if let Some(offer) = offer {
-            offer.refused = Some(SkipReason::NoMechanism);
-        }
     }
 
     fn begin(&mut self, look: &mut Look<'_>) -> Result<Begun, SkipReason> {
         let cursor = self.cursors.entry(look.ask.target).or_default();
         match look.ask.by {
-            Tracker::Samples => samples::begin(look, &mut self.samples).map(Begun::Samples),
             Tracker::Referenced => referenced::begin(look).map(Begun::Referenced),
             Tracker::Damon => damon::begin(look, &mut self.slot).map(Begun::Damon),
             Tracker::DamonFrames => {
@@ -144,7 +127,6 @@ impl Trackers {
 
 fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {
     let seen = match begun {
-        Begun::Samples(begun) => samples::end(begun, look),
         Begun::Referenced(begun) => referenced::end(begun, look),
         Begun::Damon(taken) => damon::end(taken, look),
         Begun::DamonFrames(begun) => frames::end(begun, look),

@@ -1,12 +1,14 @@
 //! Which trackers this machine has, found out without using any of them.
 
-use super::counters::{self, Refusal};
 use crate::kdamond;
 use crate::probe::{Capability, privileges, why_not_writable};
 use crate::root::Root;
 use hugewise_manager::access::{Offer, Tracker};
 use hugewise_manager::reason::SkipReason;
 use serde::Serialize;
+
+/// Why a tracker cannot be used, and what says so.
+type Refusal = (SkipReason, String);
 
 /// What was found out of one tracker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,7 +44,6 @@ pub fn offers(root: &Root) -> Vec<Offer> {
 
 fn look(root: &Root, caps: &[Capability], tracker: Tracker) -> Result<(), Refusal> {
     match tracker {
-        Tracker::Samples => counters::find(root, caps).map(drop),
         Tracker::Damon => kdamond::is_free(root),
         Tracker::DamonFrames => {
             kdamond::is_free(root)?;

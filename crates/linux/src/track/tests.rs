@@ -10,7 +10,6 @@ use hugewise_sys::memory::{Arena, LocalAdvice};
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::time::{Duration, Instant};
 
 const HUGE: usize = 2 << 20;
 const WHOLE: u64 = 512;
@@ -222,52 +221,6 @@ fn idle_marks_that_are_gone_are_accesses() {
     assert!(found[1..].iter().all(|(least, most)| *least == 0 && *most < 200), "{found:?}");
 }
 
-/// The whole way from the kernel's records to bounds, with page faults in place of TLB misses.
-#[test]
-fn sampled_pages_are_those_that_were_touched() {
-    let mut arena = arena();
-    let mut fixture = Fixture::new();
-    let pid = std::process::id();
-    let start_ticks = process::stat(&Root::live(), pid).map_or(0, |stat| stat.starttime);
-    let Some(begun) = samples::tests::begin_with_page_faults(pid) else { return };
-    fixture.trackers.begun.insert(ProcId { pid, start_ticks }, Begun::Samples(begun));
-    // Of the first region 96 pages, and 32 of the third, again and again.
-    let until = Instant::now() + Duration::from_secs(3);
-    while Instant::now() < until {
-        for (at, pages) in [(0, 96), (2 * HUGE, 32)] {
-            arena.advise(at..at + HUGE, LocalAdvice::DontNeed).expect("drops them");
-            (0..pages).for_each(|page| arena.touch(at + page * 4096));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let ended = fixture.half(pid, Tracker::Samples, Step::End);
-    assert_eq!(ended.refused, None, "{ended:?}");
-    let found = of_arena(&ended, &arena);
-    let [first, second, third, fourth] = found[..] else { panic!("{found:?}") };
-    assert!((40..=96).contains(&first.0) && first.1 == 96, "{first:?}");
-    assert!((10..=32).contains(&third.0) && third.1 == 32, "{third:?}");
-    assert!([second, fourth].iter().all(|(least, most)| *least == 0 && *most <= 64), "{found:?}");
-    assert!(ended.cost >= Ns::us(5 * 50), "interrupts are counted: {:?}", ended.cost);
-}
-
-#[test]
-fn samples_are_of_the_running_machine_only_and_stop_when_nobody_asks() {
-    let mut fixture = Fixture::new();
-    let ended = fixture.half(std::process::id(), Tracker::Samples, Step::Begin);
-    assert_eq!(ended.refused, Some(SkipReason::NoMechanism), "this root is no machine");
-    let Some(begun) = samples::tests::begin_with_page_faults(1) else { return };
-    let id = ProcId { pid: 1, start_ticks: 0 };
-    let rings = || {
-        let links = fs::read_dir("/proc/self/fd").expect("lists").flatten();
-        let names = links.filter_map(|link| fs::read_link(link.path()).ok());
-        names.filter(|name| name.as_os_str() == "anon_inode:[perf_event]").count()
-    };
-    let before = rings();
-    fixture.trackers.begun.insert(id, Begun::Samples(begun));
-    fixture.trackers.retain(&BTreeSet::new());
-    assert!(rings() < before, "{} of {before} files are left", rings());
-}
-
 #[test]
 fn without_the_bitmap_there_is_no_mechanism() {
     let mut fixture = Fixture::new();
@@ -278,7 +231,6 @@ fn without_the_bitmap_there_is_no_mechanism() {
         offers.iter().find(|offer| offer.tracker == tracker).and_then(|offer| offer.refused)
     };
     assert_eq!(refused(Tracker::IdlePages), Some(SkipReason::NoMechanism));
-    assert_eq!(refused(Tracker::Samples), Some(SkipReason::NoMechanism));
     assert_eq!(refused(Tracker::Referenced), None);
 }
 

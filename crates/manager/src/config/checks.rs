@@ -120,18 +120,6 @@ impl Config {
         }
         faults
     }
-
-    /// What is useless on any machine, and no fault.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<ConfigError> {
-        let active = self.policy.active;
-        let twice = self.policy.shadow.contains(&active).then(|| {
-            let key = active.key();
-            let why = format!("has '{key}', which is in force (policy.active): leave it out");
-            ConfigError::Key("policy.shadow", why)
-        });
-        twice.into_iter().collect()
-    }
 }
 
 impl Rule {

@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn the_defaults_are_in_range() {
     assert_eq!(Config::default().faults(), []);
-    assert_eq!(Config::default().warnings(), []);
 }
 
 #[test]
@@ -76,14 +75,4 @@ fn rules_count_from_one_and_need_a_condition_that_can_hold() {
     assert_eq!(said[1], "rule 3: 'share' is 0, but must be between 0.001 and 1000");
     assert!(said[2].starts_with("rule 3: exe = \"x\" can never match"), "{said:?}");
     assert_eq!(said.len(), 3);
-}
-
-#[test]
-fn a_shadow_of_the_policy_in_force_is_of_no_use() {
-    let mut config = Config::default();
-    config.policy.shadow = vec![PolicyKind::Utilization];
-    assert_eq!(config.warnings(), []);
-    config.policy.shadow.push(config.policy.active);
-    let said = config.warnings()[0].to_string();
-    assert!(said.starts_with("'policy.shadow' has 'worth', which is in force"), "{said}");
 }

@@ -95,13 +95,11 @@ impl Sim {
 
 /// CPU time of half a look: accessed bits of a mapping are read by `smaps`
 /// (`docs/measurements.md#page-scan-cost`: 16.5 ms/GiB of base pages, next to nothing for huge
-/// ones); DAMON keeps to about one percent of a CPU, by its author's measurements; a sample of the
-/// CPU takes about a microsecond.
+/// ones); DAMON keeps to about one percent of a CPU, by its author's measurements.
 fn cost(by: Tracker, regions: &[SimRegion]) -> Ns {
     let count = regions.len() as u64;
     match by {
         Tracker::Damon | Tracker::DamonFrames => Ns::us(10 * count.min(RANGES as u64)),
-        Tracker::Samples => Ns::us(count),
         _ => {
             let huge = regions.iter().filter(|region| region.huge).count() as u64;
             Ns::us(32 * (count - huge)) + Ns(200 * huge)

@@ -132,7 +132,7 @@ mod tests {
         regions.extend(vec![region(512, 60); 40]);
         regions.extend(vec![region(200, 200); 40]);
         let mut sim = Sim::with_regions(regions, Ns::s(1_000));
-        sim.trackers = vec![Tracker::Samples];
+        sim.trackers = vec![Tracker::IdlePages];
         let (config, now) = (Config::default(), sim.now());
         let (mode, all) = (Mode::Ingens, Selection::default());
         let mut manager = Manager::with_policy(Box::new(HawkEye), config, mode, all, now);

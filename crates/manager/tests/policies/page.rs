@@ -17,7 +17,7 @@ const ENTRIES: [(&str, &str, Decider, Knowledge); 15] = [
     ("linux-always", "", Decider::Kernel(Kernel::LinuxAlways), Knowledge::Nothing),
     ("khugepaged", "", Decider::Kernel(Kernel::Khugepaged), Knowledge::Nothing),
     ("freebsd", "", Decider::Kernel(Kernel::FreeBsd), Knowledge::Nothing),
-    ("hawkeye", "regions", Decider::HawkEye, Knowledge::By(Tracker::Samples)),
+    ("hawkeye", "regions", Decider::HawkEye, Knowledge::By(Tracker::IdlePages)),
     ("hawkeye", "DAMON", Decider::HawkEye, Knowledge::By(Tracker::Damon)),
     ("paper", "", Decider::Ours(PolicyKind::Paper), Knowledge::Nothing),
     ("utilization", "", Decider::Ours(PolicyKind::Utilization), Knowledge::Nothing),
@@ -25,10 +25,10 @@ const ENTRIES: [(&str, &str, Decider, Knowledge); 15] = [
     ("worth", "mappings", WORTH, Knowledge::By(Tracker::Referenced)),
     ("worth", "mappings, longer", WORTH, Knowledge::Longer(Tracker::Referenced)),
     ("worth", "DAMON", WORTH, Knowledge::By(Tracker::Damon)),
-    ("worth", "regions", WORTH, Knowledge::By(Tracker::Samples)),
+    ("worth", "regions", WORTH, Knowledge::By(Tracker::IdlePages)),
     ("worth", "hints", WORTH, Knowledge::Hints),
     ("worth, 10 %", "DAMON", Decider::Generous, Knowledge::By(Tracker::Damon)),
-    ("worth, 10 %", "regions", Decider::Generous, Knowledge::By(Tracker::Samples)),
+    ("worth, 10 %", "regions", Decider::Generous, Knowledge::By(Tracker::IdlePages)),
 ];
 const WORTH: Decider = Decider::Ours(PolicyKind::Worth);
 

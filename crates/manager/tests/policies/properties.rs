@@ -75,7 +75,7 @@ fn hot_memory_comes_first() {
     let worth = Decider::Ours(PolicyKind::Worth);
     let utilization = Decider::Ours(PolicyKind::Utilization);
     for seed in 0..8 {
-        let course = run(Scenario::HotTail, worth, Knowledge::By(Tracker::Samples), seed);
+        let course = run(Scenario::HotTail, worth, Knowledge::By(Tracker::IdlePages), seed);
         let blind = run(Scenario::HotTail, utilization, Knowledge::Nothing, seed);
         let quarter = course.gain_after(course.regions / 4);
         assert!(quarter >= 0.8, "seed {seed}: {quarter} of the gain by a quarter");
@@ -93,7 +93,7 @@ fn the_bloat_budget_goes_where_memory_is_accessed() {
     let worth = Decider::Ours(PolicyKind::Worth);
     let (mut known, mut unknown) = (0.0, 0.0);
     for seed in 0..20 {
-        let course = run(Scenario::Sparse, worth, Knowledge::By(Tracker::Samples), seed);
+        let course = run(Scenario::Sparse, worth, Knowledge::By(Tracker::IdlePages), seed);
         let blind = run(Scenario::Sparse, worth, Knowledge::Nothing, seed);
         assert!(course.held <= 1.03 && blind.held <= 1.03, "seed {seed}");
         (known, unknown) = (known + course.gain(), unknown + blind.gain());
@@ -107,7 +107,7 @@ fn the_bloat_budget_goes_where_memory_is_accessed() {
 fn scarce_blocks_go_where_they_gain() {
     let worth = Decider::Ours(PolicyKind::Worth);
     let knowledge = [
-        Knowledge::By(Tracker::Samples),
+        Knowledge::By(Tracker::IdlePages),
         Knowledge::By(Tracker::Damon),
         Knowledge::Longer(Tracker::Referenced),
     ];
@@ -127,7 +127,7 @@ fn scarce_blocks_go_where_they_gain() {
                 ];
             process.cores = Some(1.0);
         }
-        sim.trackers = vec![Tracker::Samples];
+        sim.trackers = vec![Tracker::IdlePages];
         let manager = &mut manager(Config::default(), &mut sim);
         follow(&mut sim, manager, Ns::s(60));
         let huge: Vec<_> = sim.processes.keys().map(|pid| sim.huge_of(*pid)).collect();
@@ -148,7 +148,7 @@ fn scarce_blocks_are_shared_among_users() {
             process.cores = Some(if is_busy { 16.0 } else { 1.0 });
             process.sample.uid = Some(if is_busy { 1000 } else { 2000 });
         }
-        sim.trackers = vec![Tracker::Samples];
+        sim.trackers = vec![Tracker::IdlePages];
         let manager = &mut manager(Config::default(), &mut sim);
         follow(&mut sim, manager, Ns::s(60));
         let others = sim.processes.keys().filter(|pid| Some(**pid) != busy);
@@ -278,58 +278,11 @@ fn actions(journal: &[Record]) -> Vec<&Record> {
 }
 
 #[test]
-fn a_shadow_changes_nothing() {
-    let mut count = 0;
-    for seed in 0..30 {
-        let journal = |shadow: &[PolicyKind]| {
-            let mut sim = Sim::new(seed, Ns::s(60));
-            sim.use_memory(seed);
-            sim.trackers = vec![Tracker::Damon];
-            let mut config = config();
-            config.track.interval_ms = 5_000;
-            config.policy.shadow = shadow.to_vec();
-            let manager = &mut manager(config, &mut sim);
-            follow(&mut sim, manager, Ns::s(60))
-        };
-        let (alone, watched) =
-            (journal(&[]), journal(&[PolicyKind::Utilization, PolicyKind::Paper]));
-        assert_eq!(actions(&alone), actions(&watched), "seed {seed}");
-        count += actions(&alone).len();
-    }
-    assert!(count > 500, "only {count} actions");
-}
-
-/// What worth chose and utilization did not is accessed more than the other way round.
-#[test]
-fn the_journal_says_which_policy_chose_better() {
-    for seed in 0..10 {
-        let mut sim = Scenario::HotTail.machine(seed);
-        sim.trackers = vec![Tracker::Samples];
-        let mut config = Config::default();
-        config.policy.shadow = vec![PolicyKind::Utilization];
-        config.track.interval_ms = 5_000;
-        let manager = &mut manager(config, &mut sim);
-        let journal = follow(&mut sim, manager, Ns::s(30));
-        let scores = journal.iter().filter_map(|record| match record {
-            Record::Shadow { active_accessed_percent, shadow_accessed_percent, .. } => {
-                active_accessed_percent.zip(*shadow_accessed_percent)
-            }
-            _ => None,
-        });
-        let scores: Vec<_> = scores.collect();
-        assert!(!scores.is_empty(), "seed {seed}: nothing was scored");
-        // Once all that is hot is huge they choose among equals.
-        let (active, shadow) = scores[0];
-        assert!(active > shadow + 20.0, "seed {seed}: {scores:?}");
-    }
-}
-
-#[test]
 fn a_tracker_that_is_refused_gives_way_to_the_next_by_name() {
-    let wanted = [Tracker::Damon, Tracker::Samples, Tracker::Referenced];
+    let wanted = [Tracker::Damon, Tracker::IdlePages, Tracker::Referenced];
     let refused = [
         (Tracker::Damon, SkipReason::TrackerBusy),
-        (Tracker::Samples, SkipReason::NoMechanism),
+        (Tracker::IdlePages, SkipReason::NoMechanism),
         (Tracker::Referenced, SkipReason::NoPermission),
     ];
     for seed in 0..10 {
@@ -363,7 +316,7 @@ fn a_tracker_that_is_refused_gives_way_to_the_next_by_name() {
 #[test]
 fn what_a_lost_tracker_showed_is_forgotten() {
     let mut sim = Scenario::HotTail.machine(1);
-    sim.trackers = vec![Tracker::Samples];
+    sim.trackers = vec![Tracker::IdlePages];
     let mut config = Config::default();
     // Slowly, so that there is something left to choose from.
     config.controller.lock_share_percent = 0.05;
@@ -371,7 +324,7 @@ fn what_a_lost_tracker_showed_is_forgotten() {
     let tracked = |manager: &Manager| manager.state().targets().values().all(|t| t.is_tracked());
     follow(&mut sim, manager, Ns::s(20));
     assert!(tracked(manager));
-    sim.refusals = [(Tracker::Samples, SkipReason::TrackerBusy)].into();
+    sim.refusals = [(Tracker::IdlePages, SkipReason::TrackerBusy)].into();
     follow(&mut sim, manager, Ns::s(300));
     assert!(tracked(manager));
     follow(&mut sim, manager, Ns::s(700));
@@ -428,7 +381,7 @@ fn what_nobody_accesses_gives_its_waste_back_when_memory_is_short() {
     let hot = SimRegion { accessed: 475, ..well_used };
     let regions = [vec![well_used; 40], vec![hot; 40]].concat();
     let mut sim = Sim::with_regions(regions, Ns::s(1_000));
-    (sim.trackers, sim.frees_zeros) = (vec![Tracker::Samples], true);
+    (sim.trackers, sim.frees_zeros) = (vec![Tracker::IdlePages], true);
     let mut config = config();
     config.demote.sample = true;
     let mut manager = manager(config, &mut sim);

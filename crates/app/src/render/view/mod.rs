@@ -15,7 +15,6 @@ pub(crate) mod placement;
 pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;
-pub(crate) mod score;
 pub(crate) mod signature;
 pub(crate) mod status;
 pub(crate) mod thp;
