@@ -21,7 +21,8 @@ mod track;
 
 use crate::compaction::{Compact, CompactReport};
 use crate::config::{Config, Mode};
-use crate::decision::{Action, Decision, Outcome, Queues};
+use crate::decision::{Action, Decision, Motive, Outcome, Queues};
+use crate::gate::{self, Asked, RegionFacts};
 use crate::limits::budgets::Budgets;
 use crate::policy::{self, Plan, Policy, Reasons, View, inspect};
 use crate::reason::Limit;
@@ -357,12 +358,16 @@ impl Manager {
 
     /// Takes out of the queues what limits forbid now, whatever a policy wants.
     fn bar(&self, queues: &mut Queues, now: Ns) {
-        let no_promotion = self.state.promotion_barred(&self.config, now).is_some();
+        let view = self.view(now);
         let demotes = self.config.demote.enabled;
         queues.retain(|id, queue| {
-            let target = self.state.targets.get(id).filter(|target| target.refused.is_none());
-            let Some(target) = target.filter(|_| !self.state.paused) else { return false };
-            let promotes = !no_promotion && self.state.target_barred(target, now).is_none();
+            let Some(target) = self.state.targets.get(id) else { return false };
+            let program = view.program(target, now);
+            if self.state.paused || gate::program(&program, Asked::Binding).is_some() {
+                return false;
+            }
+            let cgroup = gate::cgroup(&program, Asked::Binding);
+            let promotes = view.machine_gate.is_none() && cgroup.is_none();
             if !promotes || !demotes {
                 queue.retain(|decision| match decision.action {
                     Action::Promote => promotes,
@@ -371,6 +376,26 @@ impl Manager {
             }
             !queue.is_empty()
         });
+    }
+
+    /// Whether nothing that happened to its region since a decision was planned speaks against it.
+    fn is_still_open(&self, decision: &Decision, now: Ns) -> bool {
+        let state = &self.state;
+        let target = state.targets.get(&decision.target);
+        let Some(region) = target.and_then(|target| target.regions.get(decision.region)) else {
+            return false;
+        };
+        match decision.action {
+            Action::Promote => {
+                let facts = RegionFacts::of(&region, state.thresholds, state.frames_hidden, now);
+                gate::region(&facts, Asked::Binding).is_none()
+            }
+            Action::Demote => {
+                let short = state.pressure.on_machine().is_some();
+                region.huge == (decision.motive != Motive::PartiallyMapped)
+                    && region.waits.against_split(now, short).is_none()
+            }
+        }
     }
 }
 
@@ -422,7 +447,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         let Some(mut decision) = queues.get_mut(&turn.target).and_then(VecDeque::pop_front) else {
             continue;
         };
-        if !manager.state.still_allowed(&decision, now) {
+        if !manager.is_still_open(&decision, now) {
             continue;
         }
         decision.warm = manager.warms(&decision);

@@ -8,9 +8,10 @@
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
 //! 3. [`limits`]: what no policy can exceed;
 //! 4. [`state`]: what is remembered;
-//! 5. [`policy`]: what is wanted;
-//! 6. [`engine`] (the loop), [`record`] (what is written down), [`replay`], [`status`];
-//! 7. [`sim`]: simulated machines under the same loop.
+//! 5. [`gate`]: may a region be promoted now, and if not, why not;
+//! 6. [`policy`]: what is wanted;
+//! 7. [`engine`] (the loop), [`record`] (what is written down), [`replay`], [`status`];
+//! 8. [`sim`]: simulated machines under the same loop.
 //!
 //! Pure: nothing here touches files, the clock, the environment, threads or random hash order
 //! (`clippy.toml`).
@@ -23,6 +24,7 @@ pub mod compaction;
 pub mod config;
 pub mod decision;
 pub mod engine;
+pub mod gate;
 pub mod hints;
 pub mod limits;
 pub mod nodes;

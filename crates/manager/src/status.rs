@@ -4,6 +4,7 @@ use crate::access::{Offer, Tracker};
 use crate::config::Config;
 use crate::decision::Outlook;
 use crate::engine::Manager;
+use crate::gate;
 use crate::limits::pressure::PressureSource;
 use crate::limits::thresholds::Thresholds;
 use crate::policy::Plan;
@@ -427,7 +428,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         trackers: state.machine.as_ref().map_or(Vec::new(), |m| m.trackers.clone()),
         outlook: plan.ledger.outlook,
         paused: state.paused,
-        gate: state.promotion_barred(config, now),
+        gate: gate::closed_for_all(config, state, now),
         allocation_backoff_s: state.backoffs.allocation(now).map(|until| until.since(now).as_s()),
         compaction: compaction(state, plan),
         warming: state.warm.wanted(config.promote.warm),

@@ -12,8 +12,8 @@ use crate::root::Root;
 use crate::target::Target;
 use hugewise_base::units::{Geometry, Ns};
 use hugewise_manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
+use hugewise_manager::gate::{self, Asked, CheckFacts};
 use hugewise_manager::reason::SkipReason;
-use hugewise_manager::snapshot::ThpMode;
 use hugewise_sys::Errno;
 use hugewise_sys::cpu::{self, CpuPin};
 use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
@@ -224,36 +224,24 @@ impl Actuator {
     ) -> Result<Checked, SkipReason> {
         target.renew(root)?;
         let thp = machine::thp_mode(root, self.geometry);
-        if !self.config.allow_under_never && thp.is_none_or(|mode| mode == ThpMode::Never) {
-            return Err(SkipReason::OperatorNever);
-        }
         let (counts, detail) = target.look(pages, decision.region, Frames::Ignored)?;
-        if counts.huge {
-            return Err(SkipReason::AlreadyHuge);
-        }
-        if counts.swapped > 0 {
-            return Err(SkipReason::Swapped);
-        }
-        if detail.shared > 0 {
-            return Err(SkipReason::SharedPages);
-        }
-        if detail.file > 0 {
-            return Err(SkipReason::SharedMapping);
-        }
-        if detail.write_protected > 0 {
-            return Err(SkipReason::WriteProtected);
-        }
-        if counts.populated() < u32::from(decision.min_populated) {
-            return Err(SkipReason::Shrunk);
-        }
-        // Without a free block the call would reclaim page cache and compact on its own account.
-        if machine::free_huge(root, self.geometry) == Some(0) {
-            return Err(SkipReason::NoFreeHugePage);
-        }
-        let node = self.nodes.of(target, decision.region, self.geometry)?;
-        if let Some(node) = node {
-            self.nodes.serves(root, node, decision.motive, self.geometry)?;
-        }
+        let facts = CheckFacts {
+            thp,
+            under_never: self.config.allow_under_never,
+            huge: counts.huge,
+            swapped: counts.swapped,
+            shared: detail.shared,
+            file: detail.file,
+            write_protected: detail.write_protected,
+            populated: counts.populated(),
+            min_populated: decision.min_populated,
+            free_huge: machine::free_huge(root, self.geometry),
+        };
+        closed(gate::check(&facts, Asked::Binding))?;
+        let place = self.nodes.of(target, decision.region, self.geometry)?;
+        let facts = self.nodes.facts(root, place, decision.motive, self.geometry);
+        closed(gate::node(&facts, Asked::Binding))?;
+        let node = place.node();
         let populated = u16::try_from(counts.populated()).unwrap_or(u16::MAX);
         Ok(Checked { populated, node })
     }
@@ -289,6 +277,11 @@ impl Actuator {
         let warmed = block.touch(pages, own_pages, node);
         (block.free() && warmed).then(|| ns_since(began))
     }
+}
+
+/// An error where a gate is closed.
+fn closed(reason: Option<SkipReason>) -> Result<(), SkipReason> {
+    reason.map_or(Ok(()), Err)
 }
 
 fn ns_since(began: Instant) -> Ns {

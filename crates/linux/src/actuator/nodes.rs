@@ -6,6 +6,7 @@ use crate::root::Root;
 use crate::target::Target;
 use hugewise_base::units::{Addr, Geometry};
 use hugewise_manager::decision::Motive;
+use hugewise_manager::gate::NodeFacts;
 use hugewise_manager::nodes::{Placement, placement};
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::numa;
@@ -28,51 +29,43 @@ impl Nodes {
         Self { several: nodes.is_some_and(|nodes| nodes.len() > 1), config }
     }
 
-    /// Whether a promotion may take a free block of this node.
-    ///
-    /// # Errors
-    /// It has none, or it would be left partly empty where few are left: the bloat budget knows
-    /// the machine's FMFI only, in which one whole node hides the pieces of another.
-    pub(super) fn serves(
+    /// Facts of a promotion of a region that lies there. A block may be left partly empty only
+    /// where many are left: the bloat budget knows the machine's FMFI only, in which one whole node
+    /// hides the pieces of another.
+    pub(super) fn facts(
         &self,
         root: &Root,
-        node: u32,
+        place: Placement,
         motive: Motive,
         geometry: Geometry,
-    ) -> Result<(), SkipReason> {
+    ) -> NodeFacts {
+        let mixed = matches!(place, Placement::Mixed(_)) && !self.config.mixed_nodes;
+        let Some(node) = place.node() else { return NodeFacts { mixed, ..NodeFacts::default() } };
         let free = machine::free_of(root, geometry, Some(node));
-        if free.huge == Some(0) {
-            return Err(SkipReason::NoFreeHugePageOnNode);
-        }
         let in_pieces = free.fmfi.is_none_or(|fmfi| fmfi >= self.config.fmfi_high);
-        if motive == Motive::BloatBudget && in_pieces {
-            return Err(SkipReason::NodeInPieces);
-        }
-        Ok(())
+        let wastes_scarce = motive == Motive::BloatBudget && in_pieces;
+        NodeFacts { mixed, free_huge: free.huge, wastes_scarce }
     }
 
-    /// The node of a region of base pages, `None` where it does not matter or is not known.
+    /// Where a region of base pages lies; unknown where it does not matter.
     ///
     /// # Errors
-    /// Its pages lie on several, and that is not meant.
+    /// The process ended.
     pub(super) fn of(
         &self,
         target: &Target,
         region: Addr,
         geometry: Geometry,
-    ) -> Result<Option<u32>, SkipReason> {
+    ) -> Result<Placement, SkipReason> {
         if !self.several {
-            return Ok(None);
+            return Ok(Placement::Unknown);
         }
         let found = numa::nodes_of(target.id.pid, &sample(region, geometry)).unwrap_or_default();
         // Asked by pid: it counts only where that was this process until now.
         if target.has_exited() {
             return Err(SkipReason::Gone);
         }
-        match placement(&found) {
-            Placement::Mixed(_) if !self.config.mixed_nodes => Err(SkipReason::MixedNodes),
-            place => Ok(place.node()),
-        }
+        Ok(placement(&found))
     }
 }
 
@@ -92,6 +85,7 @@ fn sample(region: Addr, geometry: Geometry) -> Vec<u64> {
 mod tests {
     use super::*;
     use hugewise_base::units::Bytes;
+    use hugewise_manager::gate::{self, Asked};
 
     #[test]
     fn each_node_is_asked_for_its_own_blocks() {
@@ -105,7 +99,10 @@ mod tests {
         let root = Root::at(scratch.path());
         let config = ActuatorConfig { fmfi_high: 0.5, ..ActuatorConfig::default() };
         let nodes = Nodes::new(&root, config);
-        let asked = |node, motive| nodes.serves(&root, node, motive, Geometry::X86_64).err();
+        let asked = |node, motive| {
+            let facts = nodes.facts(&root, Placement::On(node), motive, Geometry::X86_64);
+            gate::node(&facts, Asked::Binding)
+        };
         assert_eq!(asked(0, Motive::Utilization), None);
         assert_eq!(asked(0, Motive::BloatBudget), Some(SkipReason::NodeInPieces));
         assert_eq!(asked(1, Motive::BloatBudget), None);

@@ -14,25 +14,3 @@ pub mod suspension;
 pub mod thresholds;
 pub mod waits;
 pub mod warm;
-
-use crate::reason::SkipReason;
-use backoff::Backoffs;
-use hugewise_base::units::Ns;
-use pressure::Pressure;
-use suspension::Suspension;
-
-/// Why nothing may be promoted in a target of this cgroup at `now`, whatever is allowed elsewhere.
-#[must_use]
-pub fn target_barred(
-    backoffs: &Backoffs,
-    pressure: &Pressure,
-    suspension: &Suspension,
-    cgroup: &str,
-    now: Ns,
-) -> Option<SkipReason> {
-    if backoffs.cgroup_waits(cgroup, now) {
-        return Some(SkipReason::CgroupBackoff);
-    }
-    let short = pressure.on(cgroup).map(|_| SkipReason::CgroupLowMemory);
-    short.or_else(|| suspension.active(now))
-}

@@ -1,7 +1,7 @@
 //! What a policy may know.
 
 use crate::config::Config;
-use crate::limits;
+use crate::gate::{self, ProgramFacts};
 use crate::limits::backoff::Backoffs;
 use crate::limits::pressure::Pressure;
 use crate::limits::shares::Shares;
@@ -25,8 +25,8 @@ pub struct View<'a> {
     pub thresholds: Thresholds,
     /// Whether memory is short, for everybody or for a cgroup.
     pub pressure: &'a Pressure,
-    /// Why nothing at all is promoted now.
-    pub promotion_barred: Option<SkipReason>,
+    /// Why nothing at all is promoted now: the first closed gate of the machine.
+    pub machine_gate: Option<SkipReason>,
     /// `hugewise pause` is in force: nothing is promoted or split.
     pub paused: bool,
     /// Page frames cannot be seen: inspections tell nothing of partially mapped blocks.
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
             targets: &state.targets,
             thresholds: state.thresholds,
             pressure: &state.pressure,
-            promotion_barred: state.promotion_barred(config, now),
+            machine_gate: gate::closed_for_all(config, state, now),
             paused: state.paused,
             frames_hidden: state.frames_hidden,
             warming: state.warm.wanted(config.promote.warm),
@@ -63,10 +63,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Why nothing of this target is promoted at `now`, whatever holds for others.
+    /// Facts of this target as a whole.
     #[must_use]
-    pub fn target_barred(&self, target: &Target, now: Ns) -> Option<SkipReason> {
-        let (cgroup, suspension) = (target.sample.cgroup_key(), &target.suspension);
-        limits::target_barred(self.backoffs, self.pressure, suspension, &cgroup, now)
+    pub fn program(&self, target: &Target, now: Ns) -> ProgramFacts {
+        ProgramFacts::of(target, self.backoffs, self.pressure, now)
     }
 }

@@ -23,8 +23,7 @@ pub use totals::{Compactions, Totals};
 use crate::access::AccessReport;
 use crate::compaction::CompactReport;
 use crate::config::Config;
-use crate::decision::{Action, Decision, FailureClass, Motive, Outcome, Queues};
-use crate::limits;
+use crate::decision::{Action, Decision, FailureClass, Outcome, Queues};
 use crate::limits::backoff::Backoffs;
 use crate::limits::budgets::{self, Budgets};
 use crate::limits::compaction::Compaction;
@@ -34,7 +33,7 @@ use crate::limits::warm::WarmControl;
 use crate::reason::SkipReason;
 use crate::select::{self, Selected};
 use crate::snapshot::{
-    CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport, ThpMode,
+    CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport,
 };
 use bloat::Account;
 use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
@@ -449,52 +448,6 @@ impl State {
         if self.targets.remove(&id).is_some() {
             self.next_list = self.next_list.min(now + Ns::s(1));
         }
-    }
-
-    /// Why nothing at all is promoted at `now`.
-    #[must_use]
-    pub fn promotion_barred(&self, config: &Config, now: Ns) -> Option<SkipReason> {
-        let machine = self.machine.as_ref()?;
-        if self.paused {
-            return Some(SkipReason::Paused);
-        }
-        match machine.thp {
-            None => return Some(SkipReason::NoThp),
-            Some(ThpMode::Never) if !config.promote.allow_under_never => {
-                return Some(SkipReason::OperatorNever);
-            }
-            Some(_) => {}
-        }
-        if self.pressure.on_machine().is_some() {
-            return Some(SkipReason::LowMemory);
-        }
-        if self.backoffs.allocation(now).is_some() {
-            return Some(SkipReason::AllocationBackoff);
-        }
-        (machine.free_huge == Some(0)).then_some(SkipReason::NoFreeHugePage)
-    }
-
-    /// Why nothing of this target is promoted at `now`, whatever holds for others.
-    #[must_use]
-    pub fn target_barred(&self, target: &Target, now: Ns) -> Option<SkipReason> {
-        let (cgroup, suspension) = (target.sample.cgroup_key(), &target.suspension);
-        limits::target_barred(&self.backoffs, &self.pressure, suspension, &cgroup, now)
-    }
-
-    /// Whether nothing that happened since it was planned speaks against a decision, and no wait
-    /// of its region does.
-    #[must_use]
-    pub fn still_allowed(&self, decision: &Decision, now: Ns) -> bool {
-        let target = self.targets.get(&decision.target);
-        let region = target.and_then(|target| target.regions.get(decision.region));
-        let short = self.pressure.on_machine().is_some();
-        region.is_some_and(|region| match (decision.action, decision.motive) {
-            (Action::Promote, _) => !region.huge && region.waits.against_promotion(now).is_none(),
-            (Action::Demote, motive) => {
-                region.huge == (motive != Motive::PartiallyMapped)
-                    && region.waits.against_split(now, short).is_none()
-            }
-        })
     }
 
     /// Takes the outcome of a decision.

@@ -3,9 +3,9 @@
 //! Prices and CPU time change with every look at the machine: they are applied afterwards.
 
 use super::candidate::{Candidate, Order};
-use super::eligible::{Class, classify};
 use super::giveback::{Need, PROMOTED_BY, SplitRule};
 use crate::decision::{Action, Decision, Motive};
+use crate::gate::{self, Asked, RegionFacts};
 use crate::limits::thresholds::Thresholds;
 use crate::policy::worth::accessed_pages;
 use crate::policy::{Reasons, View};
@@ -162,12 +162,15 @@ impl One<'_> {
     /// Its promotion, or why there is none; `None`: it is huge.
     fn promotion(&self) -> Option<Result<Candidate, SkipReason>> {
         let Conditions { thresholds, frames_hidden, .. } = self.conditions;
-        let class = classify(self.region, thresholds, frames_hidden, self.now);
-        let (motive, min_populated) = match class {
-            Class::Huge => return None,
-            Class::Skip(reason) => return Some(Err(reason)),
-            Class::Always => (Motive::Utilization, thresholds.always),
-            Class::Budget => (Motive::BloatBudget, self.region.populated),
+        let facts = RegionFacts::of(self.region, thresholds, frames_hidden, self.now);
+        match gate::region(&facts, Asked::All) {
+            Some(SkipReason::AlreadyHuge) => return None,
+            Some(reason) => return Some(Err(reason)),
+            None => {}
+        }
+        let (motive, min_populated) = match facts.is_full() {
+            true => (Motive::Utilization, thresholds.always),
+            false => (Motive::BloatBudget, self.region.populated),
         };
         let waste = thresholds.whole.saturating_sub(self.region.populated);
         Some(Ok(self.candidate(Action::Promote, motive, waste, min_populated)))

@@ -1,8 +1,7 @@
 //! Policies that look at every region of every target ([`ByRegion`]): a region is promoted for its
 //! utilization or its use, and split for its waste.
 //!
-//! * [`eligible`]: what each region is: wanted always, wanted if the bloat budget allows, or left
-//!   alone for a named reason;
+//! * [`gate`]: whether a region may be promoted, and if not, why not;
 //! * [`budget`]: how much waste may be caused, and from where on it is taken back;
 //! * [`giveback`]: which huge pages are split, and why the others are not.
 //!
@@ -11,7 +10,6 @@
 
 pub mod budget;
 mod candidate;
-pub mod eligible;
 mod findings;
 pub mod giveback;
 mod scarcity;
@@ -21,6 +19,7 @@ use super::ledger::Ledger;
 use super::{AllReasons, Plan, Policy, View};
 use crate::config::{Config, PolicyKind};
 use crate::decision::{Decision, Motive, Queues};
+use crate::gate::{self, Asked, PriceFacts};
 use crate::limits::thresholds::Thresholds;
 use crate::policy::worth::Value;
 use crate::reason::SkipReason;
@@ -189,22 +188,22 @@ impl Survey {
             let holds = held.get(&target).copied();
             (paid(candidate), Reverse(candidate.rank), holds, target, region)
         });
-        let barred: BTreeMap<_, _> = view
-            .targets
-            .iter()
-            .map(|(id, target)| (*id, view.target_barred(target, now)))
-            .collect();
+        let mut cgroup_gates = BTreeMap::new();
+        for (id, target) in view.targets {
+            cgroup_gates.insert(*id, gate::cgroup(&view.program(target, now), Asked::All));
+        }
         let scarcity = Scarcity::of(&self.promotions, &self.values, config, view, now);
         let mut wanted = Queues::new();
         for candidate in std::mem::take(&mut self.promotions) {
             let outlook = scarcity.outlook(&self.values, &candidate, view);
             let decision = Decision { outlook, ..candidate.decision };
             let paid = paid(&candidate);
-            let unsure = scarcity.objection(&decision, paid, view);
-            let over = (paid && waste(&decision) > room).then_some(SkipReason::OverBloatBudget);
-            let own = barred.get(&decision.target).copied().flatten().or(unsure).or(over);
-            let reason = view.promotion_barred.or(own);
-            let starves = contiguity::starves(view.promotion_barred, own);
+            let over_budget = paid && waste(&decision) > room;
+            let price = PriceFacts { over_budget, ..scarcity.price(&decision, paid, view) };
+            let cgroup = cgroup_gates.get(&decision.target).copied().flatten();
+            let own = cgroup.or_else(|| gate::price(&price, Asked::All));
+            let reason = view.machine_gate.or(own);
+            let starves = contiguity::starves(view.machine_gate, own);
             self.starved += u64::from(starves);
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));

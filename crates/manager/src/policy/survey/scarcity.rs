@@ -5,9 +5,9 @@
 use super::candidate::Candidate;
 use crate::config::Config;
 use crate::decision::{Decision, Outlook};
+use crate::gate::PriceFacts;
 use crate::policy::View;
 use crate::policy::worth::{Prices, Value};
-use crate::reason::SkipReason;
 use crate::select;
 use crate::state::Target;
 use hugewise_base::units::{Ns, ProcId, saturating_u64};
@@ -110,28 +110,19 @@ impl Scarcity {
         Some(Outlook { gain_ns_per_s, cost_ns_per_s })
     }
 
-    /// Why a decision waits, or is not worth what is scarce; `paid`: out of the bloat budget.
-    pub(super) fn objection(
-        &self,
-        decision: &Decision,
-        paid: bool,
-        view: &View<'_>,
-    ) -> Option<SkipReason> {
-        if self.unseen.contains(&decision.target) {
-            return Some(SkipReason::NotInspected);
-        }
-        if !paid && !self.blocks {
-            return None;
-        }
-        if self.unknown.contains(&decision.target) {
-            return Some(SkipReason::NotInspected);
-        }
+    /// What a decision costs others; `paid`: out of the bloat budget.
+    pub(super) fn price(&self, decision: &Decision, paid: bool, view: &View<'_>) -> PriceFacts {
         let least = self.least_gain.get(&user(decision, view)).copied().unwrap_or(0);
-        let worth = |outlook: Outlook| {
-            outlook.is_worth_it() && (!self.blocks || outlook.gain_ns_per_s >= least)
-        };
-        let worthless = decision.outlook.is_some_and(|outlook| !worth(outlook));
-        worthless.then_some(SkipReason::NotWorthIt)
+        let worthless = decision.outlook.is_some_and(|outlook| {
+            !outlook.is_worth_it() || (self.blocks && outlook.gain_ns_per_s < least)
+        });
+        PriceFacts {
+            unscanned: self.unseen.contains(&decision.target),
+            scarce: paid || self.blocks,
+            unknown_use: self.unknown.contains(&decision.target),
+            worthless,
+            over_budget: false,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::render::{number, text};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
+use hugewise_manager::gate;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::status::{ManagerStatus, TargetStatus, UseStatus};
 use std::collections::BTreeMap;
@@ -62,7 +63,9 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         let regions = counted(regions, "region", "regions");
         line("huge", &format!("{} in {regions}{made}", process.huge));
     }
-    for (reason, n) in &process.not_promoted {
+    let mut small: Vec<_> = process.not_promoted.iter().collect();
+    small.sort_by_key(|(reason, _)| gate::place(**reason));
+    for (reason, n) in small {
         let label = if *reason == SkipReason::Scheduled { "waiting" } else { "small" };
         let pace = if *reason == SkipReason::Scheduled { pace(process) } else { String::new() };
         let regions = counted(*n, "region", "regions");
