@@ -41,6 +41,8 @@ SHARED = $(ROOT)/share/hugewise
 BASH_COMPLETION = $(ROOT)/share/bash-completion/completions/hugewise
 ZSH_COMPLETION = $(ROOT)/share/zsh/site-functions/_hugewise
 FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
+# Writes the manual pages and completions from the definition of the command line.
+PAGES ?= cargo run --quiet -p xtask -- pages
 
 install:
 ifeq ($(PROGRAM),)
@@ -48,11 +50,9 @@ ifeq ($(PROGRAM),)
 	cargo build --profile dist -p hugewise
 endif
 	install -D -m 0755 '$(or $(PROGRAM),$(BUILT))' '$(ROOT)/bin/hugewise'
-	install -d '$(MAN)'
-	install -m 0644 dist/man/*.1 '$(MAN)'
-	install -D -m 0644 dist/completions/hugewise.bash '$(BASH_COMPLETION)'
-	install -D -m 0644 dist/completions/_hugewise '$(ZSH_COMPLETION)'
-	install -D -m 0644 dist/completions/hugewise.fish '$(FISH_COMPLETION)'
+	install -d '$(MAN)' '$(dir $(BASH_COMPLETION))' '$(dir $(ZSH_COMPLETION))' \
+	    '$(dir $(FISH_COMPLETION))'
+	$(PAGES) '$(ROOT)/share'
 	install -d '$(UNITS)' '$(SHARED)'
 	install -m 0644 dist/*.service dist/*.timer '$(UNITS)'
 	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
@@ -67,7 +67,7 @@ dist:
 # Settings that a running manager changed go back when it is stopped: do that first.
 uninstall:
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
-	rm -f $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
+	rm -f '$(MAN)/hugewise.1' '$(MAN)'/hugewise-*.1
 	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.timer))
 	rm -rf '$(SHARED)'
 

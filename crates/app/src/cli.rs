@@ -10,8 +10,6 @@ mod investigate;
 mod journal;
 mod lab;
 mod limit;
-#[cfg(test)]
-mod pages;
 mod pids;
 mod placement;
 mod places;
