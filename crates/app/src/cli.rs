@@ -1,4 +1,5 @@
-//! The command line: syntax only. What a command does is in `cmd`.
+//! The command line: syntax only. What a command does is in `cmd`. `xtask/src/pages.rs` compiles
+//! this module, too, to make manual pages and completions: it uses clap and `hugewise-base` only.
 
 mod bill;
 mod capture;

@@ -1,5 +1,5 @@
-//! `hugewise replay` over the recordings of an earlier build, which `crates/manager/tests/replays.rs`
-//! compares decision by decision.
+//! `hugewise replay` over the recordings of an earlier build, which
+//! `crates/manager/tests/replays.rs` compares decision by decision.
 
 #![forbid(unsafe_code)]
 

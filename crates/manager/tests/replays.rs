@@ -1,6 +1,6 @@
 //! Decisions stay as they are. Live recordings of an earlier build decide as they did then: every
-//! decision in its order, with its motive, outcome and time, and after each tick why everything else
-//! was left alone. Simulated runs do so by a digest of the same lines.
+//! decision in its order, with its motive, outcome and time, and after each tick why everything
+//! else was left alone. Simulated runs are compared by a digest of the same lines.
 //!
 //! `replays/README.md` says where the recordings come from, and which of them today's limits decide
 //! differently: those are compared with what the build decided that changed the limits.

@@ -1,5 +1,5 @@
-//! Simulated runs. A seed gives the same run on every machine, so the repository holds no recordings
-//! of them: only the number of their decisions, and a digest of all that was decided.
+//! Simulated runs. A seed gives the same run on every machine, so the repository holds no
+//! recordings of them: only the number of their decisions, and a digest of all that was decided.
 //!
 //! `HUGEWISE_UPDATE_GOLDEN=1 cargo test -p hugewise-manager --test replays` rewrites that table.
 
