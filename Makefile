@@ -12,7 +12,7 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench soak shop lint deps clean install uninstall dist
+.PHONY: help try test bench soak shop lint deps hooks clean install uninstall dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
@@ -24,6 +24,7 @@ help:
 	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
+	@echo 'make hooks  have git check the messages of your commits'
 	@echo 'make clean  remove what was built'
 
 try:
@@ -73,6 +74,9 @@ uninstall:
 
 deps:
 	@scripts/deps.sh test
+
+hooks:
+	git config core.hooksPath .githooks
 
 lint:
 	@scripts/deps.sh build
