@@ -12,7 +12,7 @@ HOST_IN_CAPITALS := $(shell echo '$(HOST)' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_$(HOST_IN_CAPITALS)_RUSTFLAGS := -C target-feature=+crt-static
 endif
 
-.PHONY: help try test bench soak shop lint deps clean install uninstall dist
+.PHONY: help try test bench soak shop lint deps hooks clean install uninstall dist
 
 help:
 	@echo 'make try    see what hugewise does, on a bundled workload'
@@ -24,6 +24,7 @@ help:
 	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
+	@echo 'make hooks  have git check the messages of your commits'
 	@echo 'make clean  remove what was built'
 
 try:
@@ -41,6 +42,8 @@ SHARED = $(ROOT)/share/hugewise
 BASH_COMPLETION = $(ROOT)/share/bash-completion/completions/hugewise
 ZSH_COMPLETION = $(ROOT)/share/zsh/site-functions/_hugewise
 FISH_COMPLETION = $(ROOT)/share/fish/vendor_completions.d/hugewise.fish
+# Writes the manual pages and completions from the definition of the command line.
+PAGES ?= cargo run --quiet -p xtask -- pages
 
 install:
 ifeq ($(PROGRAM),)
@@ -48,11 +51,9 @@ ifeq ($(PROGRAM),)
 	cargo build --profile dist -p hugewise
 endif
 	install -D -m 0755 '$(or $(PROGRAM),$(BUILT))' '$(ROOT)/bin/hugewise'
-	install -d '$(MAN)'
-	install -m 0644 dist/man/*.1 '$(MAN)'
-	install -D -m 0644 dist/completions/hugewise.bash '$(BASH_COMPLETION)'
-	install -D -m 0644 dist/completions/_hugewise '$(ZSH_COMPLETION)'
-	install -D -m 0644 dist/completions/hugewise.fish '$(FISH_COMPLETION)'
+	install -d '$(MAN)' '$(dir $(BASH_COMPLETION))' '$(dir $(ZSH_COMPLETION))' \
+	    '$(dir $(FISH_COMPLETION))'
+	$(PAGES) '$(ROOT)/share'
 	install -d '$(UNITS)' '$(SHARED)'
 	install -m 0644 dist/*.service dist/*.timer '$(UNITS)'
 	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
@@ -67,12 +68,15 @@ dist:
 # Settings that a running manager changed go back when it is stopped: do that first.
 uninstall:
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
-	rm -f $(patsubst dist/man/%,'$(MAN)/%',$(wildcard dist/man/*.1))
+	rm -f '$(MAN)/hugewise.1' '$(MAN)'/hugewise-*.1
 	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.timer))
 	rm -rf '$(SHARED)'
 
 deps:
 	@scripts/deps.sh test
+
+hooks:
+	git config core.hooksPath .githooks
 
 lint:
 	@scripts/deps.sh build

@@ -1,7 +1,9 @@
-//! What the project needs to check itself: house rules ([`tidy`]) and guest kernels ([`vm`]).
+//! What the project needs to check itself: house rules ([`tidy`]) and guest kernels ([`vm`]); and
+//! what is made from its source: manual pages and completions ([`pages`]).
 
 #![forbid(unsafe_code)]
 
+pub mod pages;
 pub mod tidy;
 pub mod vm;
 

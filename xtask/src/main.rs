@@ -1,6 +1,6 @@
 //! What developers run by hand: a guest kernel (`cargo run -p xtask -- vm`), the score of the
 //! diagnosis (`cargo run -p xtask -- score`), the comparison of policies
-//! (`cargo run -p xtask -- policies`).
+//! (`cargo run -p xtask -- policies`). `make install` runs `pages`.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use xtask::pages;
 use xtask::vm::{self, Config};
 
 #[derive(Debug, Parser)]
@@ -23,6 +24,11 @@ enum Command {
     Score,
     /// Compare policies in the simulator, and write the tables to docs/policies.md
     Policies,
+    /// Write manual pages and completions below a directory, as in /usr/share
+    Pages {
+        /// The directory
+        share: PathBuf,
+    },
     /// Boot a stock Debian kernel with a static binary as its only program
     Vm {
         /// 5.10, 6.1, 6.12 or newest
@@ -55,6 +61,13 @@ fn main() -> ExitCode {
         // Tests do both, and also check what this writes.
         Command::Score => update("hugewise-evidence", "corpus"),
         Command::Policies => update("hugewise-manager", "policies"),
+        Command::Pages { share } => match pages::write(&share) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: cannot write below {}: {error}", share.display());
+                ExitCode::FAILURE
+            }
+        },
         Command::Vm { kernel, memory_mib, append, time_limit_s, init, files } => {
             let time_limit = Duration::from_secs(time_limit_s);
             let new = Config::new(&kernel, &init);

@@ -1,4 +1,5 @@
-//! The command line: syntax only. What a command does is in `cmd`.
+//! The command line: syntax only. What a command does is in `cmd`. `xtask/src/pages.rs` compiles
+//! this module, too, to make manual pages and completions: it uses clap and `hugewise-base` only.
 
 mod bill;
 mod capture;
@@ -10,8 +11,6 @@ mod hugetlb;
 mod investigate;
 mod lab;
 mod limit;
-#[cfg(test)]
-mod pages;
 mod pids;
 mod placement;
 mod places;

@@ -1,4 +1,5 @@
-//! The reference pages are made from the program and must be up to date.
+//! Tables of the reference pages are made from the program and must be up to date. Each stands in
+//! its page between `<!-- made: NAME -->` and `<!-- end -->`; all around it is written by hand.
 //!
 //! `HUGEWISE_UPDATE_GOLDEN=1 cargo test -p hugewise --test reference` writes them anew.
 
@@ -12,36 +13,13 @@ mod lab;
 use hugewise_evidence::hugetlb::demand::LeftOutReason;
 use hugewise_evidence::hugetlb::warning::WarningKind;
 use hugewise_manager::reason::{Limit, SkipReason};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 24] = [
-    "doctor",
-    "try",
-    "status",
-    "map",
-    "manage",
-    "pause",
-    "resume",
-    "revert",
-    "replay",
-    "diagnose",
-    "hugetlb plan",
-    "hugetlb apply",
-    "hugetlb verify",
-    "hugetlb revert",
-    "lab list",
-    "lab setup",
-    "lab run",
-    "lab report",
-    "lab compare",
-    "rules",
-    "capture",
-    "config show",
-    "config check",
-    "workload",
-];
+/// A table's name in its page, and its lines.
+type Made = (String, String);
 
 fn check(file: &str, wanted: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(file);
@@ -54,6 +32,29 @@ fn check(file: &str, wanted: &str) {
         "docs/reference/{file} is out of date: run HUGEWISE_UPDATE_GOLDEN=1 cargo test -p \
          hugewise --test reference"
     );
+}
+
+/// Compares the tables of a page; it has no others.
+fn check_tables(file: &str, tables: &[Made]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(file);
+    let mut page = std::fs::read_to_string(path).expect("the page is readable");
+    let name =
+        |line: &'_ str| Some(line.strip_prefix("<!-- made: ")?.strip_suffix(" -->")?.to_owned());
+    let marked: BTreeSet<String> = page.lines().filter_map(name).collect();
+    let made: BTreeSet<String> = tables.iter().map(|(name, _)| name.clone()).collect();
+    assert_eq!(marked, made, "marks of docs/reference/{file}, and what is made for it");
+    for (name, lines) in tables {
+        let mark = format!("<!-- made: {name} -->\n");
+        let start = page.find(&mark).expect("a mark") + mark.len();
+        let length = page[start..].find("<!-- end -->").expect("its end");
+        page.replace_range(start..start + length, &format!("\n{lines}\n"));
+    }
+    check(file, &page);
+}
+
+/// The first two lines of a table.
+fn head(titles: &str) -> String {
+    format!("| {titles} |\n|{}\n", "---|".repeat(titles.split(" | ").count()))
 }
 
 fn output(arguments: &[&str]) -> String {
@@ -69,78 +70,45 @@ fn output(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn commands() {
-    let mut page = String::from(
-        "# Commands\n\nMade from the program; do not edit. Exit codes: 0 nothing found or done, \
-         1 error or unreadable\ninput, 2 usage, 3 findings of warning level, 4 critical findings, \
-         5 partial (data or features\nmissing), 6 the whole command refused by a safety rule.\n\n\
-         A reader that has gone (`| head`) ends no work and changes no exit code: `manage` and \
-         `lab run` go on\nto their end and put their settings back. Output that cannot be written, \
-         as on a full disk, is error 1.\n",
-    );
-    let all = std::iter::once("").chain(COMMANDS);
-    for command in all {
-        let mut words: Vec<&str> = command.split_whitespace().collect();
-        words.push("--help");
-        let title = format!("hugewise {command}");
-        let _ = write!(page, "\n## {}\n\n```text\n{}\n```\n", title.trim(), output(&words).trim());
-    }
-    check("commands.md", &page);
-}
-
-#[test]
 fn rules() {
     check("../rules.md", &format!("{}\n", output(&["rules"])));
 }
 
 #[test]
 fn reasons() {
-    let mut page = String::from(
-        "# Reasons\n\nMade from the program; do not edit. Everything that is left small, left \
-         alone or made to wait\ncarries one of these keys in the journal, in JSON and in \
-         `hugewise status`.\n\n| key | meaning | what you can do |\n|---|---|---|\n",
-    );
+    let mut reasons = head("key | meaning | what you can do");
     for reason in SkipReason::ALL {
         let (means, remedy) = reason.text();
-        let _ = writeln!(page, "| `{reason}` | {means} | {remedy} |");
+        let _ = writeln!(reasons, "| `{reason}` | {means} | {remedy} |");
     }
-    page += "\n## Limits\n\nA program whose regions do become huge, but not all at once, shows \
-             what paces it.\n\n| `status` | meaning | key that sets it |\n|---|---|---|\n";
+    let mut limits = head("`status` | meaning | key that sets it");
     for limit in Limit::ALL {
         let key = limit.config_key();
         let short = key.rsplit('.').next().unwrap_or(key);
-        let _ = writeln!(page, "| `{short}` | {} | `{key}` |", limit.text());
+        let _ = writeln!(limits, "| `{short}` | {} | `{key}` |", limit.text());
     }
-    check("reasons.md", &page);
+    check_tables("reasons.md", &[("reasons".into(), reasons), ("limits".into(), limits)]);
 }
 
 #[test]
 fn hugetlb() {
-    let mut page = String::from(
-        "# Warnings and reasons of `hugewise hugetlb`\n\nMade from the program; do not edit. How \
-         to use the command: [how-to](../how-to/hugetlb.md).\n\n## Warnings of a plan\n\n| key | \
-         meaning | what you can do | `apply` |\n|---|---|---|---|\n",
-    );
+    let mut warnings = head("key | meaning | what you can do | `apply`");
     for kind in WarningKind::ALL {
         let (key, (means, remedy)) = (kind.key(), kind.text());
         let apply = if kind.refuses() { "refuses" } else { "goes on" };
-        let _ = writeln!(page, "| `{key}` | {means} | {remedy} | {apply} |");
+        let _ = writeln!(warnings, "| `{key}` | {means} | {remedy} | {apply} |");
     }
-    page.push_str(
-        "\n## Why memory is not planned for\n\n| key | meaning | what you can do |\n\
-         |---|---|---|\n",
-    );
+    let mut left_out = head("key | meaning | what you can do");
     for reason in LeftOutReason::ALL {
         let (key, (means, remedy)) = (reason.key(), reason.text());
-        let _ = writeln!(page, "| `{key}` | {means} | {remedy} |");
+        let _ = writeln!(left_out, "| `{key}` | {means} | {remedy} |");
     }
-    check("hugetlb.md", &page);
+    check_tables("hugetlb.md", &[("warnings".into(), warnings), ("left out".into(), left_out)]);
 }
 
 #[test]
 fn lab() {
-    let list = serde_json::from_str(&output(&["lab", "list", "--json"])).expect("JSON");
-    check("lab.md", &lab::page(&list));
+    check_tables("lab.md", &lab::tables());
 }
 
 #[test]
@@ -152,5 +120,5 @@ fn defaults() {
     std::fs::write(&empty, "").expect("a file can be written");
     let shown = output(&["config", "show", "--config", &empty.display().to_string()]);
     std::fs::remove_file(&empty).expect("and removed");
-    check("config.md", &config::page(&shown));
+    check_tables("config.md", &config::tables(&shown));
 }

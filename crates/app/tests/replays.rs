@@ -1,5 +1,5 @@
-//! `hugewise replay` over the recordings of an earlier build, which `crates/manager/tests/replays.rs`
-//! compares decision by decision.
+//! `hugewise replay` over the recordings of an earlier build, which
+//! `crates/manager/tests/replays.rs` compares decision by decision.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,6 @@ use std::process::Command;
 fn old_recordings_replay_exactly() -> anyhow::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../manager/tests/replays");
     let recording = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replayed.jsonl");
-    // No process was named to the simulated managers: the command would select others.
     for (name, decisions) in [("dense", 32), ("budget", 7), ("guard", 40), ("samples", 39)] {
         let packed = fs::read(folder.join(format!("{name}.recording.zst")))?;
         fs::write(&recording, zstd::stream::decode_all(packed.as_slice())?)?;

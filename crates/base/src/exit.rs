@@ -1,5 +1,5 @@
 //! Exit codes of the program, and errors that carry one. Stable: scripts rely on them, and
-//! `docs/reference/commands.md` lists them.
+//! `docs/reference/json.md#exit-codes` lists them.
 
 use std::error::Error;
 use std::fmt;

@@ -1,5 +1,8 @@
 //! Who changes kernel settings, and which: what a trail of old values is told about its owner.
 
+/// Where trails of old values and the journal are, unless another directory is named.
+pub const STATE_DIR: &str = "/var/lib/hugewise";
+
 /// An owner of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner {

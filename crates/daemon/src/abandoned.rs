@@ -1,5 +1,6 @@
 //! Settings that a manager which was killed has left changed.
 
+use hugewise_base::owner::STATE_DIR;
 use hugewise_console::say::note;
 use hugewise_linux::instance::{Role, held_by};
 use hugewise_linux::root::Root;
@@ -32,7 +33,7 @@ pub fn sentence(root: &Root, state_dir: &Path) -> Option<String> {
         1 => "a kernel setting is".to_owned(),
         n => format!("{n} kernel settings are"),
     };
-    let place = match state_dir == Path::new(crate::STATE_DIR) {
+    let place = match state_dir == Path::new(STATE_DIR) {
         true => String::new(),
         false => format!(" --state-dir {}", state_dir.display()),
     };

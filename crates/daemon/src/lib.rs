@@ -20,6 +20,3 @@ pub mod journal;
 pub mod manage;
 pub mod privileges;
 pub mod recording;
-
-/// Where old values of settings and the journal are, unless another directory is named.
-pub const STATE_DIR: &str = "/var/lib/hugewise";

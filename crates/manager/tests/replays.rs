@@ -1,24 +1,26 @@
-//! Recordings of an earlier build decide as they did then: every decision in its order, with its
-//! motive, outcome and time, and after each tick why everything else was left alone.
+//! Decisions stay as they are. Live recordings of an earlier build decide as they did then: every
+//! decision in its order, with its motive, outcome and time, and after each tick why everything
+//! else was left alone. Simulated runs are compared by a digest of the same lines.
 //!
 //! `replays/README.md` says where the recordings come from, and which of them today's limits decide
 //! differently: those are compared with what the build decided that changed the limits.
 
 #![forbid(unsafe_code)]
 
+#[path = "replays/simulated.rs"]
+mod simulated;
+
 use hugewise_base::units::Ns;
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
 use hugewise_manager::record::Record;
-use hugewise_manager::replay::{Comparison, Event, Recorder, Replay};
+use hugewise_manager::replay::{Comparison, Event, Replay};
 use hugewise_manager::select::Selection;
-use hugewise_manager::sim::Sim;
-use hugewise_manager::snapshot::ThpMode;
 use hugewise_manager::status;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// One recording.
+/// One live recording.
 struct Recorded {
     name: &'static str,
     mode: Mode,
@@ -70,21 +72,9 @@ const RECORDINGS: &[Recorded] = recordings! {
     "shares" Ingens 29 Neighbours,
     "tight" Ingens 32 Neighbours,
     "writers" Ingens 4 Recorder,
-    "sim-guard-21" Guard 207 Neighbours,
-    "sim-guard-22" Guard 138 Neighbours,
-    "sim-guard-23" Guard 473 Neighbours,
-    "sim-guard-24" Guard 177 Neighbours,
-    "sim-ingens-11" Ingens 379 Neighbours,
-    "sim-ingens-12" Ingens 253 Neighbours,
-    "sim-ingens-13" Ingens 180 Neighbours,
-    "sim-ingens-14" Ingens 464 Neighbours,
-    "sim-long-51" Guard 2940 Neighbours,
-    "sim-loose-41" Ingens 3911 Neighbours,
-    "sim-loose-42" Ingens 3786 Neighbours,
-    "sim-tight-31" Ingens 107 Neighbours,
 };
 
-/// What the recordings show together, each as often as this at least.
+/// What live recordings and simulated runs show together, each as often as this at least.
 const SHOWN: &[(&str, &[&str], usize)] = &[
     ("action", &["promote", "demote"], 1000),
     (
@@ -98,7 +88,7 @@ const SHOWN: &[(&str, &[&str], usize)] = &[
     ("gate", &["operator_never", "low_memory", "allocation_backoff"], 1),
 ];
 
-/// Reasons for which regions stay small, or keep their waste, somewhere in the recordings.
+/// Reasons for which regions stay small, or keep their waste, in one of them at least.
 const REASONS: &[&str] = &[
     "below_threshold",
     "over_bloat_budget",
@@ -179,92 +169,36 @@ impl Recorded {
         text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
     }
 
-    /// What the simulator shows a manager of today; `None`: it was recorded live.
-    fn simulate_again(&self) -> Option<Vec<Event>> {
-        let (kind, seed) = self.name.strip_prefix("sim-")?.rsplit_once('-')?;
-        let seed: u64 = seed.parse().expect("a seed");
-        let length = Ns::s(match kind {
-            "loose" => 180,
-            "long" => 700,
-            _ => 60,
-        });
-        let guard = self.mode == Mode::Guard;
-        let thp = if guard { ThpMode::Always } else { ThpMode::Madvise };
-        let mut sim = Sim::on(seed, thp, length);
-        sim.max_ptes_none = guard.then_some(409);
-        if kind == "guard" {
-            sim.shows_frames = !seed.is_multiple_of(3);
-            sim.frees_zeros = !seed.is_multiple_of(4);
-        }
-        match kind {
-            "loose" => sim.events_per_s = 500,
-            "long" => sim.events_per_s = 20,
-            _ => {}
-        }
-        let mut events = Vec::new();
-        let mut world =
-            Recorder::new(sim, false, Mode::Ingens, |event: &Event| events.push(event.clone()));
-        let now = world.now();
-        let mut manager = Manager::new(self.config(), self.mode, Selection::default(), now);
-        while tick(&mut world, &mut manager, &mut Decided(Vec::new())) == TickEnd::Done {}
-        drop(world);
-        Some(events)
-    }
-
     /// Decides anew.
     fn replay(&self) -> (Vec<Value>, Comparison) {
-        self.decide(self.events())
-    }
-
-    fn decide(&self, events: Vec<Event>) -> (Vec<Value>, Comparison) {
+        let events = self.events();
         let asked = events.iter().flat_map(|event| match event {
             Event::Observed { ask, .. } => ask.targets.as_slice(),
             Event::Began { .. } | Event::Paused { .. } | Event::Acted { .. } => &[],
         });
-        // As `hugewise replay` does; the simulated managers were given no pids.
-        let simulated = self.name.starts_with("sim-");
-        let named = (!simulated).then(|| asked.copied().collect());
-        let mut world = Replay::new(events);
-        let now = world.now();
-        let mut manager = Manager::new(self.config(), self.mode, Selection { named }, now);
-        let mut decided = Decided(Vec::new());
-        while tick(&mut world, &mut manager, &mut decided) == TickEnd::Done {}
-        (decided.0, world.comparison())
+        // As `hugewise replay` does.
+        let selection = Selection { named: Some(asked.copied().collect()) };
+        decide(events, self.config(), self.mode, selection)
     }
+}
+
+/// What a manager decides over a recording.
+fn decide(
+    events: Vec<Event>,
+    config: Config,
+    mode: Mode,
+    selection: Selection,
+) -> (Vec<Value>, Comparison) {
+    let mut world = Replay::new(events);
+    let now = world.now();
+    let mut manager = Manager::new(config, mode, selection, now);
+    let mut decided = Decided(Vec::new());
+    while tick(&mut world, &mut manager, &mut decided) == TickEnd::Done {}
+    (decided.0, world.comparison())
 }
 
 fn decisions(lines: &[Value]) -> impl Iterator<Item = &Value> {
     lines.iter().filter(|line| line["record"] == "action")
-}
-
-/// Set to write down what is decided now over the recordings that are not decided as they were.
-const UPDATE: &str = "HUGEWISE_UPDATE_GOLDEN";
-
-#[expect(clippy::disallowed_methods, reason = "renews recordings of this folder on demand")]
-fn write(name: &str, lines: impl Iterator<Item = String>) {
-    let text: String = lines.map(|line| line + "\n").collect();
-    let packed = zstd::stream::encode_all(text.as_bytes(), 19).expect("compressed");
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/replays");
-    std::fs::write(format!("{folder}/{name}.zst"), packed).expect("written");
-}
-
-#[expect(clippy::disallowed_methods, reason = "asked for by whoever runs the test")]
-fn is_update() -> bool {
-    std::env::var_os(UPDATE).is_some()
-}
-
-/// Writes down what is decided now; what was simulated is simulated again.
-fn update(recorded: &Recorded) {
-    let name = recorded.name;
-    let again = recorded.simulate_again();
-    let events = again.unwrap_or_else(|| recorded.events());
-    let lines = events.iter().map(|event| serde_json::to_string(event).expect("JSON"));
-    if name.starts_with("sim-") {
-        write(&format!("{name}.recording"), lines);
-    }
-    let (decided, comparison) = recorded.decide(events);
-    println!("{name}: {} decisions, {comparison:?}", decisions(&decided).count());
-    write(&format!("{name}.decisions"), decided.iter().map(ToString::to_string));
 }
 
 #[test]
@@ -273,10 +207,6 @@ fn old_recordings_give_the_same_decisions() {
         let (name, count) = (recorded.name, recorded.count);
         let expected = lines(recorded.decided);
         let (mut decided, comparison) = recorded.replay();
-        if recorded.by != By::Recorder && is_update() {
-            update(recorded);
-            continue;
-        }
         if recorded.by == By::Recorder {
             // The managers that recorded these did not write it down.
             decided.retain(|line| line["record"] != "pressure");
@@ -287,7 +217,7 @@ fn old_recordings_give_the_same_decisions() {
         assert_eq!(expected.len(), decided.len(), "{name}: lines before and now");
         assert_eq!(decisions(&decided).count(), count, "{name}: decisions");
         // Of a live recording nobody knows what would have become of a decision that is new.
-        if recorded.by == By::Recorder || name.starts_with("sim-") {
+        if recorded.by == By::Recorder {
             let as_recorded = Comparison { same: count as u64, new: 0, missing: 0 };
             assert_eq!(comparison, as_recorded, "{name}");
         }
@@ -324,12 +254,14 @@ fn the_expected_decisions_are_those_that_were_recorded() {
 /// Recordings of nothing would replay exactly whatever the policy does.
 #[test]
 fn together_they_show_everything_that_a_policy_decides() {
-    let all: Vec<Value> = RECORDINGS.iter().flat_map(|recorded| lines(recorded.decided)).collect();
+    let live: Vec<Value> = RECORDINGS.iter().flat_map(|recorded| lines(recorded.decided)).collect();
+    let mut all: Vec<&Value> = simulated::decided().collect();
+    all.extend(&live);
     let targets = all.iter().filter_map(|line| line["targets"].as_array()).flatten();
     let targets: Vec<&Value> = targets.collect();
     for (key, values, floor) in SHOWN {
         for value in *values {
-            let lines = all.iter().chain(targets.iter().copied());
+            let lines = all.iter().chain(&targets);
             let count = lines.filter(|line| line[*key] == *value).count();
             assert!(count >= *floor, "{key} {value}: {count} times, {floor} expected");
         }

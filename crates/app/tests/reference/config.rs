@@ -1,5 +1,6 @@
-//! The page of the configuration: meanings from the source, defaults from the program.
+//! Tables of the page of the configuration: meanings from the source, defaults from the program.
 
+use super::{Made, head};
 use hugewise_manager::access::Tracker;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,6 +10,7 @@ const SOURCES: [&str; 2] =
     [include_str!("../../../manager/src/config.rs"), include_str!("../../../manager/src/hints.rs")];
 
 /// One field of a structure, or one value of an enumeration.
+#[derive(Clone)]
 struct Item<'a> {
     name: String,
     kind: &'a str,
@@ -18,7 +20,6 @@ struct Item<'a> {
 /// A structure or an enumeration.
 #[derive(Default)]
 struct Block<'a> {
-    about: String,
     items: Vec<Item<'a>>,
 }
 
@@ -48,7 +49,7 @@ fn blocks() -> BTreeMap<&'static str, Block<'static>> {
         let head = text.strip_prefix("pub struct ").or_else(|| text.strip_prefix("pub enum "));
         let said = || link(&about.join(" "));
         if let Some(name) = head.and_then(|head| head.strip_suffix(" {")) {
-            blocks.insert(name, Block { about: said(), items: Vec::new() });
+            blocks.insert(name, Block::default());
             open = Some(name);
         } else if text == "}" {
             open = None;
@@ -79,10 +80,10 @@ fn link(text: &str) -> String {
     out + rest
 }
 
-fn table(out: &mut String, block: &Block<'_>, prefix: &str, defaults: &BTreeMap<&str, &str>) {
+fn table(items: &[Item<'_>], prefix: &str, defaults: &BTreeMap<&str, &str>) -> String {
     let all = blocks();
-    out.push_str("\n| key | default | meaning |\n|---|---|---|\n");
-    for item in &block.items {
+    let mut out = head("key | default | meaning");
+    for item in items {
         let name = format!("{prefix}{}", item.name);
         let default =
             defaults.get(name.as_str()).map_or(String::new(), |value| format!("`{value}`"));
@@ -92,60 +93,34 @@ fn table(out: &mut String, block: &Block<'_>, prefix: &str, defaults: &BTreeMap<
         let about = [item.about.clone(), values.join(" ")].join(" ");
         let _ = writeln!(out, "| `{name}` | {default} | {} |", about.trim().replace('|', "\\|"));
     }
+    out
 }
 
-/// The page; `shown` is what `hugewise config show` prints.
-pub(crate) fn page(shown: &str) -> String {
+/// The tables of the page; `shown` is what `hugewise config show` prints.
+pub(crate) fn tables(shown: &str) -> Vec<Made> {
     let values = shown.lines().filter_map(|line| line.split('#').next()?.split_once(" = "));
     let defaults: BTreeMap<_, _> = values.map(|(key, value)| (key.trim(), value.trim())).collect();
     let blocks = blocks();
-    let mut page = String::from(
-        "# Configuration\n\nMade from the program; do not edit. `/etc/hugewise/hugewise.toml`, \
-         then `/etc/hugewise/hugewise.d/*.toml`\nin the order of their names, then `--set \
-         KEY=VALUE`. Units stand at the end of a key's name. `hugewise config show`\nprints \
-         what is in force and where it comes from; `hugewise config check` finds mistakes.\n",
-    );
-    let root = &blocks["Config"];
-    let (tables, plain): (Vec<_>, Vec<_>) = root.items.iter().partition(|item| {
+    let is_table = |item: &Item<'_>| {
         blocks.get(item.kind).is_some_and(|block| block.items.iter().any(|i| !i.kind.is_empty()))
-    });
+    };
+    let (sections, plain): (Vec<_>, Vec<_>) =
+        blocks["Config"].items.iter().cloned().partition(is_table);
     let plain = plain.into_iter().filter(|item| !item.kind.starts_with("Vec<"));
-    let plain = plain.map(|item| Item {
-        name: item.name.clone(),
-        kind: item.kind,
-        about: item.about.clone(),
-    });
-    table(&mut page, &Block { items: plain.collect(), ..Block::default() }, "", &defaults);
-    for item in tables {
-        let block = &blocks[item.kind];
-        let _ = write!(page, "\n## {}\n\n{}\n", item.name, block.about);
-        table(&mut page, block, &format!("{}.", item.name), &defaults);
+    let mut made = vec![("keys".to_owned(), table(&plain.collect::<Vec<_>>(), "", &defaults))];
+    for item in sections {
+        let prefix = format!("{}.", item.name);
+        let text = table(&blocks[item.kind].items, &prefix, &defaults);
+        made.push((item.name, text));
     }
-    let rule = &blocks["Rule"];
-    let _ = write!(
-        page,
-        "\n## Rules\n\n{} The first rule that fits decides; `select.default` decides for the \
-         rest.\n\n```toml\n[[rule]]\naction = \"exclude\"\nexe = \"/usr/lib/jvm/*\"\n\n[[rule]]\n\
-         action = \"manage\"\nunit = \"postgresql.service\"\nshare = 2.0\n```\n",
-        rule.about
-    );
-    table(&mut page, rule, "", &BTreeMap::new());
-    let hint = &blocks["Hint"];
-    let _ = write!(
-        page,
-        "\n## Hints\n\nWhat you know of a program's use of its memory, for the policy `worth`: a \
-         hint counts more than what trackers see. {} Of two hints for the same memory the first \
-         counts.\n\n```toml\n[[hint]]\nexe = \"/usr/sbin/indexd\"\nfrom_bytes = \"1792 MiB\"\n\
-         to_bytes = \"2 GiB\"\naccessed_percent = 100\n\n[[hint]]\nexe = \
-         \"/usr/sbin/indexd\"\naccessed_percent = 1\n```\n",
-        hint.about
-    );
-    table(&mut page, hint, "", &BTreeMap::new());
-    let _ = write!(page, "\n## Trackers\n\nWhat `track.by` may name.\n\n");
-    page.push_str("| tracker | what it does | what it needs |\n|---|---|---|\n");
+    for (name, kind) in [("rule", "Rule"), ("hint", "Hint")] {
+        made.push((name.to_owned(), table(&blocks[kind].items, "", &BTreeMap::new())));
+    }
+    let mut trackers = head("tracker | what it does | what it needs");
     for tracker in Tracker::ALL {
         let (about, needs) = tracker.text();
-        let _ = writeln!(page, "| `{tracker}` | {about} | {needs} |");
+        let _ = writeln!(trackers, "| `{tracker}` | {about} | {needs} |");
     }
-    page
+    made.push(("trackers".to_owned(), trackers));
+    made
 }

@@ -1,13 +1,13 @@
-//! The reference page of experiments: kinds, metrics, keys of files, settings, what is shipped.
+//! Tables of the reference page of experiments: keys of files, settings, metrics, counters.
 
+use super::{Made, head};
 use hugewise_evidence::recording::Field;
 use hugewise_experiment::counters;
-use hugewise_experiment::kind::{Default, Kind};
 use hugewise_experiment::load::LoadSpec;
 use hugewise_experiment::load::profile::GRAMMAR;
 use hugewise_experiment::metric::{Better, METRICS};
+use hugewise_experiment::settings;
 use hugewise_experiment::spec::Experiment;
-use hugewise_experiment::{kinds, settings};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -172,7 +172,7 @@ fn default(given: &Value, all: &Value, path: &str) -> String {
     }
 }
 
-fn keys(page: &mut String) {
+fn keys() -> String {
     let (given, all) = filled();
     let mut known = BTreeSet::new();
     paths(&all, "", &mut known);
@@ -182,66 +182,30 @@ fn keys(page: &mut String) {
         silent.is_empty(),
         "keys of an experiment's file that KEYS does not explain: {silent:?}"
     );
-    page.push_str(
-        "\n## The file of an experiment\n\nTOML. `variant.name` is the key `name` of a table \
-         `[[variant]]`; `variant`, `metric` and `beside`\nare lists, `workload`, `load`, `stop`, \
-         `settle`, `noise`, `fragment`, `quick`, `settings` tables. What\nis required in a table \
-         is so where the table is there. A key that is not in this list is an error.\n\n| key | \
-         default | meaning |\n|---|---|---|\n",
-    );
+    let mut table = head("key | default | meaning");
     for (key, means) in KEYS {
-        let _ = writeln!(page, "| `{key}` | {} | {means} |", default(&given, &all, key));
+        let _ = writeln!(table, "| `{key}` | {} | {means} |", default(&given, &all, key));
     }
+    table
 }
 
-fn load(page: &mut String) {
+fn load() -> String {
     let step = "constant 100/s for 10 s";
     let all = serde_json::to_value(LoadSpec::new("redis://127.0.0.1", &[step])).expect("plain");
     let (mut known, given) = (BTreeSet::new(), json!({ "steps": [step] }));
     paths(&all, "", &mut known);
     let told: BTreeSet<String> = LOAD.iter().map(|(key, _)| (*key).to_owned()).collect();
     assert_eq!(told, known, "LOAD explains each key of a load");
-    let _ = write!(
-        page,
-        "\n### `[load]`\n\nRequests arrive when they are due, whether or not earlier ones were \
-         answered; latency counts from\nthe intended start. Steps: {GRAMMAR}.\n\n| key | default | \
-         meaning |\n|---|---|---|\n"
-    );
+    let mut table = head("key | default | meaning");
     for (key, means) in LOAD {
         let default = if *key == "target" { String::new() } else { default(&given, &all, key) };
-        let _ = writeln!(page, "| `load.{key}` | {default} | {means} |");
+        let _ = writeln!(table, "| `load.{key}` | {default} | {means} |");
     }
+    table
 }
 
-fn kind(page: &mut String, kind: &Kind) {
-    let _ = write!(page, "\n### `{}`\n\n{}\n", kind.name, kind.about);
-    if !kind.programs.is_empty() {
-        let each = kind.programs.iter().map(|one| format!("`{}` ({})", one.name, one.package));
-        let _ = write!(page, "\nNeeds {}.\n", each.collect::<Vec<_>>().join(", "));
-    }
-    if !kind.params.is_empty() {
-        page.push_str("\n| parameter | default | allowed | meaning |\n|---|---|---|---|\n");
-    }
-    for param in kind.params {
-        let default = match param.default {
-            Default::Count(count, ..) => count.to_string(),
-            Default::Word(words) => format!("\"{}\"", words.first().copied().unwrap_or_default()),
-            Default::Text(text) => format!("\"{text}\""),
-            Default::Flag(flag) => flag.to_string(),
-            Default::Texts => "[]".into(),
-        };
-        let (name, allowed) = (param.name, param.allowed());
-        let _ = writeln!(page, "| `{name}` | `{default}` | {allowed} | {} |", param.help);
-    }
-    let metrics: Vec<_> = kind.metrics.iter().map(|key| format!("`{key}`")).collect();
-    let _ = write!(page, "\nMeasures {}.\n", metrics.join(", "));
-}
-
-fn metrics(page: &mut String) {
-    page.push_str(
-        "\n## Metrics\n\nA key is a name, with the phase of the run before it where there are \
-         several: `deleted.rss_mib`.\n\n| name | unit | better | meaning |\n|---|---|---|---|\n",
-    );
+fn metrics() -> String {
+    let mut table = head("name | unit | better | meaning");
     for metric in METRICS {
         let better = match metric.better {
             Better::Lower => "lower",
@@ -249,77 +213,43 @@ fn metrics(page: &mut String) {
             Better::Neither => "",
         };
         let _ =
-            writeln!(page, "| `{}` | {} | {better} | {} |", metric.name, metric.unit, metric.help);
+            writeln!(table, "| `{}` | {} | {better} | {} |", metric.name, metric.unit, metric.help);
     }
+    table
 }
 
-fn counted(page: &mut String) {
-    page.push_str(
-        "\n## Counters\n\nWhat the kind `service` notes of the machine, and hypotheses of \
-         `hugewise investigate` can name: means over a\ntrial. Of disks and network interfaces \
-         rates are added up; of all else the largest counts.\n\n| key | meaning |\n|---|---|\n",
-    );
+fn counted() -> String {
+    let mut table = head("key | meaning");
     for about in counters::fields().map(Field::about) {
-        let _ = writeln!(page, "| `{}` | {} |", about.key, about.name);
+        let _ = writeln!(table, "| `{}` | {} |", about.key, about.name);
     }
+    table
 }
 
-fn changeable(page: &mut String) {
-    page.push_str(
-        "\n## Settings\n\nWhat an experiment may change, and puts back after each run; anything \
-         else is a fault. Those that\nconcern every program of the machine need \
-         `--machine-wide`.\n\n| key | file | needs `--machine-wide` |\n|---|---|---|\n",
-    );
+fn changeable() -> String {
+    let mut table = head("key | file | needs `--machine-wide`");
     for key in settings::keys() {
         let file = settings::file(&key).expect("a key that is listed has a file");
         let wide = if settings::is_machine_wide(&key) { "yes" } else { "" };
-        let _ = writeln!(page, "| `{key}` | `/{file}` | {wide} |");
+        let _ = writeln!(table, "| `{key}` | `/{file}` | {wide} |");
     }
-    page.push_str(
+    table.push_str(
         "| `hugepages-<size>kB/enabled`, `.../shmem_enabled` | of each size of the kernel | yes \
          |\n| `cgroup/<path>/cpu.max` and other limits | below `/sys/fs/cgroup` | |\n",
     );
+    table
 }
 
-/// `list` is what `hugewise lab list --json` prints.
-fn shipped(page: &mut String, list: &Value) {
-    page.push_str(
-        "\n## Experiments that come with hugewise\n\n| name | question | workload | variants | \
-         deciding metrics | repetitions |\n|---|---|---|---|---|---|\n",
-    );
-    let all = list["experiments"].as_array().expect("a list");
-    for one in all {
-        let experiment: Experiment =
-            serde_json::from_value(one["experiment"].clone()).expect("an experiment");
-        let variants: Vec<_> = experiment.variants.iter().map(|one| one.name.as_str()).collect();
-        let deciding = experiment.metrics.iter().filter(|metric| metric.decides);
-        let deciding: Vec<_> = deciding.map(|metric| format!("`{}`", metric.key)).collect();
-        let _ = writeln!(
-            page,
-            "| `{}` | {} | `{}` | {} | {} | {} |",
-            experiment.name,
-            experiment.question,
-            experiment.workload.kind,
-            variants.join(", "),
-            deciding.join(", "),
-            experiment.stop.repetitions
-        );
-    }
-}
-
-/// The whole page.
-pub(crate) fn page(list: &Value) -> String {
-    let mut page = String::from(
-        "# Experiments\n\nMade from the program; do not edit. How to use them: \
-         [how-to](../how-to/lab.md).\n",
-    );
-    shipped(&mut page, list);
-    keys(&mut page);
-    load(&mut page);
-    changeable(&mut page);
-    metrics(&mut page);
-    counted(&mut page);
-    page.push_str("\n## Kinds of workloads\n");
-    kinds::all().for_each(|one| kind(&mut page, one));
-    page
+/// The tables of the page.
+pub(crate) fn tables() -> Vec<Made> {
+    [
+        ("keys", keys()),
+        ("steps", format!("Steps: {GRAMMAR}.\n")),
+        ("load", load()),
+        ("settings", changeable()),
+        ("metrics", metrics()),
+        ("counters", counted()),
+    ]
+    .map(|(name, text)| (name.to_owned(), text))
+    .into()
 }
