@@ -231,10 +231,10 @@ impl Manager {
     #[must_use]
     pub fn busy(&self, now: Ns) -> bool {
         let planned = |id: &ProcId| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
-        self.state.paused
+        self.state.limits.paused
             || self.state.retries_soon(now)
             || self.state.unknown() > 0
-            || self.state.targets.keys().any(planned)
+            || self.state.programs.targets.keys().any(planned)
     }
 
     fn view(&self, now: Ns) -> View<'_> {
@@ -254,8 +254,8 @@ impl Manager {
 
     fn observe(&mut self, world: &mut impl World) {
         let now = world.now();
-        let processes = now >= self.state.next_list;
-        let mut targets: Vec<_> = self.state.targets.keys().copied().collect();
+        let processes = now >= self.state.programs.next_list;
+        let mut targets: Vec<_> = self.state.programs.targets.keys().copied().collect();
         let list = if processes { self.list_ask() } else { ListAsk::default() };
         let ask = Ask { machine: true, processes, list, targets, ..Ask::default() };
         let seen = world.observe(&ask);
@@ -271,13 +271,13 @@ impl Manager {
             let cost = seen.list_cost.unwrap_or_default();
             let pause = Ns::ms(self.config.scan.list_interval_ms);
             let pause = pause.max(Budgets::list_pause(&self.config, cost));
-            self.state.next_list = seen.at + pause.min(LONGEST_LIST_PAUSE);
+            self.state.programs.next_list = seen.at + pause.min(LONGEST_LIST_PAUSE);
             let processes = select_all(&self.config, &self.selection, processes);
             self.state.list(&self.config, processes, seen.at);
         }
         let scans = scan::asks(&self.config, &self.state, seen.at);
         let planned: u64 = scans.iter().map(|scan| scan.budget.0).sum();
-        let left = self.state.budgets.for_inspections(planned as f64, seen.at);
+        let left = self.state.limits.budgets.for_inspections(planned as f64, seen.at);
         let view = View::new(&self.config, &self.state, self.plan.giving_back, seen.at);
         let inspections = inspect::asks(&self.config, &view, &mut self.inspected, left, seen.at);
         self.sees_more = false;
@@ -287,7 +287,7 @@ impl Manager {
         if scans.is_empty() && inspections.is_empty() && cgroups.is_empty() && accesses.is_empty() {
             return;
         }
-        targets = self.state.targets.keys().copied().collect();
+        targets = self.state.programs.targets.keys().copied().collect();
         let asked = !cgroups.is_empty();
         let ask = Ask { targets, cgroups, scans, inspections, accesses, ..Ask::default() };
         let seen = world.observe(&ask);
@@ -323,6 +323,15 @@ impl Manager {
         std::mem::take(&mut self.plan.queues)
     }
 
+    /// The plan at `now`, and the one that a policy makes which remembers nothing: a difference is
+    /// a fault. `None` where the policy never remembers.
+    #[must_use]
+    pub fn plan_twice(&self, now: Ns) -> Option<[Plan; 2]> {
+        let (view, afresh) = (self.view(now), self.policy.afresh()?);
+        let remembered = self.policy.plan(&self.config, &view, now);
+        Some([remembered, afresh.plan(&self.config, &view, now)])
+    }
+
     /// When the next tick begins where it comes early: at once when more is to be seen, or full
     /// queues were not all and nothing is left of them (`drained`); when a wait ends or something
     /// has settled.
@@ -330,16 +339,17 @@ impl Manager {
         let at_once = self.sees_more || (self.plan.more && drained);
         let changed = self.plan.until.map_or(Ns(u64::MAX), |at| at.max(begin + SHORTEST_TICK));
         let due = if at_once { now } else { changed };
-        due.max(self.state.budgets.overhead.ready_at(0.0, now))
+        due.max(self.state.limits.budgets.overhead.ready_at(0.0, now))
     }
 
     /// Whether this decision's destination is warmed first: what the last call taught counts.
     fn warms(&self, decision: &Decision) -> bool {
-        decision.action == Action::Promote && self.state.warm.wanted(self.config.promote.warm)
+        decision.action == Action::Promote
+            && self.state.limits.warm.wanted(self.config.promote.warm)
     }
 
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
-        let targets = &self.state.targets;
+        let targets = &self.state.programs.targets;
         self.journaled.retain(|id, _| targets.contains_key(id));
         for (id, target) in targets {
             let last = self.journaled.get(id);
@@ -350,7 +360,10 @@ impl Manager {
             let reasons = self.plan.reasons_of(*id);
             if last.is_none_or(|(_, before)| *before != reasons) {
                 let limit = self.limits.get(id).copied();
-                sink.record(at, &skips_record(target, &reasons, limit, self.state.geometry));
+                sink.record(
+                    at,
+                    &skips_record(target, &reasons, limit, self.state.machine.geometry),
+                );
                 self.journaled.insert(*id, (at, reasons));
             }
         }
@@ -361,9 +374,9 @@ impl Manager {
         let view = self.view(now);
         let demotes = self.config.demote.enabled;
         queues.retain(|id, queue| {
-            let Some(target) = self.state.targets.get(id) else { return false };
+            let Some(target) = self.state.programs.targets.get(id) else { return false };
             let program = view.program(target, now);
-            if self.state.paused || gate::program(&program, Asked::Binding).is_some() {
+            if self.state.limits.paused || gate::program(&program, Asked::Binding).is_some() {
                 return false;
             }
             let cgroup = gate::cgroup(&program, Asked::Binding);
@@ -381,17 +394,22 @@ impl Manager {
     /// Whether nothing that happened to its region since a decision was planned speaks against it.
     fn is_still_open(&self, decision: &Decision, now: Ns) -> bool {
         let state = &self.state;
-        let target = state.targets.get(&decision.target);
+        let target = state.programs.targets.get(&decision.target);
         let Some(region) = target.and_then(|target| target.regions.get(decision.region)) else {
             return false;
         };
         match decision.action {
             Action::Promote => {
-                let facts = RegionFacts::of(&region, state.thresholds, state.frames_hidden, now);
+                let facts = RegionFacts::of(
+                    &region,
+                    state.limits.thresholds,
+                    state.machine.frames_hidden,
+                    now,
+                );
                 gate::region(&facts, Asked::Binding).is_none()
             }
             Action::Demote => {
-                let short = state.pressure.on_machine().is_some();
+                let short = state.limits.pressure.on_machine().is_some();
                 region.huge == (decision.motive != Motive::PartiallyMapped)
                     && region.waits.against_split(now, short).is_none()
             }
@@ -412,16 +430,16 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     let now = world.now();
     // Everything that a tick costs beside scans and actions is charged with the next observation:
     // while that is over its budget, ticks are longer.
-    let end = (begin + TICK).max(manager.state.budgets.overhead.ready_at(0.0, now));
+    let end = (begin + TICK).max(manager.state.limits.budgets.overhead.ready_at(0.0, now));
     // Whoever makes looking take long must not keep everybody from being served.
     let end = end.min(begin + LONGEST_TICK).max(now + SHORTEST_TICK);
     if let Some(report) = manager.compacted.take() {
         sink.record(now, &Record::Compaction(report));
     }
-    for record in manager.told.changes(&manager.state.pressure, REASONS_INTERVAL, now) {
+    for record in manager.told.changes(&manager.state.limits.pressure, REASONS_INTERVAL, now) {
         sink.record(now, &record);
     }
-    for record in manager.state.targets.values().filter_map(|t| use_record(t, begin)) {
+    for record in manager.state.programs.targets.values().filter_map(|t| use_record(t, begin)) {
         sink.record(now, &record);
     }
     let mut queues = manager.make_plan(now);
@@ -479,8 +497,8 @@ fn wait<W: World>(
             Wake::Reached => return TickEnd::Done,
             Wake::Stop => return TickEnd::Stop,
             Wake::Reload => return TickEnd::Reload,
-            Wake::Pause => manager.state.paused = true,
-            Wake::Resume => manager.state.paused = false,
+            Wake::Pause => manager.state.limits.paused = true,
+            Wake::Resume => manager.state.limits.paused = false,
             Wake::Show => {
                 let now = world.now();
                 manager.refresh(now);

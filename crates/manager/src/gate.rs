@@ -171,13 +171,13 @@ impl MachineFacts {
     /// Those of the machine at `now`; `None` before it was first observed.
     #[must_use]
     pub fn of(config: &Config, state: &State, now: Ns) -> Option<Self> {
-        let machine = state.machine.as_ref()?;
+        let machine = state.machine.sample.as_ref()?;
         Some(Self {
-            paused: state.paused,
+            paused: state.limits.paused,
             thp: machine.thp,
             under_never: config.promote.allow_under_never,
-            short: state.pressure.on_machine().is_some(),
-            allocation_waits: state.backoffs.allocation(now).is_some(),
+            short: state.limits.pressure.on_machine().is_some(),
+            allocation_waits: state.limits.backoffs.allocation(now).is_some(),
             free_huge: machine.free_huge,
         })
     }

@@ -304,7 +304,7 @@ fn memory(geometry: Geometry, regions: f64) -> Bytes {
 }
 
 fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
-    let geometry = sources.state.geometry;
+    let geometry = sources.state.machine.geometry;
     let thresholds = Thresholds::new(&sources.config.promote, geometry);
     let reasons = sources.plan.reasons_of(target.sample.id);
     let (mut populated, mut base_pages, mut base_regions) = (0u64, 0u64, 0u64);
@@ -365,7 +365,7 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
 /// All targets at `now`, the largest first.
 #[must_use]
 pub fn targets(sources: Sources<'_>, now: Ns) -> Vec<TargetStatus> {
-    let all = sources.state.targets.values();
+    let all = sources.state.programs.targets.values();
     let mut all: Vec<_> = all.map(|t| target(sources, t, now)).collect();
     all.sort_by_key(|t| std::cmp::Reverse((t.anon, t.pid)));
     all
@@ -375,19 +375,19 @@ pub fn targets(sources: Sources<'_>, now: Ns) -> Vec<TargetStatus> {
 #[must_use]
 pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
     let mut all = BTreeMap::<&str, CgroupStatus>::new();
-    for target in state.targets.values() {
+    for target in state.programs.targets.values() {
         let Some(path) = target.sample.cgroup.as_deref() else { continue };
         let cgroup = all.entry(path).or_default();
         cgroup.processes += 1;
         cgroup.belongs_to = target.sample.belongs_to();
         cgroup.anon += target.sample.anon;
-        cgroup.huge += state.geometry.regions(target.huge());
-        cgroup.bloat += target.bloat(state.geometry);
+        cgroup.huge += state.machine.geometry.regions(target.huge());
+        cgroup.bloat += target.bloat(state.machine.geometry);
     }
     let complete = |(path, cgroup): (&str, CgroupStatus)| CgroupStatus {
         cgroup: path.to_owned(),
-        memory: state.cgroup_memory.get(path).copied(),
-        pressure: state.pressure.on(path),
+        memory: state.cgroups.memory.get(path).copied(),
+        pressure: state.limits.pressure.on(path),
         ..cgroup
     };
     let mut all: Vec<_> = all.into_iter().map(complete).collect();
@@ -396,12 +396,12 @@ pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
 }
 
 fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
-    let totals = state.totals.compaction.clone();
+    let totals = state.account.totals.compaction.clone();
     CompactionStatus {
         wanted_blocks: plan.compaction.map_or(0, |wanted| wanted.blocks),
         expected_cpu: (totals.won > 0).then_some(plan.ledger.compaction),
-        running: state.compaction.is_running(),
-        held_back: state.compaction.held_back(),
+        running: state.limits.compaction.is_running(),
+        held_back: state.limits.compaction.held_back(),
         totals,
     }
 }
@@ -411,13 +411,14 @@ fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
 pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
     let (config, state, plan) = (manager.config(), manager.state(), manager.plan());
     let sources = Sources { config, state, plan, limits: manager.limits() };
-    let left_alone = state.left_alone.iter().map(|l| LeftAloneStatus {
+    let left_alone = state.programs.left_alone.iter().map(|l| LeftAloneStatus {
         pid: l.sample.id.pid,
         name: l.sample.name.clone(),
         anon: l.sample.anon,
         reason: l.reason,
     });
-    let Totals { promoted, demoted, freed_pages, filled, warm_ups, withheld, .. } = state.totals;
+    let Totals { promoted, demoted, freed_pages, filled, warm_ups, withheld, .. } =
+        state.account.totals;
     let bloat = state.bloat();
     ManagerStatus {
         schema: SCHEMA,
@@ -425,31 +426,39 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
         pids: manager.selection().named.as_ref().map(|ids| ids.iter().map(|id| id.pid).collect()),
         dry_run,
         policy: config.policy.active.key().to_owned(),
-        trackers: state.machine.as_ref().map_or(Vec::new(), |m| m.trackers.clone()),
+        trackers: state.machine.sample.as_ref().map_or(Vec::new(), |m| m.trackers.clone()),
         outlook: plan.ledger.outlook,
-        paused: state.paused,
+        paused: state.limits.paused,
         gate: gate::closed_for_all(config, state, now),
-        allocation_backoff_s: state.backoffs.allocation(now).map(|until| until.since(now).as_s()),
+        allocation_backoff_s: state
+            .limits
+            .backoffs
+            .allocation(now)
+            .map(|until| until.since(now).as_s()),
         compaction: compaction(state, plan),
-        warming: state.warm.wanted(config.promote.warm),
-        own_cpu: state.own_cpu,
-        warm_cpu: state.warm_cpu,
+        warming: state.limits.warm.wanted(config.promote.warm),
+        own_cpu: state.account.own_cpu,
+        warm_cpu: state.account.warm_cpu,
         bloat_budget: plan.bloat_budget,
         known_bloat: bloat.known(),
         bloat,
         giving_back: plan.giving_back,
-        pressure: state.pressure.on_machine(),
-        frees_zeros: state.machine.as_ref().and_then(|machine| machine.frees_zeros),
-        frames_hidden: state.frames_hidden,
+        pressure: state.limits.pressure.on_machine(),
+        frees_zeros: state.machine.sample.as_ref().and_then(|machine| machine.frees_zeros),
+        frames_hidden: state.machine.frames_hidden,
         promoted,
-        rate_bytes_per_s: state.rate.per_s(now).map(|rate| memory(state.geometry, rate)),
-        left_s: state.rate.left_s(plan.waiting(), now),
+        rate_bytes_per_s: state
+            .account
+            .rate
+            .per_s(now)
+            .map(|rate| memory(state.machine.geometry, rate)),
+        left_s: state.account.rate.left_s(plan.waiting(), now),
         demoted,
-        freed: state.geometry.bytes(freed_pages),
+        freed: state.machine.geometry.bytes(freed_pages),
         filled,
         warm_ups,
         withheld,
-        failed: state.totals.failed.values().sum(),
+        failed: state.account.totals.failed.values().sum(),
         cgroups: cgroups(state),
         targets: targets(sources, now),
         left_alone: left_alone.collect(),

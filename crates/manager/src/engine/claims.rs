@@ -67,7 +67,7 @@ impl Group {
         Self {
             share: target.share,
             held,
-            served: state.lately.served.of_process(target.sample.id, now),
+            served: state.account.lately.served.of_process(target.sample.id, now),
             idle: held as f64 * target.idle_share,
             waits_since: target.waits_since,
             wasted: 0,
@@ -114,7 +114,7 @@ impl Claims {
     pub(super) fn new(state: &State, now: Ns) -> Self {
         let mut claims = Self::default();
         let (mut user_numbers, mut cgroup_numbers) = (BTreeMap::new(), BTreeMap::new());
-        for (number, (id, target)) in state.targets.iter().enumerate() {
+        for (number, (id, target)) in state.programs.targets.iter().enumerate() {
             let uid = target.sample.uid;
             let user = *user_numbers.entry(uid).or_insert_with(|| {
                 claims.users.push(user(state, target, now));
@@ -135,7 +135,7 @@ impl Claims {
 
     /// Notes what was done for a program. One that is gone counts until the next tick.
     pub(super) fn renew(&mut self, state: &State, id: ProcId, now: Ns) {
-        let Some(target) = state.targets.get(&id) else { return };
+        let Some(target) = state.programs.targets.get(&id) else { return };
         let Some(program) = self.programs.get_mut(&id) else { return };
         program.own = Group::program(state, target, now);
         let (user_of, cgroup_of) = (program.user, program.cgroup);
@@ -160,14 +160,14 @@ impl Claims {
 /// A program's user, before its programs are added.
 fn user(state: &State, target: &Target, now: Ns) -> Group {
     let uid = target.sample.uid;
-    let wasted = saturating_u64(FRUITLESS * state.lately.fruitless.of_user(uid, now));
-    Group { served: state.lately.served.of_user(uid, now), wasted, ..Group::default() }
+    let wasted = saturating_u64(FRUITLESS * state.account.lately.fruitless.of_user(uid, now));
+    Group { served: state.account.lately.served.of_user(uid, now), wasted, ..Group::default() }
 }
 
 /// The same of its cgroup.
 fn cgroup(state: &State, target: &Target, now: Ns) -> Group {
     let (uid, key) = (target.sample.uid, target.sample.cgroup_key());
-    Group { served: state.lately.served.of_cgroup(uid, &key, now), ..Group::default() }
+    Group { served: state.account.lately.served.of_cgroup(uid, &key, now), ..Group::default() }
 }
 
 #[cfg(test)]
@@ -194,20 +194,20 @@ mod tests {
     #[test]
     fn what_was_done_for_a_program_changes_claims_as_if_all_were_made_anew() {
         let mut state = state();
-        let ids: Vec<_> = state.targets.keys().copied().collect();
+        let ids: Vec<_> = state.programs.targets.keys().copied().collect();
         let mut claims = Claims::new(&state, Ns::s(1));
         let before = claims.of(ids[0], Ns::s(2));
         for (id, more) in ids.iter().zip(1_u32..).step_by(5) {
-            let owner = state.targets[id].owner();
-            state.lately.served.charge(&owner, f64::from(more), Ns::s(2));
-            state.lately.fruitless.charge(&owner, f64::from(more % 3), Ns::s(2));
+            let owner = state.programs.targets[id].owner();
+            state.account.lately.served.charge(&owner, f64::from(more), Ns::s(2));
+            state.account.lately.fruitless.charge(&owner, f64::from(more % 3), Ns::s(2));
             let regions = (1..=more.into()).map(|number| Addr(number << 21));
             state.scanned(&ScanReport::huge(*id, regions), Ns::s(2));
-            let target = state.targets.get_mut(id).expect("it is there");
+            let target = state.programs.targets.get_mut(id).expect("it is there");
             (target.waits_since, target.idle_share) = (Some(Ns::s(2)), f64::from(more % 4) / 4.0);
             claims.renew(&state, *id, Ns::s(2));
         }
-        assert!(state.targets.values().any(|target| target.held() > 20));
+        assert!(state.programs.targets.values().any(|target| target.held() > 20));
         let anew = Claims::new(&state, Ns::s(2));
         for id in &ids {
             assert_eq!(claims.of(*id, Ns::s(3)), anew.of(*id, Ns::s(3)), "{id}");

@@ -11,22 +11,22 @@ impl Manager {
     /// Begins what the plan wants and limits allow, or ends what is under way.
     pub(super) fn compact(&mut self, world: &mut impl World, now: Ns) {
         let wanted = self.plan.compaction;
-        let machine = self.state.machine.as_ref();
+        let machine = self.state.machine.sample.as_ref();
         let total = machine.and_then(|machine| machine.mem_total);
         let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
-        let best = total.and_then(|total| self.state.compaction.best(nodes, total, now));
+        let best = total.and_then(|total| self.state.limits.compaction.best(nodes, total, now));
         let situation = Situation {
             starved: wanted.map_or(0, |wanted| wanted.blocks),
             node: wanted.and_then(|wanted| best.or(wanted.node)),
             total,
-            geometry: self.state.geometry,
+            geometry: self.state.machine.geometry,
             scheduled: self.plan.waiting() > 0,
-            short: self.state.pressure.on_machine().is_some(),
-            paused: self.state.paused,
+            short: self.state.limits.pressure.on_machine().is_some(),
+            paused: self.state.limits.paused,
         };
-        let (order, held_back) = self.state.compaction.step(&situation, now);
+        let (order, held_back) = self.state.limits.compaction.step(&situation, now);
         if let Some(reason) = held_back {
-            *self.state.totals.compaction.reasons.entry(reason).or_default() += 1;
+            *self.state.account.totals.compaction.reasons.entry(reason).or_default() += 1;
         }
         if let Some(order) = order {
             world.compact(&order);

@@ -79,18 +79,18 @@ pub(super) fn next(
     now: Ns,
     end: Ns,
 ) -> Option<Turn> {
-    let huge = state.geometry.huge.0 as f64;
+    let huge = state.machine.geometry.huge.0 as f64;
     let shared = [
-        (state.budgets.cpu.ready_at(CPU_PRIOR, now), Limit::OwnCpu),
-        (state.budgets.bytes.ready_at(huge, now), Limit::QuotaBytes),
+        (state.limits.budgets.cpu.ready_at(CPU_PRIOR, now), Limit::OwnCpu),
+        (state.limits.budgets.bytes.ready_at(huge, now), Limit::QuotaBytes),
     ];
     limits.clear();
-    let whole = state.geometry.pages_per_huge();
-    let short = state.pressure.on_machine().is_some();
+    let whole = state.machine.geometry.pages_per_huge();
+    let short = state.limits.pressure.on_machine().is_some();
     let (mut promotions, mut split) = (Vec::new(), None::<Bid>);
     for (id, queue) in queues {
         let (id, Some(decision)) = (*id, queue.front()) else { continue };
-        let Some(target) = state.targets.get(&id) else { continue };
+        let Some(target) = state.programs.targets.get(&id) else { continue };
         let Some(claim) = claims.of(id, now) else { continue };
         let own = (target.lock_ready_at(decision.action, now), Limit::LockShare);
         let (at, limit) = shared.into_iter().fold(own, |a, b| if b.0 > a.0 { b } else { a });
@@ -124,7 +124,10 @@ pub(super) fn next(
 
 fn had(state: &State, target: &Target, now: Ns) -> (f64, f64) {
     let (uid, cgroup) = (target.sample.uid, target.sample.cgroup_key());
-    (state.lately.splits.of_user(uid, now), state.lately.splits.of_cgroup(uid, &cgroup, now))
+    (
+        state.account.lately.splits.of_user(uid, now),
+        state.account.lately.splits.of_cgroup(uid, &cgroup, now),
+    )
 }
 
 /// How often a program can be served from `at` until the end of the tick: its lock sets the pace.

@@ -72,10 +72,10 @@ impl<T: Ord> Eq for Turns<T> {}
 /// Users whose targets' scans are due, and how many they are.
 fn users(config: &Config, state: &State, now: Ns) -> BinaryHeap<Reverse<Turns<Turns<Due>>>> {
     let mut users = BTreeMap::<_, (f64, BTreeMap<String, Turns<Due>>)>::new();
-    for (id, target) in &state.targets {
+    for (id, target) in &state.programs.targets {
         let Some(since) = due_since(config, target, now) else { continue };
         let owner = target.owner();
-        let Had(user, cgroup, process) = state.lately.scans.of(&owner, now);
+        let Had(user, cgroup, process) = state.account.lately.scans.of(&owner, now);
         let (_, cgroups) = users.entry(owner.uid).or_insert_with(|| (user, BTreeMap::new()));
         let turns = cgroups.entry(owner.cgroup).or_insert_with(|| Turns::new(cgroup));
         turns.waiting.push(Reverse((Amount(process), since, *id)));
@@ -92,14 +92,15 @@ fn users(config: &Config, state: &State, now: Ns) -> BinaryHeap<Reverse<Turns<Tu
 /// what is left than the others that wait. A scan always reads at least one chunk, so nothing is
 /// asked for while in debt.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<ScanAsk> {
-    let mut left = state.budgets.scan_cpu.level_at(now);
+    let mut left = state.limits.budgets.scan_cpu.level_at(now);
     let mut users = users(config, state, now);
     let mut asks = Vec::new();
     while left > 0.0 {
         let waiting = users.len();
         let Some(Reverse(mut user)) = users.pop() else { break };
         let Some(Reverse(mut cgroup)) = user.waiting.pop() else { continue };
-        let next = cgroup.waiting.pop().and_then(|Reverse((.., id))| state.targets.get(&id));
+        let next =
+            cgroup.waiting.pop().and_then(|Reverse((.., id))| state.programs.targets.get(&id));
         let Some(target) = next else { continue };
         let expected = expected_cost(target);
         // Twice what is expected, so that one surprise does not eat everybody's share.

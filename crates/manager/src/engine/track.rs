@@ -15,7 +15,7 @@ const fn is_damon(by: Tracker) -> bool {
 /// turns, and of one user whoever has waited longest comes first. What has begun is ended in any
 /// case: it may hold DAMON for everybody.
 pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
-    let offers = state.machine.as_ref().map_or(&[][..], |machine| &machine.trackers);
+    let offers = state.machine.sample.as_ref().map_or(&[][..], |machine| &machine.trackers);
     if offers.is_empty() {
         return Vec::new();
     }
@@ -29,9 +29,9 @@ pub(super) fn asks(config: &Config, state: &State, now: Ns) -> Vec<AccessAsk> {
     // Whose lock is in debt waits.
     let due = |target: &Target| now >= target.looks.next && target.lock.level_at(now) >= 0.0;
     let window = Ns::ms(config.track.window_ms);
-    let mut left = state.budgets.track_cpu.level_at(now);
+    let mut left = state.limits.budgets.track_cpu.level_at(now);
     let (mut asks, mut waiting, mut damon) = (Vec::new(), Vec::new(), false);
-    for target in state.targets.values() {
+    for target in state.programs.targets.values() {
         match target.looks.under_way {
             Some((by, began)) => {
                 damon |= is_damon(by);

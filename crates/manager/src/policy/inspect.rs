@@ -247,7 +247,7 @@ mod tests {
                 of_full += asked.iter().filter(|ask| ask.target.pid == 1).count();
                 for ask in asked {
                     let owner = state.targets()[&ask.target].owner();
-                    state.lately.inspections.charge(&owner, SAMPLE.0 as f64, Ns(0));
+                    state.account.lately.inspections.charge(&owner, SAMPLE.0 as f64, Ns(0));
                 }
             }
             assert!((4 * of_full).abs_diff(3 * all) <= 4, "{of_full} of {all}, {per_tick} a tick");

@@ -19,6 +19,10 @@ pub type AllReasons = BTreeMap<ProcId, Arc<Reasons>>;
 pub trait Policy: std::fmt::Debug {
     /// What is wanted at `now`.
     fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan;
+    /// The same policy with nothing remembered; `None` where it remembers nothing.
+    fn afresh(&self) -> Option<Box<dyn Policy>> {
+        None
+    }
 }
 
 /// What a policy wants.

@@ -47,19 +47,19 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn new(config: &Config, state: &'a State, giving_back: bool, now: Ns) -> Self {
         Self {
-            geometry: state.geometry,
-            machine: state.machine.as_ref(),
-            targets: &state.targets,
-            thresholds: state.thresholds,
-            pressure: &state.pressure,
+            geometry: state.machine.geometry,
+            machine: state.machine.sample.as_ref(),
+            targets: &state.programs.targets,
+            thresholds: state.limits.thresholds,
+            pressure: &state.limits.pressure,
             machine_gate: gate::closed_for_all(config, state, now),
-            paused: state.paused,
-            frames_hidden: state.frames_hidden,
-            warming: state.warm.wanted(config.promote.warm),
-            totals: &state.totals,
+            paused: state.limits.paused,
+            frames_hidden: state.machine.frames_hidden,
+            warming: state.limits.warm.wanted(config.promote.warm),
+            totals: &state.account.totals,
             giving_back,
-            inspections: &state.lately.inspections,
-            backoffs: &state.backoffs,
+            inspections: &state.account.lately.inspections,
+            backoffs: &state.limits.backoffs,
         }
     }
 

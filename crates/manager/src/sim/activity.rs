@@ -33,13 +33,15 @@ pub enum Checker {
     BloatBudget,
     /// A tick in which the spent bloat budget keeps a region small.
     BloatBudgetSpent,
+    /// A target for which a plan was remembered, in a tick: it is as if it were made anew.
+    RememberedPlan,
     /// A run of compaction: somebody waits for blocks, memory is not short, CPU time is left.
     Compaction,
 }
 
 impl Checker {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Excluded,
         Self::OperatorNever,
         Self::Promoted,
@@ -54,6 +56,7 @@ impl Checker {
         Self::WasteHasReason,
         Self::BloatBudget,
         Self::BloatBudgetSpent,
+        Self::RememberedPlan,
         Self::Compaction,
     ];
 }

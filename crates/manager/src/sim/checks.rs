@@ -365,13 +365,24 @@ impl Auditor {
         self.activity.met(Checker::BloatBudgetSpent, spent.into());
     }
 
+    /// A policy remembers what targets came to: a plan must not depend on that.
+    fn a_remembered_plan_is_a_fresh_one(&mut self, manager: &Manager, now: Ns) {
+        let Some([remembered, fresh]) = manager.plan_twice(now) else { return };
+        self.activity.met(Checker::RememberedPlan, fresh.reasons.len() as u64);
+        if remembered != fresh {
+            let differing =
+                fresh.reasons.iter().find(|(id, reasons)| remembered.reasons_of(**id) != **reasons);
+            self.broken.push(format!("a remembered plan differs at {now}: {differing:?}"));
+        }
+    }
+
     fn huge_regions_with_waste_have_a_reason(&mut self, manager: &Manager) {
         let state = manager.state();
-        for (id, target) in state.targets.iter().filter(|(_, t)| t.refused.is_none()) {
+        for (id, target) in state.programs.targets.iter().filter(|(_, t)| t.refused.is_none()) {
             let wastes = |region: &Region| {
                 // Promoted in this tick: it was small when it was planned.
                 let planned = region.before.is_none_or(|before| before.by == Maker::Somebody);
-                let waste = region.waste(state.geometry);
+                let waste = region.waste(state.machine.geometry);
                 region.huge && planned && !matches!(waste, Waste::Impossible | Waste::Known(0, _))
             };
             let wasting = target.regions.values().filter(wastes).count() as u64;
@@ -397,10 +408,11 @@ impl Sink for Auditor {
 
     /// Every small region of a scanned target has a reason; and waste by promotions below the
     /// threshold never grows beyond the budget (it may stand above it when the footprint shrank).
-    fn tick_done(&mut self, _at: Ns, manager: &Manager) {
+    fn tick_done(&mut self, at: Ns, manager: &Manager) {
         self.ticks += 1;
+        self.a_remembered_plan_is_a_fresh_one(manager, at);
         let state = manager.state();
-        for (id, target) in &state.targets {
+        for (id, target) in &state.programs.targets {
             let small = target.regions.len() as u64 - target.huge();
             self.activity.met(Checker::SmallHasReason, small);
             let named: u64 = manager.plan().reasons_of(*id).not_promoted.values().sum();

@@ -33,16 +33,16 @@ impl State {
     /// What the next manager has to know.
     #[must_use]
     pub fn made(&self) -> Vec<Made> {
-        let whole = u16::try_from(self.geometry.pages_per_huge()).unwrap_or(u16::MAX);
-        let known = self.targets.values().filter_map(|target| target.made(whole));
-        let unseen = self.earlier.iter();
+        let whole = u16::try_from(self.machine.geometry.pages_per_huge()).unwrap_or(u16::MAX);
+        let known = self.programs.targets.values().filter_map(|target| target.made(whole));
+        let unseen = self.programs.earlier.iter();
         let unseen = unseen.map(|(id, all)| Made { target: *id, regions: all.clone() });
         known.chain(unseen).collect()
     }
 
     /// Takes what an earlier manager of this boot made.
     pub fn remember(&mut self, made: Vec<Made>) {
-        self.earlier.extend(made.into_iter().map(|made| (made.target, made.regions)));
+        self.programs.earlier.extend(made.into_iter().map(|made| (made.target, made.regions)));
     }
 }
 

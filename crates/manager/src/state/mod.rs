@@ -35,7 +35,6 @@ use crate::select::{self, Selected};
 use crate::snapshot::{
     CgroupSample, InspectReport, MachineSample, ProcessSample, ScanEnd, ScanReport,
 };
-use bloat::Account;
 use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
 use lately::Lately;
 use rate::Rate;
@@ -67,50 +66,27 @@ pub struct LeftAlone {
     pub reason: SkipReason,
 }
 
-/// Everything the manager remembers.
+/// The machine, as it was last observed.
 #[derive(Debug, Clone)]
-pub struct State {
+pub(super) struct MachineState {
     pub(super) geometry: Geometry,
-    pub(super) machine: Option<MachineSample>,
+    pub(super) sample: Option<MachineSample>,
+    /// Inspections show no page frames: this observer may not see them.
+    pub(super) frames_hidden: bool,
+    /// Blocks that promotions took since the machine was last seen.
+    taken: u64,
+}
+
+/// Programs: those that are managed, and what is known of others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Programs {
     pub(super) targets: BTreeMap<ProcId, Target>,
     /// Processes with enough memory that were left alone, the largest first.
     pub(super) left_alone: Vec<LeftAlone>,
     /// Processes have been listed at least once.
     listed: bool,
-    pub(super) budgets: Budgets,
-    pub(super) backoffs: Backoffs,
-    /// Who had how much of what all share.
-    pub(super) lately: Lately,
-    pub(super) warm: WarmControl,
-    pub(super) pressure: Pressure,
-    /// When memory may be compacted.
-    pub(super) compaction: Compaction,
-    /// Memory of the targets' cgroups, where it has a limit.
-    pub(super) cgroup_memory: BTreeMap<String, CgroupSample>,
-    /// From this usage on a cgroup's memory is short, percent of its limit.
-    cgroup_mark_percent: f64,
-    /// Blocks that promotions took since the machine was last seen.
-    taken: u64,
-    /// Inspections show no page frames: this observer may not see them.
-    pub(super) frames_hidden: bool,
-    pub(super) thresholds: Thresholds,
-    /// `hugewise pause` is in force.
-    pub(super) paused: bool,
-    pub(super) totals: Totals,
-    /// How fast regions become huge.
-    pub(super) rate: Rate,
     /// When processes are listed next.
     pub(super) next_list: Ns,
-    /// Own CPU time in all, as last observed.
-    pub(super) own_cpu: Option<Ns>,
-    /// CPU time of warming ahead.
-    pub(super) warm_cpu: Option<Ns>,
-    /// Blocks warmed ahead for nothing, which are among the warm-ups.
-    warm_unused: u64,
-    /// Own CPU time since then that was charged already.
-    accounted: Ns,
-    /// Whose usage was asked for last, and when.
-    cgroups_asked: (BTreeSet<String>, Ns),
     /// What an earlier manager made huge in processes that were not seen yet.
     earlier: BTreeMap<ProcId, BTreeMap<Addr, u16>>,
     /// Processes in which nothing could be promoted because it is shared, while they live: they
@@ -121,6 +97,59 @@ pub struct State {
     looked_at: BTreeMap<Option<u32>, Ns>,
 }
 
+/// Memory of the targets' cgroups.
+#[derive(Debug, Clone)]
+pub(super) struct Cgroups {
+    /// Of those that have a limit.
+    pub(super) memory: BTreeMap<String, CgroupSample>,
+    /// From this usage on a cgroup's memory is short, percent of its limit.
+    mark_percent: f64,
+    /// Whose usage was asked for last, and when.
+    asked: (BTreeSet<String>, Ns),
+}
+
+/// What no policy can exceed.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    pub(super) thresholds: Thresholds,
+    /// `hugewise manage pause` is in force.
+    pub(super) paused: bool,
+    pub(super) budgets: Budgets,
+    pub(super) backoffs: Backoffs,
+    pub(super) warm: WarmControl,
+    pub(super) pressure: Pressure,
+    /// When memory may be compacted.
+    pub(super) compaction: Compaction,
+}
+
+/// What was done so far, for whom, and what it cost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Account {
+    /// Who had how much of what all share.
+    pub(super) lately: Lately,
+    pub(super) totals: Totals,
+    /// How fast regions become huge.
+    pub(super) rate: Rate,
+    /// Own CPU time in all, as last observed.
+    pub(super) own_cpu: Option<Ns>,
+    /// CPU time of warming ahead.
+    pub(super) warm_cpu: Option<Ns>,
+    /// Blocks warmed ahead for nothing, which are among the warm-ups.
+    warm_unused: u64,
+    /// Own CPU time since then that was charged already.
+    accounted: Ns,
+}
+
+/// Everything the manager remembers.
+#[derive(Debug, Clone)]
+pub struct State {
+    pub(super) machine: MachineState,
+    pub(super) programs: Programs,
+    pub(super) cgroups: Cgroups,
+    pub(super) limits: Limits,
+    pub(super) account: Account,
+}
+
 /// A user whose programs have not been looked at for so long has the first turn anyway.
 const TURN_FORGOTTEN: Ns = Ns::s(600);
 
@@ -129,125 +158,114 @@ impl State {
     #[must_use]
     pub fn new(config: &Config, geometry: Geometry, now: Ns) -> Self {
         Self {
-            geometry,
-            machine: None,
-            targets: BTreeMap::new(),
-            left_alone: Vec::new(),
-            listed: false,
-            budgets: Budgets::new(config, geometry, now),
-            backoffs: Backoffs::default(),
-            lately: Lately::default(),
-            warm: WarmControl::default(),
-            pressure: Pressure::default(),
-            compaction: Compaction::new(config, now),
-            taken: 0,
-            cgroup_memory: BTreeMap::new(),
-            cgroup_mark_percent: 100.0,
-            frames_hidden: false,
-            thresholds: Thresholds::new(&config.promote, geometry),
-            paused: false,
-            totals: Totals::default(),
-            rate: Rate::default(),
-            next_list: now,
-            own_cpu: None,
-            warm_cpu: None,
-            warm_unused: 0,
-            accounted: Ns(0),
-            cgroups_asked: (BTreeSet::new(), Ns(0)),
-            earlier: BTreeMap::new(),
-            shared: BTreeSet::new(),
-            looked_at: BTreeMap::new(),
+            machine: MachineState { geometry, sample: None, frames_hidden: false, taken: 0 },
+            programs: Programs { next_list: now, ..Programs::default() },
+            cgroups: Cgroups {
+                memory: BTreeMap::new(),
+                mark_percent: 100.0,
+                asked: (BTreeSet::new(), Ns(0)),
+            },
+            limits: Limits {
+                thresholds: Thresholds::new(&config.promote, geometry),
+                paused: false,
+                budgets: Budgets::new(config, geometry, now),
+                backoffs: Backoffs::default(),
+                warm: WarmControl::default(),
+                pressure: Pressure::default(),
+                compaction: Compaction::new(config, now),
+            },
+            account: Account::default(),
         }
     }
 
     /// Takes over limits from a reloaded configuration; levels and debts stay.
     pub fn configure(&mut self, config: &Config, now: Ns) {
-        self.budgets.configure(config, self.geometry, now);
-        self.compaction.configure(config, now);
-        self.thresholds = Thresholds::new(&config.promote, self.geometry);
-        for target in self.targets.values_mut() {
+        self.limits.budgets.configure(config, self.machine.geometry, now);
+        self.limits.compaction.configure(config, now);
+        self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
+        for target in self.programs.targets.values_mut() {
             budgets::configure_lock(&mut target.lock, config, now);
             budgets::configure_lock(&mut target.split_lock, config, now);
             let hints = select::hints(config, &target.sample);
-            target.hinted(&hints, self.geometry, now);
+            target.hinted(&hints, self.machine.geometry, now);
         }
-        self.next_list = now;
+        self.programs.next_list = now;
     }
 
     /// Managed processes.
     #[must_use]
     pub fn targets(&self) -> &BTreeMap<ProcId, Target> {
-        &self.targets
+        &self.programs.targets
     }
 
     /// Forgets all targets but these.
     pub fn keep_only(&mut self, ids: &[ProcId]) {
-        self.targets.retain(|id, _| ids.contains(id));
+        self.programs.targets.retain(|id, _| ids.contains(id));
     }
 
     /// Processes with enough memory that were left alone, the largest first.
     #[must_use]
     pub fn left_alone(&self) -> &[LeftAlone] {
-        &self.left_alone
+        &self.programs.left_alone
     }
 
     /// Where memory is short.
     #[must_use]
     pub const fn pressure(&self) -> &Pressure {
-        &self.pressure
+        &self.limits.pressure
     }
 
     /// Sums since the manager started.
     #[must_use]
     pub fn totals(&self) -> &Totals {
-        &self.totals
+        &self.account.totals
     }
 
     /// Page sizes.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
-        self.geometry
+        self.machine.geometry
     }
 
     /// How fast regions become huge, all targets together.
     #[must_use]
     pub fn rate(&self) -> Rate {
-        self.rate
+        self.account.rate
     }
 
     /// Waste of all managed processes.
     #[must_use]
-    pub fn bloat(&self) -> Account {
-        let mut total = Account::default();
-        for target in self.targets.values() {
-            total += target.bloat(self.geometry);
+    pub fn bloat(&self) -> bloat::Account {
+        let mut total = bloat::Account::default();
+        for target in self.programs.targets.values() {
+            total += target.bloat(self.machine.geometry);
         }
         total
     }
 
     /// Takes a machine sample: geometry and the memory watermark.
     pub fn machine(&mut self, config: &Config, machine: MachineSample, now: Ns) {
-        self.geometry = machine.geometry;
-        self.thresholds = Thresholds::new(&config.promote, self.geometry);
-        self.pressure.machine(&config.watermark, &machine, now);
-        self.machine = Some(machine);
-        self.taken = 0;
+        self.machine.geometry = machine.geometry;
+        self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
+        self.limits.pressure.machine(&config.watermark, &machine, now);
+        self.machine.sample = Some(machine);
+        self.machine.taken = 0;
     }
 
     /// Free blocks of huge-page size: as last seen, without those that promotions took since;
     /// `None`: unknown.
     #[must_use]
     pub fn free_blocks(&self) -> Option<u64> {
-        Some(self.machine.as_ref()?.free_huge?.saturating_sub(self.taken))
+        Some(self.machine.sample.as_ref()?.free_huge?.saturating_sub(self.machine.taken))
     }
 
     /// Takes what became of a run of compaction. Where it made blocks nobody waits any longer for
     /// having found none. Returns why it ended early, or why the next one waits.
     pub fn compacted(&mut self, report: &CompactReport, now: Ns) -> Option<SkipReason> {
-        let reason = self.compaction.done(report, now);
-        self.totals.compaction.add(report, reason);
+        let reason = self.limits.compaction.done(report, now);
+        self.account.totals.compaction.add(report, reason);
         if report.won() > Some(0) {
-            self.backoffs.blocks_were_made();
+            self.limits.backoffs.blocks_were_made();
         }
         reason
     }
@@ -256,11 +274,12 @@ impl State {
     /// and at once when one is new.
     #[must_use]
     pub fn cgroups_wanted(&self, now: Ns) -> Vec<String> {
-        let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
+        let known =
+            self.programs.targets.values().filter_map(|target| target.sample.cgroup.clone());
         let known: BTreeSet<_> = known.collect();
         let interval = if known.len() > CGROUPS_FEW { CGROUPS_INTERVAL } else { CGROUPS_SOON };
         let due =
-            now.since(self.cgroups_asked.1) >= interval || !known.is_subset(&self.cgroups_asked.0);
+            now.since(self.cgroups.asked.1) >= interval || !known.is_subset(&self.cgroups.asked.0);
         if due { known.into_iter().collect() } else { Vec::new() }
     }
 
@@ -271,56 +290,57 @@ impl State {
         usage: BTreeMap<String, CgroupSample>,
         now: Ns,
     ) {
-        let known = self.targets.values().filter_map(|target| target.sample.cgroup.clone());
-        self.cgroups_asked = (known.collect(), now);
-        self.pressure.cgroups(&config.watermark, &usage, now);
-        self.cgroup_memory = usage;
-        self.cgroup_mark_percent = config.watermark.cgroup_usage_high_percent;
+        let known =
+            self.programs.targets.values().filter_map(|target| target.sample.cgroup.clone());
+        self.cgroups.asked = (known.collect(), now);
+        self.limits.pressure.cgroups(&config.watermark, &usage, now);
+        self.cgroups.memory = usage;
+        self.cgroups.mark_percent = config.watermark.cgroup_usage_high_percent;
     }
 
     /// Adds what a promotion filled up to its cgroup at once: between two readings there may be
     /// many, and the cgroup must not come to its limit by them.
     fn charge_cgroup(&mut self, id: ProcId, populated: u16) {
-        let target = self.targets.get(&id);
+        let target = self.programs.targets.get(&id);
         let Some(cgroup) = target.and_then(|target| target.sample.cgroup.as_ref()) else { return };
-        let Some(memory) = self.cgroup_memory.get_mut(cgroup) else { return };
-        let added = self.geometry.pages_per_huge().saturating_sub(populated.into());
-        memory.usage += self.geometry.bytes(added.into());
-        self.pressure.risen(cgroup, memory, self.cgroup_mark_percent);
+        let Some(memory) = self.cgroups.memory.get_mut(cgroup) else { return };
+        let added = self.machine.geometry.pages_per_huge().saturating_sub(populated.into());
+        memory.usage += self.machine.geometry.bytes(added.into());
+        self.limits.pressure.risen(cgroup, memory, self.cgroups.mark_percent);
     }
 
     /// Charges own CPU time that no single outcome or scan accounted for: it has a budget of its
     /// own, for whoever makes listing or planning expensive must not silence promotions or splits.
     pub fn own_cpu(&mut self, own_cpu: Option<Ns>, warm_cpu: Option<Ns>, now: Ns) {
-        self.warm_cpu = warm_cpu;
+        self.account.warm_cpu = warm_cpu;
         let Some(total) = own_cpu else { return };
-        let before = self.own_cpu.replace(total).unwrap_or(total);
-        let rest = total.since(before).since(self.accounted);
-        self.budgets.overhead.take(rest.0 as f64, now);
-        self.accounted = Ns(0);
+        let before = self.account.own_cpu.replace(total).unwrap_or(total);
+        let rest = total.since(before).since(self.account.accounted);
+        self.limits.budgets.overhead.take(rest.0 as f64, now);
+        self.account.accounted = Ns(0);
     }
 
     /// Blocks that were warmed for nothing, in all: warm-ups like the others.
     pub fn warm_unused(&mut self, unused: u64) {
-        self.totals.warm_ups += unused.saturating_sub(self.warm_unused);
-        self.warm_unused = self.warm_unused.max(unused);
+        self.account.totals.warm_ups += unused.saturating_sub(self.account.warm_unused);
+        self.account.warm_unused = self.account.warm_unused.max(unused);
     }
 
     /// Takes a process list: keeps targets up to date, forgets those that ended, remembers why
     /// others were left alone.
     pub fn list(&mut self, config: &Config, processes: Vec<Selected>, now: Ns) {
         let mut chosen = Vec::new();
-        self.left_alone.clear();
-        self.listed = true;
+        self.programs.left_alone.clear();
+        self.programs.listed = true;
         for Selected { sample, share } in processes {
             match share {
                 Ok(share) => chosen.push((share, sample)),
                 // Hysteresis: who is known and shrinks a little stays, with what is known of it.
                 Err(SkipReason::TooSmall)
                     if sample.anon.0 >= config.select.min_anon_bytes.0 / 2
-                        && self.targets.contains_key(&sample.id) =>
+                        && self.programs.targets.contains_key(&sample.id) =>
                 {
-                    let share = self.targets.get(&sample.id).map_or(1.0, |t| t.share);
+                    let share = self.programs.targets.get(&sample.id).map_or(1.0, |t| t.share);
                     chosen.push((share, sample));
                 }
                 Err(reason) => self.leave_alone(config, sample, reason),
@@ -330,86 +350,91 @@ impl State {
         for sample in without_slot {
             self.leave_alone(config, sample, SkipReason::NoSlot);
         }
-        self.left_alone.sort_by_key(|l| std::cmp::Reverse((l.sample.anon, l.sample.id)));
-        self.left_alone.truncate(32);
-        let mut old = std::mem::take(&mut self.targets);
+        self.programs.left_alone.sort_by_key(|l| std::cmp::Reverse((l.sample.anon, l.sample.id)));
+        self.programs.left_alone.truncate(32);
+        let mut old = std::mem::take(&mut self.programs.targets);
         for (share, sample) in chosen {
             let target = match old.remove(&sample.id) {
                 Some(known) => known.listed(share, sample, now),
                 None => {
-                    let earlier = self.earlier.remove(&sample.id).unwrap_or_default();
+                    let earlier = self.programs.earlier.remove(&sample.id).unwrap_or_default();
                     Target { earlier, ..Target::new(config, sample, share, now) }
                 }
             };
-            self.targets.insert(target.sample.id, target);
+            self.programs.targets.insert(target.sample.id, target);
         }
-        self.backoffs.forget_ended(now);
-        self.lately.forget(&self.targets, now);
+        self.limits.backoffs.forget_ended(now);
+        self.account.lately.forget(&self.programs.targets, now);
     }
 
     fn leave_alone(&mut self, config: &Config, sample: ProcessSample, reason: SkipReason) {
         if sample.anon >= config.select.min_anon_bytes && reason != SkipReason::NotSelected {
-            self.left_alone.push(LeftAlone { sample, reason });
+            self.programs.left_alone.push(LeftAlone { sample, reason });
         }
     }
 
     fn context(&self, now: Ns) -> Context {
-        let sparse_most = SPARSE_REGIONS / self.targets.len().max(FEW_TARGETS);
-        Context { geometry: self.geometry, thresholds: self.thresholds, now, sparse_most }
+        let sparse_most = SPARSE_REGIONS / self.programs.targets.len().max(FEW_TARGETS);
+        Context {
+            geometry: self.machine.geometry,
+            thresholds: self.limits.thresholds,
+            now,
+            sparse_most,
+        }
     }
 
     /// Takes a scan report.
     pub fn scanned(&mut self, report: &ScanReport, now: Ns) {
-        if let Some(target) = self.targets.get(&report.target) {
-            self.lately.scans.charge(&target.owner(), report.cost.0 as f64, now);
+        if let Some(target) = self.programs.targets.get(&report.target) {
+            self.account.lately.scans.charge(&target.owner(), report.cost.0 as f64, now);
         }
         let context = self.context(now);
-        self.budgets.take_scan(report.cost, now);
-        self.accounted += report.cost;
+        self.limits.budgets.take_scan(report.cost, now);
+        self.account.accounted += report.cost;
         if matches!(
             report.end,
             ScanEnd::Refused(SkipReason::Gone | SkipReason::AddressSpaceChanged)
         ) {
             self.forget(report.target, now);
-        } else if let Some(target) = self.targets.get_mut(&report.target) {
+        } else if let Some(target) = self.programs.targets.get_mut(&report.target) {
             let filled = target.totals.filled;
             target.scanned(report, context);
-            self.totals.filled += target.totals.filled - filled;
+            self.account.totals.filled += target.totals.filled - filled;
         }
     }
 
     /// Takes an inspection.
     pub fn inspected(&mut self, report: &InspectReport, now: Ns) {
         let context = self.context(now);
-        self.budgets.take_inspection(report.cost, now);
-        self.accounted += report.cost;
+        self.limits.budgets.take_inspection(report.cost, now);
+        self.account.accounted += report.cost;
         if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
             self.forget(report.target, now);
-        } else if let Some(target) = self.targets.get_mut(&report.target) {
-            self.lately.inspections.charge(&target.owner(), report.cost.0 as f64, now);
-            self.frames_hidden |= target.inspected(report, context);
+        } else if let Some(target) = self.programs.targets.get_mut(&report.target) {
+            self.account.lately.inspections.charge(&target.owner(), report.cost.0 as f64, now);
+            self.machine.frames_hidden |= target.inspected(report, context);
         }
     }
 
     /// Takes one half of a look at how memory is used.
     pub fn accessed(&mut self, config: &Config, report: &AccessReport, now: Ns) {
-        self.budgets.take_tracking(report.cost, now);
-        self.accounted += report.cost;
-        if let Some(target) = self.targets.get(&report.target) {
-            self.looked_at.insert(target.sample.uid, now);
-            self.looked_at.retain(|_, at| now.since(*at) < TURN_FORGOTTEN);
+        self.limits.budgets.take_tracking(report.cost, now);
+        self.account.accounted += report.cost;
+        if let Some(target) = self.programs.targets.get(&report.target) {
+            self.programs.looked_at.insert(target.sample.uid, now);
+            self.programs.looked_at.retain(|_, at| now.since(*at) < TURN_FORGOTTEN);
         }
-        let geometry = self.geometry;
+        let geometry = self.machine.geometry;
         if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
             self.forget(report.target, now);
-        } else if let Some(target) = self.targets.get_mut(&report.target) {
+        } else if let Some(target) = self.programs.targets.get_mut(&report.target) {
             target.accessed(report, Ns::ms(config.track.interval_ms), geometry, now);
         }
     }
 
     /// When programs of a user were looked at last; `None`: not lately.
     pub(super) fn looked_at(&self, uid: Option<u32>) -> Option<Ns> {
-        self.looked_at.get(&uid).copied()
+        self.programs.looked_at.get(&uid).copied()
     }
 
     /// Finds out anew what hints say of those programs that were just seen as a whole.
@@ -418,46 +443,46 @@ impl State {
             return;
         }
         for report in seen.iter().filter(|report| report.end == ScanEnd::Complete) {
-            let Some(target) = self.targets.get_mut(&report.target) else { continue };
+            let Some(target) = self.programs.targets.get_mut(&report.target) else { continue };
             let hints = select::hints(config, &target.sample);
-            target.hinted(&hints, self.geometry, now);
+            target.hinted(&hints, self.machine.geometry, now);
         }
     }
 
     /// Whether a failure is so fresh that waiting for the next attempt is worth it.
     #[must_use]
     pub fn retries_soon(&self, now: Ns) -> bool {
-        let mut regions = self.targets.values().flat_map(|target| target.regions.values());
-        self.backoffs.is_fresh(now)
+        let mut regions = self.programs.targets.values().flat_map(|target| target.regions.values());
+        self.limits.backoffs.is_fresh(now)
             || regions.any(|region| !region.huge && region.waits.retries_soon(now))
     }
 
     /// Targets whose memory has not been seen as a whole yet.
     pub(super) fn unknown(&self) -> usize {
-        self.targets.values().filter(|target| target.pass_done.is_none()).count()
+        self.programs.targets.values().filter(|target| target.pass_done.is_none()).count()
     }
 
     /// Whether processes have been listed at least once.
     #[must_use]
     pub fn listed(&self) -> bool {
-        self.listed
+        self.programs.listed
     }
 
     /// Drops a target whose process ended or became another program; the next list decides anew.
     fn forget(&mut self, id: ProcId, now: Ns) {
-        if self.targets.remove(&id).is_some() {
-            self.next_list = self.next_list.min(now + Ns::s(1));
+        if self.programs.targets.remove(&id).is_some() {
+            self.programs.next_list = self.programs.next_list.min(now + Ns::s(1));
         }
     }
 
     /// Takes the outcome of a decision.
     pub fn applied(&mut self, decision: &Decision, outcome: &Outcome, now: Ns) {
-        self.totals.add(outcome);
-        self.budgets.cpu.take(outcome.cpu().0 as f64, now);
-        self.accounted += outcome.cpu();
-        if let Some(owner) = self.targets.get(&decision.target).map(Target::owner) {
-            let short = self.pressure.on_machine().is_some();
-            self.lately.acted(&owner, decision, outcome, short, now);
+        self.account.totals.add(outcome);
+        self.limits.budgets.cpu.take(outcome.cpu().0 as f64, now);
+        self.account.accounted += outcome.cpu();
+        if let Some(owner) = self.programs.targets.get(&decision.target).map(Target::owner) {
+            let short = self.limits.pressure.on_machine().is_some();
+            self.account.lately.acted(&owner, decision, outcome, short, now);
         }
         if let Outcome::Promoted { populated, .. } = outcome {
             self.charge_cgroup(decision.target, *populated);
@@ -466,32 +491,34 @@ impl State {
         if decision.action == Action::Promote {
             // Its CPU time, which a host's fault takes as well, but waiting for the lock does not.
             let call = outcome.call().map(|call| call.took.min(outcome.cpu()));
-            self.warm.learn(outcome.warm(), call);
+            self.limits.warm.learn(outcome.warm(), call);
         }
-        let target = self.targets.get(&decision.target);
+        let target = self.programs.targets.get(&decision.target);
         let cgroup = target.map(|target| target.sample.cgroup_key());
         let outcome = &self.blamed(*outcome, cgroup.as_deref());
         match outcome {
             Outcome::Promoted { .. } => {
-                self.budgets.bytes.take(self.geometry.huge.0 as f64, now);
-                self.backoffs.succeed(cgroup.as_deref());
-                self.rate.add(now);
-                self.taken += 1;
+                self.limits.budgets.bytes.take(self.machine.geometry.huge.0 as f64, now);
+                self.limits.backoffs.succeed(cgroup.as_deref());
+                self.account.rate.add(now);
+                self.machine.taken += 1;
             }
             Outcome::Demoted { .. } | Outcome::Withheld { .. } => {
-                self.budgets.bytes.take(self.geometry.huge.0 as f64, now);
+                self.limits.budgets.bytes.take(self.machine.geometry.huge.0 as f64, now);
             }
             Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. } => {
-                self.backoffs.fail(FailureClass::Allocation, None, now);
+                self.limits.backoffs.fail(FailureClass::Allocation, None, now);
             }
             Outcome::Skipped {
                 reason: SkipReason::Gone | SkipReason::AddressSpaceChanged, ..
             } => self.forget(decision.target, now),
-            Outcome::Failed { class, .. } => self.backoffs.fail(*class, cgroup.as_deref(), now),
+            Outcome::Failed { class, .. } => {
+                self.limits.backoffs.fail(*class, cgroup.as_deref(), now)
+            }
             Outcome::Skipped { .. } => {}
         }
         let context = self.context(now);
-        if let Some(target) = self.targets.get_mut(&decision.target) {
+        if let Some(target) = self.programs.targets.get_mut(&decision.target) {
             let before = target.suspension.fruitless();
             target.applied(decision, outcome, context);
             if decision.action == Action::Promote {
@@ -499,19 +526,19 @@ impl State {
                 target.waits_since = Some(now);
             }
             if target.suspension.fruitless() > before {
-                self.lately.fruitless.charge(&target.owner(), 1.0, now);
+                self.account.lately.fruitless.charge(&target.owner(), 1.0, now);
             }
             if target.suspension.active(now) == Some(SkipReason::SharedPages) {
-                self.shared.insert(decision.target);
+                self.programs.shared.insert(decision.target);
             } else if matches!(outcome, Outcome::Promoted { .. }) {
-                self.shared.remove(&decision.target);
+                self.programs.shared.remove(&decision.target);
             }
         }
     }
 
     /// Notes whose promotions wait for their turn.
     pub(super) fn note_waiting(&mut self, queues: &Queues, now: Ns) {
-        for (id, target) in &mut self.targets {
+        for (id, target) in &mut self.programs.targets {
             let mut queue = queues.get(id).into_iter().flatten();
             let waits = queue.any(|decision| decision.action == Action::Promote);
             target.waits_since = waits.then(|| target.waits_since.unwrap_or(now));
@@ -535,9 +562,9 @@ impl State {
     /// Whether a cgroup's usage was near its limit when it was last read, at most
     /// [`CGROUPS_INTERVAL`] ago. Not read yet: it may be.
     fn is_near_limit(&self, cgroup: &str) -> bool {
-        match self.cgroup_memory.get(cgroup) {
+        match self.cgroups.memory.get(cgroup) {
             Some(sample) => sample.usage >= sample.limit.percent(NEAR_LIMIT_PERCENT),
-            None => !self.cgroups_asked.0.contains(cgroup),
+            None => !self.cgroups.asked.0.contains(cgroup),
         }
     }
 }

@@ -24,7 +24,7 @@ impl State {
         chosen: Vec<Chosen>,
     ) -> (Vec<Chosen>, Vec<ProcessSample>) {
         let listed: BTreeSet<_> = chosen.iter().map(|(_, sample)| sample.id).collect();
-        self.shared.retain(|id| listed.contains(id));
+        self.programs.shared.retain(|id| listed.contains(id));
         if chosen.len() <= config.select.max_targets {
             return (chosen, Vec::new());
         }
@@ -36,10 +36,10 @@ impl State {
     /// What a program counts among others, in bytes.
     fn rank(&self, sample: &ProcessSample) -> u64 {
         let mut size = sample.anon;
-        if self.targets.contains_key(&sample.id) {
+        if self.programs.targets.contains_key(&sample.id) {
             size = size.percent(INCUMBENT_PERCENT);
         }
-        if self.shared.contains(&sample.id) {
+        if self.programs.shared.contains(&sample.id) {
             size = size.percent(SHARED_PERCENT);
         }
         size.0
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn pids(state: &State, uid: u32) -> Vec<u32> {
-        let of = state.targets.values().filter(|target| target.sample.uid == Some(uid));
+        let of = state.programs.targets.values().filter(|target| target.sample.uid == Some(uid));
         of.map(|target| target.sample.id.pid).collect()
     }
 
@@ -102,7 +102,7 @@ mod tests {
         state.list(&config, list, Ns(0));
         assert_eq!(pids(&state, 2), [500]);
         assert_eq!(pids(&state, 1).len(), 255);
-        let without: Vec<_> = state.left_alone.iter().map(|left| left.reason).collect();
+        let without: Vec<_> = state.programs.left_alone.iter().map(|left| left.reason).collect();
         assert_eq!(without, [SkipReason::NoSlot; 32]);
     }
 
@@ -118,12 +118,12 @@ mod tests {
         };
         state.list(&config, list(), Ns(0));
         assert!(pids(&state, 2).is_empty());
-        state.shared = state.targets.keys().copied().collect();
+        state.programs.shared = state.programs.targets.keys().copied().collect();
         state.list(&config, list(), Ns::s(5));
         assert_eq!(pids(&state, 2), [500]);
         // Those that ended are forgotten.
         state.list(&config, vec![process(500, 2, 200)], Ns::s(10));
-        assert!(state.shared.is_empty());
+        assert!(state.programs.shared.is_empty());
     }
 
     #[test]

@@ -77,6 +77,10 @@ impl ByRegion {
 }
 
 impl Policy for ByRegion {
+    fn afresh(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(Self::new(self.kind)))
+    }
+
     fn plan(&self, config: &Config, view: &View<'_>, now: Ns) -> Plan {
         let view = &self.view(config, view);
         let footprint: Bytes = view.targets.values().map(|target| target.sample.anon).sum();
