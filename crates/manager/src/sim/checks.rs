@@ -372,7 +372,7 @@ impl Auditor {
         if remembered != fresh {
             let differing =
                 fresh.reasons.iter().find(|(id, reasons)| remembered.reasons_of(**id) != **reasons);
-            self.broken.push(format!("a remembered plan differs at {now}: {differing:?}"));
+            self.broken.push(format!("a remembered plan differs at {now:?}: {differing:?}"));
         }
     }
 
