@@ -5,6 +5,7 @@
 //! another program: for those who opted in. Read pages count as accessed afterwards, and a page
 //! that was never populated gets the shared zero page: so only huge regions are sampled.
 
+use crate::address_space::{self, SpaceFile};
 use crate::reason::reason_of_io;
 use crate::root::Root;
 use hugewise_base::rng::Rng;
@@ -37,8 +38,8 @@ impl Contents {
     /// # Errors
     /// `Gone` when there is no such process; `NoPermission` without the right to trace it.
     pub fn open(root: &Root, pid: u32) -> Result<Self, SkipReason> {
-        let path = root.path(format!("proc/{pid}/mem"));
-        let file = File::open(path).map_err(|error| reason_of_io(&error))?;
+        let opened = address_space::open(root, pid, SpaceFile::Memory);
+        let file = opened.map_err(|error| reason_of_io(&error))?;
         Ok(Self { file, buffer: Vec::new() })
     }
 

@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod actuator;
+pub mod address_space;
 mod bounded;
 pub mod cgroup;
 pub mod compact;

@@ -3,6 +3,7 @@
 //! Whoever runs a program decides how many mappings it has (65,530 by default) and how long their
 //! paths are (4 KiB): the manager keeps none of them, and reads on only while its budget lasts.
 
+use crate::address_space::{self, SpaceFile};
 use crate::bounded::BoundedLines;
 use crate::root::Root;
 use hugewise_base::parse::maps::{self, MapKind, MapName, MapRange, Perms};
@@ -68,7 +69,7 @@ impl MapsReader {
     /// # Errors
     /// As the system says: `NotFound` when the process ended, `PermissionDenied`.
     pub(crate) fn open(root: &Root, pid: u32) -> io::Result<Self> {
-        let file = File::open(root.path(format!("proc/{pid}/maps")))?;
+        let file = address_space::open(root, pid, SpaceFile::Maps)?;
         Ok(Self(BoundedLines::new(file)))
     }
 
@@ -105,7 +106,7 @@ pub struct Mapping {
 /// As the system says: `NotFound` when the process ended, `PermissionDenied`; `InvalidData` above
 /// 64 MiB of text.
 pub fn mappings(root: &Root, pid: u32) -> io::Result<Vec<Mapping>> {
-    let text = root.read(format!("proc/{pid}/maps"))?;
+    let text = address_space::read(root, pid, SpaceFile::Maps)?;
     let entries = maps::parse(&text).value.into_iter().filter(|entry| used(entry.perms));
     let one = |entry: maps::MapEntry| {
         let maps::MapEntry { start, end, perms, name, .. } = entry;

@@ -4,6 +4,7 @@
 //! the address space on which it was opened and fails once that is gone
 //! (`docs/measurements.md#address-space-lifetime`). Together they say whom an action would hit.
 
+use crate::address_space::{self, SpaceFile};
 use crate::content::Contents;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
@@ -81,7 +82,7 @@ impl Target {
         if stat.starttime != id.start_ticks {
             return Err(SkipReason::AddressSpaceChanged);
         }
-        let pagemap = File::open(root.path(format!("proc/{}/pagemap", id.pid)))
+        let pagemap = address_space::open(root, id.pid, SpaceFile::Pagemap)
             .map_err(|error| reason_of_io(&error))?;
         let layout = layout_of(&stat)?;
         let refusals = BTreeMap::new();
@@ -100,7 +101,7 @@ impl Target {
             return Err(SkipReason::Gone);
         }
         let pid = self.id.pid;
-        let pagemap = File::open(root.path(format!("proc/{pid}/pagemap")));
+        let pagemap = address_space::open(root, pid, SpaceFile::Pagemap);
         let stat = process::stat(root, pid).ok_or(SkipReason::Gone)?;
         if layout_of(&stat)? != self.layout || stat.starttime != self.id.start_ticks {
             return Err(SkipReason::AddressSpaceChanged);
@@ -372,7 +373,7 @@ const SMAPS_PAGES: u64 = 131_072;
 /// `VmFlags` of one mapping. smaps walks page tables, so reading stops behind that mapping.
 fn smaps_flags(root: &Root, pid: u32, mapping: Addr) -> Option<Vec<String>> {
     use std::io::{BufRead, Read};
-    let file = File::open(root.path(format!("proc/{pid}/smaps"))).ok()?;
+    let file = address_space::open(root, pid, SpaceFile::Smaps).ok()?;
     let (header, mut entry) = (format!("{:x}-", mapping.0), Vec::new());
     for line in io::BufReader::with_capacity(4096, file.take(SMAPS_BYTES)).lines() {
         let line = line.ok()?;

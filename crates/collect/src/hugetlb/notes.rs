@@ -1,6 +1,7 @@
 //! What could not be read.
 
 use hugewise_base::count::counted;
+use hugewise_linux::address_space::{self, SpaceFile};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -42,7 +43,16 @@ impl Notes {
         pid: u32,
         file: &'static str,
     ) -> Option<Vec<u8>> {
-        match root.read(format!("proc/{pid}/{file}")) {
+        self.read(root.read(format!("proc/{pid}/{file}")), file)
+    }
+
+    /// The same of a file that shows its address space.
+    pub(super) fn of_space(&mut self, root: &Root, pid: u32, file: SpaceFile) -> Option<Vec<u8>> {
+        self.read(address_space::read(root, pid, file), file.name())
+    }
+
+    fn read(&mut self, read: io::Result<Vec<u8>>, file: &'static str) -> Option<Vec<u8>> {
+        match read {
             Ok(bytes) => Some(bytes),
             Err(error) if ended(&error) => None,
             Err(error) => {

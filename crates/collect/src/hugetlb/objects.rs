@@ -16,6 +16,7 @@ use hugewise_evidence::hugetlb::facts::{Object, ObjectKind};
 use super::devices::{Device, Devices, Pages};
 use super::notes::Notes;
 use super::processes::ProcessSelection;
+use hugewise_linux::address_space::SpaceFile;
 use hugewise_linux::root::Root;
 
 /// Smaller objects are left out: no huge page would serve them.
@@ -124,7 +125,7 @@ impl<'a> Search<'a> {
     }
 
     fn read_maps(&mut self, pid: u32) {
-        let Some(text) = self.notes.of_process(self.root, pid, "maps") else { return };
+        let Some(text) = self.notes.of_space(self.root, pid, SpaceFile::Maps) else { return };
         let parsed = maps::parse(&text);
         if !parsed.problems.is_empty() {
             self.notes.odd("maps", "some lines make no sense");
@@ -246,7 +247,7 @@ impl<'a> Search<'a> {
                 let best = left.max_by_key(|pid| (weight.get(pid), std::cmp::Reverse(*pid)));
                 let Some(pid) = best else { break };
                 tried.insert(pid);
-                if let Some(text) = self.notes.of_process(self.root, pid, "smaps") {
+                if let Some(text) = self.notes.of_space(self.root, pid, SpaceFile::Smaps) {
                     self.learn(pid, smaps::parse(&text).value, base);
                 }
             }

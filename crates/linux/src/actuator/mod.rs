@@ -6,6 +6,7 @@ mod split;
 
 use self::ahead::{Ahead, Block};
 use self::nodes::Nodes;
+use crate::address_space;
 use crate::machine;
 use crate::pages::{Frames, PageReader};
 use crate::root::Root;
@@ -16,7 +17,7 @@ use hugewise_manager::gate::{self, Asked, CheckFacts};
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::Errno;
 use hugewise_sys::cpu::{self, CpuPin};
-use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::madvise::RemoteAdvice;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::time::Instant;
@@ -158,7 +159,8 @@ impl Actuator {
         }
         let (region, huge) = (decision.region.0, self.geometry.huge.0);
         let collapse = RemoteAdvice::Collapse;
-        let (answer, call) = target.timed(|pidfd| process_madvise(pidfd, region, huge, collapse));
+        let (answer, call) =
+            target.timed(|pidfd| address_space::advise(pidfd, region, huge, collapse));
         drop(pin);
         if decision.warm
             && let Some(ahead) = self.ahead(root)

@@ -5,6 +5,7 @@
 //! afterwards.
 
 use super::Actuator;
+use crate::address_space;
 use crate::machine;
 use crate::pages::{Counts, Detail, Frames, PageReader};
 use crate::root::Root;
@@ -12,7 +13,7 @@ use crate::target::Target;
 use hugewise_base::units::Ns;
 use hugewise_manager::decision::{Call, Decision, FailureClass, Motive, Outcome};
 use hugewise_manager::reason::SkipReason;
-use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::madvise::RemoteAdvice;
 use hugewise_sys::{Errno, cpu};
 
 /// What the page tables showed before the call.
@@ -55,7 +56,8 @@ impl Actuator {
         // Where frames are hidden, a page may be one that came after the block's was dropped.
         for page in before.detail.named.into_iter().flatten() {
             let (base, cold) = (self.geometry.base.0, RemoteAdvice::Cold);
-            let (answer, one) = target.timed(|pidfd| process_madvise(pidfd, page, base, cold));
+            let (answer, one) =
+                target.timed(|pidfd| address_space::advise(pidfd, page, base, cold));
             call = Call { took: call.took + one.took, asleep: call.asleep && one.asleep };
             match answer {
                 Ok(_) => {}

@@ -180,7 +180,7 @@ impl Prober {
     }
 
     fn look_at_pagemap(&mut self) {
-        let file = match File::open(format!("/proc/{}/pagemap", self.dialog.pid)) {
+        let file = match address_space::open(&Root::live(), self.dialog.pid, SpaceFile::Pagemap) {
             Ok(file) => file,
             Err(error) => {
                 let why = format!("opening pagemap: {}", named(&error));
@@ -328,7 +328,7 @@ impl Prober {
             let mut tries = TRIES;
             loop {
                 let fd = self.pidfd.as_fd();
-                match process_madvise(fd, at, self.huge, RemoteAdvice::Collapse) {
+                match address_space::advise(fd, at, self.huge, RemoteAdvice::Collapse) {
                     Err(errno) if errno.name() == "EAGAIN" && tries > 0 => tries -= 1,
                     Err(errno) => return Err(errno),
                     Ok(_) => break,
@@ -346,7 +346,7 @@ impl Prober {
         for _ in 0..TRIES {
             for end in [self.at + self.huge, self.at + 2 * self.huge] {
                 let fd = self.pidfd.as_fd();
-                last = process_madvise(fd, end - page, page, RemoteAdvice::Cold).err();
+                last = address_space::advise(fd, end - page, page, RemoteAdvice::Cold).err();
             }
             if self.huge_bytes()? == 0 {
                 break;

@@ -6,13 +6,14 @@
 
 use super::candidates::Candidates;
 use super::look::Look;
+use crate::address_space::{self, SpaceFile};
 use crate::bounded::BoundedLines;
 use crate::reason::{reason_of_errno, reason_of_io};
 use hugewise_base::parse::smaps::{self, SmapsLine};
 use hugewise_base::units::{Addr, Ns};
 use hugewise_manager::access::Access;
 use hugewise_manager::reason::SkipReason;
-use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use hugewise_sys::madvise::RemoteAdvice;
 use std::fs::File;
 use std::os::fd::AsFd;
 
@@ -50,7 +51,7 @@ pub(super) fn begin(look: &mut Look<'_>, cursor: &mut u64) -> Result<Vec<u64>, S
 
 fn cool(look: &Look<'_>, at: u64) -> Result<(), SkipReason> {
     let huge = look.geometry.huge.0;
-    let advised = process_madvise(look.target.pidfd.as_fd(), at, huge, RemoteAdvice::Cold);
+    let advised = address_space::advise(look.target.pidfd.as_fd(), at, huge, RemoteAdvice::Cold);
     advised.map(drop).map_err(reason_of_errno)
 }
 
@@ -95,7 +96,7 @@ fn accessed(look: &Look<'_>, at: u64) -> Result<Option<bool>, SkipReason> {
 
 /// `Referenced` of the mapping that holds `at`, bytes; `None`: there is none any more.
 fn referenced(look: &Look<'_>, at: u64) -> Result<Option<u64>, SkipReason> {
-    let file = File::open(look.file("smaps")).map_err(|error| reason_of_io(&error))?;
+    let file = look.open(SpaceFile::Smaps).map_err(|error| reason_of_io(&error))?;
     let (mut lines, mut inside) = (BoundedLines::new(file), false);
     while let Some(line) = lines.next().map_err(|error| reason_of_io(&error))? {
         match smaps::line(line) {

@@ -1,5 +1,6 @@
 //! One half of a look: what it is about, and what it has cost.
 
+use crate::address_space::{self, SpaceFile};
 use crate::pages::PageReader;
 use crate::root::Root;
 use crate::target::Target;
@@ -7,6 +8,8 @@ use hugewise_base::units::{Geometry, Ns};
 use hugewise_manager::access::AccessAsk;
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::cpu;
+use std::fs::File;
+use std::io;
 
 /// One half of a look: what it is about, what it works with, and what it has cost.
 #[derive(Debug)]
@@ -52,8 +55,8 @@ impl Look<'_> {
         self.target.renew(self.root)
     }
 
-    /// A file of the program below `/proc`.
-    pub(super) fn file(&self, name: &str) -> std::path::PathBuf {
-        self.root.path(format!("proc/{}/{name}", self.target.id.pid))
+    /// A file of the program's address space.
+    pub(super) fn open(&self, file: SpaceFile) -> io::Result<File> {
+        address_space::open(self.root, self.target.id.pid, file)
     }
 }

@@ -9,6 +9,7 @@
 use super::bounds::{self, Populated};
 use super::candidates::Candidates;
 use super::look::Look;
+use crate::address_space::SpaceFile;
 use crate::bounded::BoundedLines;
 use crate::mappings::Span;
 use crate::reason::reason_of_io;
@@ -93,9 +94,8 @@ impl Size {
 
 /// Forgets what was accessed so far.
 pub(super) fn begin(look: &mut Look<'_>) -> Result<Begun, SkipReason> {
-    let opened = OpenOptions::new().write(true).open(look.file("clear_refs"));
-    let clear_refs = opened.map_err(|error| reason_of_io(&error))?;
-    let smaps = File::open(look.file("smaps")).map_err(|error| reason_of_io(&error))?;
+    let clear_refs = look.open(SpaceFile::ClearRefs).map_err(|error| reason_of_io(&error))?;
+    let smaps = look.open(SpaceFile::Smaps).map_err(|error| reason_of_io(&error))?;
     look.verify()?;
     let size = measure(look)?;
     let (clearing, counting) = (size.clearing(look.geometry), size.counting(look.geometry));

@@ -1,0 +1,86 @@
+//! The one way to another process's address space.
+//!
+//! Each of these calls takes the lock of the process's memory map or its `exec_update_lock`, which
+//! the process, or a file server whose files it maps, can hold for as long as it likes (kernel 6.18:
+//! `fs/proc/task_mmu.c`, `mm/madvise.c`, `kernel/fork.c` `mm_access`). They are collected here so
+//! that a deadline and a worker process around them are one change, not twenty.
+
+use crate::root::Root;
+use hugewise_sys::Errno;
+use hugewise_sys::madvise::{RemoteAdvice, process_madvise};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+/// A file below `/proc/PID` that shows, or changes, an address space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceFile {
+    /// Marks all memory as not accessed; for writing.
+    ClearRefs,
+    /// Arguments, read from the program's own memory.
+    CommandLine,
+    /// Mappings.
+    Maps,
+    /// Contents.
+    Memory,
+    /// Pages, one entry each, and the file of `PAGEMAP_SCAN`.
+    Pagemap,
+    /// Mappings with what they hold.
+    Smaps,
+    /// Sums of [`Self::Smaps`].
+    SmapsRollup,
+}
+
+impl SpaceFile {
+    /// Its name below `/proc/PID`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClearRefs => "clear_refs",
+            Self::CommandLine => "cmdline",
+            Self::Maps => "maps",
+            Self::Memory => "mem",
+            Self::Pagemap => "pagemap",
+            Self::Smaps => "smaps",
+            Self::SmapsRollup => "smaps_rollup",
+        }
+    }
+
+    fn path(self, pid: u32) -> PathBuf {
+        format!("proc/{pid}/{}", self.name()).into()
+    }
+}
+
+/// Opens such a file.
+///
+/// # Errors
+/// As the system says: `NotFound` when the process ended, `PermissionDenied`.
+pub fn open(root: &Root, pid: u32, file: SpaceFile) -> io::Result<File> {
+    let path = root.path(file.path(pid));
+    match file {
+        SpaceFile::ClearRefs => OpenOptions::new().write(true).open(path),
+        _ => File::open(path),
+    }
+}
+
+/// Reads such a file as a whole.
+///
+/// # Errors
+/// As [`open`]; `InvalidData` above 64 MiB.
+pub fn read(root: &Root, pid: u32, file: SpaceFile) -> io::Result<Vec<u8>> {
+    root.read(file.path(pid))
+}
+
+/// Advises a range of the process behind `pidfd`.
+///
+/// # Errors
+/// As [`process_madvise`].
+pub fn advise(
+    pidfd: BorrowedFd<'_>,
+    start: u64,
+    length: u64,
+    advice: RemoteAdvice,
+) -> Result<u64, Errno> {
+    process_madvise(pidfd, start, length, advice)
+}
