@@ -4,6 +4,7 @@ mod plots;
 
 pub(crate) mod model;
 #[cfg(test)]
+#[path = "tests/samples.rs"]
 mod samples;
 pub(crate) mod table;
 pub(crate) mod verdict;
