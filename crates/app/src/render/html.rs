@@ -53,6 +53,12 @@ pub(crate) fn begin_table(out: &mut String, label: &str, class: Option<&str>, he
     );
 }
 
+/// A row of a table. Its name and its cells are markup.
+pub(crate) fn row(class: &str, name: &str, cells: &[String]) -> String {
+    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+    format!("<tr class=\"{class}\"><th scope=\"row\">{name}</th>{cells}</tr>\n")
+}
+
 /// Names with their values.
 pub(crate) fn push_pairs<'a>(
     out: &mut String,

@@ -98,6 +98,21 @@ pub(crate) fn wrap_at(first: &str, text: &str, most: usize) -> String {
     out
 }
 
+/// The first `most` of some texts, and how many more there are.
+pub(crate) fn listed(texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = texts.len().saturating_sub(most);
+    let mut shown: Vec<String> = texts.take(most).collect();
+    shown.extend((more > 0).then(|| format!("and {more} more")));
+    shown.join("; ")
+}
+
+/// Text that begins with a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
 /// Spaces at line ends removed: they only get in the way of copying and comparing.
 pub(crate) fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()

@@ -2,6 +2,7 @@
 //! ratios from 0 to 1.
 
 use crate::render::exposition::{Labels, Metric, Type};
+use crate::render::text::capital;
 use crate::render::view::status::Seen;
 use crate::render::view::status::fields::{self, Field, Kind, Value};
 use crate::render::view::status::values::Machine;
@@ -105,9 +106,7 @@ fn label(name: &'static str, value: impl Into<String>) -> Labels {
 
 /// A sentence of a text that begins and ends as parts of tables do.
 fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    capital(text) + "."
 }
 
 fn seconds(time: Option<Ns>) -> Option<f64> {

@@ -14,7 +14,7 @@ use crate::render::words::plain;
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{
-    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Step, Unseen, Verdict, nodes,
+    Asked, Diagnosis, Evidence, Examined, Finding, Ground, Missing, Step, Unseen, Verdict, nodes,
 };
 use hugewise_evidence::recording::{Clock, Recording, SourceKind, Stamp};
 use std::fmt::Write;
@@ -32,13 +32,40 @@ const MISSING_MAX: usize = 5;
 
 /// Whether no question at all got an answer.
 pub(crate) fn nothing_seen(found: &Diagnosis) -> bool {
-    let mut all = found.hosts.iter().flat_map(|host| &host.tree);
-    !all.any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
+    !found.hosts.iter().any(has_answer)
+}
+
+/// Whether a question of this machine got an answer.
+fn has_answer(host: &Examined) -> bool {
+    host.tree.iter().any(is_answered)
+}
+
+fn is_answered(asked: &Asked) -> bool {
+    asked.is(Verdict::Yes) || asked.is(Verdict::No)
+}
+
+/// Questions that were answered yes, those answered no, and those that could not be answered.
+fn counts(found: &Diagnosis) -> (usize, usize, usize) {
+    let asked = || found.hosts.iter().flat_map(|host| &host.tree);
+    let count = |verdict| asked().filter(|asked| asked.is(verdict)).count();
+    (count(Verdict::Yes), count(Verdict::No), count(Verdict::Unknown))
+}
+
+/// What would answer the questions left open, each command once.
+fn lacking(found: &Diagnosis) -> Vec<Missing> {
+    let asked = found.hosts.iter().flat_map(|host| &host.tree);
+    let mut all: Vec<Missing> = Vec::new();
+    for missing in asked.flat_map(|asked| &asked.answer).flat_map(|answer| &answer.missing) {
+        if all.iter().all(|known| known.command != missing.command) {
+            all.push(*missing);
+        }
+    }
+    all
 }
 
 /// How many lines nobody knew: what stands in them was not considered.
 pub(crate) fn lines_left_out(found: &Diagnosis) -> usize {
-    found.unrecognised.iter().map(|left| left.last_line + 1 - left.first_line).sum()
+    found.unrecognised.iter().map(|u| (u.last_line + 1).saturating_sub(u.first_line)).sum()
 }
 
 /// How much is told.
@@ -155,14 +182,13 @@ fn push_notes(out: &mut String, found: &Diagnosis, paint: Paint) {
         );
     }
     if !found.unrecognised.is_empty() {
-        let lines: usize = found.unrecognised.iter().map(|u| u.last_line + 1 - u.first_line).sum();
         let shown = found.unrecognised.iter().take(3).map(|u| {
             let start = fit(&printable(&u.start), 30);
             format!("{}:{}-{} '{start}'", printable(&u.input), u.first_line, u.last_line)
         });
         let shown: Vec<String> = shown.collect();
         let more = if found.unrecognised.len() > 3 { ", ..." } else { "" };
-        let lines = counted(lines, "line", "lines");
+        let lines = counted(lines_left_out(found), "line", "lines");
         let text = format!("{lines}: {}{more}", shown.join(", "));
         out.push_str(&paint.dim(&wrap("Not recognised: ", &text)));
     }
@@ -272,10 +298,7 @@ fn push_missing(out: &mut String, missing: &[Unseen], paint: Paint) {
 }
 
 fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
-    let count = |verdict| {
-        found.hosts.iter().flat_map(|host| &host.tree).filter(|asked| asked.is(verdict)).count()
-    };
-    let (no, yes, unknown) = (count(Verdict::No), count(Verdict::Yes), count(Verdict::Unknown));
+    let (yes, no, unknown) = counts(found);
     let answered = match no + yes {
         0 => "No question could be answered".to_owned(),
         1 => "One question was answered, and names no cause".to_owned(),
@@ -306,19 +329,12 @@ fn push_all_clear(out: &mut String, found: &Diagnosis, paint: Paint) {
     for evidence in evidence.take(STANDING_OUT_MAX) {
         out.push_str(&wrap("Stands out: ", &printable(&evidence.text)));
     }
-    let mut commands: Vec<&str> = Vec::new();
-    for asked in found.hosts.iter().flat_map(|host| &host.tree) {
-        for missing in asked.answer.iter().flat_map(|answer| &answer.missing) {
-            if !commands.contains(&missing.command) {
-                commands.push(missing.command);
-            }
-        }
-    }
-    if !commands.is_empty() {
+    let lacking = lacking(found);
+    if !lacking.is_empty() {
         let _ = writeln!(out, "To see more:");
-        for command in commands.iter().take(6) {
-            let _ = writeln!(out, "  $ {command}");
-        }
+    }
+    for missing in lacking.iter().take(6) {
+        let _ = writeln!(out, "  $ {}", missing.command);
     }
 }
 
@@ -327,11 +343,9 @@ fn push_tree(out: &mut String, host: &Examined, all: bool, paint: Paint) {
     let yes =
         |id: Option<&str>| host.tree.iter().any(|asked| Some(asked.id) == id && asked.is_yes());
     let shown = |asked: &&Asked| {
-        all || asked.is(Verdict::Yes)
-            || asked.is(Verdict::No)
-            || (asked.is(Verdict::Unknown) && yes(asked.parent))
+        all || is_answered(asked) || (asked.is(Verdict::Unknown) && yes(asked.parent))
     };
-    if !all && !host.tree.iter().any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No)) {
+    if !all && !has_answer(host) {
         return;
     }
     let name =

@@ -1,16 +1,18 @@
 //! The report of a diagnosis: the verdict first, then each finding with what it rests on.
 
+use super::parts::INTERVALS_MAX;
 use super::plots;
 use super::questions::{badge, push_all};
 use crate::render::html::{self, push_json};
-use crate::render::view::diagnosis::{nothing_seen, span};
+use crate::render::text::listed;
+use crate::render::view::diagnosis::{counts, lacking, lines_left_out, nothing_seen, span};
 use crate::render::view::signature;
 use hugewise_base::count::counted;
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{
     Diagnosis, Evidence, Finding, Ground, Interval, Look, Missing, Severity, Step, Thresholds,
-    Unseen, Verdict,
+    Unseen,
 };
 use hugewise_evidence::recording::{Recording, Source};
 use hugewise_evidence::signature::Resemblance;
@@ -20,8 +22,6 @@ use std::fmt::Write;
 const SOURCES_MAX: usize = 8;
 /// Most missing observations that are seen without unfolding.
 const MISSING_MAX: usize = 5;
-/// Most intervals that are listed.
-const INTERVALS_MAX: usize = 8;
 
 /// Text that came from an input, safe to show.
 fn foreign(text: &str) -> String {
@@ -106,15 +106,12 @@ fn push_verdict(out: &mut String, found: &Diagnosis, headline: &str) {
         out.push_str("</ol>\n");
     }
     if found.findings.is_empty() {
-        let asked = || found.hosts.iter().flat_map(|host| &host.tree);
-        let count = |verdict| asked().filter(|asked| asked.is(verdict)).count();
-        let answered = count(Verdict::Yes) + count(Verdict::No);
-        let answered = counted(answered, "question was", "questions were");
+        let (yes, no, unknown) = counts(found);
+        let answered = counted(yes + no, "question was", "questions were");
         let _ = writeln!(
             out,
-            "<p>{answered} answered and none names a cause; {} could not be answered from \
-             these sources.</p>",
-            count(Verdict::Unknown)
+            "<p>{answered} answered and none names a cause; {unknown} could not be answered from \
+             these sources.</p>"
         );
     }
 }
@@ -178,9 +175,7 @@ fn push_notes(out: &mut String, found: &Diagnosis) {
         out.push_str("</ul>\n</details>\n");
     }
     if !found.unrecognised.is_empty() {
-        let all = found.unrecognised.iter();
-        let lines: usize = all.map(|u| (u.last_line + 1).saturating_sub(u.first_line)).sum();
-        let lines = counted(lines, "line", "lines");
+        let lines = counted(lines_left_out(found), "line", "lines");
         let _ = writeln!(out, "<details><summary>{lines} not recognised</summary>\n<ul>");
         for part in &found.unrecognised {
             let (input, start) = (foreign(&part.input), foreign(&part.start));
@@ -195,11 +190,8 @@ fn push_notes(out: &mut String, found: &Diagnosis) {
 }
 
 fn times(intervals: &[Interval]) -> Option<String> {
-    let shown = intervals.iter().take(INTERVALS_MAX).map(|interval| escape(&interval.to_string()));
-    let mut shown: Vec<String> = shown.collect();
-    let more = intervals.len().saturating_sub(INTERVALS_MAX);
-    shown.extend((more > 0).then(|| format!("and {more} more")));
-    (!shown.is_empty()).then(|| shown.join("; "))
+    let times = intervals.iter().map(|interval| escape(&interval.to_string()));
+    (times.len() > 0).then(|| listed(times, INTERVALS_MAX))
 }
 
 fn push_finding(
@@ -337,13 +329,7 @@ fn push_remedies(out: &mut String, finding: &Finding) {
 
 /// Without a finding: what would answer the questions left open.
 fn push_more(out: &mut String, found: &Diagnosis) {
-    let asked = found.hosts.iter().flat_map(|host| &host.tree);
-    let mut all: Vec<Missing> = Vec::new();
-    for missing in asked.flat_map(|asked| &asked.answer).flat_map(|answer| &answer.missing) {
-        if all.iter().all(|known| known.command != missing.command) {
-            all.push(*missing);
-        }
-    }
+    let all = lacking(found);
     if !all.is_empty() {
         let lacking: Vec<(Missing, &[Interval])> =
             all.into_iter().map(|missing| (missing, &[][..])).collect();

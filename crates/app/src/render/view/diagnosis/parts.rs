@@ -1,6 +1,7 @@
 //! Parts of a finding's text, short or full.
 
 use crate::render::colour::Paint;
+use crate::render::text::listed;
 use hugewise_evidence::diagnose::{Finding, Severity};
 
 /// Most intervals that are listed.
@@ -17,11 +18,6 @@ pub(super) fn head(finding: &Finding, paint: Paint) -> String {
 
 /// The times of a finding.
 pub(super) fn when(finding: &Finding) -> Option<String> {
-    let first = finding.intervals.iter().take(INTERVALS_MAX).map(ToString::to_string);
-    let mut times: Vec<String> = first.collect();
-    let more = finding.intervals.len().saturating_sub(INTERVALS_MAX);
-    if more > 0 {
-        times.push(format!("and {more} more"));
-    }
-    (!times.is_empty()).then(|| times.join("; "))
+    let times = finding.intervals.iter().map(ToString::to_string);
+    (times.len() > 0).then(|| listed(times, INTERVALS_MAX))
 }

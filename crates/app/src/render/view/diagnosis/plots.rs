@@ -1,6 +1,7 @@
 //! Which values behind a finding are drawn: those that its chain of evidence quotes.
 
 use super::time_plot::{Curve, TimePlot, draw};
+use crate::render::text::capital;
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{Evidence, Finding, Line, Look, Threshold, nodes, written};
@@ -127,12 +128,6 @@ fn quoted<'a>(look: &Look<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
         }
     }
     all
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The plots of one finding as HTML; empty where nothing was recorded over time.

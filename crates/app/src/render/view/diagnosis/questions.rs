@@ -1,6 +1,6 @@
 //! All questions of a machine as a nested list, the path that was taken standing out.
 
-use crate::render::view::diagnosis::word;
+use crate::render::view::diagnosis::{has_answer, word};
 use hugewise_base::escape::markup as escape;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{Asked, Diagnosis, Examined, Finding, Verdict};
@@ -8,12 +8,8 @@ use std::fmt::Write;
 
 /// An answer as a badge that says it in a word.
 pub(super) fn badge(verdict: Option<Verdict>) -> String {
-    let (class, text) = match verdict {
-        Some(Verdict::Yes) => ("yes", word(Verdict::Yes)),
-        Some(Verdict::No) => ("no", word(Verdict::No)),
-        Some(Verdict::Unknown) => ("unknown", word(Verdict::Unknown)),
-        None => ("unasked", "not asked"),
-    };
+    let (class, text) =
+        verdict.map_or(("unasked", "not asked"), |verdict| (word(verdict), word(verdict)));
     format!("<span class=\"answer {class}\">{text}</span>")
 }
 
@@ -30,15 +26,12 @@ fn push_question(out: &mut String, asked: &Asked, taken: bool) {
 
 /// The whole trees of all machines. One that is the only one with an answer is open.
 pub(super) fn push_all(out: &mut String, found: &Diagnosis) {
-    let answered = |host: &&Examined| {
-        host.tree.iter().any(|asked| asked.is(Verdict::Yes) || asked.is(Verdict::No))
-    };
-    let alone = found.hosts.iter().filter(answered).count() == 1;
+    let alone = found.hosts.iter().filter(|host| has_answer(host)).count() == 1;
     for host in &found.hosts {
         let name = host.host.as_deref().map(|name| escape(&printable(name)));
         let name = name.unwrap_or_else(|| "a machine without a name".to_owned());
         let name = if found.hosts.len() > 1 { format!(" about {name}") } else { String::new() };
-        push(out, host, &found.findings, &name, alone && answered(&host));
+        push(out, host, &found.findings, &name, alone && has_answer(host));
     }
 }
 

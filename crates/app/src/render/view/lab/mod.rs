@@ -201,7 +201,4 @@ fn push_again(out: &mut String, summary: &Summary) {
 }
 
 #[cfg(test)]
-pub(crate) mod samples;
-
-#[cfg(test)]
 mod tests;

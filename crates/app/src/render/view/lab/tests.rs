@@ -1,4 +1,6 @@
-use super::samples::{Sample, broken, full, hostile, small};
+mod samples;
+
+use self::samples::{Sample, broken, full, hostile, small};
 use super::*;
 use crate::render::colour::Paint;
 use crate::render::golden;

@@ -2,7 +2,7 @@
 
 use super::words::{clock, day, few, percent, shown, time};
 use crate::render::colour::Paint;
-use crate::render::text::wrap;
+use crate::render::text::{listed, wrap};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::written;
@@ -138,12 +138,7 @@ fn load(episode: &Episode) -> String {
 }
 
 fn titles(findings: &[Meanwhile]) -> String {
-    let named: Vec<&str> = findings.iter().take(FINDINGS_MAX).map(|it| it.title).collect();
-    let more = match findings.len().saturating_sub(FINDINGS_MAX) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    format!("{}{more}", named.join("; "))
+    listed(findings.iter().map(|finding| finding.title.to_owned()), FINDINGS_MAX)
 }
 
 fn machine_then(beside: &Beside, line: &mut impl FnMut(&str, &str)) {

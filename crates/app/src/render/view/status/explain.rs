@@ -17,8 +17,7 @@ pub(crate) fn render(view: &View) -> String {
         return explain(process, view, manager);
     }
     let left = view.left_alone.iter().map(|process| {
-        let (means, remedy) = process.reason.text();
-        let what = with_remedy(means, remedy);
+        let what = words(process.reason);
         let name = printable(&process.name);
         text::wrap("", &format!("{name} (pid {}) is left alone: {what}.", process.pid))
     });
@@ -48,8 +47,7 @@ fn explain(process: &TargetStatus, view: &View, manager: Option<&ManagerStatus>)
         out.push_str(&text::wrap(&format!("  {label:<12}"), what));
     };
     if let Some(reason) = process.refused {
-        let (means, remedy) = reason.text();
-        line("refused", &with_remedy(means, remedy));
+        line("refused", &words(reason));
     }
     let regions = process.huge.0 / region.0.max(1);
     // Who made them, only a manager knows.
@@ -135,9 +133,5 @@ fn usage_lines(
 
 fn words(reason: SkipReason) -> String {
     let (means, remedy) = reason.text();
-    with_remedy(means, remedy)
-}
-
-fn with_remedy(means: &str, remedy: &str) -> String {
     if remedy.is_empty() { means.to_owned() } else { format!("{means} ({remedy})") }
 }

@@ -219,7 +219,7 @@ fn line(name: &str, rest: &str) -> String {
 }
 
 /// A reason's meaning and remedy as one sentence.
-fn sentence(reason: SkipReason) -> String {
+pub(super) fn sentence(reason: SkipReason) -> String {
     let (means, remedy) = reason.text();
     if remedy.is_empty() { means.to_owned() } else { format!("{means} -> {remedy}") }
 }

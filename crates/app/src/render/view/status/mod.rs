@@ -28,7 +28,7 @@ pub(crate) fn render(view: &View, paint: Paint) -> String {
         let host = printable(&recorded.host);
         format!("{}\n", paint.warn(&format!("As recorded on {host} at {}", recorded.at)))
     });
-    let sections = [
+    joined(&[
         recorded,
         text::wrap("", &summary::summary(view)),
         machine::render(&view.machine, paint),
@@ -39,22 +39,24 @@ pub(crate) fn render(view: &View, paint: Paint) -> String {
         left_alone(view, paint),
         reasons(view, paint),
         missing(view, paint),
-    ];
-    let sections: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    text::trimmed(&sections.join("\n"))
+    ])
+}
+
+/// Sections that say something, with an empty line between them.
+fn joined(sections: &[String]) -> String {
+    let said: Vec<_> = sections.iter().filter(|s| !s.is_empty()).map(String::as_str).collect();
+    text::trimmed(&said.join("\n"))
 }
 
 /// What the manager does, why regions are not huge, and what could not be seen.
 pub(crate) fn manager_pane(view: &View) -> String {
     let paint = Paint::plain();
-    let sections = [
+    joined(&[
         manager::render(view, paint),
         left_alone(view, paint),
         reasons(view, paint),
         missing(view, paint),
-    ];
-    let sections: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    text::trimmed(&sections.join("\n"))
+    ])
 }
 
 /// The view for programs.

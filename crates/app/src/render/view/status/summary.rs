@@ -1,6 +1,7 @@
 //! The first line: is all well, what is changed, what to do.
 
 use crate::render::number;
+use crate::render::view::status::manager::sentence;
 use crate::render::view::status::values::{Seen, View};
 use hugewise_base::escape::printable;
 use hugewise_base::units::Bytes;
@@ -43,9 +44,7 @@ fn running(manager: &ManagerStatus) -> String {
         return format!("{begin} and is paused: 'hugewise resume' lets it go on.");
     }
     if let Some(gate) = manager.gate {
-        let (means, remedy) = gate.text();
-        let remedy = if remedy.is_empty() { String::new() } else { format!(" -> {remedy}") };
-        return format!("{begin} and promotes nothing now: {means}{remedy}.");
+        return format!("{begin} and promotes nothing now: {}.", sentence(gate));
     }
     if manager.giving_back || manager.pressure.is_some() {
         return format!("{begin} and gives memory back.");

@@ -4,19 +4,21 @@ mod plots;
 
 pub(crate) mod model;
 #[cfg(test)]
+#[path = "tests/samples.rs"]
 mod samples;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
-use crate::render::html::{self, TABLE_END, begin_table, head, push_json, push_list, push_pairs};
+use crate::render::html::{
+    self, TABLE_END, begin_table, head, push_json, push_list, push_pairs, row,
+};
 use hugewise_base::escape::markup as escape;
-use hugewise_base::stats::Histogram;
 use hugewise_base::units::Bytes;
 use hugewise_workloads::demo::{BATCH, FREED_PIECE};
-use model::{HUGEWISE, Trial};
+use model::Trial;
 use std::fmt::Write;
 use table::simulated;
-use verdict::{Figures, Tail, Verdict, duration, mib};
+use verdict::{Figures, Verdict, duration, tails};
 
 /// The whole page.
 pub(crate) fn page(trial: &Trial, verdict: &Verdict) -> anyhow::Result<String> {
@@ -41,12 +43,24 @@ pub(crate) fn page(trial: &Trial, verdict: &Verdict) -> anyhow::Result<String> {
     Ok(html::end(out))
 }
 
-fn name_cell(name: &str, more: &str) -> String {
-    format!("<th scope=\"row\"><span class=\"dot {name}\"></span>{name}{more}</th>")
+/// A table of variants: each with what stands behind its name, and its cells.
+fn push_rows(
+    out: &mut String,
+    label: &str,
+    heads: &[&str],
+    rows: impl Iterator<Item = (&'static str, &'static str, Vec<String>)>,
+) {
+    let heads: String = heads.iter().map(|text| head(text)).collect();
+    begin_table(out, label, None, &format!("<th></th>{heads}"));
+    for (variant, more, cells) in rows {
+        let name = format!("<span class=\"dot {variant}\"></span>{variant}{more}");
+        out.push_str(&row(variant, &name, &cells));
+    }
+    out.push_str(TABLE_END);
 }
 
 fn push_table(out: &mut String, figures: &[Figures; 3]) {
-    let heads = [
+    const HEADS: [&str; 9] = [
         "Huge, dense",
         "Huge, sparse",
         "RSS",
@@ -57,14 +71,12 @@ fn push_table(out: &mut String, figures: &[Figures; 3]) {
         "p99.9",
         "Fill",
     ];
-    let heads: String = heads.iter().map(|text| head(text)).collect();
     out.push_str("<h2>Figures</h2>\n");
-    begin_table(out, "Figures", None, &format!("<th></th>{heads}"));
-    for row in figures {
+    let rows = figures.iter().map(|row| {
         let unknown = || "-".to_owned();
         let percent = |value: Option<f64>| value.map_or_else(unknown, |v| format!("{v:.0} %"));
         let bytes = |value: Option<Bytes>| value.map_or_else(unknown, |v| v.to_string());
-        let cells = [
+        let cells = vec![
             percent(row.dense_percent),
             percent(row.sparse_percent),
             bytes(row.rss),
@@ -75,11 +87,9 @@ fn push_table(out: &mut String, figures: &[Figures; 3]) {
             duration(row.first_touch.quantile(0.999)),
             row.fill.map_or_else(unknown, |fill| format!("{:.2} s", fill.median)),
         ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
-        let (class, name) = (row.variant, name_cell(row.variant, ""));
-        let _ = writeln!(out, "<tr class=\"{class}\">{name}{cells}</tr>");
-    }
-    out.push_str(TABLE_END);
+        (row.variant, "", cells)
+    });
+    push_rows(out, "Figures", &HEADS, rows);
 }
 
 fn push_plots(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
@@ -102,28 +112,17 @@ fn push_plots(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
 fn push_tails(out: &mut String, figures: &[Figures; 3]) {
     let heads =
         ["Fault p99", "p99.9", "max", "mmap p99", "p99.9", "max", "Read p99", "p99.9", "max"];
-    let heads: String = heads.iter().map(|text| head(text)).collect();
     let _ = writeln!(
         out,
         "<h2>Stalls while promoting, and without</h2>\n<p>Pieces of 64 KiB are mapped, touched and \
          unmapped; reads are the mean of {BATCH} in a row.</p>"
     );
-    begin_table(out, "Stalls", None, &format!("<th></th>{heads}"));
-    let mut push = |variant: &str, more: &str, tail: &Tail| {
-        let cells = |all: &Histogram| {
-            [0.99, 0.999, 1.0].map(|q| format!("<td>{}</td>", duration(all.quantile(q)))).concat()
-        };
-        let cells = [&tail.fault, &tail.map, &tail.access].map(cells).concat();
-        let (class, name) = (variant, name_cell(variant, more));
-        let _ = writeln!(out, "<tr class=\"{class}\">{name}{cells}</tr>");
-    };
-    for row in figures {
-        if row.variant == HUGEWISE {
-            push(row.variant, ", promoting", &row.promoting);
-        }
-        push(row.variant, ", at rest", &row.quiet);
-    }
-    out.push_str(TABLE_END);
+    let rows = tails(figures).map(|(variant, more, tail)| {
+        let all = [&tail.fault, &tail.map, &tail.access];
+        let cells = all.map(|all| [0.99, 0.999, 1.0].map(|q| duration(all.quantile(q))));
+        (variant, more, cells.concat())
+    });
+    push_rows(out, "Stalls", &heads, rows);
 }
 
 fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
@@ -131,7 +130,6 @@ fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
         return;
     }
     let heads = ["Before", "Right after", "Settled", "Huge pages split"];
-    let heads: String = heads.iter().map(|text| head(text)).collect();
     let _ = writeln!(
         out,
         "<h2>Memory given back</h2>\n<p>At the end of the first round the workload frees {} % of \
@@ -141,15 +139,8 @@ fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
         trial.free_percent,
         Bytes(FREED_PIECE as u64)
     );
-    begin_table(out, "Memory given back", None, &format!("<th></th>{heads}"));
-    for row in figures {
-        let at = |moment: usize| mib(row.freeing.and_then(|all| all.get(moment).copied()));
-        let split = row.demoted.map_or("-".into(), |n| format!("{n:.0}"));
-        let cells = [at(0), at(1), at(2), split].map(|cell| format!("<td>{cell}</td>")).concat();
-        let (class, name) = (row.variant, name_cell(row.variant, ""));
-        let _ = writeln!(out, "<tr class=\"{class}\">{name}{cells}</tr>");
-    }
-    out.push_str(TABLE_END);
+    let rows = figures.iter().map(|row| (row.variant, "", row.freed_cells().to_vec()));
+    push_rows(out, "Memory given back", &heads, rows);
 }
 
 fn push_environment(out: &mut String, trial: &Trial) {

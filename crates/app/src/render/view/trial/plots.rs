@@ -57,66 +57,73 @@ pub(crate) fn access(figures: &[Figures; 3]) -> Option<String> {
     Some(svg.finish())
 }
 
+/// A bar of a variant: how far beside the middle, what it is of, how much, and whether it is the
+/// one that counts.
+type Bar = (f64, &'static str, Option<Bytes>, bool);
+
+fn in_mib(bytes: Bytes) -> f64 {
+    bytes.0 as f64 / f64::from(1 << 20)
+}
+
+/// Amounts of memory of each variant beside each other; `None` where none is known.
+fn memory_bars(
+    (id, title, description, note): (&str, &str, &str, &str),
+    figures: &[Figures; 3],
+    wide: f64,
+    bars: impl Fn(&Figures) -> Vec<Bar>,
+) -> Option<String> {
+    let known = figures.iter().flat_map(&bars).filter_map(|(_, _, bytes, _)| bytes);
+    let max = known.map(in_mib).reduce(f64::max)?;
+    let mut svg = Svg::new(id, SIZE, title, description);
+    let scale = axis(&mut svg, max, "MiB, less is better");
+    for (index, row) in figures.iter().enumerate() {
+        let (x, name) = (column(index, figures.len()), row.variant);
+        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
+        for (beside, kind, bytes, counts) in bars(row) {
+            let Some(bytes) = bytes else { continue };
+            let (y, middle) = (scale.at(in_mib(bytes)), x + beside);
+            let (shade, class) = if counts { ("", "value inside") } else { (" pale", "value") };
+            let (at, size) = ((middle - wide / 2.0, y), (wide, BOTTOM - y));
+            svg.bar(&format!("{name}{shade}"), at, size, &format!("{name}, {kind}: {bytes}"));
+            let text = format!("{:.0}", in_mib(bytes));
+            svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &text);
+        }
+    }
+    FRAME.note(&mut svg, note);
+    Some(svg.finish())
+}
+
 /// Memory: what is resident, and what the cgroup was charged.
 pub(crate) fn memory(figures: &[Figures; 3]) -> Option<String> {
-    let mib = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0 as f64 / f64::from(1 << 20));
-    let all = figures.iter().flat_map(|f| [mib(f.rss), mib(f.cgroup)]).flatten();
-    let max = all.reduce(f64::max)?;
     let text = |bytes: Option<Bytes>| bytes.map_or("unknown".into(), |bytes| bytes.to_string());
     let texts = figures
         .iter()
         .map(|f| format!("{}: RSS {}, cgroup {}", f.variant, text(f.rss), text(f.cgroup)));
     let description = texts.collect::<Vec<_>>().join("; ");
-    let mut svg = Svg::new("memory", SIZE, "Memory of the workload", &description);
-    let scale = axis(&mut svg, max, "MiB, less is better");
-    for (index, row) in figures.iter().enumerate() {
-        let (x, name) = (column(index, figures.len()), row.variant);
-        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
-        let bars = [("RSS", "", row.rss, -1.0), ("cgroup", " pale", row.cgroup, 1.0)];
-        for (kind, shade, bytes, side) in bars {
-            let Some(value) = mib(bytes) else { continue };
-            let (y, middle) = (scale.at(value), x + side * 23.0);
-            let title = format!("{name}, {kind}: {}", text(bytes));
-            let class = format!("{name}{shade}");
-            svg.bar(&class, (middle - 21.0, y), (42.0, BOTTOM - y), &title);
-            let class = if side < 0.0 { "value inside" } else { "value" };
-            svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &format!("{value:.0}"));
-        }
-    }
     let note = "left: RSS; right, pale: charged to its cgroup";
-    FRAME.note(&mut svg, note);
-    Some(svg.finish())
+    let texts = ("memory", "Memory of the workload", description.as_str(), note);
+    memory_bars(texts, figures, 42.0, |row| {
+        vec![(-23.0, "RSS", row.rss, true), (23.0, "cgroup", row.cgroup, false)]
+    })
 }
 
 /// Physical memory before most of it was freed, right after, and when it had settled.
 pub(crate) fn freeing(figures: &[Figures; 3]) -> Option<String> {
-    const MOMENTS: [&str; 3] = ["before", "right after", "settled"];
-    let mib = |bytes: Bytes| bytes.0 as f64 / f64::from(1 << 20);
-    let max = figures.iter().filter_map(|f| f.freeing).flatten().map(mib).reduce(f64::max)?;
     let texts = figures.iter().filter_map(|f| {
         let [before, after, later] = f.freeing?;
         Some(format!("{}: {before}, then {after}, settled {later}", f.variant))
     });
     let description = texts.collect::<Vec<_>>().join("; ");
-    let mut svg = Svg::new("freeing", SIZE, "Memory when most of it is freed", &description);
-    let scale = axis(&mut svg, max, "MiB, less is better");
-    for (index, row) in figures.iter().enumerate() {
-        let (x, name) = (column(index, figures.len()), row.variant);
-        svg.text("label", (x, BOTTOM + 20.0), Anchor::Middle, name);
-        let bars = row.freeing.into_iter().flatten().zip(MOMENTS).enumerate();
-        for (place, (bytes, moment)) in bars {
-            let (y, middle) = (scale.at(mib(bytes)), x + (place as f64 - 1.0) * 34.0);
-            let class = if place == 2 { name.to_owned() } else { format!("{name} pale") };
-            let title = format!("{name}, {moment}: {bytes}");
-            svg.bar(&class, (middle - 15.0, y), (30.0, BOTTOM - y), &title);
-            let class = if place == 2 { "value inside" } else { "value" };
-            let text = format!("{:.0}", mib(bytes));
-            svg.text(class, (middle, BOTTOM - 8.0), Anchor::Middle, &text);
-        }
-    }
     let note = "left to right: before, right after, settled";
-    FRAME.note(&mut svg, note);
-    Some(svg.finish())
+    let texts = ("freeing", "Memory when most of it is freed", description.as_str(), note);
+    memory_bars(texts, figures, 30.0, |row| {
+        let at = |moment: usize| row.freeing.map(|all| all[moment]);
+        vec![
+            (-34.0, "before", at(0), false),
+            (0.0, "right after", at(1), false),
+            (34.0, "settled", at(2), true),
+        ]
+    })
 }
 
 /// Shares of all first touches, as "nines": each step to the right is ten times rarer.

@@ -1,7 +1,7 @@
 //! The result as text of at most 80 columns.
 
-use super::model::{HUGEWISE, Trial};
-use super::verdict::{Figures, Tail, Verdict, duration, mib};
+use super::model::Trial;
+use super::verdict::{Figures, Verdict, duration, mib, tails};
 use crate::render::text::columns;
 use std::fmt::Write;
 
@@ -74,7 +74,7 @@ fn push_tails(out: &mut String, figures: &[Figures; 3]) {
     let heads = ["p99", "p99.9", "p99", "p99.9", "p99.9", "max"];
     let heads: String = heads.iter().map(|head| format!("{head:>10}")).collect();
     let _ = writeln!(out, "{:20}{heads}", "");
-    let mut push = |name: String, tail: &Tail| {
+    for (variant, more, tail) in tails(figures) {
         let cells = [
             (&tail.fault, 0.99),
             (&tail.fault, 0.999),
@@ -84,13 +84,7 @@ fn push_tails(out: &mut String, figures: &[Figures; 3]) {
             (&tail.access, 1.0),
         ];
         let cells = cells.map(|(all, q)| format!("{:>10}", duration(all.quantile(q))));
-        let _ = writeln!(out, "{name:20}{}", cells.concat());
-    };
-    for row in figures {
-        if row.variant == HUGEWISE {
-            push(format!("{}, promoting", row.variant), &row.promoting);
-        }
-        push(format!("{}, at rest", row.variant), &row.quiet);
+        let _ = writeln!(out, "{:20}{}", format!("{variant}{more}"), cells.concat());
     }
 }
 
@@ -102,9 +96,7 @@ fn push_freeing(out: &mut String, trial: &Trial, figures: &[Figures; 3]) {
     let (after, later, split) = ("right after", "settled", "huge pages split");
     let _ = writeln!(out, "\n{:9}{title:>22}{after:>15}{later:>14}{split:>20}", "");
     for row in figures {
-        let at = |moment: usize| mib(row.freeing.and_then(|all| all.get(moment).copied()));
-        let split = row.demoted.map_or("-".into(), |n| format!("{n:.0}"));
-        let (name, before, after, later) = (row.variant, at(0), at(1), at(2));
+        let (name, [before, after, later, split]) = (row.variant, row.freed_cells());
         let _ = writeln!(out, "{name:9}{before:>22}{after:>15}{later:>14}{split:>20}");
     }
 }

@@ -82,6 +82,23 @@ impl Figures {
     pub(crate) fn memory(&self) -> Option<Bytes> {
         self.cgroup.or(self.rss)
     }
+
+    /// Memory before it was freed, right after, settled, and huge pages split, as tables show them.
+    pub(crate) fn freed_cells(&self) -> [String; 4] {
+        let at = |moment: usize| mib(self.freeing.map(|all| all[moment]));
+        [at(0), at(1), at(2), self.demoted.map_or("-".into(), |n| format!("{n:.0}"))]
+    }
+}
+
+/// The rows of a table of stalls: a variant, what it did, and its latencies.
+pub(crate) fn tails(
+    figures: &[Figures; 3],
+) -> impl Iterator<Item = (&'static str, &'static str, &Tail)> {
+    figures.iter().flat_map(|row| {
+        let promoting = (row.variant, ", promoting", &row.promoting);
+        let promoting = (row.variant == HUGEWISE).then_some(promoting);
+        promoting.into_iter().chain([(row.variant, ", at rest", &row.quiet)])
+    })
 }
 
 /// Runs of a variant that freed memory.
