@@ -160,22 +160,19 @@ impl Answer {
     }
 
     /// As it is, but ruling nothing out where `close`.
-    #[must_use]
-    pub const fn if_close(mut self, close: bool) -> Self {
+    pub(crate) const fn if_close(mut self, close: bool) -> Self {
         self.close = close;
         self
     }
 
     /// As it is, but no more than a note where `mild`.
-    #[must_use]
-    pub const fn mild(mut self, mild: bool) -> Self {
+    pub(crate) const fn mild(mut self, mild: bool) -> Self {
         self.mild = mild;
         self
     }
 
     /// Whether it is measured not to be so, with a margin.
-    #[must_use]
-    pub const fn rules_out(&self) -> bool {
+    pub(crate) const fn rules_out(&self) -> bool {
         matches!(self.verdict, Verdict::No) && !self.close
     }
 

@@ -95,8 +95,7 @@ impl Look<'_> {
     }
 
     /// Whether a value's time is one of those in question.
-    #[must_use]
-    pub fn in_times(&self, point: &Point) -> bool {
+    pub(crate) fn in_times(&self, point: &Point) -> bool {
         self.times.is_empty() || one_holds(self.times, point.at)
     }
 
@@ -201,8 +200,7 @@ impl Look<'_> {
     }
 
     /// Mean of the CPU in use of the machine.
-    #[must_use]
-    pub fn mean_busy(&self) -> Option<Seen> {
+    pub(crate) fn mean_busy(&self) -> Option<Seen> {
         self.mean(&self.busy(&Subject::Machine)?)
     }
 
@@ -227,15 +225,13 @@ impl Look<'_> {
     }
 
     /// The lowest value of a state of the machine, of all sources.
-    #[must_use]
-    pub fn lowest_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn lowest_of(&self, field: Field) -> Option<Seen> {
         let all = self.looks_at(field).filter_map(|line| self.lowest(&line));
         all.reduce(|a, b| if b.value < a.value { b } else { a })
     }
 
     /// The highest value of a state of the machine, of all sources.
-    #[must_use]
-    pub fn highest_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn highest_of(&self, field: Field) -> Option<Seen> {
         let all = self.looks_at(field).filter_map(|line| self.highest(&line));
         all.reduce(|a, b| if b.value > a.value { b } else { a })
     }
@@ -252,8 +248,7 @@ impl Look<'_> {
     /// The highest mean over a minute within the times in question, or over one sample where those
     /// are longer: a storm of ten minutes counts, though a day's mean hides it. The mean of all
     /// where they are shorter than a minute, or have no times.
-    #[must_use]
-    pub fn sustained(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn sustained(&self, line: &Line) -> Option<Seen> {
         let overall = self.mean(line)?;
         let points: Vec<Point> =
             line.points.iter().filter(|point| self.in_times(point)).copied().collect();
@@ -273,8 +268,7 @@ impl Look<'_> {
     }
 
     /// Mean of a field about the machine within the times in question.
-    #[must_use]
-    pub fn mean_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn mean_of(&self, field: Field) -> Option<Seen> {
         self.mean(&self.line(field, &Subject::Machine)?)
     }
 
@@ -374,8 +368,7 @@ impl Look<'_> {
 
     /// Whether a value below its limit is too near to it to rule anything out: the next sample, or
     /// the same by another tool, might have reached it.
-    #[must_use]
-    pub fn is_close(&self, value: f64, limit: f64) -> bool {
+    pub(crate) fn is_close(&self, value: f64, limit: f64) -> bool {
         value < limit && value >= limit * self.limit(Threshold::CloseShare) / 100.0
     }
 

@@ -1,9 +1,7 @@
 //! How long ago a log said something, where the sources tell: what is over is no alarm.
 
-use crate::diagnose::look::Look;
-use crate::diagnose::threshold::Threshold as T;
+use super::prelude::*;
 use crate::recording::readers::kernel_log::dated;
-use crate::recording::{Field, Stamp, Subject};
 
 /// A log's clock and that of `uptime` differ by the time that the start takes.
 const START_S: f64 = 60.0;
@@ -41,13 +39,13 @@ pub(super) fn is_old(look: &Look<'_>, subject: &Subject) -> Option<bool> {
     age_s(look, subject).map(|age| age > look.limit(T::LogOld) * 3600.0)
 }
 
-/// When it was, for a sentence: nothing where nobody says.
-pub(super) fn ago(look: &Look<'_>, subject: &Subject) -> String {
+/// When it was, for a sentence, behind words that lead to it: nothing where nobody says.
+pub(super) fn ago(look: &Look<'_>, subject: &Subject, lead: &str) -> String {
     let Some(age) = age_s(look, subject) else { return String::new() };
     let (amount, unit) = match age {
         age if age < 5400.0 => (age / 60.0, "minutes"),
         age if age < 172_800.0 => (age / 3600.0, "hours"),
         age => (age / 86_400.0, "days"),
     };
-    format!(", the last {amount:.0} {unit} ago")
+    format!("{lead}{amount:.0} {unit} ago")
 }

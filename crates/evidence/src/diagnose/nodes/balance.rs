@@ -1,12 +1,6 @@
 //! Balance: one of several is exhausted while others have room.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CPU, DISKS, HOSTS, PROCESSES};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Host, Recording, Series, Stamp, Subject, Unit};
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.

@@ -1,13 +1,7 @@
 //! Which CPU state stands out.
 
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE, RUN_DELAY};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::{relate, write};
-use crate::recording::{Field, Subject};
+use super::prelude::*;
+use crate::diagnose::relate;
 
 /// The whole of it: does any state stand out, and which one takes most?
 pub(super) fn any(look: &Look<'_>) -> Answer {

@@ -1,10 +1,6 @@
 //! Settings that are known to hurt.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{MEMINFO, SYSCTL, THP_SETTINGS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use hugewise_base::parse::thp_choice;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";

@@ -1,12 +1,6 @@
 //! Events that cost kernel time: how many a second, and how much of it they explain.
 
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CPU, CPU_COUNT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
+use super::prelude::*;
 
 /// Kernel CPU seconds a second, over all CPUs, in the times in question.
 pub(super) fn kernel_seconds(look: &Look<'_>) -> Result<f64, Missing> {

@@ -1,11 +1,6 @@
 //! Whether Java's heap is full: collections that free hardly anything.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::GC;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Unit};
+use super::prelude::*;
 
 /// One full collection that frees little may have come just before a large part was dropped.
 const COLLECTIONS_MIN: usize = 2;

@@ -3,12 +3,7 @@
 
 use super::io::{Disk, disks};
 use super::log;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CONTROLLER, DISKS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::Field;
+use super::prelude::*;
 use crate::recording::readers::controller::WRITE_CACHE;
 
 /// Fewer samples alike may be chance.

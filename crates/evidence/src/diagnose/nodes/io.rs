@@ -1,16 +1,10 @@
 //! Disks: saturated, by what kind of requests, and whose.
 
+use super::prelude::*;
 use super::traffic::Traffic;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::{Interval, episodes};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{DISK_WHO, DISKS, FILESYSTEMS, FLOWS, MOUNTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use crate::diagnose::interval::episodes;
 use crate::recording::readers::kernel_log::DISK_LOG;
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
-use crate::recording::{Field, Point, Series, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.

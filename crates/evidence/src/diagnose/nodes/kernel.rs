@@ -7,15 +7,9 @@ use super::events::{
     Events, compaction_events, disk_events, explained, explains, fault_events, fork_events,
     huge_fault_events, kernel_seconds, packet_events, switch_events,
 };
+use super::prelude::*;
 use super::profile;
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CPU, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::functions::{COMPACTION, RECLAIM};
-use crate::recording::{Field, Subject};
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
 /// concluded from the rest.

@@ -1,15 +1,10 @@
 //! Limits that programs run into: a cgroup's memory, ports, open files.
 
 use super::age::is_old;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CGROUP_MEMORY, OPEN_FILES, PORTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::failures::FAILURES;
 use crate::recording::readers::kernel_log::{LOG, Trouble, quoted};
-use crate::recording::{Field, SocketState, Subject};
+use hugewise_base::count;
 use std::collections::BTreeMap;
 
 /// The highest of several.
@@ -102,10 +97,11 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
         look.lines(Field::PortErrors, |_| true).iter().map(|l| l.points.len()).sum::<usize>();
     let failed = failed.map(|seen| {
         let text = format!(
-            "a log says {times} times that a connection got no address: every port to that peer \
-             is taken"
+            "a log says {} that a connection got no address: every port to that peer \
+             is taken",
+            count::times(times)
         );
-        look.say(&seen, text.replace("1 times", "once").as_str())
+        look.say(&seen, &text)
     });
     let (all, assumed) = ports(look);
     let limit = all * look.limit(T::PortsNear) / 100.0;
@@ -151,8 +147,7 @@ pub(super) fn open_files(look: &Look<'_>) -> Answer {
     let times: usize = lines.iter().map(|line| line.points.len()).sum();
     let old = is_old(look, &log) == Some(true);
     let logged = failed.map(|seen| {
-        let text = format!("a log says {times} times: too many open files");
-        look.say(&seen, text.replace("1 times", "once").as_str())
+        look.say(&seen, &format!("a log says {}: too many open files", count::times(times)))
     });
     let process = look.lines(Field::OpenFiles, |_| true).into_iter().filter_map(|line| {
         let (open, most) =

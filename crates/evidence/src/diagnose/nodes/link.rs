@@ -1,14 +1,7 @@
 //! Links: how full they are, by what says so, or by what passes and what they carry.
 
-use crate::diagnose::Ground;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{LINKS, NETWORK};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::ethtool::duplex_setting;
-use crate::recording::{Field, Subject, Unit};
 
 /// What a tool says of a link whose speed it does not know is 0 %: with so many bytes a second
 /// that can't be.

@@ -2,16 +2,10 @@
 //! single line of which nobody knows when it was written.
 
 use super::age::{ago, is_old};
+use super::prelude::*;
 use super::{io, tasks};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{AUDIT_STATUS, CLOCK, KERNEL_LOG};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::audit::AUDIT;
 use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, Trouble, quoted};
-use crate::recording::{Field, SourceKind, Subject};
 use hugewise_base::count::counted;
 
 /// What the log says about one kind of trouble.
@@ -33,10 +27,9 @@ fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
         count if count <= 1.0 => "a line".to_owned(),
         count => format!("{} lines, the last", write::number(count)),
     };
-    let when = ago(look, &subject);
+    let when = ago(look, &subject, ", ");
     let quote = look.setting(&quoted(kind)).map_or("", |quote| quote.text.as_str());
-    let text = format!("the kernel's log has {many}: {quote}{}", when.replace(", the last", ", "));
-    let text = text.replace(",  ", ", ");
+    let text = format!("the kernel's log has {many}: {quote}{when}");
     let evidence = look.say(&lines, &text);
     Some(Told { lines, most: most.map(|seen| seen.value), evidence, old: is_old(look, &subject) })
 }

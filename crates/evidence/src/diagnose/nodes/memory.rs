@@ -1,16 +1,10 @@
 //! What is wrong with memory itself, whether or not it costs CPU now.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 use super::age::{ago, is_old};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, PAGING, VMSTAT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::kernel_log::{KILLS, LOG};
-use crate::recording::{Field, Subject, Unit};
 
 /// Is there no free block of a huge page's size though memory is free?
 pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
@@ -91,7 +85,7 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
             format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
         let whose = whose_limit(look, kills as f64);
         let kills = Subject::part(LOG, KILLS);
-        let text = format!("{text}{}", ago(look, &kills));
+        let text = format!("{text}{}", ago(look, &kills, ", the last "));
         let old = is_old(look, &kills) == Some(true);
         return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
     }

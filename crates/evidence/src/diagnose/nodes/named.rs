@@ -1,19 +1,11 @@
 //! What functions of the kernel, calls and lines of interrupts name by themselves: a slow clock,
 //! locks of a program, the start of processes, a device.
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use super::profile;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{
-    CPU, CPU_COUNT, INTERRUPT_LINES, MEMORY, PROCESSES, QUEUE, SYMBOLS, SYSCALLS,
-};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::interrupts::device_setting;
-use crate::recording::{Field, Subject};
 
 /// Reading a clock that is a device: `arch/x86/kernel/hpet.c`, `drivers/clocksource/acpi_pm.c`.
 const CLOCKS: [&str; 3] = ["read_hpet", "acpi_pm_read", "pit_read"];

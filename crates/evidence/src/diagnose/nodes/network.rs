@@ -1,15 +1,8 @@
 //! The network: interrupts and packets, drops, links, queues of sockets.
 
+use super::prelude::*;
 use hugewise_base::count::counted;
 use std::collections::BTreeMap;
-
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CONNTRACK, CPU, LISTEN, NETWORK, SOCKETS, SOFTIRQS, SOFTNET, TCP};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Socket, SocketState, Subject, Unit};
 
 /// Most services whose unread bytes are told one by one.
 const SERVICES_MAX: usize = 12;

@@ -1,15 +1,9 @@
 //! Parts of the machine that have less than the whole: NUMA nodes, arrays of disks, slow CPUs,
 //! shared memory.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{ARRAYS, CLOCKS, LOW_MEMORY, MEMINFO, NODES, PROCESSES, REAL_TIME};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::clocks::GOVERNOR;
 use crate::recording::readers::mdstat::work_setting;
-use crate::recording::{Field, Unit};
 
 /// Has one NUMA node no free memory while another one has?
 pub(super) fn node(look: &Look<'_>) -> Answer {

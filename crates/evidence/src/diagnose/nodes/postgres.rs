@@ -1,13 +1,7 @@
 //! What PostgreSQL's views say of its sessions and statements.
 
+use super::prelude::*;
 use super::servers::{any, name, parts, state, worst};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{PG_CHECKPOINTS, PG_SESSIONS, PG_STATEMENTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Unit};
 use hugewise_base::count::counted;
 
 const KIND: &str = "postgres";

@@ -1,13 +1,8 @@
 //! What a profile says: in which functions the kernel's samples lie, and how programs came there.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
 use crate::recording::readers::capture::stacks::SYSCALL_ENTRY;
-use crate::recording::{Field, Subject, Unit};
 
 /// Only the start of a process has these.
 const STARTS: [&str; 5] =

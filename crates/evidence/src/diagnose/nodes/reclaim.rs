@@ -1,16 +1,9 @@
 //! Memory shortage: does the kernel reclaim, and what uses the memory?
 
-use crate::diagnose::answer::{Answer, Evidence, Ground};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
+use super::prelude::*;
 use crate::diagnose::narrow::Narrow;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::functions::RECLAIM;
 use crate::hugetlb::tables;
-use crate::recording::{Field, Point, Series, Stamp, Subject};
 use hugewise_base::units::{Bytes, saturating_u64};
 
 /// What [`shown`] looks at.

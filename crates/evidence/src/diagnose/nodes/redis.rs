@@ -1,13 +1,7 @@
 //! What Redis and Valkey say of themselves.
 
+use super::prelude::*;
 use super::servers::{any, name, parts, setting, state, worst};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{REDIS, REDIS_LATENCY, REDIS_SLOW_LOG};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject, Unit};
 use hugewise_base::count::counted;
 
 const KIND: &str = "redis";

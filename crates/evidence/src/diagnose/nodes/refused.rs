@@ -2,13 +2,8 @@
 //! committed, tasks and mappings beyond a limit.
 
 use super::age::is_old;
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{COMMIT, MAPS, TASK_LIMITS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::failures::FAILURES;
-use crate::recording::{Field, Subject};
 
 const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 

@@ -1,11 +1,7 @@
 //! What servers say of themselves: how their answers are found, and the worst of several.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
-
-use crate::diagnose::answer::{Answer, Evidence, Missing, Verdict};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::seen::Seen;
-use crate::recording::{Field, Subject};
 
 /// Most servers of one kind that are looked at: a paste has a few, a hostile one thousands.
 const SERVERS_MAX: usize = 64;

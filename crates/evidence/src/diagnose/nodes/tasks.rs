@@ -1,16 +1,9 @@
 //! Tasks by the function of the kernel in which they wait, and what follows from some of those.
 
 use super::age::{ago, is_old};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{DIRTY, ENTROPY, NFS, WAITS};
+use super::prelude::*;
 use crate::diagnose::remedy_version as version;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::kernel_log::{HANGS, LOG};
-use crate::recording::{Field, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Tasks that wait in one function, as one list shows them.
@@ -104,7 +97,7 @@ pub(super) fn hung_long_ago(look: &Look<'_>) -> bool {
 
 /// When the log last said that tasks hang.
 pub(super) fn hung_when(look: &Look<'_>) -> String {
-    ago(look, &Subject::part(LOG, HANGS))
+    ago(look, &Subject::part(LOG, HANGS), ", the last ")
 }
 
 /// The limit of dirty memory, with the sentence that says how it comes about.

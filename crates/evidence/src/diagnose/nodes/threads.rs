@@ -1,15 +1,8 @@
 //! What dumps of a program's threads say: which of them wait, for what, and who is in the way.
 
 use super::cpu;
+use super::prelude::*;
 use super::servers::{any, worst};
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{THREADS, THREADS_OWNERS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Point, Series, Subject, Unit};
 
 /// Programs of which dumps are read.
 const KINDS: [&str; 2] = ["java", "go"];

@@ -1,10 +1,6 @@
 //! What a trace of a program's system calls says by itself.
 
-use crate::diagnose::answer::Evidence;
-use crate::diagnose::look::Look;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject, Unit};
+use super::prelude::*;
 
 /// Calls that wait until data are safe.
 const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];

@@ -1,13 +1,6 @@
 //! Disks of which only requests and bytes are known, as plain `iostat` shows them.
 
-use crate::diagnose::Ground;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::DISKS;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
+use super::prelude::*;
 
 /// Requests a second below which no disk makes anybody wait.
 const REQUESTS_MIN: f64 = 10.0;

@@ -1,16 +1,9 @@
 //! Waiting without CPU: blocked tasks, pressure, pauses of Java.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 use super::tasks;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
 
 /// Do tasks wait while CPUs are idle?
 pub(super) fn any(look: &Look<'_>) -> Answer {

@@ -1,12 +1,7 @@
 //! What nginx and php-fpm say on their status pages.
 
+use super::prelude::*;
 use super::servers::{any, state, worst};
-use crate::diagnose::answer::Answer;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{FPM, NGINX};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::Field;
 
 /// Does a web server say that it suffers?
 pub(super) fn any_of(look: &Look<'_>) -> Answer {

@@ -1,11 +1,7 @@
 //! The screen of `atop`, pasted: bars of names with numbers, counted over the interval of its first
 //! line. atop(1), version 2.
 
-use super::words::{
-    binary_factor, count, date, joined, number, number_and_unit, time_of_day, words,
-};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
+use super::prelude::*;
 
 /// Counts of base pages.
 const PAGE: f64 = 4096.0;

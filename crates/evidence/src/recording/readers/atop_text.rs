@@ -1,9 +1,7 @@
 //! `atop -P`: rows of a label, six common fields and the label's own.
 
 use super::atop::{Disk, Link, Paging, Sampler, Tcp, Ticks};
-use super::words::{count, date, joined, time_of_day};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 const LABELS: [&str; 27] = [
     "CPU", "cpu", "CPL", "GPU", "MEM", "SWP", "PAG", "PSI", "LVM", "MDD", "DSK", "NFM", "NFC",

@@ -1,8 +1,6 @@
 //! `auditctl -s`: how many records of audit wait, and how many were lost.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The settings under which its values are kept: `audit backlog`.
 pub const AUDIT: &str = "audit ";

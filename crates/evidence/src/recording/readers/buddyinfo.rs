@@ -1,10 +1,8 @@
 //! Pasted `/proc/buddyinfo`. proc_buddyinfo(5).
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
-use super::words::{elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 use hugewise_base::parse::buddyinfo::{ZoneFree, fmfi_total, free_blocks_at_or_above, parse};
 
 /// A huge page of 2 MiB is 2 to the power 9 pages of 4 KiB.

@@ -1,8 +1,6 @@
 //! At what pace CPUs run: `turbostat`, `/proc/cpuinfo` and `cpupower frequency-info`.
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// The setting that names the governor, where no path does.
 pub const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";

@@ -1,8 +1,7 @@
 //! Controllers of disks (MegaCli, storcli, perccli, ssacli): whether their write cache is off
 //! because its battery failed.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The setting that says why a controller's write cache is off.
 pub const WRITE_CACHE: &str = "write cache of the controller";

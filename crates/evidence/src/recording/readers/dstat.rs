@@ -1,10 +1,10 @@
 //! `dstat`: groups of columns side by side, with bars between them. Its rows look the same in
 //! `pcp dstat`.
 
+use super::prelude::*;
 use super::sysstat::{is_elision, is_sane};
 use super::words::time_of_day;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Span, Stamp, Subject};
+use crate::recording::Span;
 
 /// Prefixes count in steps of 1024 for bytes and of 1000 for the rest (dstat 0.8.0, `cprint`).
 const BYTES: f64 = 1024.0;

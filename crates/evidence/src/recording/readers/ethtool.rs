@@ -1,8 +1,6 @@
 //! `ethtool INTERFACE`: speed and duplex of a link; `ethtool -S`: packets that its card lost.
 
-use super::words::{count, number_and_unit};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Bytes a second of a megabit.
 const MEGABIT_BYTES: f64 = 125_000.0;
@@ -21,8 +19,7 @@ fn interface(line: &str) -> Option<&str> {
 }
 
 /// The setting that says whether a link goes one way at a time.
-#[must_use]
-pub fn duplex_setting(interface: &str) -> String {
+pub(crate) fn duplex_setting(interface: &str) -> String {
     format!("duplex of {interface}")
 }
 

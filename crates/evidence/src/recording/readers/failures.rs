@@ -2,9 +2,7 @@
 //! mappings or memory.
 
 use super::kernel_log::date_and_time;
-use super::words::{count, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// A row of `/proc/PID/limits`: soft and hard.
 fn open_files(line: &str) -> Option<u64> {

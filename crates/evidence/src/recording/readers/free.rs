@@ -1,8 +1,6 @@
 //! `free` of procps, old and new. free(1).
 
-use super::words::{binary_factor, count, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Below this many KiB of memory the numbers are surely in a larger unit: no Linux of today runs
 /// in 64 MiB.

@@ -1,8 +1,6 @@
 //! `iftop`: pasted screens and the text mode (`-t`). iftop(8).
 
-use super::words::{binary_factor, elided, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// A rate in bytes a second. iftop divides by 1024; `b` are bits, `B` bytes.
 fn rate(word: &str) -> Option<f64> {

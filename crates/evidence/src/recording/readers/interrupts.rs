@@ -1,9 +1,7 @@
 //! `/proc/interrupts` and `/proc/softirqs`: counts since boot by vector and CPU.
 //! proc_interrupts(5), `show_softirqs` in `fs/proc/softirqs.c`.
 
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `softirq_to_name` in `kernel/softirq.c`; `BLOCK_IOPOLL` until Linux 4.4.
 const SOFTIRQS: [&str; 11] = [
@@ -56,8 +54,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 }
 
 /// The setting that says which controller and device a line of interrupts is of.
-#[must_use]
-pub fn device_setting(line: &str) -> String {
+pub(crate) fn device_setting(line: &str) -> String {
     format!("device of interrupt {line}")
 }
 

@@ -1,8 +1,6 @@
 //! `iotop`, both the Python one and iotop-c, in batch mode or pasted. iotop(8).
 
-use super::words::{binary_factor, command_name, count, elided, number, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
+use super::prelude::*;
 
 fn is_total(words: &[&str]) -> bool {
     let disk = words.windows(2).any(|pair| pair[0] == "DISK" && pair[1].starts_with("READ"));

@@ -1,8 +1,6 @@
 //! `ipcs -m`: shared memory segments and how many attach them.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Begins at the header of the table; the line above it is translated, this one is not.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {

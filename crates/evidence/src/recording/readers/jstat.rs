@@ -1,8 +1,6 @@
 //! `jstat -gcutil` and `-gccause`: use of a Java heap's parts, and time in collections (jstat(1)).
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Where things stand in the rows.
 #[derive(Clone, Copy, Debug)]

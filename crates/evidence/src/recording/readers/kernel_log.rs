@@ -4,6 +4,7 @@
 mod known;
 mod when;
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
@@ -11,8 +12,6 @@ pub use when::dated;
 pub(super) use when::{date_and_time, up_ms};
 
 use self::when::{When, when};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// What is left of a line behind the time: `[ 12.345678] `, `[Mon Nov 23 10:00:00 2026] `, or
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.

@@ -1,10 +1,8 @@
 //! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
 
 use super::kernel_log::up_ms;
+use super::prelude::*;
 use super::prompt::prompt;
-use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// A format, by its first line.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! `/proc/mdstat`: arrays of disks that lack a disk, or are rebuilt or checked (`md_seq_show` in
 //! `drivers/md/md.c`).
 
-use super::words::{count, number};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// What is done to an array.
 const WORKS: [&str; 5] = ["recovery", "resync", "reshape", "check", "repair"];
@@ -45,8 +43,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
 }
 
 /// The setting that says what is done to an array.
-#[must_use]
-pub fn work_setting(array: &str) -> String {
+pub(crate) fn work_setting(array: &str) -> String {
     format!("work on array {array}")
 }
 

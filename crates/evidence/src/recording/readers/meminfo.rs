@@ -1,10 +1,7 @@
 //! Pasted `/proc/meminfo`, whole or in part. proc_meminfo(5).
 
+use super::prelude::*;
 use std::collections::BTreeMap;
-
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// How many lines are searched for a second known key.
 const LINES_AHEAD: usize = 4;

@@ -1,8 +1,7 @@
 //! `multipath -ll`: paths to a storage array, and which of them are lost (multipath(8)).
 
+use super::prelude::*;
 use super::words::words;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// A path: `|- 2:0:0:1 sdc 8:32 failed faulty running`. Its disk, and whether it is lost.
 fn path(line: &str) -> Option<(&str, bool)> {

@@ -1,8 +1,6 @@
 //! `nfsiostat`: how long requests to a file server take (nfsiostat(8)).
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `filer:/export mounted on /mnt:`.
 fn mount(line: &str) -> Option<&str> {

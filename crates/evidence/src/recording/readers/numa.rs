@@ -1,8 +1,6 @@
 //! `numactl --hardware` and `numastat`: memory by NUMA node.
 
-use super::words::{count, number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Bytes of the MB in which both tools print: `numactl` shifts by 20, `numastat -m` divides by
 /// 2^20.

@@ -3,12 +3,11 @@
 
 mod chain;
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use self::chain::{Chain, program};
 use super::words::percent;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Most functions that are recorded; a report of a whole machine names some thousands.
 const SYMBOLS_MAX: usize = 10_000;

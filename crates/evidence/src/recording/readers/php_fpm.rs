@@ -1,11 +1,11 @@
 //! The status page of php-fpm, as text and as JSON.
 
+use super::prelude::*;
 use serde_json::Value;
 
+use super::json;
 use super::served::short;
 use super::words::count;
-use super::{Lines, Reader, Taken, json};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Its names (`fpm_status.c` of PHP 7.4 and 8.3).
 const NAMES: [&str; 16] = [

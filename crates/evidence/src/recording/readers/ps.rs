@@ -1,9 +1,7 @@
 //! `ps`: states, what tasks wait for, and sizes. Its `%CPU` is a mean since a process began, which
 //! says nothing of now, and is passed over.
 
-use super::words::{command_name, number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Functions of the kernel in which tasks wait for a file server.
 const REMOTE_WAITS: [&str; 6] = ["rpc_", "nfs", "__rpc_", "cifs", "ceph_", "wait_on_commit"];

@@ -1,7 +1,6 @@
 //! `/proc/schedstat`, once or twice: how many tasks wait for a CPU.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 use hugewise_base::parse::schedstat;
 
 /// Begins at the version, above the time, or at a CPU with its numbers.

@@ -1,7 +1,6 @@
 //! What readers of servers' own answers share: which server it is, and counts with their age.
 
-use super::words::count;
-use crate::recording::{Builder, Field, Subject};
+use super::prelude::*;
 
 /// The port of Redis where nobody says another one (redis.conf).
 const REDIS_PORT: &str = "6379";

@@ -3,12 +3,11 @@
 
 use super::cgroup_memory;
 use super::kernel_log::date_and_time;
+use super::prelude::*;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
-use super::words::{number, plain, words};
-use super::{Lines, Reader, Taken};
+use crate::recording::Met;
 use crate::recording::cgroup_file::{CGROUPS, folder_in, shape};
 use crate::recording::expected::{PRESSURE, is_setting, is_value};
-use crate::recording::{Builder, Field, Met, SourceKind, Subject};
 
 /// A command that shows files, where no prompt stands before it.
 fn shows_files(line: &str) -> Option<&str> {

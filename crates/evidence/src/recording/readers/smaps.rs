@@ -1,8 +1,6 @@
 //! `/proc/PID/smaps_rollup`: how much of a process's memory is in huge pages.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// The head: addresses, rights, offset, device, inode, and its name.
 fn is_head(line: &str) -> bool {

@@ -1,8 +1,6 @@
 //! `ss -s`, and connections by peer as `ss -tan | awk ... | sort | uniq -c` counts them.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `TCP:   58184 (estab 812, closed 57210, orphaned 2, timewait 57190)`; before iproute2 4.20
 /// `timewait 57190/0), ports 0`.

@@ -1,7 +1,6 @@
 //! `/proc/net/softnet_stat`: receiving by CPU, in hexadecimal.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 use hugewise_base::parse::softnet::{self, Backlog};
 
 /// Columns of the oldest kernels: `softnet_seq_show` of Linux 2.6.

@@ -1,9 +1,7 @@
 //! `mount` and `/proc/mounts`, `df`: which file systems there are, where they are, how full.
 
+use super::prelude::*;
 use super::sysstat::is_elision;
-use super::words::{binary_factor, number, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// The setting that names file systems of other machines.
 pub const REMOTE_MOUNTS: &str = "mounts over the network";

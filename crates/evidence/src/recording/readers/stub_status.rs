@@ -1,9 +1,7 @@
 //! `stub_status` of nginx (`ngx_http_stub_status_module`).
 
+use super::prelude::*;
 use super::served::put_count;
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 const FIRST: &str = "Active connections:";
 const COUNTS: &str = "server accepts handled requests";

@@ -1,10 +1,7 @@
 //! `strace -c` and `perf trace -s`: how often a program calls the kernel, by call.
 
+use super::prelude::*;
 use std::collections::BTreeMap;
-
-use super::words::{count, number, words};
-use super::{LINES_AROUND, Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Columns of a table, by the word in their heading.
 struct Columns {

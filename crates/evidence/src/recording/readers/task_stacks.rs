@@ -1,9 +1,8 @@
 //! `/proc/PID/stack`, one after the other under the names of their tasks, as loops show them: in
 //! which function of the kernel each of them waits.
 
+use super::prelude::*;
 use super::words::words;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Functions in which every waiting task is, whatever it waits for (`kernel/sched`).
 const SCHEDULER: [&str; 8] = [

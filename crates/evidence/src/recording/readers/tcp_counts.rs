@@ -1,8 +1,6 @@
 //! TCP's counts since boot: `netstat -s`, `/proc/net/snmp`, `/proc/net/netstat`.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// By section and name in `/proc/net/snmp` and `/proc/net/netstat`.
 const FILE_KEYS: [(&str, &str, Field); 3] = [

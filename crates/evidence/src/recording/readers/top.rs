@@ -1,14 +1,10 @@
 //! `top` of procps 3.2 to 4.0, in batch mode or pasted. top(1).
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use super::kernel_log::up_ms;
 use super::top_words::english;
-use super::words::{
-    binary_factor, command_name, count, elided, number, number_and_unit, plain, time_of_day, words,
-};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
 
 /// Most values of a first frame that wait for what follows it: 30,000 processes have as many.
 const HELD_MAX: usize = 100_000;

@@ -1,11 +1,8 @@
 //! Pasted `/proc/vmstat`: counts since boot. One reading gives no rates, and readings in one text
 //! have no times. Names: `vmstat_text` in `mm/vmstat.c`.
 
+use super::prelude::*;
 use std::collections::BTreeMap;
-
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 const KEYS: [(&str, Field); 13] = [
     ("pgfault", Field::FaultCount),

@@ -1,9 +1,7 @@
 //! `/proc/zoneinfo`: what the kernel keeps free in each zone (`zoneinfo_show_print` in
 //! `mm/vmstat.c`).
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The setting of which a zone's `min` is its part.
 const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";

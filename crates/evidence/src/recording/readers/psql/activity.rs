@@ -1,12 +1,11 @@
 //! What `pg_stat_activity` says: who works, who waits for what, and who is in the way.
 
+use crate::recording::readers::prelude::*;
 use std::collections::BTreeMap;
 
 use super::super::served::{POSTGRES, short};
-use super::super::words::{count, date, joined, number, time_of_day};
 use super::roles::split_wait;
 use super::table::{Row, text};
-use crate::recording::{Builder, Field, Stamp, Subject};
 
 /// Waits that are no trouble: for the client, for work, on purpose (table "Wait Event Types" of
 /// PostgreSQL 17's manual, monitoring-stats).

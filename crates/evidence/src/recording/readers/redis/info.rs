@@ -1,11 +1,9 @@
 //! `INFO`: one `name:value` a line, in sections, of any version since 2.8.
 
+use crate::recording::readers::prelude::*;
 use std::collections::BTreeMap;
 
 use super::super::served::{put_count, redis};
-use super::super::words::{binary_factor, elided, number, number_and_unit, plain};
-use super::super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Sections, as headed `# Memory` (`genRedisInfoString` in server.c of Redis 7.0 and Valkey 8).
 const SECTIONS: [&str; 19] = [

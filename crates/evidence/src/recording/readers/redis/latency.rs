@@ -1,10 +1,8 @@
 //! `LATENCY LATEST` and `LATENCY DOCTOR`: stalls that the server measured itself.
 
 use super::super::served::redis;
-use super::super::words::{count, number};
-use super::super::{Lines, Reader, Taken};
 use super::{integer, item, quoted, unix_time};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use crate::recording::readers::prelude::*;
 
 /// Lines of the doctor that tell no event (`createLatencyReport` in latency.c of Redis 7.0).
 const ADVICE: [&str; 6] =

@@ -3,9 +3,8 @@
 
 use super::super::served::redis;
 use super::super::words::count;
-use super::super::{Lines, Reader, Taken};
 use super::{command, integer, item, quoted, unix_time};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use crate::recording::readers::prelude::*;
 
 /// How far before the latest entry another one is of the same trouble: the log holds what was slow
 /// since the server's start. An hour, as a load lasts.

@@ -3,8 +3,7 @@
 use super::columns::{Kind, TABLES};
 use super::iostat::moment;
 use super::table::{self, Header, Layout, Wrong, is_sane};
-use crate::recording::readers::{Lines, Reader, Taken};
-use crate::recording::{Builder, Clock, SourceKind, Stamp, Subject};
+use crate::recording::readers::prelude::*;
 
 /// What stands before the columns: machine, interval and time.
 const LEAD: usize = 3;

@@ -6,8 +6,7 @@ use super::opening::{Opening, opening};
 use super::table::{self, Header, Layout, Wrong};
 use super::time;
 use super::words::{Cell, cell, is_elision, number, words};
-use crate::recording::readers::{Lines, Reader, Taken};
-use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
+use crate::recording::readers::prelude::*;
 
 /// Most tables whose time is followed at once: `sar -A` has about 60.
 const TABLES_MAX: usize = 256;

@@ -2,12 +2,11 @@
 //! `/debug/pprof/goroutine?debug=2` (`goroutineheader` and `traceback` in `runtime/traceback.go`).
 //! Arguments, which it prints as numbers, are not kept.
 
-use super::super::{Lines, Reader, Taken};
 use super::activity::{Activity, Does};
 use super::dump::Dump;
 use super::go_known::{GO_LIBRARIES, GO_POOLS, GO_REQUESTS, GO_SERVICES};
 use super::known::is_of;
-use crate::recording::{Builder, SourceKind};
+use crate::recording::readers::prelude::*;
 
 /// Frames of one goroutine that are read: the runtime prints no more than 100.
 const FRAMES_MAX: usize = 128;
