@@ -126,6 +126,17 @@ impl Answer {
         Self { weight, ..Self::new(Verdict::Yes, evidence) }
     }
 
+    /// Yes of this weight where it is so, else no.
+    pub(crate) fn when(so: bool, weight: f64, evidence: Vec<Evidence>) -> Self {
+        if so { Self::yes(weight, evidence) } else { Self::no(evidence) }
+    }
+
+    /// Close where it says no.
+    pub(crate) fn or_close(self, close: bool) -> Self {
+        let no = matches!(self.verdict, Verdict::No);
+        if no { self.if_close(close) } else { self }
+    }
+
     /// It is not so.
     #[must_use]
     pub fn no(evidence: Vec<Evidence>) -> Self {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::seen::most;
 use crate::recording::{Point, Stamp};
 
 /// From after `from` up to and with `to`. Both `None`: the source gave no times.
@@ -224,7 +225,7 @@ pub fn episodes(points: &[Point], enter: f64, keep: f64) -> Vec<Episode> {
     while index < points.len() {
         let stretch = points[index..].iter().take_while(|point| point.value >= keep).count();
         let part = &points[index..index + stretch];
-        let peak = part.iter().copied().reduce(|a, b| if b.value > a.value { b } else { a });
+        let peak = most(part.iter().copied());
         if let Some(peak) = peak.filter(|peak| peak.value >= enter) {
             let first = covered(points, index, spacing);
             let to = part.last().and_then(|point| point.at);

@@ -4,7 +4,7 @@ use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
 use super::moment::Aside;
 use super::relate::{aligned, rank_correlation};
-use super::seen::Seen;
+use super::seen::{Seen, least, most};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
 use crate::recording::{
@@ -224,16 +224,39 @@ impl Look<'_> {
         all.into_iter().flatten().map(move |series| line_of(field, machine, series))
     }
 
+    /// The highest value of one subject.
+    pub(crate) fn peak(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        self.highest(&self.line(field, subject)?)
+    }
+
+    /// The mean of one subject.
+    pub(crate) fn mean_at(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        self.mean(&self.line(field, subject)?)
+    }
+
+    /// The highest value of all subjects.
+    pub(crate) fn top(&self, field: Field) -> Option<Seen> {
+        self.top_of(field, |_| true)
+    }
+
+    /// The highest value of these subjects.
+    pub(crate) fn top_of(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Option<Seen> {
+        most(self.lines(field, keep).iter().filter_map(|line| self.highest(line)))
+    }
+
+    /// The highest mean of all subjects.
+    pub(crate) fn top_mean(&self, field: Field) -> Option<Seen> {
+        most(self.lines(field, |_| true).iter().filter_map(|line| self.mean(line)))
+    }
+
     /// The lowest value of a state of the machine, of all sources.
     pub(crate) fn lowest_of(&self, field: Field) -> Option<Seen> {
-        let all = self.looks_at(field).filter_map(|line| self.lowest(&line));
-        all.reduce(|a, b| if b.value < a.value { b } else { a })
+        least(self.looks_at(field).filter_map(|line| self.lowest(&line)))
     }
 
     /// The highest value of a state of the machine, of all sources.
     pub(crate) fn highest_of(&self, field: Field) -> Option<Seen> {
-        let all = self.looks_at(field).filter_map(|line| self.highest(&line));
-        all.reduce(|a, b| if b.value > a.value { b } else { a })
+        most(self.looks_at(field).filter_map(|line| self.highest(&line)))
     }
 
     /// The mean within the times in question.

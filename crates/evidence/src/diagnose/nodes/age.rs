@@ -8,8 +8,7 @@ const START_S: f64 = 60.0;
 
 /// The latest date and time that a machine's sources have, in seconds since 1970.
 fn now(look: &Look<'_>) -> Option<f64> {
-    let shown = look.line(Field::WallClock, &Subject::Machine);
-    let shown = shown.and_then(|line| look.highest(&line)).map(|seen| seen.value);
+    let shown = look.peak(Field::WallClock, &Subject::Machine).map(|seen| seen.value);
     let all = look.host.series.values().flat_map(|all| all.values()).flatten();
     let dated = all.filter_map(|series| series.points.last()?.at).filter(|at| at.has_date());
     let latest = dated.max().map(|stamp| stamp.0 as f64);
@@ -21,7 +20,7 @@ fn now(look: &Look<'_>) -> Option<f64> {
 
 /// Seconds between the last line about something and the time of the sources.
 pub(super) fn age_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
-    let last = |field| look.line(field, subject).and_then(|line| look.highest(&line));
+    let last = |field| look.peak(field, subject);
     if let (Some(line), Some(up)) = (last(Field::LogUptime), look.state(Field::Uptime)) {
         let age = (up.value - line.value) / 1e3;
         // A line of the future is of another start.

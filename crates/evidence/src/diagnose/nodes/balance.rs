@@ -17,7 +17,7 @@ fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answ
     );
     let evidence = vec![look.say(top, &text)];
     let full = top.value >= look.limit(limit) && others < look.limit(T::IdleLow);
-    if full { Answer::yes(0.4, evidence) } else { Answer::no(evidence) }
+    Answer::when(full, 0.4, evidence)
 }
 
 fn means(look: &Look<'_>, lines: &[Line]) -> Vec<Seen> {
@@ -62,9 +62,7 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         };
         let all = super::pick::listed(look, all.iter().filter(full));
         let means = all.iter().filter_map(|line| look.mean(line));
-        means
-            .filter(|seen| seen.value <= ONE_CPU_MAX)
-            .reduce(|a, b| if b.value > a.value { b } else { a })
+        most(means.filter(|seen| seen.value <= ONE_CPU_MAX))
     };
     let full = |seen: &Seen| seen.value >= look.limit(T::ThreadFull);
     let (seen, ground) = match top(Field::ThreadCpu).filter(full) {
@@ -108,7 +106,7 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     let means = lines.iter().flatten().filter_map(|line| look.mean(line));
     // Of a server with several threads, all of a CPU is no limit.
     let means = means.filter(|seen| seen.value <= ONE_CPU_MAX);
-    let Some(most) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(most) = most(means) else {
         return Answer::unknown(&[PROCESSES]);
     };
     let full = most.value >= look.limit(T::ThreadFull);
@@ -219,7 +217,7 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
         ))
     }));
     let full = ours.value >= look.limit(T::BusyHigh) && mean < look.limit(T::HostIdle);
-    if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }
+    Answer::when(full, 0.6, evidence)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn single_cpus(look: &Look<'_>, line: impl Fn(&Subject) -> Option<Line>) -> Vec<
 /// A single CPU whose mean reaches the limit, though the machine as a whole does not.
 fn one_cpu(look: &Look<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) -> Option<Answer> {
     let means = single_cpus(look, line).into_iter().filter_map(|line| look.mean(&line));
-    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = most(means)?;
     (top.value >= look.limit(limit)).then(|| of_one_cpu(look, &top))
 }
 
@@ -145,7 +145,7 @@ pub(super) fn iowait(look: &Look<'_>) -> Answer {
     }
     let cpus = single_cpus(look, |subject| look.line(Field::CpuIowait, subject));
     let top = cpus.iter().filter_map(|line| look.highest(line));
-    let top = top.reduce(|a, b| if b.value > a.value { b } else { a });
+    let top = most(top);
     answer.and(top.map(|seen| look.quote(&seen)))
 }
 
@@ -175,11 +175,7 @@ pub(super) fn steal(look: &Look<'_>) -> Answer {
     // A hypervisor that is busy for a moment is no matter.
     let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
     let evidence = vec![look.quote(&mean)];
-    if mean.value >= look.limit(T::StealHigh) {
-        Answer::yes(mean.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(mean.value >= look.limit(T::StealHigh), mean.value / 100.0, evidence)
 }
 
 /// Do programs themselves use the CPU up?
@@ -191,7 +187,7 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
     // It lags by a minute, so that its highest value is what a short recording has.
-    let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
+    let load = || look.peak(Field::Load1, &Subject::Machine);
     let queue = look.mean_of(Field::RunQueue).or_else(load);
     let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
     let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
@@ -222,7 +218,7 @@ fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
     let lines = look.lines(Field::ProcRunDelay, |_| true);
     let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
     let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let most = most(means)?;
     Some((most, all))
 }
 
@@ -271,9 +267,7 @@ const MOSTLY_PERCENT: f64 = 50.0;
 /// What a single look at the counts of cgroups says: of all the time since each began, which tells
 /// little about now.
 fn ever_throttled(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::CgroupThrottledEver, |_| true);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(top) = look.top(Field::CgroupThrottledEver) else {
         return Answer::unknown(&[CGROUPS]);
     };
     let mut evidence = look.quote(&top);
@@ -289,15 +283,9 @@ fn ever_throttled(look: &Look<'_>) -> Answer {
 
 /// Does a cgroup use up its CPU quota?
 pub(super) fn throttled(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::CgroupThrottled, |_| true);
-    let means = lines.iter().filter_map(|line| look.mean(line));
-    let Some(top) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(top) = look.top_mean(Field::CgroupThrottled) else {
         return ever_throttled(look);
     };
     let evidence = vec![look.quote(&top)];
-    if top.value >= look.limit(T::ThrottledHigh) {
-        Answer::yes(top.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(top.value >= look.limit(T::ThrottledHigh), top.value / 100.0, evidence)
 }

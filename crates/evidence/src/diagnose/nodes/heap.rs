@@ -25,7 +25,7 @@ fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
     let pairs = || after.points.iter().zip(&size.points);
     let full = pairs().filter(|(after, size)| after.value >= size.value * limit).count();
     let Some((last, of)) = pairs().next_back() else { return Answer::unknown(&[GC]) };
-    let at = crate::diagnose::interval::Interval { from: None, to: last.at };
+    let at = Interval { from: None, to: last.at };
     let text = format!(
         "after {full} of {} full collections the heap was as good as full: {} of {} at the last",
         after.points.len(),
@@ -33,16 +33,12 @@ fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
         write::bytes(of.value)
     );
     let evidence = vec![look.say(&after.seen(last.value, at), &text)];
-    if full >= COLLECTIONS_MIN && last.value >= of.value * limit {
-        Answer::yes(0.7, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(full >= COLLECTIONS_MIN && last.value >= of.value * limit, 0.7, evidence)
 }
 
 fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {
     let lowest = look.lowest(old)?;
-    let busy = look.line(Field::GcBusy, &old.subject).and_then(|line| look.mean(&line));
+    let busy = look.mean_at(Field::GcBusy, &old.subject);
     let pauses = look.line(Field::GcPause, &old.subject).map_or(0, |line| line.points.len());
     let text = format!("{}: never less in {} looks", write::sentence(&lowest), old.points.len());
     let evidence = vec![look.say(&lowest, &text)];

@@ -58,8 +58,7 @@ pub(super) fn capped(look: &Look<'_>) -> Answer {
 }
 
 fn busiest(look: &Look<'_>) -> Vec<Evidence> {
-    let all = disks(look).filter_map(|disk| look.highest(&disk.line));
-    let most = all.reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
     most.iter().map(|seen| look.quote(seen)).collect()
 }
 

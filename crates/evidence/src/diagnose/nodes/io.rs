@@ -200,7 +200,7 @@ fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
 pub(super) fn remote(look: &Look<'_>) -> Answer {
     let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
     let busiest = disks.iter().filter_map(|line| look.highest(line));
-    let Some(busiest) = busiest.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(busiest) = most(busiest) else {
         return Answer::unknown(&[DISKS]);
     };
     let limit = look.limit(T::DiskInUse);
@@ -232,15 +232,12 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| look.lines(field, |_| true));
     let all = lines.filter_map(|line| look.latest(line.field, &line.subject));
-    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(top) = most(all) else {
         return Answer::unknown(&[FILESYSTEMS]);
     };
     let limit = look.limit(T::FsFull);
     let evidence = vec![look.quote(&top)];
-    match top.value >= limit {
-        true => Answer::yes(0.4, evidence),
-        false => Answer::no(evidence).if_close(look.is_close(top.value, limit)),
-    }
+    Answer::when(top.value >= limit, 0.4, evidence).or_close(look.is_close(top.value, limit))
 }
 
 /// Do programs wait for one request after the other, though no disk is saturated?

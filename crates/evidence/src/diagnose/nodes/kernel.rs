@@ -36,9 +36,7 @@ pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
 
 /// The process with most memory in huge pages, where a source looked.
 fn huge_memory(look: &Look<'_>) -> Option<Evidence> {
-    let lines = look.lines(Field::ProcHuge, |_| true);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = look.top(Field::ProcHuge)?;
     let all = look.latest(Field::ProcRss, &top.subject)?;
     let text = format!(
         "{}: {} of {} resident are in huge pages",
@@ -127,11 +125,11 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
         write::number(faults.value)
     );
     let evidence = vec![look.say(&freed, &text)];
-    if freed.value * 100.0 >= faults.value * look.limit(T::FreedShare) {
-        Answer::yes(share.map_or(0.2, |(share, _)| share), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(
+        freed.value * 100.0 >= faults.value * look.limit(T::FreedShare),
+        share.map_or(0.2, |(share, _)| share),
+        evidence,
+    )
 }
 
 /// Do new processes take the time?
@@ -209,7 +207,7 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
     let lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
-    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+    let Some((line, peak)) = most(peaks) else {
         // A list of processes without it says that it uses nothing worth listing.
         // ... at the time in question: one of another time says nothing.
         let lists = look.lines(Field::ProcCpu, |_| true);
@@ -358,12 +356,9 @@ fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
         ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
-    if !profile::is_there(look) {
-        return Answer::unknown(&[SYMBOLS]);
-    }
     match profile::named(look, &NAMES) {
         Some(locks) => locks.and(profile::ways_to(look, &NAMES)),
-        None => Answer::no(profile::top(look).into_iter().collect()),
+        None => profile::unnamed(look, &[SYMBOLS]),
     }
 }
 

@@ -7,15 +7,6 @@ use crate::recording::readers::kernel_log::{LOG, Trouble, quoted};
 use hugewise_base::count;
 use std::collections::BTreeMap;
 
-/// The highest of several.
-fn highest(all: impl Iterator<Item = Seen>) -> Option<Seen> {
-    all.reduce(|a, b| if b.value > a.value { b } else { a })
-}
-
-fn top(look: &Look<'_>, field: Field) -> Option<Seen> {
-    highest(look.lines(field, |_| true).iter().filter_map(|line: &Line| look.highest(line)))
-}
-
 /// How full a cgroup's memory is, in a sentence.
 fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
     let used = look.latest(Field::CgroupMemory, cgroup)?;
@@ -33,11 +24,11 @@ fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
 
 /// Is a cgroup at its memory limit, so that its programs wait for memory?
 pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
-    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| top(look, field));
-    let rate = highest(rate.into_iter().flatten());
-    let stalls = top(look, Field::CgroupPsiMemory);
-    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| top(look, f));
-    let ever = highest(ever.into_iter().flatten());
+    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| look.top(field));
+    let rate = most(rate.into_iter().flatten());
+    let stalls = look.top(Field::CgroupPsiMemory);
+    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| look.top(f));
+    let ever = most(ever.into_iter().flatten());
     let hit = rate.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHits));
     let stalled = stalls.as_ref().filter(|seen| seen.value >= look.limit(T::PsiHigh));
     let often = ever.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHitsEver));
@@ -49,8 +40,7 @@ pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
     };
     let others = [hit, stalled].into_iter().flatten();
     let others = others.filter(|seen| seen.field != first.field).map(|seen| look.quote(seen));
-    let refaults = look.line(Field::CgroupRefaults, &first.subject);
-    let refaults = refaults.and_then(|line| look.highest(&line)).filter(|seen| seen.value > 0.0);
+    let refaults = look.peak(Field::CgroupRefaults, &first.subject).filter(|seen| seen.value > 0.0);
     let refaults = refaults.map(|seen| look.quote(&seen));
     let weight = stalled.map_or(0.5, |seen| (seen.value / 100.0).max(0.5));
     Answer::yes(weight, vec![look.quote(first)])
@@ -74,7 +64,7 @@ fn ports(look: &Look<'_>) -> (f64, bool) {
 
 /// The peer's service with most closed connections, as counted or listed.
 fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
-    if let Some(seen) = top(look, Field::PeerTimeWait)
+    if let Some(seen) = look.top(Field::PeerTimeWait)
         && let Subject::Flow { remote, .. } = &seen.subject
     {
         return Some((remote.clone(), seen.value, Some(seen.clone())));
@@ -90,7 +80,7 @@ fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
 
 /// Are the ports for connections to one peer used up?
 pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
-    let failed = top(look, Field::PortErrors);
+    let failed = look.top(Field::PortErrors);
     let log = Subject::part(FAILURES, Field::PortErrors.about().key);
     let old = failed.as_ref().and_then(|_| is_old(look, &log));
     let times =
@@ -141,7 +131,7 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
 /// Has a program, or the machine, as many files open as it may?
 pub(super) fn open_files(look: &Look<'_>) -> Answer {
     let near = look.limit(T::TableFull) / 100.0;
-    let failed = top(look, Field::OpenFileErrors);
+    let failed = look.top(Field::OpenFileErrors);
     let log = Subject::part(FAILURES, Field::OpenFileErrors.about().key);
     let lines = look.lines(Field::OpenFileErrors, |_| true);
     let times: usize = lines.iter().map(|line| line.points.len()).sum();

@@ -26,16 +26,7 @@ fn fuller(look: &Look<'_>, subject: &Subject) -> Option<Seen> {
     let mean = |field| look.sustained(&look.line(field, subject)?);
     let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
     let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
-    let seen = match (rx, tx) {
-        (Some(rx), Some(tx)) => {
-            if tx.value > rx.value {
-                tx
-            } else {
-                rx
-            }
-        }
-        (one, other) => one.or(other)?,
-    };
+    let seen = most([rx, tx].into_iter().flatten())?;
     let half = |name: &str| look.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
     let half = matches!(subject, Subject::Interface(name) if half(name));
     Some(if half { Seen { value: both, ..seen } } else { seen })
@@ -49,8 +40,7 @@ fn said(look: &Look<'_>) -> Option<(f64, Evidence)> {
     };
     let lines = look.lines(Field::NetBusy, |_| true);
     let known = lines.iter().filter(|line| !unknown(line));
-    let top = known.filter_map(|line| look.sustained(line));
-    let top = top.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = most(known.filter_map(|line| look.sustained(line)))?;
     Some((top.value, look.quote(&top)))
 }
 
@@ -92,7 +82,7 @@ fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
         means.reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
     };
     let ways = [sum(Field::FlowSent), sum(Field::FlowReceived)].into_iter().flatten();
-    let fuller = ways.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let fuller = most(ways)?;
     Some(share(look, &fuller, "the flows listed are together", &speed))
 }
 
@@ -100,7 +90,5 @@ fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
 fn peer(look: &Look<'_>) -> Option<Evidence> {
     let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
     let lines = flows.flat_map(|field| look.lines(field, |_| true));
-    let means = lines.filter_map(|line| look.mean(&line));
-    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
-    Some(look.quote(&top))
+    most(lines.filter_map(|line| look.mean(&line))).map(|top| look.quote(&top))
 }

@@ -22,7 +22,7 @@ fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
     let line = look.line(Field::LogLines, &subject)?;
     let count: f64 = line.points.iter().map(|point| point.value).sum();
     let lines = Seen { value: count, ..look.highest(&line)? };
-    let most = look.line(Field::LogAmount, &subject).and_then(|line| look.highest(&line));
+    let most = look.peak(Field::LogAmount, &subject);
     let many = match count {
         count if count <= 1.0 => "a line".to_owned(),
         count => format!("{} lines, the last", write::number(count)),
@@ -278,9 +278,7 @@ pub(super) fn clock(look: &Look<'_>) -> Answer {
     let quote = look.setting(CURRENT).or_else(|| look.setting(CLOCKSOURCE));
     let named = |name: &str| READS.contains(&name);
     let reads = |subject: &Subject| matches!(subject, Subject::Symbol(name) if named(name));
-    let lines = look.lines(Field::SymbolPercent, reads);
-    let read = lines.iter().filter_map(|line| look.highest(line));
-    let read = read.reduce(|a, b| if b.value > a.value { b } else { a });
+    let read = look.top_of(Field::SymbolPercent, reads);
     let slow = quote.filter(|quote| SLOW_CLOCKS.contains(&quote.text.trim()));
     let felt = read.as_ref().is_some_and(|read| read.value >= look.limit(T::WayShare));
     if slow.is_none() && !felt {

@@ -51,8 +51,8 @@ pub(super) fn fallback(look: &Look<'_>) -> Answer {
 pub(super) fn bloat(look: &Look<'_>) -> Answer {
     const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\
                          nr_anon_partially_mapped";
-    let partial = look.setting(STATS).and_then(|quote| quote.text.parse::<f64>().ok());
-    let (Some(partial), Some(total)) = (partial, look.memory_bytes()) else {
+    let partial = look.setting(STATS).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
+    let (Some((quote, partial)), Some(total)) = (partial, look.memory_bytes()) else {
         return Answer::unknown(&[HUGE_STATS]);
     };
     let held = partial * f64::from(2 << 20);
@@ -63,13 +63,11 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
         write::number(partial),
         write::bytes(held)
     );
-    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
-    evidence.source = look.setting(STATS).map(|quote| quote.source);
-    if percent >= look.limit(T::BloatHigh) {
-        Answer::yes(percent / 100.0, vec![evidence])
-    } else {
-        Answer::no(vec![evidence])
-    }
+    Answer::when(
+        percent >= look.limit(T::BloatHigh),
+        percent / 100.0,
+        vec![look.cite(quote, &text)],
+    )
 }
 
 /// Does the kernel kill programs for memory?
@@ -89,24 +87,20 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
         let old = is_old(look, &kills) == Some(true);
         return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
     }
-    let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
+    let rate = look.peak(Field::OomKills, &Subject::Machine);
     let count = || look.state(Field::OomKillCount);
-    let of_cgroups = || {
-        let lines = look.lines(Field::OomKillCount, |subject| *subject != Subject::Machine);
-        let all = lines.iter().filter_map(|line| look.highest(line));
-        all.reduce(|a, b| if b.value > a.value { b } else { a })
-    };
+    let of_cgroups = || look.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
     let Some(seen) = rate.or_else(count).or_else(of_cgroups) else {
         return Answer::unknown(&[VMSTAT]);
     };
     let evidence = vec![look.quote(&seen)];
-    if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
+    Answer::when(seen.value > 0.0, 0.8, evidence)
 }
 
 /// Whose memory was used up when the kernel killed.
 fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
     let machine = &Subject::Machine;
-    let peak = |field| look.line(field, machine).and_then(|line| look.highest(&line));
+    let peak = |field| look.peak(field, machine);
     let limit = peak(Field::OomLimit).map(|seen| format!(" of {}", write::bytes(seen.value)));
     let limit = limit.unwrap_or_default();
     let text = match peak(Field::OomKillsAtLimit) {
@@ -190,9 +184,7 @@ fn name_caches(look: &Look<'_>) -> Option<Seen> {
         let name = subject.to_string();
         name == "dentry" || name.contains("inode")
     };
-    let lines = look.lines(Field::SlabCache, ours);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    all.reduce(|a, b| if b.value > a.value { b } else { a })
+    look.top_of(Field::SlabCache, ours)
 }
 
 /// Names that were looked up and do not exist, of all that are remembered.

@@ -51,11 +51,7 @@ pub(super) fn small_packets(look: &Look<'_>) -> Answer {
     let mut evidence = vec![look.say(&rx, &text)];
     evidence.extend(receive_vector(look));
     let many = packets >= look.limit(T::PacketsHigh);
-    if many && size <= look.limit(T::SmallPacket) {
-        Answer::yes(cpu_share(look, packets), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(many && size <= look.limit(T::SmallPacket), cpu_share(look, packets), evidence)
 }
 
 /// Are there many packets, and not small ones?
@@ -65,11 +61,11 @@ pub(super) fn many_packets(look: &Look<'_>) -> Answer {
     let packets = rx.value + tx.value;
     let text = format!("{} packets a second", write::number(packets));
     let evidence = vec![look.say(&rx, &text)];
-    if packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes() {
-        Answer::yes(cpu_share(look, packets), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(
+        packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes(),
+        cpu_share(look, packets),
+        evidence,
+    )
 }
 
 /// The soft interrupts of receiving, where they are counted.
@@ -92,7 +88,7 @@ fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
     for line in look.lines(Field::SoftirqCount, |_| true) {
         let [first, .., last] = line.points.as_slice() else { continue };
         let Subject::Vector { name, .. } = &line.subject else { continue };
-        let seen = line.seen(last.value, crate::diagnose::Interval::ALWAYS);
+        let seen = line.seen(last.value, Interval::ALWAYS);
         grown.entry(name.clone()).or_insert((0.0, seen)).0 += last.value - first.value;
     }
     let all: f64 = grown.values().map(|(count, _)| count).sum();
@@ -162,29 +158,21 @@ fn by_count(look: &Look<'_>) -> Answer {
         line.subject,
         all.len()
     );
-    let seen = line.seen(*most, crate::diagnose::Interval::ALWAYS);
+    let seen = line.seen(*most, Interval::ALWAYS);
     let evidence = vec![look.say(&seen, &text)];
-    if share >= look.limit(T::ReceiveAlone) {
-        Answer::yes(0.3, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(share >= look.limit(T::ReceiveAlone), 0.3, evidence)
 }
 
 /// The highest value of several fields over all subjects, against a limit.
 fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
     let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
     let means: Vec<Seen> = lines.flatten().filter_map(|line| look.sustained(&line)).collect();
-    let Some(top) = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(top) = most(means) else {
         return Answer::unknown(&[missing]);
     };
     let evidence = vec![look.quote(&top)];
     let limit = look.limit(limit);
-    if top.value >= limit {
-        Answer::yes((top.value / limit / 10.0).min(0.6), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(top.value >= limit, (top.value / limit / 10.0).min(0.6), evidence)
 }
 
 /// Are packets dropped?
@@ -240,8 +228,7 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
 
 /// Does the table of connections overflow?
 pub(super) fn conntrack(look: &Look<'_>) -> Answer {
-    let logged = look.line(Field::ConntrackDrops, &Subject::Machine);
-    let logged = logged.and_then(|line| look.highest(&line));
+    let logged = look.peak(Field::ConntrackDrops, &Subject::Machine);
     let number = |name: &str| {
         let places = ["/proc/sys/net/netfilter/", "/proc/sys/net/"];
         let quotes = places.iter().find_map(|place| look.setting(&format!("{place}{name}")));
@@ -267,10 +254,7 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
     }
     let Some((percent, evidence)) = filled else { return Answer::unknown(&[CONNTRACK]) };
     let limit = look.limit(T::TableFull);
-    match percent >= limit {
-        true => Answer::yes(0.5, vec![evidence]),
-        false => Answer::no(vec![evidence]).if_close(look.is_close(percent, limit)),
-    }
+    Answer::when(percent >= limit, 0.5, vec![evidence]).or_close(look.is_close(percent, limit))
 }
 
 /// Do accept queues overflow?
@@ -298,7 +282,7 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
     if let Some(rate) = look.mean_of(Field::TcpListenOverflows) {
         let evidence = vec![look.quote(&rate)];
         let full = rate.value >= look.limit(T::DropsHigh);
-        return if full { Answer::yes(0.5, evidence) } else { Answer::no(evidence) };
+        return Answer::when(full, 0.5, evidence);
     }
     overflows(look)
 }
@@ -323,7 +307,7 @@ fn overflows(look: &Look<'_>) -> Answer {
     let many = seen.value >= look.limit(T::ListenOverflowsHigh);
     // None since boot is none now.
     let close = seen.value > 0.0;
-    if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence).if_close(close) }
+    Answer::when(many, 0.5, evidence).or_close(close)
 }
 
 fn program(socket: &Socket) -> String {
@@ -331,7 +315,7 @@ fn program(socket: &Socket) -> String {
 }
 
 fn quote(socket: &Socket, text: String) -> Evidence {
-    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
+    let mut evidence = Evidence::plain(Ground::Observed, text);
     evidence.source = Some(socket.source);
     evidence
 }
@@ -484,9 +468,5 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
         program(first)
     );
     let evidence = vec![quote(first, text)];
-    if sum >= look.limit(T::SendQueueBytes) {
-        Answer::yes(0.5, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(sum >= look.limit(T::SendQueueBytes), 0.5, evidence)
 }

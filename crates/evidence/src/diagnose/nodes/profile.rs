@@ -138,6 +138,14 @@ pub(super) fn is_there(look: &Look<'_>) -> bool {
     look.host.subjects(Field::SymbolPercent).next().is_some()
 }
 
+/// The answer where a profile, if there is one, does not name the functions.
+pub(super) fn unnamed(look: &Look<'_>, missing: &[Missing]) -> Answer {
+    if !is_there(look) {
+        return Answer::unknown(missing);
+    }
+    Answer::no(top(look).into_iter().collect())
+}
+
 /// The largest functions of a profile in one sentence: their shares as the profile has them.
 pub(super) fn say_functions(
     look: &Look<'_>,

@@ -46,7 +46,7 @@ fn known_ample(look: &Look<'_>) -> Option<bool> {
 
 /// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
 fn direct(look: &Look<'_>) -> Option<bool> {
-    let peak = |field| look.line(field, &Subject::Machine).and_then(|line| look.highest(&line));
+    let peak = |field| look.peak(field, &Subject::Machine);
     let scans = peak(Field::ScanDirect).map(|seen| seen.value >= look.limit(T::ReclaimScan));
     scans.or_else(|| peak(Field::AllocStall).map(|seen| seen.value >= 1.0))
 }
@@ -83,10 +83,10 @@ fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swi
     let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
     let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
     let points: Vec<Point> = free.points[start..].iter().take_while(inside).copied().collect();
-    let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
+    let lowest = least(points.iter().copied());
     let low = lowest.ok_or(false)?;
     let after = points.iter().copied().filter(|point| point.at >= low.at);
-    let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
+    let high = most(after).ok_or(false)?;
     let percent = |bytes: f64| bytes / total * 100.0;
     // Beside ample available memory it is a program that ended, or the page cache dropped.
     let swings = percent(low.value) <= look.limit(T::FreeLow)
@@ -302,11 +302,8 @@ fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
     let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
     let evidence = vec![look.say(&seen, &text)];
     let limit = look.limit(limit);
-    if percent >= limit {
-        Answer::yes(percent / 100.0, evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(percent, limit))
-    }
+    Answer::when(percent >= limit, percent / 100.0, evidence)
+        .or_close(look.is_close(percent, limit))
 }
 
 /// Do page tables take much of the memory?
@@ -418,11 +415,7 @@ fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
     let mut evidence = look.say(&all, &text);
     evidence.ground = Ground::Derived;
     let high = percent >= look.limit(T::SlabHigh);
-    Some(if high {
-        Answer::yes(percent / 100.0, vec![evidence])
-    } else {
-        Answer::no(vec![evidence])
-    })
+    Some(Answer::when(high, percent / 100.0, vec![evidence]))
 }
 
 /// The largest caches of kernel objects, where a source lists them.
@@ -469,11 +462,7 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
         write::bytes(idle)
     );
     let evidence = vec![look.say(&free, &text)];
-    if percent >= look.limit(T::HugetlbUnused) {
-        Answer::yes(percent / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(percent >= look.limit(T::HugetlbUnused), percent / 100.0, evidence)
 }
 
 /// Does the machine swap?

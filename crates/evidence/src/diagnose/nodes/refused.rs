@@ -97,9 +97,7 @@ pub(super) fn maps(look: &Look<'_>) -> Answer {
     const DEFAULT: f64 = 65_530.0;
     let failed = logged(look, Field::MapErrors, "it got no further mapping");
     let limit = number(look, LIMIT);
-    let all = look.lines(Field::Maps, |_| true);
-    let most = all.iter().filter_map(|line| look.highest(line));
-    let most = most.reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = look.top(Field::Maps);
     let counted = most.map(|most| {
         let of = limit.unwrap_or(DEFAULT);
         let text = format!(

@@ -65,8 +65,5 @@ pub(super) fn name(subject: &Subject) -> &str {
 /// The setting of a kernel or server, as evidence.
 pub(super) fn setting(look: &Look<'_>, name: &str, text: &str) -> Option<Evidence> {
     let quote = look.setting(name)?;
-    let mut evidence =
-        Evidence::plain(crate::diagnose::Ground::Observed, format!("{name}: {}{text}", quote.text));
-    evidence.source = Some(quote.source);
-    Some(evidence)
+    Some(look.cite(quote, &format!("{name}: {}{text}", quote.text)))
 }

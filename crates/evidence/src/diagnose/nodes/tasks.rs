@@ -166,7 +166,7 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
         return Answer::no(vec![said, Evidence::derived(text)]);
     }
     let low = bits < look.limit(T::EntropyLow);
-    if low { Answer::yes(0.5, vec![said]) } else { Answer::no(vec![said]) }
+    Answer::when(low, 0.5, vec![said])
 }
 
 /// Do they wait for a file server?
@@ -210,13 +210,10 @@ fn slow_server(look: &Look<'_>) -> Option<Answer> {
     let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
     let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
     let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let most = most(means)?;
     let (limit, evidence) = (look.limit(T::RemoteAwait), vec![look.quote(&most)]);
     let long = most.value >= limit || queue_before_server(look).is_yes();
-    Some(match long {
-        true => Answer::yes(0.5, evidence),
-        false => Answer::no(evidence).if_close(look.is_close(most.value, limit)),
-    })
+    Some(Answer::when(long, 0.5, evidence).or_close(look.is_close(most.value, limit)))
 }
 
 /// Do requests to a file server wait on this machine, before they are sent?
@@ -225,7 +222,7 @@ pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
     let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
     let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
     let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = most(means);
     let found = most.and_then(|most| {
         let trip = look.line(Field::RemoteRoundTrip, &most.subject)?;
         Some((look.lowest(&trip)?, most))

@@ -69,7 +69,7 @@ impl<'a> Program<'a> {
         let all = self.look.host.subjects(field).filter(own);
         let group = |(subject, all): (&Subject, &[Series])| {
             let points = || all.iter().flat_map(|s| s.points.iter().map(move |p| (s.source, *p)));
-            let highest = points().reduce(|a, b| if b.1.value > a.1.value { b } else { a });
+            let highest = most(points());
             let (source, Point { at, value }) = highest?;
             let at = Interval { from: None, to: at };
             let seen = Seen { field, subject: subject.clone(), value, at, source };

@@ -96,11 +96,8 @@ fn pressure(look: &Look<'_>, field: Field) -> Answer {
     let text = format!("{} (mean)", write::sentence(&mean));
     let evidence = vec![look.say(&mean, &text)];
     let limit = look.limit(T::PsiHigh);
-    if mean.value >= limit {
-        Answer::yes(mean.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(mean.value, limit))
-    }
+    Answer::when(mean.value >= limit, mean.value / 100.0, evidence)
+        .or_close(look.is_close(mean.value, limit))
 }
 
 /// Do tasks wait for memory?
@@ -140,7 +137,7 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
     let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
     let lines: Vec<_> = fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect();
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
-    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+    let Some((line, peak)) = most(peaks) else {
         return Answer::unknown(&[GC]);
     };
     let limit = look.limit(T::GcPause);
@@ -151,7 +148,7 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
         let Some((share, text)) = share else { return Answer::no(evidence) };
         evidence.insert(0, look.say(&peak, &text));
         let much = share * 100.0 >= look.limit(T::GcShare);
-        return if much { Answer::yes(share, evidence) } else { Answer::no(evidence) };
+        return Answer::when(much, share, evidence);
     }
     let text = format!(
         "{long} of {} pauses took {} or more",
@@ -197,9 +194,5 @@ pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
     let Some(line) = lines.into_iter().next() else { return Answer::unknown(&[GC]) };
     let Some(peak) = look.highest(&line) else { return Answer::unknown(&[GC]) };
     let evidence = vec![look.quote(&peak)];
-    if peak.value >= look.limit(T::GcPause) / 2.0 {
-        Answer::yes(0.4, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(peak.value >= look.limit(T::GcPause) / 2.0, 0.4, evidence)
 }

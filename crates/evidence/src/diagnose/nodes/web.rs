@@ -24,7 +24,7 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         let often = state(look, Field::PoolFullCount, server).filter(|full| full.value > 0.0);
         let often = often.map(|full| look.quote(&full));
         let full = idle < 1.0 && queue.value >= look.limit(T::PoolQueue);
-        Some(if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }.and(often))
+        Some(Answer::when(full, 0.6, evidence).and(often))
     })
 }
 
@@ -34,11 +34,11 @@ pub(super) fn dropped(look: &Look<'_>) -> Answer {
         if let Some(rate) = state(look, Field::ConnectionsDropped, server) {
             let evidence = vec![look.quote(&rate)];
             let yes = rate.value > 0.0;
-            return Some(if yes { Answer::yes(0.5, evidence) } else { Answer::no(evidence) });
+            return Some(Answer::when(yes, 0.5, evidence));
         }
         let count = state(look, Field::ConnectionsDroppedCount, server)?;
         let evidence = vec![look.quote(&count)];
         let many = count.value >= look.limit(T::ConnectionsDropped);
-        Some(if many { Answer::yes(0.4, evidence) } else { Answer::no(evidence) })
+        Some(Answer::when(many, 0.4, evidence))
     })
 }

@@ -42,8 +42,11 @@ fn seconds(text: &str) -> Option<f64> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (host, at, seconds) = head(lines.ahead(0))?;
     out.host_of_prompt(host);
-    out.begin(SourceKind::AtopScreen, lines.number());
-    Some(Box::new(Screen { at, seconds, columns: Vec::new() }))
+    Some(lines.begin(
+        SourceKind::AtopScreen,
+        PastBlanks(Screen { at, seconds, columns: Vec::new() }),
+        out,
+    ))
 }
 
 struct Screen {
@@ -257,9 +260,6 @@ impl Screen {
 
 impl Reader for Screen {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some((_, at, seconds)) = head(line) {
             (self.at, self.seconds) = (at, seconds);
             return Taken::Yes;

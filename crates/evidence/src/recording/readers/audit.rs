@@ -37,8 +37,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if !first || name(1).is_none() && lines.ahead(0).split('=').count() < 4 {
         return None;
     }
-    out.begin(SourceKind::Auditctl, lines.number());
-    Some(Box::new(Audit))
+    Some(lines.begin(SourceKind::Auditctl, Audit, out))
 }
 
 struct Audit;

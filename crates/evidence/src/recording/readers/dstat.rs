@@ -102,8 +102,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if !is_columns(columns) || groups(columns).len() != names.len() {
         return None;
     }
-    out.begin(SourceKind::Dstat, lines.number());
-    Some(Box::new(Dstat::default()))
+    Some(lines.begin(SourceKind::Dstat, Dstat::default(), out))
 }
 
 /// A number with its prefix: `247`, `2790k`, `18.0G`, `4096B`. `None`: it is none.

@@ -91,12 +91,18 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if let Some(name) = counted_by(&command)
         && (line.trim() == "NIC statistics:" || counter(line).is_some())
     {
-        out.resume(SourceKind::Ethtool, lines.number());
-        return Some(Box::new(Statistics { interface: Subject::Interface(name.to_owned()) }));
+        return Some(lines.resume(
+            SourceKind::Ethtool,
+            Statistics { interface: Subject::Interface(name.to_owned()) },
+            out,
+        ));
     }
     let name = interface(line).or_else(|| of_command(&command, line))?;
-    out.begin(SourceKind::Ethtool, lines.number());
-    Some(Box::new(Ethtool { interface: name.to_owned(), speed_bytes: None, down: false }))
+    Some(lines.begin(
+        SourceKind::Ethtool,
+        Ethtool { interface: name.to_owned(), speed_bytes: None, down: false },
+        out,
+    ))
 }
 
 impl Reader for Ethtool {

@@ -81,8 +81,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         false if failure(line).is_some() => SourceKind::ProgramLog,
         false => return None,
     };
-    out.begin(kind, lines.number());
-    Some(Box::new(Failures { limits: kind == SourceKind::Limits }))
+    Some(lines.begin(kind, PastBlanks(Failures { limits: kind == SourceKind::Limits }), out))
 }
 
 struct Failures {
@@ -91,9 +90,6 @@ struct Failures {
 
 impl Reader for Failures {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if self.limits {
             if let Some((pid, maps)) = mappings(line) {
                 let process = Subject::process(Some(pid), "process");

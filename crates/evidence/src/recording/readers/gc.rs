@@ -25,8 +25,7 @@ enum Event {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     line_of_log(lines.ahead(0).trim_end())?;
     // Lines of the program may stand between those of its log.
-    out.resume(SourceKind::GcLog, lines.number());
-    Some(Box::new(GcLog { clock: None, open: false, concurrent: None }))
+    Some(lines.resume(SourceKind::GcLog, GcLog { clock: None, open: false, concurrent: None }, out))
 }
 
 struct GcLog {

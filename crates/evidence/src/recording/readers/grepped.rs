@@ -99,8 +99,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         return None;
     }
     let cgroup = cgroup_memory::subject(&shown, out);
-    out.begin(SourceKind::Cgroups, lines.number());
-    Some(Box::new(Grepped { cgroup, shown, periods: None }))
+    Some(lines.begin(SourceKind::Cgroups, Grepped { cgroup, shown, periods: None }, out))
 }
 
 struct Grepped {

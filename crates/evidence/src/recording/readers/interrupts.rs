@@ -49,8 +49,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let soft = SOFTIRQS.contains(&name);
     let kind = if soft { SourceKind::Softirqs } else { SourceKind::Interrupts };
     // Consecutive readings are one series.
-    out.resume(kind, lines.number());
-    Some(Box::new(Interrupts { soft, cpus: own }))
+    Some(lines.resume(kind, Interrupts { soft, cpus: own }, out))
 }
 
 /// The setting that says which controller and device a line of interrupts is of.

@@ -16,11 +16,8 @@ fn is_columns(words: &[&str]) -> bool {
 /// Begins at the totals or at the head of the table.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let words = words(lines.ahead(0));
-    if !is_total(&words) && !is_columns(&words) {
-        return None;
-    }
-    out.begin(SourceKind::Iotop, lines.number());
-    Some(Box::new(Iotop::default()))
+    (is_total(&words) || is_columns(&words))
+        .then(|| lines.begin(SourceKind::Iotop, Iotop::default(), out))
 }
 
 #[derive(Default)]

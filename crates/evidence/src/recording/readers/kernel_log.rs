@@ -45,8 +45,7 @@ fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
 /// Begins at a line with the kernel's time, or with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out))?;
-    out.begin(SourceKind::KernelLog, lines.number());
-    Some(Box::<KernelLog>::default())
+    Some(lines.begin(SourceKind::KernelLog, PastBlanks(KernelLog::default()), out))
 }
 
 #[derive(Default)]
@@ -232,9 +231,6 @@ impl KernelLog {
 
 impl Reader for KernelLog {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         let timed = message(line);
         let Some(text) = timed.or_else(|| bare(line, out)) else {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.

@@ -40,8 +40,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         Kind::Lscpu => SourceKind::Lscpu,
         Kind::Slabtop => SourceKind::Slabtop,
     };
-    out.begin(source, lines.number());
-    Some(Box::new(Facts { kind, lines: 0 }))
+    Some(lines.begin(source, Facts { kind, lines: 0 }, out))
 }
 
 struct Facts {

@@ -35,11 +35,8 @@ fn work(line: &str) -> Option<(&'static str, f64)> {
 /// Begins at the list of kinds, or at an array.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
-    if !line.starts_with("Personalities :") && array(line).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Mdstat, lines.number());
-    Some(Box::new(Mdstat { array: None }))
+    (line.starts_with("Personalities :") || array(line).is_some())
+        .then(|| lines.resume(SourceKind::Mdstat, Mdstat { array: None }, out))
 }
 
 /// The setting that says what is done to an array.

@@ -31,11 +31,8 @@ fn is_map(line: &str) -> bool {
 /// Begins at a map whose paths follow.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let map = is_map(lines.ahead(0)) && (1..=3).any(|by| path(lines.ahead(by)).is_some());
-    if !map && path(lines.ahead(0)).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Multipath, lines.number());
-    Some(Box::new(Multipath))
+    (map || path(lines.ahead(0)).is_some())
+        .then(|| lines.resume(SourceKind::Multipath, Multipath, out))
 }
 
 struct Multipath;

@@ -11,8 +11,11 @@ fn mount(line: &str) -> Option<&str> {
 /// Begins at a mount.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     mount(lines.ahead(0))?;
-    out.resume(SourceKind::Nfsiostat, lines.number());
-    Some(Box::new(Nfsiostat { mount: String::new(), of: None, columns: Vec::new() }))
+    Some(lines.resume(
+        SourceKind::Nfsiostat,
+        Nfsiostat { mount: String::new(), of: None, columns: Vec::new() },
+        out,
+    ))
 }
 
 struct Nfsiostat {

@@ -65,11 +65,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let opening = line.starts_with("Per-node ")
         || (line.starts_with("available: ") && line.contains(" nodes ("));
     let table = head(line).is_some();
-    if !opening && !table && hardware(line).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Numa, lines.number());
-    Some(Box::new(Numa { nodes: Vec::new() }))
+    (opening || table || hardware(line).is_some())
+        .then(|| lines.resume(SourceKind::Numa, Numa { nodes: Vec::new() }, out))
 }
 
 fn ruled(line: &str) -> bool {

@@ -69,11 +69,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let children = heading.is_some_and(|heading| heading.starts_with("Children"));
     let begins = |line: &str| children || line.starts_with("Overhead");
     let report = heading.is_some_and(|line| begins(line) && line.contains("Symbol"));
-    if !report && !is_row(this) && !this.trim_start().starts_with(TOP) {
-        return None;
-    }
-    out.begin(SourceKind::PerfReport, lines.number());
-    Some(Box::new(Perf { children, ..Perf::default() }))
+    (report || is_row(this) || this.trim_start().starts_with(TOP))
+        .then(|| lines.begin(SourceKind::PerfReport, Perf { children, ..Perf::default() }, out))
 }
 
 /// How the head of `perf top` begins.

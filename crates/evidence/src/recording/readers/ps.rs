@@ -147,12 +147,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let listed = listed.filter(|columns| columns.is_row(line));
     if many && command.contains("ps ") && listed.is_none() && counted(line, command).is_some() {
         let command = command.to_owned();
-        out.begin(SourceKind::Ps, lines.number());
-        return Some(Box::new(Counted { command, blocked: 0 }));
+        return Some(lines.begin(SourceKind::Ps, Counted { command, blocked: 0 }, out));
     }
     let columns = columns(line).or(listed)?;
-    out.begin(SourceKind::Ps, lines.number());
-    Some(Box::new(Ps { columns }))
+    Some(lines.begin(SourceKind::Ps, PastBlanks(Ps { columns }), out))
 }
 
 struct Ps {
@@ -238,9 +236,6 @@ impl Ps {
 
 impl Reader for Ps {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some(columns) = columns(line) {
             self.columns = columns;
             return Taken::Yes;

@@ -9,12 +9,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let headed = line.starts_with("version ") && lines.ahead(1).starts_with("timestamp ");
     // `/proc/stat` has lines of CPUs as well.
     let typed = schedstat::row(line).is_some() && out.latest_command().contains("schedstat");
-    if !headed && !typed {
-        return None;
-    }
-    // Consecutive looks are one series.
-    out.resume(SourceKind::Schedstat, lines.number());
-    Some(Box::<Schedstat>::default())
+    (headed || typed).then(|| lines.resume(SourceKind::Schedstat, Schedstat::default(), out))
 }
 
 #[derive(Default)]
@@ -23,8 +18,22 @@ struct Schedstat {
     waited_ns: u64,
 }
 
-impl Schedstat {
-    fn put(&mut self, out: &mut Builder) {
+impl Reader for Schedstat {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if let Some(row) = schedstat::row(line) {
+            // The first CPU again: another look.
+            if row.cpu == 0 {
+                self.end(out);
+            }
+            self.cpus += 1;
+            self.waited_ns = self.waited_ns.saturating_add(row.waited_ns);
+            return Taken::Yes;
+        }
+        let own = ["version ", "timestamp ", "domain"].iter().any(|start| line.starts_with(start));
+        if own { Taken::Yes } else { Taken::No }
+    }
+
+    fn end(&mut self, out: &mut Builder) {
         let Self { cpus, waited_ns } = std::mem::take(self);
         if cpus == 0 {
             return;
@@ -36,26 +45,6 @@ impl Schedstat {
         if let Some(ms_a_second) = grown {
             out.put(Field::RunDelay, &Subject::Machine, None, ms_a_second / 1000.0);
         }
-    }
-}
-
-impl Reader for Schedstat {
-    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if let Some(row) = schedstat::row(line) {
-            // The first CPU again: another look.
-            if row.cpu == 0 {
-                self.put(out);
-            }
-            self.cpus += 1;
-            self.waited_ns = self.waited_ns.saturating_add(row.waited_ns);
-            return Taken::Yes;
-        }
-        let own = ["version ", "timestamp ", "domain"].iter().any(|start| line.starts_with(start));
-        if own { Taken::Yes } else { Taken::No }
-    }
-
-    fn end(&mut self, out: &mut Builder) {
-        self.put(out);
     }
 }
 

@@ -14,8 +14,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         return None;
     }
     let subject = of_command(out.latest_command());
-    out.begin(SourceKind::Smaps, lines.number());
-    Some(Box::new(Rollup { subject }))
+    Some(lines.begin(SourceKind::Smaps, Rollup { subject }, out))
 }
 
 /// The process that a command names: `/proc/812/smaps_rollup`, `/proc/$(pgrep -o redis)/...`.

@@ -38,11 +38,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let line = lines.ahead(0);
     let total = line.trim_start().starts_with("Total:") && summary(lines.ahead(1)).is_some();
     let counts = by_peer(line, out.latest_command()).is_some() || by_state(line).is_some();
-    if !total && !counts && summary(line).is_none() {
-        return None;
-    }
-    out.begin(SourceKind::Ss, lines.number());
-    Some(Box::new(Counts { blank: false }))
+    (total || counts || summary(line).is_some())
+        .then(|| lines.begin(SourceKind::Ss, Counts { blank: false }, out))
 }
 
 struct Counts {

@@ -105,8 +105,7 @@ impl Reader for Mounts {
 /// Begins at a mount.
 pub(super) fn begins_mounts(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     mount(lines.ahead(0))?;
-    out.begin(SourceKind::Mounts, lines.number());
-    Some(Box::new(Mounts::default()))
+    Some(lines.begin(SourceKind::Mounts, Mounts::default(), out))
 }
 
 /// `df`, or with `-i` its inodes.
@@ -149,8 +148,7 @@ fn is_row(line: &str) -> bool {
 pub(super) fn begins_df(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let row = || is_row(lines.ahead(0)).then_some(Field::FsUsed);
     let field = headings(lines.ahead(0)).or_else(row)?;
-    out.begin(SourceKind::Df, lines.number());
-    Some(Box::new(Df { field, source: None }))
+    Some(lines.begin(SourceKind::Df, Df { field, source: None }, out))
 }
 
 impl Reader for Df {

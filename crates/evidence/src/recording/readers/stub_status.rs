@@ -9,11 +9,8 @@ const COUNTS: &str = "server accepts handled requests";
 /// Begins at its first line, or at the heading of its counts.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0).trim();
-    if !line.starts_with(FIRST) && !line.starts_with(COUNTS) {
-        return None;
-    }
-    out.resume(SourceKind::StubStatus, lines.number());
-    Some(Box::new(StubStatus { counts: false }))
+    (line.starts_with(FIRST) || line.starts_with(COUNTS))
+        .then(|| lines.resume(SourceKind::StubStatus, StubStatus { counts: false }, out))
 }
 
 struct StubStatus {

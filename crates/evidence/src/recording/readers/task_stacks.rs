@@ -46,11 +46,13 @@ fn task(line: &str) -> Option<(u32, String)> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let headed = task(lines.ahead(0)).is_some() && frame(lines.ahead(1)).is_some();
     let bare = frame(lines.ahead(0)).is_some() && out.latest_command().contains("/stack");
-    if !headed && !bare {
-        return None;
-    }
-    out.begin(SourceKind::TaskStacks, lines.number());
-    Some(Box::new(TaskStacks { task: (None, "task".to_owned()), told: false }))
+    (headed || bare).then(|| {
+        lines.begin(
+            SourceKind::TaskStacks,
+            TaskStacks { task: (None, "task".to_owned()), told: false },
+            out,
+        )
+    })
 }
 
 struct TaskStacks {

@@ -78,8 +78,7 @@ fn memory_line(line: &str) -> Option<(&str, &str, &str)> {
 /// Begins at any line of the summary, or at the head of the table.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     kind_of(&english(lines.ahead(0)))?;
-    out.begin(SourceKind::Top, lines.number());
-    Some(Box::new(Top::default()))
+    Some(lines.begin(SourceKind::Top, Top::default(), out))
 }
 
 /// The columns as top has them by itself, for rows whose head a filter took.

@@ -89,11 +89,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let (name, _) = entry(lines.ahead(at)).filter(|_| known(lines.ahead(at)))?;
     let swapped = SWAPPED.iter().any(|(key, _)| *key == name);
     let alone = KEYS.iter().any(|(key, _)| *key == name) || by_zone(name).is_some() || swapped;
-    if !alone && !diff && !known(lines.ahead(1)) {
-        return None;
-    }
-    out.begin(SourceKind::ProcVmstat, lines.number());
-    Some(Box::<ProcVmstat>::default())
+    (alone || diff || known(lines.ahead(1)))
+        .then(|| lines.begin(SourceKind::ProcVmstat, ProcVmstat::default(), out))
 }
 
 #[derive(Default)]
@@ -104,14 +101,6 @@ struct ProcVmstat {
     first: Option<String>,
 }
 
-impl ProcVmstat {
-    fn flush(&mut self, out: &mut Builder) {
-        for (field, sum) in std::mem::take(&mut self.zones) {
-            out.put(field, &Subject::Machine, None, sum as f64);
-        }
-    }
-}
-
 impl Reader for ProcVmstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if elided(line) || between_looks(line) {
@@ -119,7 +108,7 @@ impl Reader for ProcVmstat {
         }
         let Some((name, value)) = entry(line) else { return Taken::No };
         if self.first.as_deref() == Some(name) {
-            self.flush(out);
+            self.end(out);
         }
         self.first.get_or_insert_with(|| name.to_owned());
         if let Some(field) = by_zone(name) {
@@ -136,7 +125,9 @@ impl Reader for ProcVmstat {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
+        for (field, sum) in std::mem::take(&mut self.zones) {
+            out.put(field, &Subject::Machine, None, sum as f64);
+        }
     }
 }
 

@@ -18,11 +18,7 @@ fn zone(line: &str) -> bool {
 
 /// Begins at a zone.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    if !zone(lines.ahead(0)) {
-        return None;
-    }
-    out.begin(SourceKind::Zoneinfo, lines.number());
-    Some(Box::new(Zoneinfo::default()))
+    zone(lines.ahead(0)).then(|| lines.begin(SourceKind::Zoneinfo, Zoneinfo::default(), out))
 }
 
 #[derive(Default)]

@@ -50,11 +50,13 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
     let doctor = told(line).is_some() || ADVICE[..2].iter().any(|start| line.starts_with(start));
     // What another command prints line by line looks much like it.
     let is_bare = bare(lines) && !out.meets(line);
-    if !list && !doctor && !is_bare {
-        return None;
-    }
-    out.resume(SourceKind::RedisLatency, lines.number());
-    Some(Box::new(Latency { doctor, bare: is_bare, event: None, at: 0 }))
+    (list || doctor || is_bare).then(|| {
+        lines.resume(
+            SourceKind::RedisLatency,
+            Latency { doctor, bare: is_bare, event: None, at: 0 },
+            out,
+        )
+    })
 }
 
 struct Latency {

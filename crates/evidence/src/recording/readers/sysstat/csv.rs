@@ -56,8 +56,11 @@ pub(in crate::recording::readers) fn begins(
     if let Some(host) = host {
         out.host(&host);
     }
-    out.begin(SourceKind::SadfText, lines.number());
-    Some(Box::new(Csv { tables: Vec::new(), current: None }))
+    Some(lines.begin(
+        SourceKind::SadfText,
+        PastBlanks(Csv { tables: Vec::new(), current: None }),
+        out,
+    ))
 }
 
 #[derive(Debug)]
@@ -147,9 +150,6 @@ fn put_pretty(line: (&str, &str, &str, &str, f64), out: &mut Builder) {
 
 impl Reader for Csv {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some(columns) = header(line) {
             self.begin_table(line, &columns, out);
             return Taken::Yes;

@@ -112,19 +112,6 @@ impl Threads {
         }
     }
 
-    fn finish(&mut self, out: &mut Builder) {
-        self.close();
-        self.dump.put(out, self.pid);
-        self.dump = Dump::of_java(None);
-        if self.strangers > 0 {
-            out.input_problem(format!(
-                "{} lines of something else within a thread dump: they are passed over",
-                self.strangers
-            ));
-            self.strangers = 0;
-        }
-    }
-
     fn thread(&mut self, first: &First<'_>) {
         self.close();
         let name = first.name.to_owned();
@@ -142,14 +129,14 @@ impl Threads {
     fn said(&mut self, line: Line<'_>, out: &mut Builder) {
         match line {
             Line::At(at) => {
-                self.finish(out);
+                self.end(out);
                 self.dump.at = Some(at);
             }
             Line::Pid(pid) => {
-                self.finish(out);
+                self.end(out);
                 self.pid = Some(pid);
             }
-            Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.finish(out),
+            Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.end(out),
             Line::First(first) => self.thread(&first),
             Line::Numbered(first, state) => {
                 self.thread(&first);
@@ -215,7 +202,16 @@ impl Reader for Threads {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.finish(out);
+        self.close();
+        self.dump.put(out, self.pid);
+        self.dump = Dump::of_java(None);
+        if self.strangers > 0 {
+            out.input_problem(format!(
+                "{} lines of something else within a thread dump: they are passed over",
+                self.strangers
+            ));
+            self.strangers = 0;
+        }
     }
 }
 
