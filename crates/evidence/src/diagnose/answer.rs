@@ -131,6 +131,11 @@ impl Answer {
         if so { Self::yes(weight, evidence) } else { Self::no(evidence) }
     }
 
+    /// More evidence where it says yes.
+    pub(crate) fn backed(self, more: impl IntoIterator<Item = Evidence>) -> Self {
+        if self.is_yes() { self.and(more) } else { self }
+    }
+
     /// Close where it says no.
     pub(crate) fn or_close(self, close: bool) -> Self {
         let no = matches!(self.verdict, Verdict::No);

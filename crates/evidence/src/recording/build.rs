@@ -324,6 +324,19 @@ impl Builder {
         }
     }
 
+    /// Puts a value that may not be known.
+    pub(crate) fn put_known(
+        &mut self,
+        field: Field,
+        subject: &Subject,
+        at: Option<Stamp>,
+        value: Option<f64>,
+    ) {
+        if let Some(value) = value {
+            self.put(field, subject, at, value);
+        }
+    }
+
     /// A setting, by path or name. The last one said wins.
     pub fn setting(&mut self, name: &str, text: &str) {
         let Some(source) = self.current_source() else { return };

@@ -112,11 +112,7 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     let full = most.value >= look.limit(T::ThreadFull);
     let text = "it works in one thread: more CPUs do not help it";
     let evidence = vec![look.quote(&most)];
-    if full {
-        Answer::yes(0.4, evidence).and([Evidence::derived(text)])
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(full, 0.4, evidence).backed([Evidence::derived(text)])
 }
 
 /// The disk that `name` is a partition of, if it is one: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.

@@ -206,11 +206,8 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     }
     let full =
         queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
-    if !full {
-        return Answer::no(evidence);
-    }
     let who = delayed_threads(look).map(|(most, _)| look.quote(&most));
-    Answer::yes(busy.value / 100.0, evidence).and(who)
+    Answer::when(full, busy.value / 100.0, evidence).backed(who)
 }
 
 /// The process whose threads wait most for a CPU, and how many tasks of all such processes do.

@@ -47,5 +47,5 @@ fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {
         let share = write::value(Unit::Percent, seen.value);
         look.say(&seen, &format!("{share} of the time in garbage collection"))
     });
-    Some(if full { Answer::yes(0.7, evidence).and(busy) } else { Answer::no(evidence) })
+    Some(Answer::when(full, 0.7, evidence).backed(busy))
 }

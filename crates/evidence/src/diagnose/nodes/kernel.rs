@@ -234,7 +234,7 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
 pub(super) fn khugepaged(look: &Look<'_>) -> Answer {
     let answer = daemon(look, "khugepaged");
     let made = look.mean_of(Field::ThpCollapse).map(|seen| look.quote(&seen));
-    if answer.is_yes() { answer.and(made) } else { answer }
+    answer.backed(made)
 }
 
 /// Does kcompactd take the time?

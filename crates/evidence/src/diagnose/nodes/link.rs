@@ -15,10 +15,9 @@ pub(super) fn link(look: &Look<'_>) -> Answer {
         return Answer::unknown(&[if traffic { LINKS } else { NETWORK }]);
     };
     let limit = look.limit(T::LinkBusy);
-    if busy < limit {
-        return Answer::no(vec![evidence]).if_close(look.is_close(busy, limit));
-    }
-    Answer::yes((busy / limit / 10.0).min(0.6), vec![evidence]).and(peer(look))
+    Answer::when(busy >= limit, (busy / limit / 10.0).min(0.6), vec![evidence])
+        .backed(peer(look))
+        .or_close(look.is_close(busy, limit))
 }
 
 /// The fuller direction of an interface, bytes a second.

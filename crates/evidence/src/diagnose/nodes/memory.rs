@@ -14,11 +14,7 @@ pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
     };
     let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
     let evidence = vec![look.quote(&seen)];
-    if seen.value >= look.limit(T::FmfiHigh) {
-        Answer::yes(0.4, evidence).and(blocks)
-    } else {
-        Answer::no(evidence).and(blocks)
-    }
+    Answer::when(seen.value >= look.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
 }
 
 /// Do faults that want a huge page get none?
@@ -136,11 +132,9 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
     let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
     let evidence = vec![look.say(&seen, &text)];
     let little = seen.value <= look.limit(T::AvailableLowBytes);
-    if little && percent <= look.limit(T::AvailableLow) {
-        Answer::yes(0.5, evidence).and(other_look(look, &seen)).and(kept_free(look, &seen, total))
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(little && percent <= look.limit(T::AvailableLow), 0.5, evidence)
+        .backed(other_look(look, &seen))
+        .backed(kept_free(look, &seen, total))
 }
 
 /// A look at another time that showed far more.
@@ -171,11 +165,11 @@ pub(super) fn caches(look: &Look<'_>) -> Answer {
     let percent = seen.value / total * 100.0;
     let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
     let evidence = vec![look.say(&seen, &text)];
-    if percent < look.limit(T::SlabCacheHigh) {
-        return Answer::no(evidence).if_close(look.is_close(percent, look.limit(T::SlabCacheHigh)));
-    }
     let largest = super::reclaim::largest_caches(look);
-    Answer::yes(percent / 100.0, evidence).and(largest).and(negative_entries(look))
+    Answer::when(percent >= look.limit(T::SlabCacheHigh), percent / 100.0, evidence)
+        .backed(largest)
+        .backed(negative_entries(look))
+        .or_close(look.is_close(percent, look.limit(T::SlabCacheHigh)))
 }
 
 /// The largest cache of names and files, where nobody says how much of all can be reclaimed.
@@ -210,11 +204,10 @@ pub(super) fn direct(look: &Look<'_>) -> Answer {
     };
     let limit = look.limit(T::DirectScanHigh);
     let evidence = vec![look.quote(&mean)];
-    if mean.value < limit {
-        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
-    }
     let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
-    Answer::yes(0.5, evidence).and(stalls.map(|seen| look.quote(&seen)))
+    Answer::when(mean.value >= limit, 0.5, evidence)
+        .backed(stalls.map(|seen| look.quote(&seen)))
+        .or_close(look.is_close(mean.value, limit))
 }
 
 /// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
@@ -225,11 +218,10 @@ pub(super) fn compaction(look: &Look<'_>) -> Answer {
     };
     let limit = look.limit(T::CompactHigh);
     let evidence = vec![look.quote(&mean)];
-    if mean.value < limit {
-        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
-    }
     let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
     let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
     let beside = beside.filter(|seen| seen.value > 0.0);
-    Answer::yes(0.5, evidence).and(beside.map(|seen| look.quote(&seen)))
+    Answer::when(mean.value >= limit, 0.5, evidence)
+        .backed(beside.map(|seen| look.quote(&seen)))
+        .or_close(look.is_close(mean.value, limit))
 }

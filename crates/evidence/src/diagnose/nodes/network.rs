@@ -126,11 +126,8 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
     // Far more than the others and a real load: spread evenly it would be shared by all.
     let alone = means[0].value >= look.limit(T::InterruptHigh)
         && means[0].value >= look.limit(T::InterruptAlone) * others;
-    if !alone {
-        return Answer::no(evidence);
-    }
     let hard = super::named::hardware_part(look, &means[0].subject);
-    Answer::yes(means[0].value / 100.0, evidence).and(hard)
+    Answer::when(alone, means[0].value / 100.0, evidence).backed(hard)
 }
 
 /// The same from counts: receiving by CPU in `/proc/softirqs`.

@@ -157,14 +157,11 @@ pub(super) fn real_time(look: &Look<'_>) -> Answer {
         return Answer::unknown(&[REAL_TIME]);
     };
     let evidence = vec![look.quote(&most)];
-    if most.value < look.limit(T::ThreadFull) {
-        return Answer::no(evidence);
-    }
     let whole = look.setting(SHARE).filter(|quote| quote.text.trim() == "-1");
     let whole = whole.map(|quote| {
         look.cite(quote, "kernel.sched_rt_runtime_us is -1: nothing is left for others")
     });
-    Answer::yes(0.6, evidence).and(whole)
+    Answer::when(most.value >= look.limit(T::ThreadFull), 0.6, evidence).backed(whole)
 }
 
 /// Does the thread that merges equal pages take a CPU?

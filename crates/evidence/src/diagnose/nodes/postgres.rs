@@ -50,7 +50,7 @@ pub(super) fn locks(look: &Look<'_>) -> Answer {
         let name = name(&head.subject);
         look.say(&head, &format!("{} {waits} for {name}", write::number(head.value)))
     });
-    if answer.is_yes() { answer.and(head) } else { answer }
+    answer.backed(head)
 }
 
 /// Do sessions wait for the server's own, short locks?
@@ -69,7 +69,7 @@ pub(super) fn storage(look: &Look<'_>) -> Answer {
         let share = write::value(Unit::Percent, share);
         look.say(&hits, &format!("{share} of blocks were found in shared buffers"))
     });
-    if answer.is_yes() { answer.and(found) } else { answer }
+    answer.backed(found)
 }
 
 /// Do sessions hold what they have while they do nothing?
@@ -90,11 +90,7 @@ pub(super) fn idle(look: &Look<'_>) -> Answer {
         let evidence = vec![look.say(&longest, &text)];
         let long = longest.value >= look.limit(T::IdleInTransaction);
         let holds = "it keeps its locks, and what it may still read cannot be vacuumed";
-        Some(if long {
-            Answer::yes(0.4, evidence).and([Evidence::derived(holds)])
-        } else {
-            Answer::no(evidence)
-        })
+        Some(Answer::when(long, 0.4, evidence).backed([Evidence::derived(holds)]))
     })
 }
 

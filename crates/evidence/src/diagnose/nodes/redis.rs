@@ -170,11 +170,12 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
         if let Some(cpu) = state(look, Field::ServerCpu, server) {
             let text = format!("{server} used {} of one CPU", percent(cpu.value));
             let evidence = vec![look.say(&cpu, &text)];
-            return Some(if cpu.value >= limit {
-                Answer::yes(cpu.value / 100.0, evidence).and(most).and(huge)
-            } else {
-                Answer::no(evidence).if_close(look.is_close(cpu.value, limit))
-            });
+            return Some(
+                Answer::when(cpu.value >= limit, cpu.value / 100.0, evidence)
+                    .backed(most)
+                    .backed(huge)
+                    .or_close(look.is_close(cpu.value, limit)),
+            );
         }
         let (used, up) = (
             state(look, Field::ServerCpuTime, server)?,

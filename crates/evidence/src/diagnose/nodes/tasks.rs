@@ -237,14 +237,11 @@ pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
     let evidence = vec![look.say(&most, &text)];
     let queues =
         most.value >= QUEUE_MIN_MS && most.value >= trip.value * look.limit(T::RemoteQueue);
-    if !queues {
-        return Answer::no(evidence);
-    }
     let slots = look.setting(SLOTS);
     let slots = slots.map(|quote| {
         look.cite(quote, &format!("sunrpc.tcp_max_slot_table_entries: {}", quote.text))
     });
-    Answer::yes(0.6, evidence).and(slots)
+    Answer::when(queues, 0.6, evidence).backed(slots)
 }
 
 /// Shorter waits hold nobody up.

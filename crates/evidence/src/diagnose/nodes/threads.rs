@@ -372,11 +372,12 @@ pub(super) fn service(look: &Look<'_>) -> Answer {
         let most = program.share(&found) >= look.limit(T::ThreadsShareOnce);
         let full = full_pool(program).is_some();
         let many = found.mean(program.dumps) >= look.limit(T::WorkersMin);
-        Some(if most && many && full {
-            Answer::yes(weight, vec![first]).and(one_moment(program)).and(program.cpu())
-        } else {
-            Answer::no(vec![first]).if_close(true)
-        })
+        Some(
+            Answer::when(most && many && full, weight, vec![first])
+                .backed(one_moment(program))
+                .backed(program.cpu())
+                .or_close(true),
+        )
     })
 }
 

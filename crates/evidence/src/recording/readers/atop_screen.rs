@@ -100,9 +100,12 @@ impl Screen {
     ) {
         for (name, field, factor) in fields {
             let found = cells.iter().find(|cell| cell.0 == *name);
-            if let Some(value) = found.and_then(value) {
-                self.put(*field, subject, value * factor, out);
-            }
+            out.put_known(
+                *field,
+                subject,
+                Some(self.at),
+                found.and_then(value).map(|value| value * factor),
+            );
         }
     }
 
@@ -125,9 +128,12 @@ impl Screen {
         }
         self.put(Field::CpuCount, &Subject::Machine, cpus, out);
         for (name, field) in STATES {
-            if let Some(share) = share(name) {
-                self.put(field, &Subject::Machine, share / cpus, out);
-            }
+            out.put_known(
+                field,
+                &Subject::Machine,
+                Some(self.at),
+                share(name).map(|share| share / cpus),
+            );
         }
     }
 
@@ -154,9 +160,7 @@ impl Screen {
             return;
         }
         let (link, each) = (Subject::Interface(name.to_owned()), 1.0 / self.seconds);
-        if let Some(busy) = value(first) {
-            self.put(Field::NetBusy, &link, busy, out);
-        }
+        out.put_known(Field::NetBusy, &link, Some(self.at), value(first));
         let fields = [
             ("pcki", Field::NetRxPackets, each),
             ("pcko", Field::NetTxPackets, each),
@@ -172,9 +176,12 @@ impl Screen {
                 Some(&"Gbps") => MEGABIT * 1e3,
                 _ => continue,
             };
-            if let Some(value) = cell.and_then(value) {
-                self.put(field, &link, value * scale, out);
-            }
+            out.put_known(
+                field,
+                &link,
+                Some(self.at),
+                cell.and_then(value).map(|value| value * scale),
+            );
         }
     }
 
@@ -244,12 +251,18 @@ impl Screen {
         let pid = cell("PID").and_then(count).and_then(|pid| u32::try_from(pid).ok());
         let (Some(pid), Some(name)) = (pid, cell("CMD")) else { return false };
         let process = Subject::process(Some(pid), name);
-        if let Some(cpu) = cell("CPU").and_then(|cpu| number(cpu.strip_suffix('%')?)) {
-            self.put(Field::ProcCpu, &process, cpu, out);
-        }
-        if let Some(system) = cell("SYSCPU").and_then(seconds) {
-            self.put(Field::ProcSystem, &process, system / self.seconds * 100.0, out);
-        }
+        out.put_known(
+            Field::ProcCpu,
+            &process,
+            Some(self.at),
+            cell("CPU").and_then(|cpu| number(cpu.strip_suffix('%')?)),
+        );
+        out.put_known(
+            Field::ProcSystem,
+            &process,
+            Some(self.at),
+            cell("SYSCPU").and_then(seconds).map(|system| system / self.seconds * 100.0),
+        );
         if let Some(state) = cell("S") {
             let blocked = if state == "D" { 1.0 } else { 0.0 };
             self.put(Field::ProcBlocked, &process, blocked, out);

@@ -46,7 +46,6 @@ const COLUMNS: &[(&str, &str, Field, f64)] = &[
 ];
 
 /// A column that means something.
-#[derive(Debug)]
 struct Column {
     /// Which of the groups, and which of its words.
     group: usize,
@@ -56,7 +55,7 @@ struct Column {
     subject: Subject,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Dstat {
     headings: Vec<String>,
     columns: Vec<Column>,

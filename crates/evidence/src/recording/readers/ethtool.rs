@@ -5,7 +5,6 @@ use super::prelude::*;
 /// Bytes a second of a megabit.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
-#[derive(Debug)]
 struct Ethtool {
     interface: String,
     speed_bytes: Option<f64>,

@@ -107,9 +107,12 @@ impl Reader for Failures {
         let subject = Subject::part(FAILURES, field.about().key);
         out.put(field, &subject, None, 1.0);
         let first: Vec<&str> = words(line).into_iter().take(8).collect();
-        if let Some(at) = date_and_time(&first.join(" ")) {
-            out.put(Field::LogClock, &subject, None, at.0 as f64);
-        }
+        out.put_known(
+            Field::LogClock,
+            &subject,
+            None,
+            date_and_time(&first.join(" ")).map(|at| at.0 as f64),
+        );
         Taken::Yes
     }
 }

@@ -108,9 +108,7 @@ impl Iotop {
         let subject = Subject::process(Some(pid), name);
         self.put(Field::ProcRead, &subject, &read, out);
         self.put(Field::ProcWrite, &subject, &written, out);
-        if let Some(share) = shares.last() {
-            out.put(Field::ProcIo, &subject, self.at, *share);
-        }
+        out.put_known(Field::ProcIo, &subject, self.at, shares.last().copied());
         true
     }
 }

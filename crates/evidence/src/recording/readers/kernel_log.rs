@@ -87,12 +87,13 @@ impl When {
 
     fn put(self, name: &str, out: &mut Builder) {
         let subject = Subject::part(LOG, name);
-        if let Some(seconds) = self.since_boot_s {
-            out.put(Field::LogUptime, &subject, None, seconds * 1e3);
-        }
-        if let Some(clock) = self.clock {
-            out.put(Field::LogClock, &subject, None, clock as f64);
-        }
+        out.put_known(
+            Field::LogUptime,
+            &subject,
+            None,
+            self.since_boot_s.map(|seconds| seconds * 1e3),
+        );
+        out.put_known(Field::LogClock, &subject, None, self.clock.map(|clock| clock as f64));
     }
 }
 
@@ -218,9 +219,12 @@ impl KernelLog {
         } else if text.contains("conntrack") && text.contains("table full") {
             self.untracked += 1;
         } else if text.starts_with("memory: usage ") {
-            if let Some(limit) = kib_behind(text, "limit ") {
-                out.put(Field::OomLimit, &Subject::Machine, None, limit * 1024.0);
-            }
+            out.put_known(
+                Field::OomLimit,
+                &Subject::Machine,
+                None,
+                kib_behind(text, "limit ").map(|limit| limit * 1024.0),
+            );
         } else if let Some(disk) = failing_disk(text) {
             out.put(Field::DiskComplaints, &Subject::Disk(disk.to_owned()), None, 1.0);
             let quote: String = text.chars().take(QUOTE_CHARS_MAX).collect();
@@ -261,9 +265,7 @@ impl Reader for KernelLog {
         for (kind, told) in &self.told {
             let subject = Subject::part(LOG, kind.name());
             out.put(Field::LogLines, &subject, None, told.lines as f64);
-            if let Some(most) = told.most {
-                out.put(Field::LogAmount, &subject, None, most);
-            }
+            out.put_known(Field::LogAmount, &subject, None, told.most);
             told.when.put(kind.name(), out);
             out.setting(&quoted(*kind), &told.quote);
         }

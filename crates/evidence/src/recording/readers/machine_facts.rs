@@ -51,9 +51,7 @@ struct Facts {
 /// How long the machine runs, and its load averages. They have no date, and the time of day alone
 /// orders nothing.
 fn uptime(line: &str, out: &mut Builder) {
-    if let Some(up) = up_ms(line) {
-        out.put(Field::Uptime, &Subject::Machine, None, up);
-    }
+    out.put_known(Field::Uptime, &Subject::Machine, None, up_ms(line));
     if let Some((_, all)) = line.split_once("load average") {
         loads(all, out);
     }
@@ -70,9 +68,7 @@ fn is_loadavg(words: &[&str], tasks: &str) -> bool {
 /// How many tasks there are.
 fn tasks(line: &str, out: &mut Builder) {
     let all = words(line).get(3).and_then(|word| count(word.split_once('/')?.1));
-    if let Some(all) = all {
-        out.put(Field::Tasks, &Subject::Machine, None, all as f64);
-    }
+    out.put_known(Field::Tasks, &Subject::Machine, None, all.map(|all| all as f64));
 }
 
 /// The averages over 1, 5 and 15 minutes.
@@ -107,14 +103,10 @@ fn clock((name, value): (&str, &str), out: &mut Builder) {
     let rated = || value.split_once("@ ")?.1.strip_suffix("GHz").and_then(number);
     match name {
         "CPU MHz" => {
-            if let Some(mhz) = number(value) {
-                out.put(Field::CpuClock, &Subject::Machine, None, mhz);
-            }
+            out.put_known(Field::CpuClock, &Subject::Machine, None, number(value));
         }
         _ => {
-            if let Some(ghz) = rated() {
-                out.put(Field::CpuRated, &Subject::Machine, None, ghz * 1e3);
-            }
+            out.put_known(Field::CpuRated, &Subject::Machine, None, rated().map(|ghz| ghz * 1e3));
         }
     }
 }
@@ -142,9 +134,7 @@ fn slabtop(line: &str, out: &mut Builder) -> bool {
     let words = words(line);
     match words.as_slice() {
         ["Active", "/", "Total", "Size", .., total, _] => {
-            if let Some(bytes) = size(total) {
-                out.put(Field::Slab, &Subject::Machine, None, bytes);
-            }
+            out.put_known(Field::Slab, &Subject::Machine, None, size(total));
             true
         }
         ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,

@@ -31,7 +31,7 @@ const IDLE: [&str; 14] = [
 ];
 
 /// A report in the making: shares of one function over all programs are added up.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Perf {
     /// With call chains a row begins with the share of all callees; its own share is the second.
     children: bool,
@@ -149,9 +149,12 @@ impl Reader for Perf {
         let line = line.trim_end();
         let start = line.trim_start();
         if start.starts_with(TOP) {
-            if let Some(cpus) = cpus(start) {
-                out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
-            }
+            out.put_known(
+                Field::CpuCount,
+                &Subject::Machine,
+                None,
+                cpus(start).map(|cpus| cpus as f64),
+            );
             self.kernel = kernel(start).or(self.kernel);
             return Taken::Yes;
         }
@@ -171,9 +174,7 @@ impl Reader for Perf {
         self.chain_ends();
         let machine = &Subject::Machine;
         if !self.shares.is_empty() {
-            if let Some(kernel) = self.kernel {
-                out.put(Field::ProfileKernel, machine, None, kernel);
-            }
+            out.put_known(Field::ProfileKernel, machine, None, self.kernel);
             let most = (100.0 - self.elsewhere).clamp(0.0, 100.0);
             out.put(Field::ProfileKernelMost, machine, None, most);
         }

@@ -227,9 +227,12 @@ impl Ps {
         {
             out.put(Field::RealTimeCpu, &subject, None, percent);
         }
-        if let Some(kib) = self.columns.resident.and_then(|at| number(cell(at))) {
-            out.put(Field::ProcRss, &subject, None, kib * 1024.0);
-        }
+        out.put_known(
+            Field::ProcRss,
+            &subject,
+            None,
+            self.columns.resident.and_then(|at| number(cell(at))).map(|kib| kib * 1024.0),
+        );
         Taken::Yes
     }
 }

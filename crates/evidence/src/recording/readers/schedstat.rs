@@ -42,9 +42,12 @@ impl Reader for Schedstat {
         let waited_ms = waited_ns as f64 / 1e6;
         out.put(Field::RunDelayCount, &Subject::Machine, None, waited_ms);
         let grown = out.grown(Field::RunDelayCount, &Subject::Machine, (waited_ms, None));
-        if let Some(ms_a_second) = grown {
-            out.put(Field::RunDelay, &Subject::Machine, None, ms_a_second / 1000.0);
-        }
+        out.put_known(
+            Field::RunDelay,
+            &Subject::Machine,
+            None,
+            grown.map(|ms_a_second| ms_a_second / 1000.0),
+        );
     }
 }
 

@@ -30,9 +30,8 @@ pub(super) fn put_count(
 ) {
     out.put(field, subject, None, value);
     let Some((grows, factor)) = rate else { return };
-    if let Some(a_second) = out.grown(field, subject, (value, age_s)) {
-        out.put(grows, subject, None, a_second * factor);
-    }
+    let a_second = out.grown(field, subject, (value, age_s));
+    out.put_known(grows, subject, None, a_second.map(|rate| rate * factor));
 }
 
 /// Whether a word is the client of Redis or of Valkey, wherever it lies.

@@ -109,7 +109,6 @@ pub(super) fn begins_mounts(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<
 }
 
 /// `df`, or with `-i` its inodes.
-#[derive(Debug)]
 struct Df {
     field: Field,
     /// A long name stands on a line of its own.

@@ -125,9 +125,12 @@ impl Reader for Syscalls {
                 out.put(Field::SyscallShare, &subject, None, share.min(100.0));
                 out.put(Field::SyscallTime, &subject, None, *each);
             }
-            if let Some(seconds) = self.seconds {
-                out.put(Field::SyscallRate, &subject, None, *calls as f64 / seconds);
-            }
+            out.put_known(
+                Field::SyscallRate,
+                &subject,
+                None,
+                self.seconds.map(|seconds| *calls as f64 / seconds),
+            );
         }
     }
 }

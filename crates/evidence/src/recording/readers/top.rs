@@ -167,15 +167,11 @@ impl Top {
             self.day += 1;
         }
         self.at = time.map(|time| time.days_later(self.day));
-        if let Some(up) = up_ms(line) {
-            out.put(Field::Uptime, &Subject::Machine, None, up);
-        }
+        out.put_known(Field::Uptime, &Subject::Machine, None, up_ms(line));
         let loads = words.iter().skip_while(|word| **word != "average:").skip(1);
         let fields = [Field::Load1, Field::Load5, Field::Load15];
         for (field, word) in fields.into_iter().zip(loads) {
-            if let Some(value) = number(word.trim_end_matches(',')) {
-                out.put(field, &Subject::Machine, self.at, value);
-            }
+            out.put_known(field, &Subject::Machine, self.at, number(word.trim_end_matches(',')));
         }
     }
 
@@ -247,9 +243,12 @@ impl Top {
             };
             // Without any unit: procps before 3.3 always says `k`.
             let unit = if suffix.is_empty() { unit } else { suffix };
-            if let Some(factor) = binary_factor(unit).filter(|_| !unit.is_empty()) {
-                out.put(field, &Subject::Machine, self.at, value * factor);
-            }
+            out.put_known(
+                field,
+                &Subject::Machine,
+                self.at,
+                binary_factor(unit).filter(|_| !unit.is_empty()).map(|factor| value * factor),
+            );
         }
     }
 
@@ -291,9 +290,12 @@ impl Top {
         let resident = self.column("RES", &words).and_then(number_and_unit);
         if let Some((value, suffix)) = resident {
             let unit = if suffix.is_empty() { "k" } else { suffix };
-            if let Some(factor) = binary_factor(unit) {
-                out.put(Field::ProcRss, &subject, self.at, value * factor);
-            }
+            out.put_known(
+                Field::ProcRss,
+                &subject,
+                self.at,
+                binary_factor(unit).map(|factor| value * factor),
+            );
         }
         if let Some(state) = state {
             let blocked = if state == "D" { 1.0 } else { 0.0 };

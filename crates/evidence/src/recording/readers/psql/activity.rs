@@ -18,7 +18,6 @@ const SESSIONS_MAX: usize = 10_000;
 const HEADS_MAX: usize = 100;
 
 /// One session as far as locks go.
-#[derive(Debug)]
 struct Session {
     pid: u64,
     /// What it does: `idle in transaction`.
@@ -28,7 +27,6 @@ struct Session {
 }
 
 /// What was counted of the sessions.
-#[derive(Debug)]
 pub(super) struct Sessions {
     /// Whether there are columns of states and of waits; without states all are at work.
     states: bool,
@@ -176,9 +174,7 @@ impl Sessions {
             let seconds = latest.0.saturating_sub(since.0) as f64;
             seconds * 1000.0
         });
-        if let Some(longest) = self.longest_ms.or(measured) {
-            out.put(Field::IdleInTransaction, server, None, longest);
-        }
+        out.put_known(Field::IdleInTransaction, server, None, self.longest_ms.or(measured));
     }
 }
 

@@ -36,7 +36,6 @@ pub(super) fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
 }
 
 /// A table that is being read.
-#[derive(Debug)]
 pub(super) struct Table {
     pub(super) form: Form,
     pub(super) columns: Vec<String>,

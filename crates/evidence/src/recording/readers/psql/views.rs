@@ -10,7 +10,6 @@ use crate::recording::readers::prelude::*;
 const STATEMENTS_MAX: usize = 10_000;
 
 /// A view, by its columns.
-#[derive(Debug)]
 pub(super) enum View {
     Activity(Sessions),
     Statements(usize),

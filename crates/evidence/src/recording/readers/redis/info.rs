@@ -177,9 +177,7 @@ impl Info {
             (Field::RefusedWriteCount, refused.and_then(number)),
         ];
         for (field, value) in states {
-            if let Some(value) = value {
-                out.put(field, server, None, value);
-            }
+            out.put_known(field, server, None, value);
         }
         let version = self.text("valkey_version").or_else(|| self.text("redis_version"));
         let settings = [("maxmemory_policy", self.text("maxmemory_policy")), ("version", version)];

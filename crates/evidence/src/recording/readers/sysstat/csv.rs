@@ -63,7 +63,6 @@ pub(in crate::recording::readers) fn begins(
     ))
 }
 
-#[derive(Debug)]
 struct Csv {
     /// Headers as written, with their layouts; `None` for one that is passed over.
     tables: Vec<(String, Option<Box<Layout>>)>,

@@ -17,7 +17,6 @@ enum Block {
     Devices,
 }
 
-#[derive(Debug)]
 struct Iostat {
     comma: bool,
     /// Lines until the first table is reached.

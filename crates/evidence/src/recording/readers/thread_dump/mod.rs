@@ -86,14 +86,13 @@ fn asked(command: &str) -> Option<u32> {
 }
 
 /// A thread's first line, kept until its others are read.
-#[derive(Debug)]
 struct Open {
     name: String,
     first: First<'static>,
     stack: Stack,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Threads {
     dump: Dump,
     open: Option<Open>,
