@@ -78,8 +78,7 @@ impl<'a> Look<'a> {
 
 impl<'a> Look<'a> {
     /// The same at other times, which are [apart](super::apart); none: always.
-    #[must_use]
-    pub const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
+    pub(crate) const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
     where
         'a: 'b,
     {
@@ -132,8 +131,7 @@ impl Look<'_> {
     }
 
     /// The lines of a field about all subjects that `keep` keeps.
-    #[must_use]
-    pub fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
+    pub(crate) fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
         let subjects = self.host.subjects(field).map(|(subject, _)| subject);
         subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
     }
@@ -190,8 +188,7 @@ impl Look<'_> {
     }
 
     /// CPU in use: whatever is neither idle nor iowait.
-    #[must_use]
-    pub fn busy(&self, subject: &Subject) -> Option<Line> {
+    pub(crate) fn busy(&self, subject: &Subject) -> Option<Line> {
         let mut line = self.sum(Field::CpuIdle, &[Field::CpuIdle, Field::CpuIowait], subject)?;
         for point in &mut line.points {
             point.value = (100.0 - point.value).clamp(0.0, 100.0);
@@ -205,14 +202,12 @@ impl Look<'_> {
     }
 
     /// The highest value within the times in question.
-    #[must_use]
-    pub fn highest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn highest(&self, line: &Line) -> Option<Seen> {
         line.best(|point| self.in_times(point), |a, b| a > b)
     }
 
     /// The lowest value within the times in question.
-    #[must_use]
-    pub fn lowest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn lowest(&self, line: &Line) -> Option<Seen> {
         line.best(|point| self.in_times(point), |a, b| a < b)
     }
 
@@ -249,6 +244,33 @@ impl Look<'_> {
         most(self.lines(field, |_| true).iter().filter_map(|line| self.mean(line)))
     }
 
+    /// The highest values of these subjects, the highest first.
+    pub(crate) fn sorted(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Seen> {
+        let lines = self.lines(field, keep);
+        let mut all: Vec<Seen> = lines.iter().filter_map(|line| self.highest(line)).collect();
+        all.sort_by(|a, b| b.value.total_cmp(&a.value));
+        all
+    }
+
+    /// Whether a value reaches a limit; close where it nearly does.
+    pub(crate) fn judged(
+        &self,
+        seen: Option<Seen>,
+        limit: Threshold,
+        weight: f64,
+        missing: Missing,
+    ) -> Answer {
+        let Some(seen) = seen else { return Answer::unknown(&[missing]) };
+        let limit = self.limit(limit);
+        Answer::when(seen.value >= limit, weight, vec![self.quote(&seen)])
+            .or_close(self.is_close(seen.value, limit))
+    }
+
+    /// As [`Look::say`], about what follows from the value.
+    pub(crate) fn derive(&self, seen: &Seen, text: &str) -> Evidence {
+        Evidence { ground: Ground::Derived, ..self.say(seen, text) }
+    }
+
     /// The lowest value of a state of the machine, of all sources.
     pub(crate) fn lowest_of(&self, field: Field) -> Option<Seen> {
         least(self.looks_at(field).filter_map(|line| self.lowest(&line)))
@@ -260,8 +282,7 @@ impl Look<'_> {
     }
 
     /// The mean within the times in question.
-    #[must_use]
-    pub fn mean(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn mean(&self, line: &Line) -> Option<Seen> {
         let values = line.points.iter().filter(|point| self.in_times(point)).map(|p| p.value);
         let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
         let at = if let [one] = self.times { *one } else { Interval::ALWAYS };
@@ -297,8 +318,7 @@ impl Look<'_> {
 
     /// The last value known up to the end of the times in question, else the first after it:
     /// for states such as a memory's size, which need no sample of the very moment.
-    #[must_use]
-    pub fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
+    pub(crate) fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
         let line = self.line(field, subject)?;
         let end = self.times.iter().filter_map(|interval| interval.to).max();
         let in_time = |point: &&Point| match (end, point.at) {
@@ -311,8 +331,7 @@ impl Look<'_> {
 
     /// How much a count since boot of the machine grew between the first and the last look at it,
     /// where there were two.
-    #[must_use]
-    pub fn grown(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn grown(&self, field: Field) -> Option<Seen> {
         let all = self.host.series.get(&field)?.get(&Subject::Machine)?;
         let mut all: Vec<&Series> = all.iter().collect();
         all.sort_by_key(|series| series.source);
@@ -323,21 +342,18 @@ impl Look<'_> {
     }
 
     /// [`Look::latest`] of the machine.
-    #[must_use]
-    pub fn state(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn state(&self, field: Field) -> Option<Seen> {
         self.latest(field, &Subject::Machine)
     }
 
     /// All memory in bytes, as a source says it or lets it be computed. Never used and free
     /// together: what counts as used differs between tools and their versions.
-    #[must_use]
-    pub fn memory_bytes(&self) -> Option<f64> {
+    pub(crate) fn memory_bytes(&self) -> Option<f64> {
         self.state(Field::MemTotal).map(|total| total.value)
     }
 
     /// CPUs: as a source says, or as many as have values of their own.
-    #[must_use]
-    pub fn cpus(&self) -> Option<f64> {
+    pub(crate) fn cpus(&self) -> Option<f64> {
         if let Some(count) = self.state(Field::CpuCount) {
             return Some(count.value);
         }
@@ -349,36 +365,31 @@ impl Look<'_> {
     }
 
     /// A setting.
-    #[must_use]
-    pub fn setting(&self, name: &str) -> Option<&Quote> {
+    pub(crate) fn setting(&self, name: &str) -> Option<&Quote> {
         self.host.settings.get(name)
     }
 
     /// Says something about a setting.
-    #[must_use]
-    pub fn cite(&self, quote: &Quote, text: &str) -> Evidence {
+    pub(crate) fn cite(&self, quote: &Quote, text: &str) -> Evidence {
         let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
         evidence.source = Some(quote.source);
         evidence
     }
 
     /// Rank correlation of two lines over the whole recording, with the number of samples.
-    #[must_use]
-    pub fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
+    pub(crate) fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
         let tolerance = spacing_s(&a.points)? / 2;
         let pairs = aligned(&a.points, &b.points, tolerance);
         rank_correlation(&pairs).map(|rho| (rho, pairs.len()))
     }
 
     /// Quotes a value.
-    #[must_use]
-    pub fn quote(&self, seen: &Seen) -> Evidence {
+    pub(crate) fn quote(&self, seen: &Seen) -> Evidence {
         self.say(seen, &write::sentence(seen))
     }
 
     /// Says something about a value.
-    #[must_use]
-    pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
+    pub(crate) fn say(&self, seen: &Seen, text: &str) -> Evidence {
         let aside = self.aside.get(&(seen.source, seen.field));
         let aside = aside.map_or_else(String::new, |aside| aside.said(seen.value));
         let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
@@ -397,15 +408,13 @@ impl Look<'_> {
 
     /// The plain question "does it reach this?": yes with the times and the peak, no with the
     /// highest value, unknown where no line has values in the times in question.
-    #[must_use]
-    pub fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
+    pub(crate) fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
         let limit = self.limit(limit);
         self.stands_out(line, limit, limit, missing)
     }
 
     /// As [`Look::reaches`], with a lower limit for neighbouring samples.
-    #[must_use]
-    pub fn stands_out(
+    pub(crate) fn stands_out(
         &self,
         line: Option<Line>,
         enter: f64,

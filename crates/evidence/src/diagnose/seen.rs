@@ -51,3 +51,8 @@ pub(crate) fn most<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
 pub(crate) fn least<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
     all.into_iter().reduce(|a, b| if b.value() < a.value() { b } else { a })
 }
+
+/// The sum of several, told as the first one's.
+pub(crate) fn sum(all: impl IntoIterator<Item = Seen>) -> Option<Seen> {
+    all.into_iter().reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
+}

@@ -49,7 +49,7 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         let name = subject.process_name().unwrap_or_default();
         !OF_KERNEL.iter().any(|start| name.starts_with(start))
     };
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let no_room = busy.as_ref().is_some_and(|busy| busy.value >= look.limit(T::BusyHigh));
     if no_room || look.cpus().is_some_and(|cpus| cpus < 2.0) {
         return None;
@@ -106,9 +106,8 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     let means = lines.iter().flatten().filter_map(|line| look.mean(line));
     // Of a server with several threads, all of a CPU is no limit.
     let means = means.filter(|seen| seen.value <= ONE_CPU_MAX);
-    let Some(most) = most(means) else {
-        return Answer::unknown(&[PROCESSES]);
-    };
+    let most = most(means);
+    let Some(most) = most else { return Answer::unknown(&[PROCESSES]) };
     let full = most.value >= look.limit(T::ThreadFull);
     let text = "it works in one thread: more CPUs do not help it";
     let evidence = vec![look.quote(&most)];
@@ -183,9 +182,8 @@ fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
 pub(super) fn hosts(look: &Look<'_>) -> Answer {
     let all = || look.recording.hosts.iter().zip(look.busy);
     let ours = all().find(|(host, _)| std::ptr::eq(*host, look.host));
-    let Some(ours) = ours.and_then(|(_, busy)| busy.as_ref()) else {
-        return Answer::unknown(&[CPU]);
-    };
+    let ours = ours.and_then(|(_, busy)| busy.as_ref());
+    let Some(ours) = ours else { return Answer::unknown(&[CPU]) };
     let name = |host: &Host| host.name.clone().unwrap_or_else(|| "?".to_owned());
     let others: Vec<(&Host, f64)> = all()
         .filter(|(host, _)| !std::ptr::eq(*host, look.host))

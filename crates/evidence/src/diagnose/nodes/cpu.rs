@@ -183,6 +183,8 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
     look.reaches(look.user(&Subject::Machine), T::UserHigh, &[CPU])
 }
 
+const KERNEL_FIRST: &str = "the kernel takes much of the CPU: that comes first";
+
 /// Do far more tasks want to run than there are CPUs?
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
@@ -191,7 +193,7 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     let queue = look.mean_of(Field::RunQueue).or_else(load);
     let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
     let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(
         "{} for {}",
@@ -201,8 +203,7 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
     let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];
     if kernel(look).is_yes() {
-        let first = "the kernel takes much of the CPU: that comes first";
-        return Answer::no(evidence).and([Evidence::derived(first)]);
+        return Answer::no(evidence).and([Evidence::derived(KERNEL_FIRST)]);
     }
     let full =
         queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
@@ -215,8 +216,7 @@ fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
     let lines = look.lines(Field::ProcRunDelay, |_| true);
     let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
     let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
-    let most = most(means)?;
-    Some((most, all))
+    Some((most(means)?, all))
 }
 
 /// Do tasks wait for a CPU, as the scheduler counts it?
@@ -241,7 +241,7 @@ pub(super) fn delayed(look: &Look<'_>) -> Answer {
         return Answer::no(evidence).if_close(close);
     }
     evidence.extend(threads.map(|(most, _)| look.quote(&most)));
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let Some(busy) = busy else {
         return Answer::yes(0.5, evidence).mild(true).lacking(&[CPU]);
     };
@@ -252,8 +252,7 @@ pub(super) fn delayed(look: &Look<'_>) -> Answer {
         return Answer::no(evidence).and([Evidence::derived(why)]).if_close(true);
     }
     if kernel(look).is_yes() {
-        let first = "the kernel takes much of the CPU: that comes first";
-        return Answer::no(evidence).and([Evidence::derived(first)]);
+        return Answer::no(evidence).and([Evidence::derived(KERNEL_FIRST)]);
     }
     Answer::yes(busy.value / 100.0, evidence)
 }
@@ -264,9 +263,8 @@ const MOSTLY_PERCENT: f64 = 50.0;
 /// What a single look at the counts of cgroups says: of all the time since each began, which tells
 /// little about now.
 fn ever_throttled(look: &Look<'_>) -> Answer {
-    let Some(top) = look.top(Field::CgroupThrottledEver) else {
-        return Answer::unknown(&[CGROUPS]);
-    };
+    let top = look.top(Field::CgroupThrottledEver);
+    let Some(top) = top else { return Answer::unknown(&[CGROUPS]) };
     let mut evidence = look.quote(&top);
     if top.value < look.limit(T::ThrottledHigh) {
         return Answer::no(vec![evidence]).if_close(true).lacking(&[CGROUPS]);

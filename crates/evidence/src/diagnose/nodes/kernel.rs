@@ -370,12 +370,7 @@ const TRACED_MIN: f64 = 50_000.0;
 /// System calls that were traced, the most frequent first, and the sum of all: of a program that
 /// calls the kernel all the time.
 pub(super) fn calls_traced(look: &Look<'_>) -> Option<(Vec<Seen>, f64)> {
-    let all = |field| {
-        let mut all: Vec<Seen> =
-            look.lines(field, |_| true).iter().filter_map(|line| look.highest(line)).collect();
-        all.sort_by(|a, b| b.value.total_cmp(&a.value));
-        all
-    };
+    let all = |field| look.sorted(field, |_| true);
     let rates = all(Field::SyscallRate);
     let (calls, limit) = match rates.is_empty() {
         false => (rates, TRACED_CALLS_MIN),

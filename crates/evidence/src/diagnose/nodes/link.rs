@@ -58,9 +58,7 @@ fn share(look: &Look<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence
         write::value(Unit::BytesPerSecond, of.value),
         write::value(Unit::BytesPerSecond, speed.value),
     );
-    let mut evidence = look.say(of, &text);
-    evidence.ground = Ground::Derived;
-    (percent, evidence)
+    (percent, look.derive(of, &text))
 }
 
 /// The fullest by bytes and speed, which different tools say.
@@ -75,12 +73,12 @@ fn computed(look: &Look<'_>) -> Option<(f64, Evidence)> {
 /// The flows to all peers, where there is one link that they can take.
 fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
     let [speed] = <[Seen; 1]>::try_from(speeds(look)).ok()?;
-    let sum = |field| {
+    let total = |field| {
         let lines = look.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
         let means = lines.iter().filter_map(|line| look.mean(line));
-        means.reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
+        sum(means)
     };
-    let ways = [sum(Field::FlowSent), sum(Field::FlowReceived)].into_iter().flatten();
+    let ways = [total(Field::FlowSent), total(Field::FlowReceived)].into_iter().flatten();
     let fuller = most(ways)?;
     Some(share(look, &fuller, "the flows listed are together", &speed))
 }

@@ -9,9 +9,8 @@ use crate::recording::readers::kernel_log::{KILLS, LOG};
 /// Is there no free block of a huge page's size though memory is free?
 pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
     let index = look.line(Field::Fmfi, &Subject::Machine);
-    let Some(seen) = index.and_then(|line| look.highest(&line)) else {
-        return Answer::unknown(&[BUDDYINFO]);
-    };
+    let seen = index.and_then(|line| look.highest(&line));
+    let Some(seen) = seen else { return Answer::unknown(&[BUDDYINFO]) };
     let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
     let evidence = vec![look.quote(&seen)];
     Answer::when(seen.value >= look.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
@@ -86,9 +85,8 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
     let rate = look.peak(Field::OomKills, &Subject::Machine);
     let count = || look.state(Field::OomKillCount);
     let of_cgroups = || look.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
-    let Some(seen) = rate.or_else(count).or_else(of_cgroups) else {
-        return Answer::unknown(&[VMSTAT]);
-    };
+    let seen = rate.or_else(count).or_else(of_cgroups);
+    let Some(seen) = seen else { return Answer::unknown(&[VMSTAT]) };
     let evidence = vec![look.quote(&seen)];
     Answer::when(seen.value > 0.0, 0.8, evidence)
 }
@@ -158,18 +156,9 @@ fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
 
 /// Do caches of kernel objects, which can be reclaimed, take most of the memory?
 pub(super) fn caches(look: &Look<'_>) -> Answer {
-    let Some(total) = look.memory_bytes() else { return Answer::unknown(&[MEMINFO]) };
-    let Some(seen) = look.state(Field::SlabReclaimable).or_else(|| name_caches(look)) else {
-        return Answer::unknown(&[MEMINFO]);
-    };
-    let percent = seen.value / total * 100.0;
-    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
-    let evidence = vec![look.say(&seen, &text)];
-    let largest = super::reclaim::largest_caches(look);
-    Answer::when(percent >= look.limit(T::SlabCacheHigh), percent / 100.0, evidence)
-        .backed(largest)
-        .backed(negative_entries(look))
-        .or_close(look.is_close(percent, look.limit(T::SlabCacheHigh)))
+    let seen = look.state(Field::SlabReclaimable).or_else(|| name_caches(look));
+    let answer = super::reclaim::share_of_memory(look, seen, T::SlabCacheHigh);
+    answer.backed(super::reclaim::largest_caches(look)).backed(negative_entries(look))
 }
 
 /// The largest cache of names and files, where nobody says how much of all can be reclaimed.
@@ -199,29 +188,19 @@ fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
 /// Do programs reclaim memory themselves, whatever CPU that takes?
 pub(super) fn direct(look: &Look<'_>) -> Answer {
     let line = look.line(Field::ScanDirect, &Subject::Machine);
-    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
-        return Answer::unknown(&[PAGING]);
-    };
-    let limit = look.limit(T::DirectScanHigh);
-    let evidence = vec![look.quote(&mean)];
+    let mean = line.and_then(|line| look.sustained(&line));
     let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
-    Answer::when(mean.value >= limit, 0.5, evidence)
-        .backed(stalls.map(|seen| look.quote(&seen)))
-        .or_close(look.is_close(mean.value, limit))
+    let answer = look.judged(mean, T::DirectScanHigh, 0.5, PAGING);
+    answer.backed(stalls.map(|seen| look.quote(&seen)))
 }
 
 /// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
     let line = look.line(Field::CompactStall, &Subject::Machine);
-    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
-        return Answer::unknown(&[VMSTAT]);
-    };
-    let limit = look.limit(T::CompactHigh);
-    let evidence = vec![look.quote(&mean)];
+    let mean = line.and_then(|line| look.sustained(&line));
     let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
     let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
     let beside = beside.filter(|seen| seen.value > 0.0);
-    Answer::when(mean.value >= limit, 0.5, evidence)
-        .backed(beside.map(|seen| look.quote(&seen)))
-        .or_close(look.is_close(mean.value, limit))
+    let answer = look.judged(mean, T::CompactHigh, 0.5, VMSTAT);
+    answer.backed(beside.map(|seen| look.quote(&seen)))
 }

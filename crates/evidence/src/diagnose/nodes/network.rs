@@ -14,12 +14,8 @@ fn interfaces(look: &Look<'_>, field: Field) -> Vec<Line> {
 /// Means of a field over all interfaces, added up.
 fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
     let means = interfaces(look, field);
-    let mut seen = means.iter().filter_map(|line| look.mean(line)).reduce(|mut sum, more| {
-        sum.value += more.value;
-        sum
-    })?;
-    seen.subject = Subject::Machine;
-    Some(seen)
+    let sum = sum(means.iter().filter_map(|line| look.mean(line)))?;
+    Some(Seen { subject: Subject::Machine, ..sum })
 }
 
 /// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
@@ -163,10 +159,8 @@ fn by_count(look: &Look<'_>) -> Answer {
 /// The highest value of several fields over all subjects, against a limit.
 fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
     let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
-    let means: Vec<Seen> = lines.flatten().filter_map(|line| look.sustained(&line)).collect();
-    let Some(top) = most(means) else {
-        return Answer::unknown(&[missing]);
-    };
+    let top = most(lines.flatten().filter_map(|line| look.sustained(&line)));
+    let Some(top) = top else { return Answer::unknown(&[missing]) };
     let evidence = vec![look.quote(&top)];
     let limit = look.limit(limit);
     Answer::when(top.value >= limit, (top.value / limit / 10.0).min(0.6), evidence)
@@ -297,9 +291,8 @@ fn overflows(look: &Look<'_>) -> Answer {
         let answer = Answer::no(vec![evidence.clone()]).if_close(true);
         return if many { Answer::yes(0.5, vec![evidence]) } else { answer };
     }
-    let Some(seen) = look.state(Field::TcpListenOverflowCount) else {
-        return Answer::unknown(&[LISTEN]);
-    };
+    let seen = look.state(Field::TcpListenOverflowCount);
+    let Some(seen) = seen else { return Answer::unknown(&[LISTEN]) };
     let evidence = vec![look.quote(&seen)];
     let many = seen.value >= look.limit(T::ListenOverflowsHigh);
     // None since boot is none now.
@@ -428,12 +421,8 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
     let one = sum >= look.limit(T::ReceiveQueueOneBytes);
-    if piled || one {
-        let follows = "the bytes are here and wait: the reader is too slow, not the network";
-        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
-    } else {
-        Answer::no(evidence)
-    }
+    let follows = "the bytes are here and wait: the reader is too slow, not the network";
+    Answer::when(piled || one, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// Does a peer, or the network to it, take bytes too slowly?

@@ -153,9 +153,8 @@ pub(super) fn low_memory(look: &Look<'_>) -> Answer {
 /// Does a real-time thread keep a CPU from everybody else?
 pub(super) fn real_time(look: &Look<'_>) -> Answer {
     const SHARE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-    let Some(most) = look.top(Field::RealTimeCpu) else {
-        return Answer::unknown(&[REAL_TIME]);
-    };
+    let most = look.top(Field::RealTimeCpu);
+    let Some(most) = most else { return Answer::unknown(&[REAL_TIME]) };
     let evidence = vec![look.quote(&most)];
     let whole = look.setting(SHARE).filter(|quote| quote.text.trim() == "-1");
     let whole = whole.map(|quote| {

@@ -294,8 +294,8 @@ pub(super) fn swinging(look: &Look<'_>) -> Answer {
 }
 
 /// Share of all memory that a field takes.
-fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
-    let (Some(seen), Some(total)) = (look.state(field), look.memory_bytes()) else {
+pub(super) fn share_of_memory(look: &Look<'_>, seen: Option<Seen>, limit: T) -> Answer {
+    let (Some(seen), Some(total)) = (seen, look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
     let percent = seen.value / total * 100.0;
@@ -308,7 +308,7 @@ fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
 
 /// Do page tables take much of the memory?
 pub(super) fn page_tables(look: &Look<'_>) -> Answer {
-    let answer = share_of_memory(look, Field::PageTables, T::PageTablesHigh);
+    let answer = share_of_memory(look, look.state(Field::PageTables), T::PageTablesHigh);
     if !answer.is_yes() {
         return answer;
     }
@@ -395,7 +395,7 @@ fn segment(
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
 pub(super) fn slab(look: &Look<'_>) -> Answer {
-    let known = share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh);
+    let known = share_of_memory(look, look.state(Field::SlabUnreclaimable), T::SlabHigh);
     let known = if known.missing.is_empty() { known } else { rest_of_slab(look).unwrap_or(known) };
     known.and(largest_caches(look))
 }
@@ -412,20 +412,13 @@ fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
         write::bytes(other.value),
         write::bytes(total)
     );
-    let mut evidence = look.say(&all, &text);
-    evidence.ground = Ground::Derived;
     let high = percent >= look.limit(T::SlabHigh);
-    Some(Answer::when(high, percent / 100.0, vec![evidence]))
+    Some(Answer::when(high, percent / 100.0, vec![look.derive(&all, &text)]))
 }
 
 /// The largest caches of kernel objects, where a source lists them.
 pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
-    let mut caches: Vec<Seen> = look
-        .lines(Field::SlabCache, |_| true)
-        .iter()
-        .filter_map(|line| look.highest(line))
-        .collect();
-    caches.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let caches = look.sorted(Field::SlabCache, |_| true);
     let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
     let parts: Vec<String> = caches.iter().take(3).map(part).collect();
     caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))))
@@ -475,15 +468,13 @@ pub(super) fn swapping(look: &Look<'_>) -> Answer {
     let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
     let text = format!(
         "{} swapped in and out{when} (mean)",
-        write::value(crate::recording::Unit::BytesPerSecond, mean.value)
+        write::value(Unit::BytesPerSecond, mean.value)
     );
     let evidence = vec![look.say(&mean, &text)];
     // What is only moved out makes nobody wait: programs wait for what comes back.
     let back = look.line(Field::SwapIn, &Subject::Machine).and_then(|line| look.sustained(&line));
     let returns = back.is_none_or(|back| back.value >= look.limit(T::SwapHigh) / 2.0);
-    if mean.value < look.limit(T::SwapHigh) || !returns {
-        return Answer::no(evidence);
-    }
     let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));
-    Answer::yes(0.8, evidence).and(space)
+    let high = mean.value >= look.limit(T::SwapHigh) && returns;
+    Answer::when(high, 0.8, evidence).backed(space)
 }

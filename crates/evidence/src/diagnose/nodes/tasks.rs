@@ -205,12 +205,14 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     Answer::no(vec![look.say(other, &text)])
 }
 
+fn slowest_server(look: &Look<'_>) -> Option<Seen> {
+    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
+    most(fields.into_iter().filter_map(|field| look.top_mean(field)))
+}
+
 /// Requests to a file server that take long.
 fn slow_server(look: &Look<'_>) -> Option<Answer> {
-    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
-    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = most(means)?;
+    let most = slowest_server(look)?;
     let (limit, evidence) = (look.limit(T::RemoteAwait), vec![look.quote(&most)]);
     let long = most.value >= limit || queue_before_server(look).is_yes();
     Some(Answer::when(long, 0.5, evidence).or_close(look.is_close(most.value, limit)))
@@ -219,10 +221,7 @@ fn slow_server(look: &Look<'_>) -> Option<Answer> {
 /// Do requests to a file server wait on this machine, before they are sent?
 pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
     const SLOTS: &str = "/proc/sys/sunrpc/tcp_max_slot_table_entries";
-    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
-    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = most(means);
+    let most = slowest_server(look);
     let found = most.and_then(|most| {
         let trip = look.line(Field::RemoteRoundTrip, &most.subject)?;
         Some((look.lowest(&trip)?, most))

@@ -38,8 +38,7 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     if let Some(hung) = hung(look) {
         return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(look));
     }
-    let line = look.line(Field::Blocked, &Subject::Machine);
-    let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
+    let counted = look.mean_of(Field::Blocked).or_else(|| listed(look));
     let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
     // Of an unknown number of CPUs: more than one busy disk keeps waiting in passing.
     let cpus = look.cpus().unwrap_or(CPUS_UNKNOWN);
@@ -179,20 +178,17 @@ pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
         write::number(user_ms / 1e3)
     );
     let evidence = vec![look.say(&system, &text)];
-    if system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0 {
-        let follows = "the collector itself hardly works: it waits for the kernel, which hands \
+    let much = system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0;
+    let follows = "the collector itself hardly works: it waits for the kernel, which hands \
                        out, compacts or swaps its memory";
-        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(much, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// Does it take long until all threads stop?
 pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::SafepointReach, |_| true);
-    let Some(line) = lines.into_iter().next() else { return Answer::unknown(&[GC]) };
-    let Some(peak) = look.highest(&line) else { return Answer::unknown(&[GC]) };
+    let peak = lines.first().and_then(|line| look.highest(line));
+    let Some(peak) = peak else { return Answer::unknown(&[GC]) };
     let evidence = vec![look.quote(&peak)];
     Answer::when(peak.value >= look.limit(T::GcPause) / 2.0, 0.4, evidence)
 }
