@@ -74,9 +74,7 @@ impl<'a> Look<'a> {
     pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
         Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
     }
-}
 
-impl<'a> Look<'a> {
     /// The same at other times, which are [apart](super::apart); none: always.
     pub(crate) const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
     where
@@ -408,7 +406,12 @@ impl Look<'_> {
 
     /// The plain question "does it reach this?": yes with the times and the peak, no with the
     /// highest value, unknown where no line has values in the times in question.
-    pub(crate) fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
+    pub(crate) fn reaches(
+        &self,
+        line: Option<Line>,
+        limit: Threshold,
+        missing: &[Missing],
+    ) -> Answer {
         let limit = self.limit(limit);
         self.stands_out(line, limit, limit, missing)
     }
