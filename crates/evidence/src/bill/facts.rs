@@ -104,8 +104,7 @@ impl Facts {
     }
 
     /// Faults in a second that were given a base page.
-    #[must_use]
-    pub fn base_faults_per_s(&self) -> Option<f64> {
+    pub(crate) fn base_faults_per_s(&self) -> Option<f64> {
         let huge = self.huge_faults_per_s.unwrap_or(0.0);
         Some((self.faults_per_s? - huge).max(0.0))
     }

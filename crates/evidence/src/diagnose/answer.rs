@@ -55,20 +55,17 @@ pub struct Evidence {
 
 impl Evidence {
     /// Something that follows from values quoted beside it.
-    #[must_use]
-    pub fn derived(text: impl Into<String>) -> Self {
+    pub(crate) fn derived(text: impl Into<String>) -> Self {
         Self::plain(Ground::Derived, text.into())
     }
 
     /// Something that is taken to be so.
-    #[must_use]
-    pub fn assumed(text: impl Into<String>) -> Self {
+    pub(crate) fn assumed(text: impl Into<String>) -> Self {
         Self::plain(Ground::Assumed, text.into())
     }
 
     /// A sentence without a single value.
-    #[must_use]
-    pub const fn plain(ground: Ground, text: String) -> Self {
+    pub(crate) const fn plain(ground: Ground, text: String) -> Self {
         Self { ground, text, source: None, field: None, subject: None, value: None, at: None }
     }
 }
@@ -120,27 +117,39 @@ impl Answer {
     }
 
     /// It is so.
-    #[must_use]
-    pub fn yes(weight: f64, evidence: Vec<Evidence>) -> Self {
+    pub(crate) fn yes(weight: f64, evidence: Vec<Evidence>) -> Self {
         let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
         Self { weight, ..Self::new(Verdict::Yes, evidence) }
     }
 
+    /// Yes of this weight where it is so, else no.
+    pub(crate) fn when(so: bool, weight: f64, evidence: Vec<Evidence>) -> Self {
+        if so { Self::yes(weight, evidence) } else { Self::no(evidence) }
+    }
+
+    /// More evidence where it says yes.
+    pub(crate) fn backed(self, more: impl IntoIterator<Item = Evidence>) -> Self {
+        if self.is_yes() { self.and(more) } else { self }
+    }
+
+    /// Close where it says no.
+    pub(crate) fn or_close(self, close: bool) -> Self {
+        let no = matches!(self.verdict, Verdict::No);
+        if no { self.if_close(close) } else { self }
+    }
+
     /// It is not so.
-    #[must_use]
-    pub fn no(evidence: Vec<Evidence>) -> Self {
+    pub(crate) fn no(evidence: Vec<Evidence>) -> Self {
         Self::new(Verdict::No, evidence)
     }
 
     /// No source says.
-    #[must_use]
-    pub fn unknown(missing: &[Missing]) -> Self {
+    pub(crate) fn unknown(missing: &[Missing]) -> Self {
         Self { missing: missing.to_vec(), ..Self::new(Verdict::Unknown, Vec::new()) }
     }
 
     /// With the times in which it was so.
-    #[must_use]
-    pub fn during(mut self, intervals: Vec<Interval>) -> Self {
+    pub(crate) fn during(mut self, intervals: Vec<Interval>) -> Self {
         let all = disjoint(intervals);
         if all.len() > INTERVALS_MAX {
             self.evidence.push(Evidence::derived(format!(
@@ -153,35 +162,30 @@ impl Answer {
     }
 
     /// With what else was not observed.
-    #[must_use]
-    pub fn lacking(mut self, missing: &[Missing]) -> Self {
+    pub(crate) fn lacking(mut self, missing: &[Missing]) -> Self {
         self.missing.extend_from_slice(missing);
         self
     }
 
     /// As it is, but ruling nothing out where `close`.
-    #[must_use]
-    pub const fn if_close(mut self, close: bool) -> Self {
+    pub(crate) const fn if_close(mut self, close: bool) -> Self {
         self.close = close;
         self
     }
 
     /// As it is, but no more than a note where `mild`.
-    #[must_use]
-    pub const fn mild(mut self, mild: bool) -> Self {
+    pub(crate) const fn mild(mut self, mild: bool) -> Self {
         self.mild = mild;
         self
     }
 
     /// Whether it is measured not to be so, with a margin.
-    #[must_use]
-    pub const fn rules_out(&self) -> bool {
+    pub(crate) const fn rules_out(&self) -> bool {
         matches!(self.verdict, Verdict::No) && !self.close
     }
 
     /// With one more piece of evidence, if there is one.
-    #[must_use]
-    pub fn and(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+    pub(crate) fn and(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
         self.evidence.extend(evidence);
         self
     }
@@ -190,11 +194,5 @@ impl Answer {
     #[must_use]
     pub const fn is_yes(&self) -> bool {
         matches!(self.verdict, Verdict::Yes)
-    }
-
-    /// The weakest ground of its evidence.
-    #[must_use]
-    pub fn ground(&self) -> Ground {
-        self.evidence.iter().map(|evidence| evidence.ground).max().unwrap_or(Ground::Observed)
     }
 }

@@ -28,8 +28,7 @@ impl Severity {
     }
 
     /// The next milder one.
-    #[must_use]
-    pub const fn milder(self) -> Self {
+    pub(crate) const fn milder(self) -> Self {
         match self {
             Self::Critical => Self::Warning,
             Self::Warning | Self::Note => Self::Note,

@@ -322,7 +322,6 @@ fn finding(tree: &[Asked], leaf: &Asked, about_host: &AboutHost<'_>) -> Option<F
 }
 
 /// The findings of one machine.
-#[must_use]
 pub(super) fn findings(tree: &[Asked], about: &AboutHost<'_>) -> Vec<Finding> {
     let leaves = tree.iter().filter(|asked| cause(asked).is_some() && !said_below(tree, asked));
     let mut by_cause: BTreeMap<Cause, Vec<Finding>> = BTreeMap::new();

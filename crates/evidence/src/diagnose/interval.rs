@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::seen::most;
 use crate::recording::{Point, Stamp};
 
 /// From after `from` up to and with `to`. Both `None`: the source gave no times.
@@ -68,7 +69,6 @@ pub fn apart(all: Vec<Interval>) -> Vec<Interval> {
 }
 
 /// The same, however many there are.
-#[must_use]
 pub(super) fn disjoint(mut all: Vec<Interval>) -> Vec<Interval> {
     if all.contains(&Interval::ALWAYS) {
         return vec![Interval::ALWAYS];
@@ -90,7 +90,6 @@ pub(super) fn disjoint(mut all: Vec<Interval>) -> Vec<Interval> {
 }
 
 /// At most [`INTERVALS_MAX`] of them: the shortest gaps are closed.
-#[must_use]
 pub(super) fn fewer(all: Vec<Interval>) -> Vec<Interval> {
     let Some(excess) = all.len().checked_sub(INTERVALS_MAX).filter(|excess| *excess > 0) else {
         return all;
@@ -116,7 +115,6 @@ pub(super) fn fewer(all: Vec<Interval>) -> Vec<Interval> {
 }
 
 /// Whether a value of this time belongs to one of the intervals, which are [`apart`].
-#[must_use]
 pub(super) fn one_holds(times: &[Interval], at: Option<Stamp>) -> bool {
     let Some(at) = at else { return !times.is_empty() };
     let after = times.partition_point(|interval| interval.from.is_none_or(|from| from < at));
@@ -125,7 +123,6 @@ pub(super) fn one_holds(times: &[Interval], at: Option<Stamp>) -> bool {
 }
 
 /// Whether one of the intervals, which are [`apart`], has a time in common with another.
-#[must_use]
 pub(super) fn one_meets(times: &[Interval], other: &Interval) -> bool {
     // The first that ends after the other begins; those behind it begin later still.
     let ends_before =
@@ -196,7 +193,6 @@ const PUNCTUAL_S: i64 = 2;
 /// The sample in one of the intervals that is latest by at least `least_s`. A recorder that is
 /// started at fixed times shows by the next sample, which is in time again, that its clock did not
 /// stop.
-#[must_use]
 pub(super) fn latest_late<'i>(
     points: &[Point],
     intervals: impl Iterator<Item = &'i Interval>,
@@ -229,7 +225,7 @@ pub fn episodes(points: &[Point], enter: f64, keep: f64) -> Vec<Episode> {
     while index < points.len() {
         let stretch = points[index..].iter().take_while(|point| point.value >= keep).count();
         let part = &points[index..index + stretch];
-        let peak = part.iter().copied().reduce(|a, b| if b.value > a.value { b } else { a });
+        let peak = most(part.iter().copied());
         if let Some(peak) = peak.filter(|peak| peak.value >= enter) {
             let first = covered(points, index, spacing);
             let to = part.last().and_then(|point| point.at);

@@ -4,7 +4,7 @@ use super::answer::{Answer, Evidence, Ground, Missing};
 use super::interval::{Episode, Interval, episodes, latest_late, one_holds, one_meets, spacing_s};
 use super::moment::Aside;
 use super::relate::{aligned, rank_correlation};
-use super::seen::Seen;
+use super::seen::{Seen, least, most};
 use super::threshold::{Threshold, Thresholds};
 use super::write;
 use crate::recording::{
@@ -74,12 +74,9 @@ impl<'a> Look<'a> {
     pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
         Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
     }
-}
 
-impl<'a> Look<'a> {
     /// The same at other times, which are [apart](super::apart); none: always.
-    #[must_use]
-    pub const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
+    pub(crate) const fn during<'b>(&self, times: &'b [Interval]) -> Look<'b>
     where
         'a: 'b,
     {
@@ -95,8 +92,7 @@ impl Look<'_> {
     }
 
     /// Whether a value's time is one of those in question.
-    #[must_use]
-    pub fn in_times(&self, point: &Point) -> bool {
+    pub(crate) fn in_times(&self, point: &Point) -> bool {
         self.times.is_empty() || one_holds(self.times, point.at)
     }
 
@@ -133,8 +129,7 @@ impl Look<'_> {
     }
 
     /// The lines of a field about all subjects that `keep` keeps.
-    #[must_use]
-    pub fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
+    pub(crate) fn lines(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Line> {
         let subjects = self.host.subjects(field).map(|(subject, _)| subject);
         subjects.filter(|subject| keep(subject)).filter_map(|s| self.line(field, s)).collect()
     }
@@ -191,8 +186,7 @@ impl Look<'_> {
     }
 
     /// CPU in use: whatever is neither idle nor iowait.
-    #[must_use]
-    pub fn busy(&self, subject: &Subject) -> Option<Line> {
+    pub(crate) fn busy(&self, subject: &Subject) -> Option<Line> {
         let mut line = self.sum(Field::CpuIdle, &[Field::CpuIdle, Field::CpuIowait], subject)?;
         for point in &mut line.points {
             point.value = (100.0 - point.value).clamp(0.0, 100.0);
@@ -201,20 +195,17 @@ impl Look<'_> {
     }
 
     /// Mean of the CPU in use of the machine.
-    #[must_use]
-    pub fn mean_busy(&self) -> Option<Seen> {
+    pub(crate) fn mean_busy(&self) -> Option<Seen> {
         self.mean(&self.busy(&Subject::Machine)?)
     }
 
     /// The highest value within the times in question.
-    #[must_use]
-    pub fn highest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn highest(&self, line: &Line) -> Option<Seen> {
         line.best(|point| self.in_times(point), |a, b| a > b)
     }
 
     /// The lowest value within the times in question.
-    #[must_use]
-    pub fn lowest(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn lowest(&self, line: &Line) -> Option<Seen> {
         line.best(|point| self.in_times(point), |a, b| a < b)
     }
 
@@ -226,23 +217,70 @@ impl Look<'_> {
         all.into_iter().flatten().map(move |series| line_of(field, machine, series))
     }
 
+    /// The highest value of one subject.
+    pub(crate) fn peak(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        self.highest(&self.line(field, subject)?)
+    }
+
+    /// The mean of one subject.
+    pub(crate) fn mean_at(&self, field: Field, subject: &Subject) -> Option<Seen> {
+        self.mean(&self.line(field, subject)?)
+    }
+
+    /// The highest value of all subjects.
+    pub(crate) fn top(&self, field: Field) -> Option<Seen> {
+        self.top_of(field, |_| true)
+    }
+
+    /// The highest value of these subjects.
+    pub(crate) fn top_of(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Option<Seen> {
+        most(self.lines(field, keep).iter().filter_map(|line| self.highest(line)))
+    }
+
+    /// The highest mean of all subjects.
+    pub(crate) fn top_mean(&self, field: Field) -> Option<Seen> {
+        most(self.lines(field, |_| true).iter().filter_map(|line| self.mean(line)))
+    }
+
+    /// The highest values of these subjects, the highest first.
+    pub(crate) fn sorted(&self, field: Field, keep: impl Fn(&Subject) -> bool) -> Vec<Seen> {
+        let lines = self.lines(field, keep);
+        let mut all: Vec<Seen> = lines.iter().filter_map(|line| self.highest(line)).collect();
+        all.sort_by(|a, b| b.value.total_cmp(&a.value));
+        all
+    }
+
+    /// Whether a value reaches a limit; close where it nearly does.
+    pub(crate) fn judged(
+        &self,
+        seen: Option<Seen>,
+        limit: Threshold,
+        weight: f64,
+        missing: Missing,
+    ) -> Answer {
+        let Some(seen) = seen else { return Answer::unknown(&[missing]) };
+        let limit = self.limit(limit);
+        Answer::when(seen.value >= limit, weight, vec![self.quote(&seen)])
+            .or_close(self.is_close(seen.value, limit))
+    }
+
+    /// As [`Look::say`], about what follows from the value.
+    pub(crate) fn derive(&self, seen: &Seen, text: &str) -> Evidence {
+        Evidence { ground: Ground::Derived, ..self.say(seen, text) }
+    }
+
     /// The lowest value of a state of the machine, of all sources.
-    #[must_use]
-    pub fn lowest_of(&self, field: Field) -> Option<Seen> {
-        let all = self.looks_at(field).filter_map(|line| self.lowest(&line));
-        all.reduce(|a, b| if b.value < a.value { b } else { a })
+    pub(crate) fn lowest_of(&self, field: Field) -> Option<Seen> {
+        least(self.looks_at(field).filter_map(|line| self.lowest(&line)))
     }
 
     /// The highest value of a state of the machine, of all sources.
-    #[must_use]
-    pub fn highest_of(&self, field: Field) -> Option<Seen> {
-        let all = self.looks_at(field).filter_map(|line| self.highest(&line));
-        all.reduce(|a, b| if b.value > a.value { b } else { a })
+    pub(crate) fn highest_of(&self, field: Field) -> Option<Seen> {
+        most(self.looks_at(field).filter_map(|line| self.highest(&line)))
     }
 
     /// The mean within the times in question.
-    #[must_use]
-    pub fn mean(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn mean(&self, line: &Line) -> Option<Seen> {
         let values = line.points.iter().filter(|point| self.in_times(point)).map(|p| p.value);
         let (sum, count) = values.fold((0.0, 0_usize), |(sum, n), value| (sum + value, n + 1));
         let at = if let [one] = self.times { *one } else { Interval::ALWAYS };
@@ -252,8 +290,7 @@ impl Look<'_> {
     /// The highest mean over a minute within the times in question, or over one sample where those
     /// are longer: a storm of ten minutes counts, though a day's mean hides it. The mean of all
     /// where they are shorter than a minute, or have no times.
-    #[must_use]
-    pub fn sustained(&self, line: &Line) -> Option<Seen> {
+    pub(crate) fn sustained(&self, line: &Line) -> Option<Seen> {
         let overall = self.mean(line)?;
         let points: Vec<Point> =
             line.points.iter().filter(|point| self.in_times(point)).copied().collect();
@@ -273,15 +310,13 @@ impl Look<'_> {
     }
 
     /// Mean of a field about the machine within the times in question.
-    #[must_use]
-    pub fn mean_of(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn mean_of(&self, field: Field) -> Option<Seen> {
         self.mean(&self.line(field, &Subject::Machine)?)
     }
 
     /// The last value known up to the end of the times in question, else the first after it:
     /// for states such as a memory's size, which need no sample of the very moment.
-    #[must_use]
-    pub fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
+    pub(crate) fn latest(&self, field: Field, subject: &Subject) -> Option<Seen> {
         let line = self.line(field, subject)?;
         let end = self.times.iter().filter_map(|interval| interval.to).max();
         let in_time = |point: &&Point| match (end, point.at) {
@@ -294,8 +329,7 @@ impl Look<'_> {
 
     /// How much a count since boot of the machine grew between the first and the last look at it,
     /// where there were two.
-    #[must_use]
-    pub fn grown(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn grown(&self, field: Field) -> Option<Seen> {
         let all = self.host.series.get(&field)?.get(&Subject::Machine)?;
         let mut all: Vec<&Series> = all.iter().collect();
         all.sort_by_key(|series| series.source);
@@ -306,21 +340,18 @@ impl Look<'_> {
     }
 
     /// [`Look::latest`] of the machine.
-    #[must_use]
-    pub fn state(&self, field: Field) -> Option<Seen> {
+    pub(crate) fn state(&self, field: Field) -> Option<Seen> {
         self.latest(field, &Subject::Machine)
     }
 
     /// All memory in bytes, as a source says it or lets it be computed. Never used and free
     /// together: what counts as used differs between tools and their versions.
-    #[must_use]
-    pub fn memory_bytes(&self) -> Option<f64> {
+    pub(crate) fn memory_bytes(&self) -> Option<f64> {
         self.state(Field::MemTotal).map(|total| total.value)
     }
 
     /// CPUs: as a source says, or as many as have values of their own.
-    #[must_use]
-    pub fn cpus(&self) -> Option<f64> {
+    pub(crate) fn cpus(&self) -> Option<f64> {
         if let Some(count) = self.state(Field::CpuCount) {
             return Some(count.value);
         }
@@ -332,36 +363,31 @@ impl Look<'_> {
     }
 
     /// A setting.
-    #[must_use]
-    pub fn setting(&self, name: &str) -> Option<&Quote> {
+    pub(crate) fn setting(&self, name: &str) -> Option<&Quote> {
         self.host.settings.get(name)
     }
 
     /// Says something about a setting.
-    #[must_use]
-    pub fn cite(&self, quote: &Quote, text: &str) -> Evidence {
+    pub(crate) fn cite(&self, quote: &Quote, text: &str) -> Evidence {
         let mut evidence = Evidence::plain(Ground::Observed, text.to_owned());
         evidence.source = Some(quote.source);
         evidence
     }
 
     /// Rank correlation of two lines over the whole recording, with the number of samples.
-    #[must_use]
-    pub fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
+    pub(crate) fn together(&self, a: &Line, b: &Line) -> Option<(f64, usize)> {
         let tolerance = spacing_s(&a.points)? / 2;
         let pairs = aligned(&a.points, &b.points, tolerance);
         rank_correlation(&pairs).map(|rho| (rho, pairs.len()))
     }
 
     /// Quotes a value.
-    #[must_use]
-    pub fn quote(&self, seen: &Seen) -> Evidence {
+    pub(crate) fn quote(&self, seen: &Seen) -> Evidence {
         self.say(seen, &write::sentence(seen))
     }
 
     /// Says something about a value.
-    #[must_use]
-    pub fn say(&self, seen: &Seen, text: &str) -> Evidence {
+    pub(crate) fn say(&self, seen: &Seen, text: &str) -> Evidence {
         let aside = self.aside.get(&(seen.source, seen.field));
         let aside = aside.map_or_else(String::new, |aside| aside.said(seen.value));
         let mut evidence = Evidence::plain(Ground::Observed, format!("{text}{aside}"));
@@ -374,22 +400,24 @@ impl Look<'_> {
 
     /// Whether a value below its limit is too near to it to rule anything out: the next sample, or
     /// the same by another tool, might have reached it.
-    #[must_use]
-    pub fn is_close(&self, value: f64, limit: f64) -> bool {
+    pub(crate) fn is_close(&self, value: f64, limit: f64) -> bool {
         value < limit && value >= limit * self.limit(Threshold::CloseShare) / 100.0
     }
 
     /// The plain question "does it reach this?": yes with the times and the peak, no with the
     /// highest value, unknown where no line has values in the times in question.
-    #[must_use]
-    pub fn reaches(&self, line: Option<Line>, limit: Threshold, missing: &[Missing]) -> Answer {
+    pub(crate) fn reaches(
+        &self,
+        line: Option<Line>,
+        limit: Threshold,
+        missing: &[Missing],
+    ) -> Answer {
         let limit = self.limit(limit);
         self.stands_out(line, limit, limit, missing)
     }
 
     /// As [`Look::reaches`], with a lower limit for neighbouring samples.
-    #[must_use]
-    pub fn stands_out(
+    pub(crate) fn stands_out(
         &self,
         line: Option<Line>,
         enter: f64,

@@ -82,8 +82,7 @@ impl Diagnosis {
 
 /// The recording as it is diagnosed: a short listing that was made minutes beside the CPU's use
 /// belongs to that moment.
-#[must_use]
-pub fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
+pub(crate) fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
     moment::related(recording).0
 }
 

@@ -7,7 +7,6 @@ use super::interval::Interval;
 use crate::recording::{Field, Host, Point, Series, Span, Subject};
 
 /// One series, ready to be cut.
-#[derive(Debug)]
 struct Part<'a> {
     series: &'a Series,
     /// Values without a time, which belong to every stretch: the lowest, the highest, the last.
@@ -46,7 +45,6 @@ impl<'a> Part<'a> {
 }
 
 /// Some fields of a machine as a whole, ready to be cut.
-#[derive(Debug)]
 pub(super) struct Narrow<'a> {
     host: &'a Host,
     parts: Vec<(Field, Vec<Part<'a>>)>,

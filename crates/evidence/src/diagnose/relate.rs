@@ -10,7 +10,6 @@ pub(super) const SAMPLES_MIN: usize = 8;
 const PAIRS_MAX: usize = 300;
 
 /// Pairs of values of the same time, within half the usual distance of samples.
-#[must_use]
 pub(super) fn aligned(a: &[Point], b: &[Point], tolerance_s: i64) -> Vec<(f64, f64)> {
     let mut pairs = Vec::new();
     let mut rest = b.iter().filter_map(|point| Some((point.at?, point.value))).peekable();
@@ -45,7 +44,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Spearman's rank correlation, -1 to 1: robust against outliers, which is what episodes are.
 /// `None` for fewer than [`SAMPLES_MIN`] pairs, or where one side never changes.
-#[must_use]
 pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < SAMPLES_MIN {
         return None;

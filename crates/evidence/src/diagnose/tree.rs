@@ -45,7 +45,6 @@ impl Asked {
 }
 
 /// Asks every question that the answers lead to, about one machine.
-#[must_use]
 pub(super) fn walk(look: &Look<'_>) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::with_capacity(ALL.len());
     // The times in question below each node: its own where it names some, else those it got.

@@ -10,7 +10,6 @@ use hugewise_base::units::Bytes;
 pub(super) const EPISODES_MAX: usize = 6;
 
 /// A number with three significant digits or so, thousands separated.
-#[must_use]
 pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     let decimals = if size >= 100.0 || value.fract() == 0.0 {
@@ -34,7 +33,6 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// A number with its noun, `1 call` or `1,200 calls`.
-#[must_use]
 pub(super) fn counted(value: f64, one: &str, many: &str) -> String {
     let number = number(value);
     let noun = if number == "1" { one } else { many };
@@ -42,7 +40,6 @@ pub(super) fn counted(value: f64, one: &str, many: &str) -> String {
 }
 
 /// An amount of memory, `4.57 GiB`.
-#[must_use]
 pub(super) fn bytes(value: f64) -> String {
     // Beyond 2^63 a size is nonsense; the cast saturates there.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
@@ -51,7 +48,6 @@ pub(super) fn bytes(value: f64) -> String {
 }
 
 /// A duration, `850 ms` or `3.2 s`.
-#[must_use]
 pub(super) fn milliseconds(value: f64) -> String {
     if value >= 10_000.0 {
         format!("{} s", number(value / 1000.0))
@@ -75,7 +71,6 @@ pub fn value(unit: Unit, value: f64) -> String {
 }
 
 /// From one value to another, the unit said once where it is the same: `411 to 601 ms`.
-#[must_use]
 pub(super) fn range(unit: Unit, low: f64, high: f64) -> String {
     let (from, to) = (value(unit, low), value(unit, high));
     if from == to {
@@ -88,7 +83,6 @@ pub(super) fn range(unit: Unit, low: f64, high: f64) -> String {
 }
 
 /// A seen value as a sentence: whose, what, how much, when.
-#[must_use]
 pub(super) fn sentence(seen: &Seen) -> String {
     let about = seen.field.about();
     let whose = whose(&seen.subject);
@@ -98,7 +92,6 @@ pub(super) fn sentence(seen: &Seen) -> String {
 }
 
 /// A quantity in its episodes: whose, what, and each peak with its time.
-#[must_use]
 pub(super) fn peaks(seen: &Seen, episodes: &[Episode]) -> String {
     let unit = seen.field.about().unit;
     let mut parts: Vec<String> = episodes

@@ -12,7 +12,6 @@ use super::product::Product;
 
 /// What runs now of a plan. Processes that it was made for (`--pid`) have ended where a program
 /// was started again: then it is searched for as those that were described.
-#[must_use]
 pub(super) fn of_plan(facts: &Facts, plan: &HugetlbPlan) -> Vec<Demand> {
     let mut now = demand::demands(facts, &plan.inputs).all;
     if plan.inputs.describe_programs() {

@@ -148,8 +148,7 @@ impl Demand {
     }
 
     /// Page tables for it on its huge pages, of one process that touches all of it.
-    #[must_use]
-    pub fn tables_huge_each(&self) -> Bytes {
+    pub(crate) fn tables_huge_each(&self) -> Bytes {
         self.parts.iter().map(|part| tables::of_mapping(part.bytes, self.page_bytes)).sum()
     }
 

@@ -222,8 +222,7 @@ fn one(all: &mut Flags, flag: &str) {
 }
 
 /// A size as the JVM reads it: digits and one of `k m g t`, powers of 1024.
-#[must_use]
-pub fn jvm_size(text: &str) -> Option<u64> {
+pub(crate) fn jvm_size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..)?.to_ascii_lowercase().as_str() {
         "" => 1,

@@ -77,8 +77,7 @@ pub fn attribute(tables: Bytes, memory: Option<Bytes>, segments: &[Segment]) -> 
 
 /// Page tables of one process for a mapping of `bytes` that it touches wholly, in pages of `page`:
 /// the tables of its entries and those above them that no other mapping shares.
-#[must_use]
-pub fn of_mapping(bytes: Bytes, page: Bytes) -> Bytes {
+pub(crate) fn of_mapping(bytes: Bytes, page: Bytes) -> Bytes {
     let of = |reach: u64| bytes.0.div_ceil(reach).saturating_mul(TABLE_BYTES);
     let small = if page.0 < REACH_SMALL { of(REACH_SMALL) } else { 0 };
     let huge = if page.0 < REACH_HUGE { of(REACH_HUGE) } else { 0 };

@@ -71,8 +71,7 @@ pub struct Program {
 
 impl HostLoad {
     /// Whether it is busier than others.
-    #[must_use]
-    pub fn is_too_busy(&self) -> bool {
+    pub(crate) fn is_too_busy(&self) -> bool {
         self.out_of_line && self.score.is_some_and(|score| score > 0.0)
     }
 

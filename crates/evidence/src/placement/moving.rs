@@ -31,8 +31,7 @@ pub struct Move {
 
 impl Move {
     /// By how many points the busier one of the two hosts becomes less busy.
-    #[must_use]
-    pub fn gain_points(&self) -> f64 {
+    pub(crate) fn gain_points(&self) -> f64 {
         self.from_percent.0 - self.from_percent.1.max(self.to_percent.1)
     }
 }

@@ -192,7 +192,7 @@ impl Builder {
 
     /// Like [`Builder::host`], for a name that only a shell prompt gives. It is valid until prose
     /// follows: what an article shows after that may be from another machine.
-    pub fn host_of_prompt(&mut self, name: &str) {
+    pub(crate) fn host_of_prompt(&mut self, name: &str) {
         let before = self.before_prompt.unwrap_or(self.host);
         self.host(name);
         self.before_prompt = Some(before);
@@ -267,7 +267,7 @@ impl Builder {
     }
 
     /// The line that is read now, for problems.
-    pub fn at_line(&mut self, line: usize) {
+    pub(crate) fn at_line(&mut self, line: usize) {
         self.line = line;
     }
 
@@ -321,6 +321,19 @@ impl Builder {
         let Some(grows) = field.rate().filter(|_| at.is_none()) else { return };
         if let Some(rate) = self.grown(field, subject, (value, None)) {
             self.put(grows, subject, None, rate);
+        }
+    }
+
+    /// Puts a value that may not be known.
+    pub(crate) fn put_known(
+        &mut self,
+        field: Field,
+        subject: &Subject,
+        at: Option<Stamp>,
+        value: Option<f64>,
+    ) {
+        if let Some(value) = value {
+            self.put(field, subject, at, value);
         }
     }
 

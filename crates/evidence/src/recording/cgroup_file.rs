@@ -60,8 +60,7 @@ pub fn shape(path: &str) -> Option<Shape> {
 
 /// The cgroup's folder in a prompt or in what was typed: `root@db1:/sys/fs/cgroup/jobs#`,
 /// `cd /sys/fs/cgroup/jobs`.
-#[must_use]
-pub fn folder_in(text: &str) -> Option<&str> {
+pub(crate) fn folder_in(text: &str) -> Option<&str> {
     let from = text.find(CGROUPS)?;
     let rest = text.get(from..)?;
     let end = rest.find(|c: char| c.is_whitespace() || "#$;&|>]".contains(c));

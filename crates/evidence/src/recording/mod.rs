@@ -90,8 +90,11 @@ impl Series {
     }
 
     /// The source of a time, of one that is followed by later ones, each from its time on.
-    #[must_use]
-    pub fn source_at(first: SourceId, later: &[(Stamp, SourceId)], at: Option<Stamp>) -> SourceId {
+    pub(crate) fn source_at(
+        first: SourceId,
+        later: &[(Stamp, SourceId)],
+        at: Option<Stamp>,
+    ) -> SourceId {
         let since = at.map_or(0, |at| later.partition_point(|(from, _)| *from <= at));
         since.checked_sub(1).and_then(|last| later.get(last)).map_or(first, |(_, id)| *id)
     }

@@ -17,8 +17,7 @@ pub struct Stamp(pub i64);
 
 impl Stamp {
     /// A time of day on day 0, the date being unknown. `None` where there is no such time.
-    #[must_use]
-    pub fn of_day(hour: u32, minute: u32, second: u32) -> Option<Self> {
+    pub(crate) fn of_day(hour: u32, minute: u32, second: u32) -> Option<Self> {
         // 60 is a leap second.
         let real = hour < 24 && minute < 60 && second <= 60;
         real.then(|| Self(i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second)))
@@ -49,14 +48,12 @@ impl Stamp {
     }
 
     /// Seconds since this day's midnight.
-    #[must_use]
-    pub const fn second_of_day(self) -> i64 {
+    pub(crate) const fn second_of_day(self) -> i64 {
         self.0.rem_euclid(DAY_S)
     }
 
     /// This stamp so many days later.
-    #[must_use]
-    pub const fn days_later(self, days: i64) -> Self {
+    pub(crate) const fn days_later(self, days: i64) -> Self {
         Self(self.0.saturating_add(days.saturating_mul(DAY_S)))
     }
 

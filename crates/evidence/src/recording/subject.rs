@@ -100,8 +100,7 @@ impl Subject {
     }
 
     /// The process's name, if it is one.
-    #[must_use]
-    pub fn process_name(&self) -> Option<&str> {
+    pub(crate) fn process_name(&self) -> Option<&str> {
         if let Self::Process { name, .. } = self { Some(name) } else { None }
     }
 }

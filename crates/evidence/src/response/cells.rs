@@ -57,7 +57,6 @@ impl Loads {
     }
 
     /// One of them.
-    #[must_use]
     pub(super) fn get(&self, id: KeyId) -> Load {
         let at = self.0.binary_search_by_key(&id, |(id, _)| *id).ok();
         at.and_then(|at| self.0.get(at)).map_or_else(Load::default, |(_, load)| *load)
@@ -107,7 +106,6 @@ impl Cell {
     }
 
     /// Mean number of requests under way in a stretch of this length.
-    #[must_use]
     pub(super) fn in_flight(&self, length_ms: i64) -> f64 {
         self.busy_us as f64 / 1000.0 / length_ms.max(1) as f64
     }
@@ -125,13 +123,11 @@ pub(super) struct Cells {
 
 impl Cells {
     /// How long each is.
-    #[must_use]
     pub(super) fn width_ms(&self) -> i64 {
         WIDTHS_S.get(self.width).copied().unwrap_or(1) * 1000
     }
 
     /// When the first one begins.
-    #[must_use]
     pub(super) fn start_ms(&self) -> i64 {
         self.first * self.width_ms()
     }

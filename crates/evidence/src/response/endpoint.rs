@@ -15,7 +15,6 @@ const METHODS: [&[u8]; 9] =
     [b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"CONNECT", b"TRACE"];
 
 /// `GET /api/orders/{n}`: method and first segments of a request.
-#[must_use]
 pub(super) fn endpoint(
     method: Option<&[u8]>,
     path: Option<&[u8]>,
@@ -83,7 +82,6 @@ fn segment_name(segment: &[u8]) -> Cow<'_, str> {
 }
 
 /// The upstream of nginx that answered: of `10.0.0.1:80, 10.0.0.2:80 : 10.1.0.1:80` the last.
-#[must_use]
 pub(super) fn last_address(name: &[u8]) -> &[u8] {
     let mut parts =
         name.split(|c| matches!(c, b',' | b' ')).filter(|part| !matches!(*part, b"" | b":" | b"-"));

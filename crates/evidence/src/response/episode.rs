@@ -156,7 +156,6 @@ pub struct Episode {
 }
 
 /// What all episodes are compared with.
-#[derive(Debug)]
 pub(super) struct Facts<'a> {
     windows: &'a [Window],
     tally: &'a Tally,

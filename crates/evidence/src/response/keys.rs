@@ -95,13 +95,11 @@ impl Keys {
     }
 
     /// All of them by number.
-    #[must_use]
     pub(super) fn all(&self) -> &[Key] {
         &self.all
     }
 
     /// The name of a number.
-    #[must_use]
     pub(super) fn name(&self, id: KeyId) -> &str {
         self.all.get(usize::from(id)).map_or("", |key| key.name.as_str())
     }

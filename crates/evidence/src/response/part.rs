@@ -33,8 +33,7 @@ macro_rules! parts {
             }
 
             /// Where it passes.
-            #[must_use]
-            pub const fn hop(self) -> Hop {
+            pub(crate) const fn hop(self) -> Hop {
                 match self { $(Self::$variant => Hop::$hop,)* }
             }
         }
@@ -109,7 +108,6 @@ pub(super) struct Parts([u64; COUNT]);
 
 impl Parts {
     /// The time of a part.
-    #[must_use]
     pub(super) fn get(&self, part: Part) -> u64 {
         self.0.get(part as usize).copied().unwrap_or(0)
     }
@@ -127,7 +125,6 @@ impl Parts {
     }
 
     /// The sum of all parts.
-    #[must_use]
     pub(super) fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
     }
@@ -159,13 +156,11 @@ impl PartSet {
     }
 
     /// Whether it has this one.
-    #[must_use]
     pub(super) const fn has(self, part: Part) -> bool {
         self.0 & (1 << part as u16) != 0
     }
 
     /// Whether it has none.
-    #[must_use]
     pub(super) const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -85,32 +85,27 @@ impl Sketch {
     }
 
     /// How many values were counted.
-    #[must_use]
     pub(super) const fn count(&self) -> u64 {
         self.count
     }
 
     /// Their sum.
-    #[must_use]
     pub(super) const fn sum(&self) -> u64 {
         self.sum
     }
 
     /// The arithmetic mean, exact; `None` when empty.
-    #[must_use]
     pub(super) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The largest value, exact; `None` when empty.
-    #[must_use]
     pub(super) fn max(&self) -> Option<u64> {
         self.range.map(|(_, high)| high)
     }
 
     /// The smallest value at or below which a share `q` (0 to 1) of all values lie, off by no more
     /// than [`RELATIVE_ERROR`]; `None` when empty.
-    #[must_use]
     pub(super) fn quantile(&self, q: f64) -> Option<u64> {
         let (low, high) = self.range?;
         let wanted = (self.count as f64 * q.clamp(0.0, 1.0)).ceil().max(1.0);
@@ -126,7 +121,6 @@ impl Sketch {
     }
 
     /// How many values lie above one: exact but for those of its bucket, which count as not above.
-    #[must_use]
     pub(super) fn above(&self, value: u64) -> u64 {
         let behind = (bucket(value) + 1).saturating_sub(self.first);
         self.counts.iter().skip(behind).map(|count| u64::from(*count)).sum()

@@ -110,7 +110,6 @@ impl Search {
     }
 
     /// What each window is; all unknown where there are too few.
-    #[must_use]
     pub(super) fn paces(self, windows: &[Window]) -> Vec<Pace> {
         let levels: Vec<Level> = QUANTILES.iter().filter_map(|q| self.level(windows, *q)).collect();
         let pace = |window: &Window| {
@@ -156,7 +155,6 @@ fn stalled(windows: &[Window], paces: &mut [Pace]) {
 }
 
 /// The first and the last window of each slow stretch.
-#[must_use]
 pub(super) fn stretches(paces: &[Pace]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, _) in paces.iter().enumerate().filter(|(_, pace)| **pace == Pace::Slow) {

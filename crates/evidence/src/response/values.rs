@@ -66,7 +66,6 @@ fn believed(us: f64) -> Option<u64> {
 /// `0.120`, `9.29e-05`, `1.5s`, `12 ms`, `1m0.64s`. `None`: no number, or a negative one, which
 /// HAProxy writes where a request did not come so far; and one with something behind it that is
 /// not understood: it would be another time.
-#[must_use]
 pub(super) fn time_us(text: &[u8], unit: Unit) -> Option<u64> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"+").unwrap_or(text);
@@ -127,7 +126,6 @@ pub(super) struct Tries {
 
 impl Tries {
     /// Reads them; `None` where it is no such list.
-    #[must_use]
     pub(super) fn read(text: &[u8], unit: Unit) -> Option<Self> {
         let text = text.trim_ascii();
         let mut tries = Self::default();
@@ -220,7 +218,6 @@ pub(super) struct Timed {
 impl Values<'_> {
     /// Whether it is no request but a connection of another protocol, which ends when somebody
     /// hangs up: after an upgrade (101), or one of TCP, as Envoy writes it.
-    #[must_use]
     pub(super) fn is_connection(&self) -> bool {
         let unsaid = Some(&b"-"[..]);
         let of_tcp = self.status.is_none() && self.method == unsaid && self.path == unsaid;
@@ -228,7 +225,6 @@ impl Values<'_> {
     }
 
     /// The whole time with its parts; `None` where the line has no time.
-    #[must_use]
     pub(super) fn timed(&self) -> Option<Timed> {
         let (mut parts, mut told) = (Parts::default(), PartSet::default());
         let mut put = |part: Part, us: Option<u64>| {
@@ -299,7 +295,6 @@ impl Values<'_> {
     }
 
     /// When it was done, and for how long it was under way; `None` without a time.
-    #[must_use]
     pub(super) fn end(&self, total_us: u64) -> Option<Moment> {
         let later = |start: Moment| {
             let whole = if self.session { self.total_us.unwrap_or(total_us) } else { total_us };

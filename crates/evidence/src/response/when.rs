@@ -111,7 +111,6 @@ impl Cursor<'_> {
 }
 
 /// A moment in any of the forms; `None`: it is none, or something follows it.
-#[must_use]
 pub(super) fn moment(text: &[u8]) -> Option<Moment> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"[").unwrap_or(text);

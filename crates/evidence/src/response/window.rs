@@ -33,19 +33,16 @@ pub(super) struct Window {
 
 impl Window {
     /// How long it is, in seconds.
-    #[must_use]
     pub(super) fn length_s(&self) -> f64 {
         (self.end_ms - self.start_ms).max(1) as f64 / 1000.0
     }
 
     /// Requests in a second that ended in it.
-    #[must_use]
     pub(super) fn rate(&self) -> f64 {
         self.cell.ended as f64 / self.length_s()
     }
 
     /// Mean number of requests under way.
-    #[must_use]
     pub(super) fn in_flight(&self) -> f64 {
         self.cell.in_flight(self.end_ms - self.start_ms)
     }
@@ -66,7 +63,6 @@ pub(super) struct Timeline<'a> {
 
 impl Timeline<'_> {
     /// Windows of this length, which is made a multiple of the cells' width.
-    #[must_use]
     pub(super) fn windows(&self, length_ms: i64) -> Vec<Window> {
         let width = self.width_ms.max(1);
         let length_ms = (length_ms + width - 1).div_euclid(width).max(1) * width;
@@ -96,13 +92,11 @@ impl Timeline<'_> {
     }
 
     /// The length of the rows that are shown.
-    #[must_use]
     pub(super) fn row_ms(&self) -> i64 {
         self.shortest_ms(ROWS_MAX)
     }
 
     /// The length of the windows in which slow ones are looked for.
-    #[must_use]
     pub(super) fn window_ms(&self) -> i64 {
         let requests: u64 = self.cells.iter().map(|cell| cell.times.count()).sum();
         let most = usize::try_from(requests / REQUESTS).unwrap_or(usize::MAX);

@@ -144,8 +144,7 @@ impl Signatures {
     }
 
     /// Names of rates that this version does not know: they are not compared.
-    #[must_use]
-    pub fn unknown_rates(&self) -> usize {
+    pub(crate) fn unknown_rates(&self) -> usize {
         let mut names: Vec<&str> = self
             .signatures
             .iter()

@@ -83,8 +83,7 @@ impl Space {
     }
 
     /// Kinds of events that are compared.
-    #[must_use]
-    pub fn kinds_of_events(&self) -> usize {
+    pub(crate) fn kinds_of_events(&self) -> usize {
         let mut events: Vec<&str> = self.places().map(|place| FEATURES[place].events).collect();
         events.sort_unstable();
         events.dedup();
@@ -115,8 +114,7 @@ impl Space {
     }
 
     /// The nearest mixture of all these signatures; `None` where one of them would be negative.
-    #[must_use]
-    pub fn of_all(&self, vector: &Vector, set: &[usize]) -> Option<Fit> {
+    pub(crate) fn of_all(&self, vector: &Vector, set: &[usize]) -> Option<Fit> {
         self.fit(&project(&self.axes, vector), set)
     }
 

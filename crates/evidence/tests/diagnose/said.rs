@@ -34,6 +34,21 @@ fn kills_are_at_the_limit_of_somebody() {
 }
 
 #[test]
+fn only_one_line_of_a_log_is_once() {
+    let counts = [(1, "once"), (2, "2 times"), (11, "11 times"), (21, "21 times")];
+    for (lines, times) in counts.into_iter().chain([(101, "101 times")]) {
+        let log = "accept4() failed (24: Too many open files)\n";
+        let all: String = (0..lines)
+            .map(|line| {
+                format!("2024/06/14 03:{:02}:{:02} [crit] 9#9: {log}", line / 60, line % 60)
+            })
+            .collect();
+        let text = said(&all, "open_files");
+        assert!(text.contains(&format!("a log says {times}: too many open files")), "{text}");
+    }
+}
+
+#[test]
 fn a_slow_disk_is_not_called_full_of_requests() {
     let diagnosis = of_texts(&[("ticket", corpus!("blind-dying-disk.txt"))]);
     assert_eq!(suffers(&diagnosis), ["disk_latency"]);

@@ -1,17 +1,14 @@
 //! How long ago a log said something, where the sources tell: what is over is no alarm.
 
-use crate::diagnose::look::Look;
-use crate::diagnose::threshold::Threshold as T;
+use super::prelude::*;
 use crate::recording::readers::kernel_log::dated;
-use crate::recording::{Field, Stamp, Subject};
 
 /// A log's clock and that of `uptime` differ by the time that the start takes.
 const START_S: f64 = 60.0;
 
 /// The latest date and time that a machine's sources have, in seconds since 1970.
 fn now(look: &Look<'_>) -> Option<f64> {
-    let shown = look.line(Field::WallClock, &Subject::Machine);
-    let shown = shown.and_then(|line| look.highest(&line)).map(|seen| seen.value);
+    let shown = look.peak(Field::WallClock, &Subject::Machine).map(|seen| seen.value);
     let all = look.host.series.values().flat_map(|all| all.values()).flatten();
     let dated = all.filter_map(|series| series.points.last()?.at).filter(|at| at.has_date());
     let latest = dated.max().map(|stamp| stamp.0 as f64);
@@ -23,7 +20,7 @@ fn now(look: &Look<'_>) -> Option<f64> {
 
 /// Seconds between the last line about something and the time of the sources.
 pub(super) fn age_s(look: &Look<'_>, subject: &Subject) -> Option<f64> {
-    let last = |field| look.line(field, subject).and_then(|line| look.highest(&line));
+    let last = |field| look.peak(field, subject);
     if let (Some(line), Some(up)) = (last(Field::LogUptime), look.state(Field::Uptime)) {
         let age = (up.value - line.value) / 1e3;
         // A line of the future is of another start.
@@ -41,13 +38,13 @@ pub(super) fn is_old(look: &Look<'_>, subject: &Subject) -> Option<bool> {
     age_s(look, subject).map(|age| age > look.limit(T::LogOld) * 3600.0)
 }
 
-/// When it was, for a sentence: nothing where nobody says.
-pub(super) fn ago(look: &Look<'_>, subject: &Subject) -> String {
+/// When it was, for a sentence, behind words that lead to it: nothing where nobody says.
+pub(super) fn ago(look: &Look<'_>, subject: &Subject, lead: &str) -> String {
     let Some(age) = age_s(look, subject) else { return String::new() };
     let (amount, unit) = match age {
         age if age < 5400.0 => (age / 60.0, "minutes"),
         age if age < 172_800.0 => (age / 3600.0, "hours"),
         age => (age / 86_400.0, "days"),
     };
-    format!(", the last {amount:.0} {unit} ago")
+    format!("{lead}{amount:.0} {unit} ago")
 }

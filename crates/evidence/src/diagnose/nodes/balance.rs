@@ -1,12 +1,6 @@
 //! Balance: one of several is exhausted while others have room.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CPU, DISKS, HOSTS, PROCESSES};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Host, Recording, Series, Stamp, Subject, Unit};
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 /// The busiest of several, where it is exhausted and the others, as a mean, have room.
@@ -23,7 +17,7 @@ fn lopsided(look: &Look<'_>, mut means: Vec<Seen>, limit: T, what: &str) -> Answ
     );
     let evidence = vec![look.say(top, &text)];
     let full = top.value >= look.limit(limit) && others < look.limit(T::IdleLow);
-    if full { Answer::yes(0.4, evidence) } else { Answer::no(evidence) }
+    Answer::when(full, 0.4, evidence)
 }
 
 fn means(look: &Look<'_>, lines: &[Line]) -> Vec<Seen> {
@@ -55,7 +49,7 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         let name = subject.process_name().unwrap_or_default();
         !OF_KERNEL.iter().any(|start| name.starts_with(start))
     };
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let no_room = busy.as_ref().is_some_and(|busy| busy.value >= look.limit(T::BusyHigh));
     if no_room || look.cpus().is_some_and(|cpus| cpus < 2.0) {
         return None;
@@ -68,9 +62,7 @@ fn one_thread(look: &Look<'_>) -> Option<Answer> {
         };
         let all = super::pick::listed(look, all.iter().filter(full));
         let means = all.iter().filter_map(|line| look.mean(line));
-        means
-            .filter(|seen| seen.value <= ONE_CPU_MAX)
-            .reduce(|a, b| if b.value > a.value { b } else { a })
+        most(means.filter(|seen| seen.value <= ONE_CPU_MAX))
     };
     let full = |seen: &Seen| seen.value >= look.limit(T::ThreadFull);
     let (seen, ground) = match top(Field::ThreadCpu).filter(full) {
@@ -114,17 +106,12 @@ pub(super) fn servers(look: &Look<'_>) -> Answer {
     let means = lines.iter().flatten().filter_map(|line| look.mean(line));
     // Of a server with several threads, all of a CPU is no limit.
     let means = means.filter(|seen| seen.value <= ONE_CPU_MAX);
-    let Some(most) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[PROCESSES]);
-    };
+    let most = most(means);
+    let Some(most) = most else { return Answer::unknown(&[PROCESSES]) };
     let full = most.value >= look.limit(T::ThreadFull);
     let text = "it works in one thread: more CPUs do not help it";
     let evidence = vec![look.quote(&most)];
-    if full {
-        Answer::yes(0.4, evidence).and([Evidence::derived(text)])
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(full, 0.4, evidence).backed([Evidence::derived(text)])
 }
 
 /// The disk that `name` is a partition of, if it is one: `sda` of `sda1`, `nvme0n1` of `nvme0n1p2`.
@@ -195,9 +182,8 @@ fn same_time(recording: &Recording, one: &Host, other: &Host) -> bool {
 pub(super) fn hosts(look: &Look<'_>) -> Answer {
     let all = || look.recording.hosts.iter().zip(look.busy);
     let ours = all().find(|(host, _)| std::ptr::eq(*host, look.host));
-    let Some(ours) = ours.and_then(|(_, busy)| busy.as_ref()) else {
-        return Answer::unknown(&[CPU]);
-    };
+    let ours = ours.and_then(|(_, busy)| busy.as_ref());
+    let Some(ours) = ours else { return Answer::unknown(&[CPU]) };
     let name = |host: &Host| host.name.clone().unwrap_or_else(|| "?".to_owned());
     let others: Vec<(&Host, f64)> = all()
         .filter(|(host, _)| !std::ptr::eq(*host, look.host))
@@ -225,7 +211,7 @@ pub(super) fn hosts(look: &Look<'_>) -> Answer {
         ))
     }));
     let full = ours.value >= look.limit(T::BusyHigh) && mean < look.limit(T::HostIdle);
-    if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }
+    Answer::when(full, 0.6, evidence)
 }
 
 #[cfg(test)]

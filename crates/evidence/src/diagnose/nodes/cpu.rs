@@ -1,13 +1,7 @@
 //! Which CPU state stands out.
 
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CGROUPS, CPU, CPU_COUNT, QUEUE, RUN_DELAY};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::{relate, write};
-use crate::recording::{Field, Subject};
+use super::prelude::*;
+use crate::diagnose::relate;
 
 /// The whole of it: does any state stand out, and which one takes most?
 pub(super) fn any(look: &Look<'_>) -> Answer {
@@ -63,7 +57,7 @@ fn single_cpus(look: &Look<'_>, line: impl Fn(&Subject) -> Option<Line>) -> Vec<
 /// A single CPU whose mean reaches the limit, though the machine as a whole does not.
 fn one_cpu(look: &Look<'_>, limit: T, line: impl Fn(&Subject) -> Option<Line>) -> Option<Answer> {
     let means = single_cpus(look, line).into_iter().filter_map(|line| look.mean(&line));
-    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = most(means)?;
     (top.value >= look.limit(limit)).then(|| of_one_cpu(look, &top))
 }
 
@@ -151,7 +145,7 @@ pub(super) fn iowait(look: &Look<'_>) -> Answer {
     }
     let cpus = single_cpus(look, |subject| look.line(Field::CpuIowait, subject));
     let top = cpus.iter().filter_map(|line| look.highest(line));
-    let top = top.reduce(|a, b| if b.value > a.value { b } else { a });
+    let top = most(top);
     answer.and(top.map(|seen| look.quote(&seen)))
 }
 
@@ -181,11 +175,7 @@ pub(super) fn steal(look: &Look<'_>) -> Answer {
     // A hypervisor that is busy for a moment is no matter.
     let Some(mean) = look.sustained(&line) else { return Answer::unknown(&[CPU]) };
     let evidence = vec![look.quote(&mean)];
-    if mean.value >= look.limit(T::StealHigh) {
-        Answer::yes(mean.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(mean.value >= look.limit(T::StealHigh), mean.value / 100.0, evidence)
 }
 
 /// Do programs themselves use the CPU up?
@@ -193,15 +183,17 @@ pub(super) fn user(look: &Look<'_>) -> Answer {
     look.reaches(look.user(&Subject::Machine), T::UserHigh, &[CPU])
 }
 
+const KERNEL_FIRST: &str = "the kernel takes much of the CPU: that comes first";
+
 /// Do far more tasks want to run than there are CPUs?
 pub(super) fn saturated(look: &Look<'_>) -> Answer {
     // The load average counts tasks in uninterruptible wait as well; the CPU's use decides.
     // It lags by a minute, so that its highest value is what a short recording has.
-    let load = || look.line(Field::Load1, &Subject::Machine).and_then(|line| look.highest(&line));
+    let load = || look.peak(Field::Load1, &Subject::Machine);
     let queue = look.mean_of(Field::RunQueue).or_else(load);
     let Some(queue) = queue else { return Answer::unknown(&[QUEUE]) };
     let Some(cpus) = look.cpus() else { return Answer::unknown(&[CPU_COUNT]) };
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let Some(busy) = busy else { return Answer::unknown(&[CPU]) };
     let text = format!(
         "{} for {}",
@@ -211,16 +203,12 @@ pub(super) fn saturated(look: &Look<'_>) -> Answer {
     let used = format!("CPU in use {} (mean)", write::value(busy.field.about().unit, busy.value));
     let evidence = vec![look.say(&queue, &text), look.say(&busy, &used)];
     if kernel(look).is_yes() {
-        let first = "the kernel takes much of the CPU: that comes first";
-        return Answer::no(evidence).and([Evidence::derived(first)]);
+        return Answer::no(evidence).and([Evidence::derived(KERNEL_FIRST)]);
     }
     let full =
         queue.value >= look.limit(T::QueuePerCpu) * cpus && busy.value >= look.limit(T::BusyHigh);
-    if !full {
-        return Answer::no(evidence);
-    }
     let who = delayed_threads(look).map(|(most, _)| look.quote(&most));
-    Answer::yes(busy.value / 100.0, evidence).and(who)
+    Answer::when(full, busy.value / 100.0, evidence).backed(who)
 }
 
 /// The process whose threads wait most for a CPU, and how many tasks of all such processes do.
@@ -228,8 +216,7 @@ fn delayed_threads(look: &Look<'_>) -> Option<(Seen, f64)> {
     let lines = look.lines(Field::ProcRunDelay, |_| true);
     let means: Vec<Seen> = lines.iter().filter_map(|line| look.mean(line)).collect();
     let all = means.iter().map(|seen| seen.value).sum::<f64>() / 100.0;
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
-    Some((most, all))
+    Some((most(means)?, all))
 }
 
 /// Do tasks wait for a CPU, as the scheduler counts it?
@@ -254,7 +241,7 @@ pub(super) fn delayed(look: &Look<'_>) -> Answer {
         return Answer::no(evidence).if_close(close);
     }
     evidence.extend(threads.map(|(most, _)| look.quote(&most)));
-    let busy = look.busy(&Subject::Machine).and_then(|line| look.mean(&line));
+    let busy = look.mean_busy();
     let Some(busy) = busy else {
         return Answer::yes(0.5, evidence).mild(true).lacking(&[CPU]);
     };
@@ -265,8 +252,7 @@ pub(super) fn delayed(look: &Look<'_>) -> Answer {
         return Answer::no(evidence).and([Evidence::derived(why)]).if_close(true);
     }
     if kernel(look).is_yes() {
-        let first = "the kernel takes much of the CPU: that comes first";
-        return Answer::no(evidence).and([Evidence::derived(first)]);
+        return Answer::no(evidence).and([Evidence::derived(KERNEL_FIRST)]);
     }
     Answer::yes(busy.value / 100.0, evidence)
 }
@@ -277,11 +263,8 @@ const MOSTLY_PERCENT: f64 = 50.0;
 /// What a single look at the counts of cgroups says: of all the time since each began, which tells
 /// little about now.
 fn ever_throttled(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::CgroupThrottledEver, |_| true);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[CGROUPS]);
-    };
+    let top = look.top(Field::CgroupThrottledEver);
+    let Some(top) = top else { return Answer::unknown(&[CGROUPS]) };
     let mut evidence = look.quote(&top);
     if top.value < look.limit(T::ThrottledHigh) {
         return Answer::no(vec![evidence]).if_close(true).lacking(&[CGROUPS]);
@@ -295,15 +278,9 @@ fn ever_throttled(look: &Look<'_>) -> Answer {
 
 /// Does a cgroup use up its CPU quota?
 pub(super) fn throttled(look: &Look<'_>) -> Answer {
-    let lines = look.lines(Field::CgroupThrottled, |_| true);
-    let means = lines.iter().filter_map(|line| look.mean(line));
-    let Some(top) = means.reduce(|a, b| if b.value > a.value { b } else { a }) else {
+    let Some(top) = look.top_mean(Field::CgroupThrottled) else {
         return ever_throttled(look);
     };
     let evidence = vec![look.quote(&top)];
-    if top.value >= look.limit(T::ThrottledHigh) {
-        Answer::yes(top.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(top.value >= look.limit(T::ThrottledHigh), top.value / 100.0, evidence)
 }

@@ -1,10 +1,6 @@
 //! Settings that are known to hurt.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{MEMINFO, SYSCTL, THP_SETTINGS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use hugewise_base::parse::thp_choice;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/";
@@ -25,22 +21,25 @@ fn number(look: &Look<'_>, path: &str) -> Option<(f64, Evidence)> {
     Some((value, evidence))
 }
 
+/// What a setting says: whether it is of this kind.
+fn decided<V>(
+    found: Option<(V, Evidence)>,
+    is_so: impl Fn(&V) -> bool,
+    weight: f64,
+    missing: Missing,
+) -> Answer {
+    let Some((value, evidence)) = found else { return Answer::unknown(&[missing]) };
+    Answer::when(is_so(&value), weight, vec![evidence])
+}
+
 /// Do all programs get huge pages in their page faults?
 pub(super) fn thp_always(look: &Look<'_>) -> Answer {
-    match choice(look, "enabled") {
-        None => Answer::unknown(&[THP_SETTINGS]),
-        Some((chosen, evidence)) if chosen == "always" => Answer::yes(0.1, vec![evidence]),
-        Some((_, evidence)) => Answer::no(vec![evidence]),
-    }
+    decided(choice(look, "enabled"), |chosen| chosen == "always", 0.1, THP_SETTINGS)
 }
 
 /// Do page faults reclaim and compact memory to get a huge page?
 pub(super) fn defrag_always(look: &Look<'_>) -> Answer {
-    match choice(look, "defrag") {
-        None => Answer::unknown(&[THP_SETTINGS]),
-        Some((chosen, evidence)) if chosen == "always" => Answer::yes(0.2, vec![evidence]),
-        Some((_, evidence)) => Answer::no(vec![evidence]),
-    }
+    decided(choice(look, "defrag"), |chosen| chosen == "always", 0.2, THP_SETTINGS)
 }
 
 /// Does khugepaged fill holes with memory that no program asked for?
@@ -70,20 +69,13 @@ pub(super) fn min_free(look: &Look<'_>) -> Answer {
     );
     let evidence = vec![Evidence { text, ..evidence }];
     let limit = look.limit(T::MinFreeHigh);
-    if percent >= limit {
-        Answer::yes((percent / 100.0).min(1.0), evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(percent, limit))
-    }
+    Answer::when(percent >= limit, (percent / 100.0).min(1.0), evidence)
+        .or_close(look.is_close(percent, limit))
 }
 
 /// Does the kernel reclaim on one NUMA node while others have memory?
 pub(super) fn zone_reclaim(look: &Look<'_>) -> Answer {
-    match number(look, "/proc/sys/vm/zone_reclaim_mode") {
-        None => Answer::unknown(&[SYSCTL]),
-        Some((value, evidence)) if value > 0.0 => Answer::yes(0.2, vec![evidence]),
-        Some((_, evidence)) => Answer::no(vec![evidence]),
-    }
+    decided(number(look, "/proc/sys/vm/zone_reclaim_mode"), |value| *value > 0.0, 0.2, SYSCTL)
 }
 
 /// Is the limit of accept queues what kernels before 5.4 had?

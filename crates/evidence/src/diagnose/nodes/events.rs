@@ -1,12 +1,6 @@
 //! Events that cost kernel time: how many a second, and how much of it they explain.
 
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CPU, CPU_COUNT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
+use super::prelude::*;
 
 /// Kernel CPU seconds a second, over all CPUs, in the times in question.
 pub(super) fn kernel_seconds(look: &Look<'_>) -> Result<f64, Missing> {
@@ -38,12 +32,10 @@ pub(super) fn explained(look: &Look<'_>, events: &Events) -> Result<(f64, Eviden
         write::number(events.seen.value),
         events.name,
         write::number(spent),
-        write::value(crate::recording::Unit::Percent, (share * 100.0).min(100.0)),
+        write::value(Unit::Percent, (share * 100.0).min(100.0)),
         write::number(kernel),
     );
-    let mut evidence = look.say(&events.seen, &text);
-    evidence.ground = crate::diagnose::Ground::Derived;
-    Ok((share, evidence))
+    Ok((share, look.derive(&events.seen, &text)))
 }
 
 /// Yes when the events explain enough of the kernel's time.
@@ -52,13 +44,11 @@ pub(super) fn explains(look: &Look<'_>, events: Option<Events>, missing: Missing
     match explained(look, &events) {
         Err(CPU_COUNT) => of_unknown_size(look, &events),
         Err(missing) => Answer::unknown(&[missing]),
-        Ok((share, evidence)) if share * 100.0 >= look.limit(T::ExplainedShare) => {
-            Answer::yes(share, vec![evidence])
-        }
-        // What an event costs is known to a factor of two.
         Ok((share, evidence)) => {
-            let close = share * 200.0 >= look.limit(T::ExplainedShare);
-            Answer::no(vec![evidence]).if_close(close)
+            let limit = look.limit(T::ExplainedShare);
+            // What an event costs is known to a factor of two.
+            Answer::when(share * 100.0 >= limit, share, vec![evidence])
+                .or_close(share * 200.0 >= limit)
         }
     }
 }
@@ -70,9 +60,8 @@ pub(super) const CPUS_SUPPOSED: f64 = 16.0;
 /// how many CPUs that is enough.
 pub(super) fn of_unknown_size(look: &Look<'_>, events: &Events) -> Answer {
     let kernel = look.kernel(&Subject::Machine).and_then(|line| look.mean(&line));
-    let Some(kernel) = kernel.filter(|kernel| kernel.value > 0.0) else {
-        return Answer::unknown(&[CPU]);
-    };
+    let kernel = kernel.filter(|kernel| kernel.value > 0.0);
+    let Some(kernel) = kernel else { return Answer::unknown(&[CPU]) };
     let cost_us = look.limit(events.cost);
     let spent = events.seen.value * cost_us / 1e6;
     let enough = kernel.value / 100.0 * look.limit(T::ExplainedShare) / 100.0;
@@ -90,8 +79,7 @@ pub(super) fn of_unknown_size(look: &Look<'_>, events: &Events) -> Answer {
         "the machine has no more than {:.0} CPUs, so that this is a good part of it",
         spent / enough
     );
-    let mut evidence = look.say(&events.seen, &text);
-    evidence.ground = crate::diagnose::Ground::Derived;
+    let evidence = look.derive(&events.seen, &text);
     let share = spent / (kernel.value / 100.0 * CPUS_SUPPOSED);
     Answer::yes(share.min(1.0), vec![evidence, Evidence::assumed(supposed)]).lacking(&[CPU_COUNT])
 }
@@ -135,11 +123,7 @@ pub(super) fn added(
     let lines =
         |field: &Field| super::pick::hardware(look.lines(*field, |s| *s != Subject::Machine));
     let means = fields.iter().flat_map(lines).filter_map(|line| look.mean(&line));
-    let mut seen = means.reduce(|mut sum, more| {
-        sum.value += more.value;
-        sum
-    })?;
-    seen.subject = Subject::Machine;
+    let seen = Seen { subject: Subject::Machine, ..sum(means)? };
     Some(Events { seen, name, cost })
 }
 

@@ -1,11 +1,6 @@
 //! Whether Java's heap is full: collections that free hardly anything.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::GC;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Unit};
+use super::prelude::*;
 
 /// One full collection that frees little may have come just before a large part was dropped.
 const COLLECTIONS_MIN: usize = 2;
@@ -30,7 +25,7 @@ fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
     let pairs = || after.points.iter().zip(&size.points);
     let full = pairs().filter(|(after, size)| after.value >= size.value * limit).count();
     let Some((last, of)) = pairs().next_back() else { return Answer::unknown(&[GC]) };
-    let at = crate::diagnose::interval::Interval { from: None, to: last.at };
+    let at = Interval { from: None, to: last.at };
     let text = format!(
         "after {full} of {} full collections the heap was as good as full: {} of {} at the last",
         after.points.len(),
@@ -38,16 +33,12 @@ fn of_log(look: &Look<'_>, after: &Line, size: &Line) -> Answer {
         write::bytes(of.value)
     );
     let evidence = vec![look.say(&after.seen(last.value, at), &text)];
-    if full >= COLLECTIONS_MIN && last.value >= of.value * limit {
-        Answer::yes(0.7, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(full >= COLLECTIONS_MIN && last.value >= of.value * limit, 0.7, evidence)
 }
 
 fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {
     let lowest = look.lowest(old)?;
-    let busy = look.line(Field::GcBusy, &old.subject).and_then(|line| look.mean(&line));
+    let busy = look.mean_at(Field::GcBusy, &old.subject);
     let pauses = look.line(Field::GcPause, &old.subject).map_or(0, |line| line.points.len());
     let text = format!("{}: never less in {} looks", write::sentence(&lowest), old.points.len());
     let evidence = vec![look.say(&lowest, &text)];
@@ -56,5 +47,5 @@ fn of_jstat(look: &Look<'_>, old: &Line) -> Option<Answer> {
         let share = write::value(Unit::Percent, seen.value);
         look.say(&seen, &format!("{share} of the time in garbage collection"))
     });
-    Some(if full { Answer::yes(0.7, evidence).and(busy) } else { Answer::no(evidence) })
+    Some(Answer::when(full, 0.7, evidence).backed(busy))
 }

@@ -1,14 +1,9 @@
 //! Disks that something other than the disk holds back: a limit of a cloud volume or cgroup, a
 //! controller without its write cache.
 
-use super::io::{Disk, disks};
+use super::io::{self, Disk, disks};
 use super::log;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CONTROLLER, DISKS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::Field;
+use super::prelude::*;
 use crate::recording::readers::controller::WRITE_CACHE;
 
 /// Fewer samples alike may be chance.
@@ -34,8 +29,7 @@ fn totals(look: &Look<'_>, disk: &Disk<'_>, rate: &[Field]) -> Totals {
     let mut totals = Totals { held: Vec::new(), free: Vec::new() };
     for index in 0..disk.line.points.len() {
         let parts: Option<Vec<f64>> = rate.iter().map(|field| disk.get(*field, index)).collect();
-        let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-        let wait = waits.into_iter().filter_map(|field| disk.get(field, index)).reduce(f64::max);
+        let wait = io::wait(&|field| disk.get(field, index));
         let (Some(parts), Some(wait)) = (parts, wait) else { continue };
         let busy = disk.line.points[index].value >= look.limit(T::DiskBusy);
         let slow = busy && wait >= look.limit(T::DiskAwait);
@@ -63,8 +57,7 @@ pub(super) fn capped(look: &Look<'_>) -> Answer {
 }
 
 fn busiest(look: &Look<'_>) -> Vec<Evidence> {
-    let all = disks(look).filter_map(|disk| look.highest(&disk.line));
-    let most = all.reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = most(disks(look).filter_map(|disk| look.highest(&disk.line)));
     most.iter().map(|seen| look.quote(seen)).collect()
 }
 

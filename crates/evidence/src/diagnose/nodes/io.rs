@@ -1,16 +1,10 @@
 //! Disks: saturated, by what kind of requests, and whose.
 
+use super::prelude::*;
 use super::traffic::Traffic;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::{Interval, episodes};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{DISK_WHO, DISKS, FILESYSTEMS, FLOWS, MOUNTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use crate::diagnose::interval::episodes;
 use crate::recording::readers::kernel_log::DISK_LOG;
 use crate::recording::readers::storage::{NONE_REMOTE, REMOTE_MOUNTS};
-use crate::recording::{Field, Point, Series, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Block of most filesystems (ext4, xfs) on Linux, and a base page.
@@ -87,8 +81,7 @@ fn saturated(look: &Look<'_>, disk: &Disk<'_>, index: usize) -> bool {
         |limit| disk.line.points.get(index).is_some_and(|point| point.value >= look.limit(limit));
     let busy = busy_at_least(T::DiskBusy);
     let queue = get(Field::DiskQueue);
-    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-    let waits = waits.into_iter().filter_map(get).reduce(f64::max);
+    let waits = wait(&get);
     let short = waits.is_some_and(|wait| wait <= look.limit(T::DiskAwaitShort));
     let queues = !short && queue.is_some_and(|queue| queue >= look.limit(T::DiskQueue));
     let slow = waits.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
@@ -122,8 +115,7 @@ fn is_stuck(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
 /// Whether requests wait long although there are so few, with so little in them, that any disk
 /// serves them at once.
 fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
-    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-    let wait = waits.into_iter().filter_map(get).reduce(f64::max);
+    let wait = wait(get);
     let halves = [Field::DiskReads, Field::DiskWrites].into_iter().filter_map(get);
     let rate = get(Field::DiskTransfers).unwrap_or_else(|| halves.sum());
     let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
@@ -136,6 +128,12 @@ fn is_slow(look: &Look<'_>, get: &impl Fn(Field) -> Option<f64>) -> bool {
     let idle = get(Field::DiskBusy).is_some_and(|busy| busy * 2.0 < look.limit(T::DiskBusy));
     let few = look.limit(T::DiskSlow) * if idle { 2.0 } else { 1.0 };
     long && small && rate > 0.0 && rate <= few
+}
+
+/// How long a request waits: the longest of what is known.
+pub(super) fn wait(get: &impl Fn(Field) -> Option<f64>) -> Option<f64> {
+    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
+    waits.into_iter().filter_map(get).reduce(f64::max)
 }
 
 /// Blocks in a request of a sample, as the tool says or as bytes over requests.
@@ -204,11 +202,9 @@ fn shape(look: &Look<'_>, worst: &Worst<'_>) -> Vec<Evidence> {
 
 /// Do programs wait for storage over the network?
 pub(super) fn remote(look: &Look<'_>) -> Answer {
-    let disks = look.lines(Field::DiskBusy, |subject| matches!(subject, Subject::Disk(_)));
-    let busiest = disks.iter().filter_map(|line| look.highest(line));
-    let Some(busiest) = busiest.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[DISKS]);
-    };
+    let disk = |subject: &Subject| matches!(subject, Subject::Disk(_));
+    let busiest = look.top_of(Field::DiskBusy, disk);
+    let Some(busiest) = busiest else { return Answer::unknown(&[DISKS]) };
     let limit = look.limit(T::DiskInUse);
     let evidence = vec![look.quote(&busiest)];
     if busiest.value >= limit {
@@ -237,16 +233,8 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
 pub(super) fn full(look: &Look<'_>) -> Answer {
     let lines = [Field::FsUsed, Field::FsInodes].into_iter();
     let lines = lines.flat_map(|field| look.lines(field, |_| true));
-    let all = lines.filter_map(|line| look.latest(line.field, &line.subject));
-    let Some(top) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[FILESYSTEMS]);
-    };
-    let limit = look.limit(T::FsFull);
-    let evidence = vec![look.quote(&top)];
-    match top.value >= limit {
-        true => Answer::yes(0.4, evidence),
-        false => Answer::no(evidence).if_close(look.is_close(top.value, limit)),
-    }
+    let top = most(lines.filter_map(|line| look.latest(line.field, &line.subject)));
+    look.judged(top, T::FsFull, 0.4, FILESYSTEMS)
 }
 
 /// Do programs wait for one request after the other, though no disk is saturated?
@@ -271,8 +259,7 @@ pub(super) fn slow(look: &Look<'_>) -> Answer {
     let busy = worst.point().is_some_and(|point| point.value >= look.limit(T::DiskInUse));
     if worst.saturated || !busy || !is_slow(look, &|field| worst.get(field)) {
         // Whether the load is why a request waits that long is not known so well.
-        let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-        let wait = waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max);
+        let wait = wait(&|field| worst.get(field));
         let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwait));
         return Answer::no(evidence).if_close(long);
     }
@@ -405,9 +392,7 @@ pub(super) fn waited_for(look: &Look<'_>) -> Answer {
 
 /// Is a disk saturated, and do its requests wait so long that it hurts by itself?
 pub(super) fn clogged(look: &Look<'_>) -> Answer {
-    let waits = [Field::DiskAwait, Field::DiskReadAwait, Field::DiskWriteAwait];
-    let wait = worst(look)
-        .and_then(|worst| waits.into_iter().filter_map(|field| worst.get(field)).reduce(f64::max));
+    let wait = worst(look).and_then(|worst| wait(&|field| worst.get(field)));
     let answer = disk(look);
     let long = wait.is_some_and(|wait| wait >= look.limit(T::DiskAwaitLong));
     if answer.is_yes() && !long { Answer::no(answer.evidence) } else { answer }
@@ -461,9 +446,7 @@ fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
             write::bytes(size),
         );
         let seen = Seen { field: direction.size, value: size, ..worst.disk.line.seen(size, at) };
-        let mut evidence = look.say(&seen, &text);
-        evidence.ground = crate::diagnose::Ground::Derived;
-        return Some((blocks, evidence));
+        return Some((blocks, look.derive(&seen, &text)));
     }
     let size = worst.get(Field::DiskRequestBytes).filter(|size| *size > 0.0)?;
     let seen = Seen { field: Field::DiskRequestBytes, ..worst.disk.line.seen(size, at) };
@@ -474,22 +457,18 @@ fn request_blocks(look: &Look<'_>) -> Option<(f64, Evidence)> {
 /// Are the requests large, so that the disk's bandwidth is the limit?
 pub(super) fn sequential(look: &Look<'_>) -> Answer {
     let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
-    if blocks < look.limit(T::SequentialBlocks) {
-        return Answer::no(vec![evidence]);
-    }
     let verdict =
         Evidence::derived("requests that long are sequential, or merged to be: bandwidth");
-    Answer::yes(0.5, vec![evidence, verdict])
+    let long = blocks >= look.limit(T::SequentialBlocks);
+    Answer::when(long, 0.5, vec![evidence]).backed([verdict])
 }
 
 /// Are the requests small, so that the disk's requests a second are the limit?
 pub(super) fn random(look: &Look<'_>) -> Answer {
     let Some((blocks, evidence)) = request_blocks(look) else { return Answer::unknown(&[DISKS]) };
-    if blocks > look.limit(T::RandomBlocks) {
-        return Answer::no(vec![evidence]);
-    }
     let verdict = Evidence::derived("requests that short are random, or flushed one by one");
-    Answer::yes(0.5, vec![evidence, verdict])
+    let short = blocks <= look.limit(T::RandomBlocks);
+    Answer::when(short, 0.5, vec![evidence]).backed([verdict])
 }
 
 /// Whether the disk in question mostly reads; `None`: it is not known, or both are much.
@@ -538,14 +517,8 @@ pub(super) fn who(look: &Look<'_>) -> Vec<Evidence> {
 fn clients(look: &Look<'_>) -> Vec<Evidence> {
     let served = |local: &str| local.ends_with(":nfs") || local.ends_with(":2049");
     let nfs = |subject: &Subject| matches!(subject, Subject::Flow { local, .. } if served(local));
-    let mut flows: Vec<Seen> = look
-        .lines(Field::FlowReceived, nfs)
-        .iter()
-        .filter_map(|line| look.highest(line))
-        .filter(|seen| seen.value > 0.0)
-        .collect();
-    flows.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let said = flows.iter().take(3).map(|seen| {
+    let flows = look.sorted(Field::FlowReceived, nfs);
+    let said = flows.iter().filter(|seen| seen.value > 0.0).take(3).map(|seen| {
         let Subject::Flow { remote, .. } = &seen.subject else { return look.quote(seen) };
         let rate = write::value(seen.field.about().unit, seen.value);
         look.say(seen, &format!("NFS client {remote} sends {rate}"))

@@ -7,15 +7,9 @@ use super::events::{
     Events, compaction_events, disk_events, explained, explains, fault_events, fork_events,
     huge_fault_events, kernel_seconds, packet_events, switch_events,
 };
+use super::prelude::*;
 use super::profile;
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{CPU, DISKS, NETWORK, PAGING, PROCESSES, SYMBOLS, TASKS, VMSTAT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::functions::{COMPACTION, RECLAIM};
-use crate::recording::{Field, Subject};
 
 /// Huge pages are handed out in faults, and no source counts them: to be said before anything is
 /// concluded from the rest.
@@ -42,9 +36,7 @@ pub(super) fn huge_faults(look: &Look<'_>) -> Answer {
 
 /// The process with most memory in huge pages, where a source looked.
 fn huge_memory(look: &Look<'_>) -> Option<Evidence> {
-    let lines = look.lines(Field::ProcHuge, |_| true);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    let top = all.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = look.top(Field::ProcHuge)?;
     let all = look.latest(Field::ProcRss, &top.subject)?;
     let text = format!(
         "{}: {} of {} resident are in huge pages",
@@ -133,11 +125,11 @@ pub(super) fn churn(look: &Look<'_>) -> Answer {
         write::number(faults.value)
     );
     let evidence = vec![look.say(&freed, &text)];
-    if freed.value * 100.0 >= faults.value * look.limit(T::FreedShare) {
-        Answer::yes(share.map_or(0.2, |(share, _)| share), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(
+        freed.value * 100.0 >= faults.value * look.limit(T::FreedShare),
+        share.map_or(0.2, |(share, _)| share),
+        evidence,
+    )
 }
 
 /// Do new processes take the time?
@@ -215,7 +207,7 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
     let ours = |subject: &Subject| subject.process_name().is_some_and(|n| n.starts_with(name));
     let lines = super::pick::listed(look, look.lines(Field::ProcCpu, ours).iter());
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
-    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+    let Some((line, peak)) = most(peaks) else {
         // A list of processes without it says that it uses nothing worth listing.
         // ... at the time in question: one of another time says nothing.
         let lists = look.lines(Field::ProcCpu, |_| true);
@@ -242,7 +234,7 @@ pub(super) fn daemon(look: &Look<'_>, name: &str) -> Answer {
 pub(super) fn khugepaged(look: &Look<'_>) -> Answer {
     let answer = daemon(look, "khugepaged");
     let made = look.mean_of(Field::ThpCollapse).map(|seen| look.quote(&seen));
-    if answer.is_yes() { answer.and(made) } else { answer }
+    answer.backed(made)
 }
 
 /// Does kcompactd take the time?
@@ -364,12 +356,9 @@ fn counted_cause(look: &Look<'_>) -> Option<Evidence> {
 pub(super) fn locks(look: &Look<'_>) -> Answer {
     const NAMES: [&str; 5] =
         ["spin_lock_slowpath", "rwsem_", "osq_lock", "mutex_spin_on_owner", "mutex_lock_slowpath"];
-    if !profile::is_there(look) {
-        return Answer::unknown(&[SYMBOLS]);
-    }
     match profile::named(look, &NAMES) {
         Some(locks) => locks.and(profile::ways_to(look, &NAMES)),
-        None => Answer::no(profile::top(look).into_iter().collect()),
+        None => profile::unnamed(look, &[SYMBOLS]),
     }
 }
 
@@ -381,12 +370,7 @@ const TRACED_MIN: f64 = 50_000.0;
 /// System calls that were traced, the most frequent first, and the sum of all: of a program that
 /// calls the kernel all the time.
 pub(super) fn calls_traced(look: &Look<'_>) -> Option<(Vec<Seen>, f64)> {
-    let all = |field| {
-        let mut all: Vec<Seen> =
-            look.lines(field, |_| true).iter().filter_map(|line| look.highest(line)).collect();
-        all.sort_by(|a, b| b.value.total_cmp(&a.value));
-        all
-    };
+    let all = |field| look.sorted(field, |_| true);
     let rates = all(Field::SyscallRate);
     let (calls, limit) = match rates.is_empty() {
         false => (rates, TRACED_CALLS_MIN),

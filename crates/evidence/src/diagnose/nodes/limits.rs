@@ -1,25 +1,11 @@
 //! Limits that programs run into: a cgroup's memory, ports, open files.
 
 use super::age::is_old;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CGROUP_MEMORY, OPEN_FILES, PORTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::failures::FAILURES;
 use crate::recording::readers::kernel_log::{LOG, Trouble, quoted};
-use crate::recording::{Field, SocketState, Subject};
+use hugewise_base::count;
 use std::collections::BTreeMap;
-
-/// The highest of several.
-fn highest(all: impl Iterator<Item = Seen>) -> Option<Seen> {
-    all.reduce(|a, b| if b.value > a.value { b } else { a })
-}
-
-fn top(look: &Look<'_>, field: Field) -> Option<Seen> {
-    highest(look.lines(field, |_| true).iter().filter_map(|line: &Line| look.highest(line)))
-}
 
 /// How full a cgroup's memory is, in a sentence.
 fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
@@ -38,11 +24,11 @@ fn filled(look: &Look<'_>, cgroup: &Subject) -> Option<Evidence> {
 
 /// Is a cgroup at its memory limit, so that its programs wait for memory?
 pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
-    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| top(look, field));
-    let rate = highest(rate.into_iter().flatten());
-    let stalls = top(look, Field::CgroupPsiMemory);
-    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| top(look, f));
-    let ever = highest(ever.into_iter().flatten());
+    let rate = [Field::CgroupMaxHits, Field::CgroupHighHits].map(|field| look.top(field));
+    let rate = most(rate.into_iter().flatten());
+    let stalls = look.top(Field::CgroupPsiMemory);
+    let ever = [Field::CgroupMaxHitCount, Field::CgroupHighHitCount].map(|f| look.top(f));
+    let ever = most(ever.into_iter().flatten());
     let hit = rate.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHits));
     let stalled = stalls.as_ref().filter(|seen| seen.value >= look.limit(T::PsiHigh));
     let often = ever.as_ref().filter(|seen| seen.value >= look.limit(T::CgroupHitsEver));
@@ -54,8 +40,7 @@ pub(super) fn cgroup_memory(look: &Look<'_>) -> Answer {
     };
     let others = [hit, stalled].into_iter().flatten();
     let others = others.filter(|seen| seen.field != first.field).map(|seen| look.quote(seen));
-    let refaults = look.line(Field::CgroupRefaults, &first.subject);
-    let refaults = refaults.and_then(|line| look.highest(&line)).filter(|seen| seen.value > 0.0);
+    let refaults = look.peak(Field::CgroupRefaults, &first.subject).filter(|seen| seen.value > 0.0);
     let refaults = refaults.map(|seen| look.quote(&seen));
     let weight = stalled.map_or(0.5, |seen| (seen.value / 100.0).max(0.5));
     Answer::yes(weight, vec![look.quote(first)])
@@ -79,7 +64,7 @@ fn ports(look: &Look<'_>) -> (f64, bool) {
 
 /// The peer's service with most closed connections, as counted or listed.
 fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
-    if let Some(seen) = top(look, Field::PeerTimeWait)
+    if let Some(seen) = look.top(Field::PeerTimeWait)
         && let Subject::Flow { remote, .. } = &seen.subject
     {
         return Some((remote.clone(), seen.value, Some(seen.clone())));
@@ -95,17 +80,18 @@ fn closed(look: &Look<'_>) -> Option<(String, f64, Option<Seen>)> {
 
 /// Are the ports for connections to one peer used up?
 pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
-    let failed = top(look, Field::PortErrors);
+    let failed = look.top(Field::PortErrors);
     let log = Subject::part(FAILURES, Field::PortErrors.about().key);
     let old = failed.as_ref().and_then(|_| is_old(look, &log));
     let times =
         look.lines(Field::PortErrors, |_| true).iter().map(|l| l.points.len()).sum::<usize>();
     let failed = failed.map(|seen| {
         let text = format!(
-            "a log says {times} times that a connection got no address: every port to that peer \
-             is taken"
+            "a log says {} that a connection got no address: every port to that peer \
+             is taken",
+            count::times(times)
         );
-        look.say(&seen, text.replace("1 times", "once").as_str())
+        look.say(&seen, &text)
     });
     let (all, assumed) = ports(look);
     let limit = all * look.limit(T::PortsNear) / 100.0;
@@ -145,14 +131,13 @@ pub(super) fn ports_used_up(look: &Look<'_>) -> Answer {
 /// Has a program, or the machine, as many files open as it may?
 pub(super) fn open_files(look: &Look<'_>) -> Answer {
     let near = look.limit(T::TableFull) / 100.0;
-    let failed = top(look, Field::OpenFileErrors);
+    let failed = look.top(Field::OpenFileErrors);
     let log = Subject::part(FAILURES, Field::OpenFileErrors.about().key);
     let lines = look.lines(Field::OpenFileErrors, |_| true);
     let times: usize = lines.iter().map(|line| line.points.len()).sum();
     let old = is_old(look, &log) == Some(true);
     let logged = failed.map(|seen| {
-        let text = format!("a log says {times} times: too many open files");
-        look.say(&seen, text.replace("1 times", "once").as_str())
+        look.say(&seen, &format!("a log says {}: too many open files", count::times(times)))
     });
     let process = look.lines(Field::OpenFiles, |_| true).into_iter().filter_map(|line| {
         let (open, most) =

@@ -1,14 +1,7 @@
 //! Links: how full they are, by what says so, or by what passes and what they carry.
 
-use crate::diagnose::Ground;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{LINKS, NETWORK};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::ethtool::duplex_setting;
-use crate::recording::{Field, Subject, Unit};
 
 /// What a tool says of a link whose speed it does not know is 0 %: with so many bytes a second
 /// that can't be.
@@ -22,10 +15,9 @@ pub(super) fn link(look: &Look<'_>) -> Answer {
         return Answer::unknown(&[if traffic { LINKS } else { NETWORK }]);
     };
     let limit = look.limit(T::LinkBusy);
-    if busy < limit {
-        return Answer::no(vec![evidence]).if_close(look.is_close(busy, limit));
-    }
-    Answer::yes((busy / limit / 10.0).min(0.6), vec![evidence]).and(peer(look))
+    Answer::when(busy >= limit, (busy / limit / 10.0).min(0.6), vec![evidence])
+        .backed(peer(look))
+        .or_close(look.is_close(busy, limit))
 }
 
 /// The fuller direction of an interface, bytes a second.
@@ -33,16 +25,7 @@ fn fuller(look: &Look<'_>, subject: &Subject) -> Option<Seen> {
     let mean = |field| look.sustained(&look.line(field, subject)?);
     let (rx, tx) = (mean(Field::NetRxBytes), mean(Field::NetTxBytes));
     let both = rx.as_ref().map_or(0.0, |seen| seen.value) + tx.as_ref().map_or(0.0, |s| s.value);
-    let seen = match (rx, tx) {
-        (Some(rx), Some(tx)) => {
-            if tx.value > rx.value {
-                tx
-            } else {
-                rx
-            }
-        }
-        (one, other) => one.or(other)?,
-    };
+    let seen = most([rx, tx].into_iter().flatten())?;
     let half = |name: &str| look.setting(&duplex_setting(name)).is_some_and(|q| q.text == "Half");
     let half = matches!(subject, Subject::Interface(name) if half(name));
     Some(if half { Seen { value: both, ..seen } } else { seen })
@@ -56,8 +39,7 @@ fn said(look: &Look<'_>) -> Option<(f64, Evidence)> {
     };
     let lines = look.lines(Field::NetBusy, |_| true);
     let known = lines.iter().filter(|line| !unknown(line));
-    let top = known.filter_map(|line| look.sustained(line));
-    let top = top.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let top = most(known.filter_map(|line| look.sustained(line)))?;
     Some((top.value, look.quote(&top)))
 }
 
@@ -76,9 +58,7 @@ fn share(look: &Look<'_>, of: &Seen, what: &str, speed: &Seen) -> (f64, Evidence
         write::value(Unit::BytesPerSecond, of.value),
         write::value(Unit::BytesPerSecond, speed.value),
     );
-    let mut evidence = look.say(of, &text);
-    evidence.ground = Ground::Derived;
-    (percent, evidence)
+    (percent, look.derive(of, &text))
 }
 
 /// The fullest by bytes and speed, which different tools say.
@@ -93,13 +73,13 @@ fn computed(look: &Look<'_>) -> Option<(f64, Evidence)> {
 /// The flows to all peers, where there is one link that they can take.
 fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
     let [speed] = <[Seen; 1]>::try_from(speeds(look)).ok()?;
-    let sum = |field| {
+    let total = |field| {
         let lines = look.lines(field, |subject| matches!(subject, Subject::Flow { .. }));
         let means = lines.iter().filter_map(|line| look.mean(line));
-        means.reduce(|sum, more| Seen { value: sum.value + more.value, ..sum })
+        sum(means)
     };
-    let ways = [sum(Field::FlowSent), sum(Field::FlowReceived)].into_iter().flatten();
-    let fuller = ways.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let ways = [total(Field::FlowSent), total(Field::FlowReceived)].into_iter().flatten();
+    let fuller = most(ways)?;
     Some(share(look, &fuller, "the flows listed are together", &speed))
 }
 
@@ -107,7 +87,5 @@ fn added(look: &Look<'_>) -> Option<(f64, Evidence)> {
 fn peer(look: &Look<'_>) -> Option<Evidence> {
     let flows = [Field::FlowSent, Field::FlowReceived].into_iter();
     let lines = flows.flat_map(|field| look.lines(field, |_| true));
-    let means = lines.filter_map(|line| look.mean(&line));
-    let top = means.reduce(|a, b| if b.value > a.value { b } else { a })?;
-    Some(look.quote(&top))
+    most(lines.filter_map(|line| look.mean(&line))).map(|top| look.quote(&top))
 }

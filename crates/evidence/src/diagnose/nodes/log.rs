@@ -2,16 +2,10 @@
 //! single line of which nobody knows when it was written.
 
 use super::age::{ago, is_old};
+use super::prelude::*;
 use super::{io, tasks};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{AUDIT_STATUS, CLOCK, KERNEL_LOG};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::audit::AUDIT;
 use crate::recording::readers::kernel_log::{CLOCKSOURCE, LOG, Trouble, quoted};
-use crate::recording::{Field, SourceKind, Subject};
 use hugewise_base::count::counted;
 
 /// What the log says about one kind of trouble.
@@ -28,15 +22,14 @@ fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
     let line = look.line(Field::LogLines, &subject)?;
     let count: f64 = line.points.iter().map(|point| point.value).sum();
     let lines = Seen { value: count, ..look.highest(&line)? };
-    let most = look.line(Field::LogAmount, &subject).and_then(|line| look.highest(&line));
+    let most = look.peak(Field::LogAmount, &subject);
     let many = match count {
         count if count <= 1.0 => "a line".to_owned(),
         count => format!("{} lines, the last", write::number(count)),
     };
-    let when = ago(look, &subject);
+    let when = ago(look, &subject, ", ");
     let quote = look.setting(&quoted(kind)).map_or("", |quote| quote.text.as_str());
-    let text = format!("the kernel's log has {many}: {quote}{}", when.replace(", the last", ", "));
-    let text = text.replace(",  ", ", ");
+    let text = format!("the kernel's log has {many}: {quote}{when}");
     let evidence = look.say(&lines, &text);
     Some(Told { lines, most: most.map(|seen| seen.value), evidence, old: is_old(look, &subject) })
 }
@@ -285,9 +278,7 @@ pub(super) fn clock(look: &Look<'_>) -> Answer {
     let quote = look.setting(CURRENT).or_else(|| look.setting(CLOCKSOURCE));
     let named = |name: &str| READS.contains(&name);
     let reads = |subject: &Subject| matches!(subject, Subject::Symbol(name) if named(name));
-    let lines = look.lines(Field::SymbolPercent, reads);
-    let read = lines.iter().filter_map(|line| look.highest(line));
-    let read = read.reduce(|a, b| if b.value > a.value { b } else { a });
+    let read = look.top_of(Field::SymbolPercent, reads);
     let slow = quote.filter(|quote| SLOW_CLOCKS.contains(&quote.text.trim()));
     let felt = read.as_ref().is_some_and(|read| read.value >= look.limit(T::WayShare));
     if slow.is_none() && !felt {

@@ -1,30 +1,19 @@
 //! What is wrong with memory itself, whether or not it costs CPU now.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 use super::age::{ago, is_old};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{BUDDYINFO, HUGE_STATS, MEMINFO, PAGING, VMSTAT};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::kernel_log::{KILLS, LOG};
-use crate::recording::{Field, Subject, Unit};
 
 /// Is there no free block of a huge page's size though memory is free?
 pub(super) fn fragmentation(look: &Look<'_>) -> Answer {
     let index = look.line(Field::Fmfi, &Subject::Machine);
-    let Some(seen) = index.and_then(|line| look.highest(&line)) else {
-        return Answer::unknown(&[BUDDYINFO]);
-    };
+    let seen = index.and_then(|line| look.highest(&line));
+    let Some(seen) = seen else { return Answer::unknown(&[BUDDYINFO]) };
     let blocks = look.state(Field::FreeHugeBlocks).map(|seen| look.quote(&seen));
     let evidence = vec![look.quote(&seen)];
-    if seen.value >= look.limit(T::FmfiHigh) {
-        Answer::yes(0.4, evidence).and(blocks)
-    } else {
-        Answer::no(evidence).and(blocks)
-    }
+    Answer::when(seen.value >= look.limit(T::FmfiHigh), 0.4, evidence).and(blocks)
 }
 
 /// Do faults that want a huge page get none?
@@ -57,8 +46,8 @@ pub(super) fn fallback(look: &Look<'_>) -> Answer {
 pub(super) fn bloat(look: &Look<'_>) -> Answer {
     const STATS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats/\
                          nr_anon_partially_mapped";
-    let partial = look.setting(STATS).and_then(|quote| quote.text.parse::<f64>().ok());
-    let (Some(partial), Some(total)) = (partial, look.memory_bytes()) else {
+    let partial = look.setting(STATS).and_then(|q| Some((q, q.text.parse::<f64>().ok()?)));
+    let (Some((quote, partial)), Some(total)) = (partial, look.memory_bytes()) else {
         return Answer::unknown(&[HUGE_STATS]);
     };
     let held = partial * f64::from(2 << 20);
@@ -69,13 +58,11 @@ pub(super) fn bloat(look: &Look<'_>) -> Answer {
         write::number(partial),
         write::bytes(held)
     );
-    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
-    evidence.source = look.setting(STATS).map(|quote| quote.source);
-    if percent >= look.limit(T::BloatHigh) {
-        Answer::yes(percent / 100.0, vec![evidence])
-    } else {
-        Answer::no(vec![evidence])
-    }
+    Answer::when(
+        percent >= look.limit(T::BloatHigh),
+        percent / 100.0,
+        vec![look.cite(quote, &text)],
+    )
 }
 
 /// Does the kernel kill programs for memory?
@@ -91,28 +78,23 @@ pub(super) fn killed(look: &Look<'_>) -> Answer {
             format!("the kernel's log says that it killed {} for memory{times}", names.join(", "));
         let whose = whose_limit(look, kills as f64);
         let kills = Subject::part(LOG, KILLS);
-        let text = format!("{text}{}", ago(look, &kills));
+        let text = format!("{text}{}", ago(look, &kills, ", the last "));
         let old = is_old(look, &kills) == Some(true);
         return Answer::yes(0.8, vec![look.say(&seen, &text)]).and([whose]).mild(old);
     }
-    let rate = look.line(Field::OomKills, &Subject::Machine).and_then(|line| look.highest(&line));
+    let rate = look.peak(Field::OomKills, &Subject::Machine);
     let count = || look.state(Field::OomKillCount);
-    let of_cgroups = || {
-        let lines = look.lines(Field::OomKillCount, |subject| *subject != Subject::Machine);
-        let all = lines.iter().filter_map(|line| look.highest(line));
-        all.reduce(|a, b| if b.value > a.value { b } else { a })
-    };
-    let Some(seen) = rate.or_else(count).or_else(of_cgroups) else {
-        return Answer::unknown(&[VMSTAT]);
-    };
+    let of_cgroups = || look.top_of(Field::OomKillCount, |subject| *subject != Subject::Machine);
+    let seen = rate.or_else(count).or_else(of_cgroups);
+    let Some(seen) = seen else { return Answer::unknown(&[VMSTAT]) };
     let evidence = vec![look.quote(&seen)];
-    if seen.value > 0.0 { Answer::yes(0.8, evidence) } else { Answer::no(evidence) }
+    Answer::when(seen.value > 0.0, 0.8, evidence)
 }
 
 /// Whose memory was used up when the kernel killed.
 fn whose_limit(look: &Look<'_>, kills: f64) -> Evidence {
     let machine = &Subject::Machine;
-    let peak = |field| look.line(field, machine).and_then(|line| look.highest(&line));
+    let peak = |field| look.peak(field, machine);
     let limit = peak(Field::OomLimit).map(|seen| format!(" of {}", write::bytes(seen.value)));
     let limit = limit.unwrap_or_default();
     let text = match peak(Field::OomKillsAtLimit) {
@@ -148,11 +130,9 @@ pub(super) fn short(look: &Look<'_>) -> Answer {
     let text = format!("{}: {share} of {}", write::sentence(&seen), write::bytes(rest));
     let evidence = vec![look.say(&seen, &text)];
     let little = seen.value <= look.limit(T::AvailableLowBytes);
-    if little && percent <= look.limit(T::AvailableLow) {
-        Answer::yes(0.5, evidence).and(other_look(look, &seen)).and(kept_free(look, &seen, total))
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(little && percent <= look.limit(T::AvailableLow), 0.5, evidence)
+        .backed(other_look(look, &seen))
+        .backed(kept_free(look, &seen, total))
 }
 
 /// A look at another time that showed far more.
@@ -176,18 +156,9 @@ fn kept_free(look: &Look<'_>, low: &Seen, total: f64) -> Option<Evidence> {
 
 /// Do caches of kernel objects, which can be reclaimed, take most of the memory?
 pub(super) fn caches(look: &Look<'_>) -> Answer {
-    let Some(total) = look.memory_bytes() else { return Answer::unknown(&[MEMINFO]) };
-    let Some(seen) = look.state(Field::SlabReclaimable).or_else(|| name_caches(look)) else {
-        return Answer::unknown(&[MEMINFO]);
-    };
-    let percent = seen.value / total * 100.0;
-    let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
-    let evidence = vec![look.say(&seen, &text)];
-    if percent < look.limit(T::SlabCacheHigh) {
-        return Answer::no(evidence).if_close(look.is_close(percent, look.limit(T::SlabCacheHigh)));
-    }
-    let largest = super::reclaim::largest_caches(look);
-    Answer::yes(percent / 100.0, evidence).and(largest).and(negative_entries(look))
+    let seen = look.state(Field::SlabReclaimable).or_else(|| name_caches(look));
+    let answer = super::reclaim::share_of_memory(look, seen, T::SlabCacheHigh);
+    answer.backed(super::reclaim::largest_caches(look)).backed(negative_entries(look))
 }
 
 /// The largest cache of names and files, where nobody says how much of all can be reclaimed.
@@ -196,9 +167,7 @@ fn name_caches(look: &Look<'_>) -> Option<Seen> {
         let name = subject.to_string();
         name == "dentry" || name.contains("inode")
     };
-    let lines = look.lines(Field::SlabCache, ours);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    all.reduce(|a, b| if b.value > a.value { b } else { a })
+    look.top_of(Field::SlabCache, ours)
 }
 
 /// Names that were looked up and do not exist, of all that are remembered.
@@ -219,31 +188,19 @@ fn negative_entries(look: &Look<'_>) -> Option<Evidence> {
 /// Do programs reclaim memory themselves, whatever CPU that takes?
 pub(super) fn direct(look: &Look<'_>) -> Answer {
     let line = look.line(Field::ScanDirect, &Subject::Machine);
-    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
-        return Answer::unknown(&[PAGING]);
-    };
-    let limit = look.limit(T::DirectScanHigh);
-    let evidence = vec![look.quote(&mean)];
-    if mean.value < limit {
-        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
-    }
+    let mean = line.and_then(|line| look.sustained(&line));
     let stalls = look.mean_of(Field::AllocStall).filter(|seen| seen.value > 0.0);
-    Answer::yes(0.5, evidence).and(stalls.map(|seen| look.quote(&seen)))
+    let answer = look.judged(mean, T::DirectScanHigh, 0.5, PAGING);
+    answer.backed(stalls.map(|seen| look.quote(&seen)))
 }
 
 /// Do programs make huge blocks of free memory themselves, whatever CPU that takes?
 pub(super) fn compaction(look: &Look<'_>) -> Answer {
     let line = look.line(Field::CompactStall, &Subject::Machine);
-    let Some(mean) = line.and_then(|line| look.sustained(&line)) else {
-        return Answer::unknown(&[VMSTAT]);
-    };
-    let limit = look.limit(T::CompactHigh);
-    let evidence = vec![look.quote(&mean)];
-    if mean.value < limit {
-        return Answer::no(evidence).if_close(look.is_close(mean.value, limit));
-    }
+    let mean = line.and_then(|line| look.sustained(&line));
     let beside = [Field::CompactFail, Field::ThpFaultAlloc, Field::ThpFaultFallback];
     let beside = beside.into_iter().filter_map(|field| look.mean_of(field));
     let beside = beside.filter(|seen| seen.value > 0.0);
-    Answer::yes(0.5, evidence).and(beside.map(|seen| look.quote(&seen)))
+    let answer = look.judged(mean, T::CompactHigh, 0.5, VMSTAT);
+    answer.backed(beside.map(|seen| look.quote(&seen)))
 }

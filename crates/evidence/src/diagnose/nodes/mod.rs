@@ -20,6 +20,7 @@ mod node;
 mod parts;
 mod pick;
 mod postgres;
+mod prelude;
 mod profile;
 mod reclaim;
 mod redis;

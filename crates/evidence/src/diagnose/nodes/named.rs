@@ -1,19 +1,11 @@
 //! What functions of the kernel, calls and lines of interrupts name by themselves: a slow clock,
 //! locks of a program, the start of processes, a device.
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use super::profile;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{
-    CPU, CPU_COUNT, INTERRUPT_LINES, MEMORY, PROCESSES, QUEUE, SYMBOLS, SYSCALLS,
-};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::interrupts::device_setting;
-use crate::recording::{Field, Subject};
 
 /// Reading a clock that is a device: `arch/x86/kernel/hpet.c`, `drivers/clocksource/acpi_pm.c`.
 const CLOCKS: [&str; 3] = ["read_hpet", "acpi_pm_read", "pit_read"];
@@ -22,11 +14,8 @@ const FUTEX: [&str; 2] = ["futex", "rt_mutex"];
 /// Does reading the time take the kernel's time?
 pub(super) fn clock(look: &Look<'_>) -> Answer {
     const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    if !profile::is_there(look) {
-        return Answer::unknown(&[SYMBOLS]);
-    }
     let Some(answer) = profile::named(look, &CLOCKS) else {
-        return Answer::no(profile::top(look).into_iter().collect());
+        return profile::unnamed(look, &[SYMBOLS]);
     };
     let source = look.setting(PATH);
     answer.and(source.map(|quote| look.cite(quote, &format!("{PATH}: {}", quote.text))))
@@ -57,10 +46,7 @@ pub(super) fn shootdowns(look: &Look<'_>) -> Answer {
         (Some(answer), said) => answer.and(said),
         (None, Some(said)) if many => Answer::yes(0.5, vec![said]),
         (None, Some(said)) => Answer::no(vec![said]),
-        (None, None) if profile::is_there(look) => {
-            Answer::no(profile::top(look).into_iter().collect())
-        }
-        (None, None) => Answer::unknown(&[SYMBOLS, INTERRUPT_LINES]),
+        (None, None) => profile::unnamed(look, &[SYMBOLS, INTERRUPT_LINES]),
     }
 }
 
@@ -71,11 +57,7 @@ const FILTER: [&str; 5] =
 
 /// Are packets compared with a long list of rules?
 pub(super) fn packet_filter(look: &Look<'_>) -> Answer {
-    match profile::named(look, &FILTER) {
-        Some(answer) => answer,
-        None if profile::is_there(look) => Answer::no(profile::top(look).into_iter().collect()),
-        None => Answer::unknown(&[SYMBOLS]),
-    }
+    profile::named(look, &FILTER).unwrap_or_else(|| profile::unnamed(look, &[SYMBOLS]))
 }
 
 /// Searching the cache of directory entries: `fs/dcache.c`, `fs/namei.c`.
@@ -125,12 +107,9 @@ pub(super) fn futex(look: &Look<'_>) -> Answer {
     match (profiled, said) {
         (Some(answer), said) => answer.and(said).and(profile::ways_to(look, &FUTEX)),
         (None, Some(said)) => Answer::yes(0.6, vec![said]),
-        (None, None) if profile::is_there(look) => {
-            Answer::no(profile::top(look).into_iter().collect())
-        }
-        (None, None) => match traced {
+        (None, None) => match traced.filter(|_| !profile::is_there(look)) {
             Some((calls, sum)) => Answer::no(vec![super::kernel::say_calls(look, &calls, sum)]),
-            None => Answer::unknown(&[SYMBOLS, SYSCALLS]),
+            None => profile::unnamed(look, &[SYMBOLS, SYSCALLS]),
         },
     }
 }
@@ -202,11 +181,7 @@ pub(super) fn storm(look: &Look<'_>) -> Answer {
     };
     let evidence = vec![look.say(&seen, &text)];
     let limit = look.limit(T::IrqStorm);
-    if seen.value >= limit {
-        Answer::yes(0.7, evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(seen.value, limit))
-    }
+    Answer::when(seen.value >= limit, 0.7, evidence).or_close(look.is_close(seen.value, limit))
 }
 
 /// Is the load average far above the CPUs, where nothing else says why?
@@ -246,8 +221,8 @@ pub(super) fn hardware_part(look: &Look<'_>, subject: &Subject) -> Option<Eviden
     let (hard, soft) = (mean(Field::CpuIrq)?, mean(Field::CpuSoftirq)?);
     let text = format!(
         "hardware interrupts {}, soft ones {} (averages)",
-        write::value(crate::recording::Unit::Percent, hard.value),
-        write::value(crate::recording::Unit::Percent, soft.value),
+        write::value(Unit::Percent, hard.value),
+        write::value(Unit::Percent, soft.value),
     );
     (hard.value > soft.value).then(|| look.say(&hard, &text))
 }

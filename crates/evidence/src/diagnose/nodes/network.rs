@@ -1,15 +1,8 @@
 //! The network: interrupts and packets, drops, links, queues of sockets.
 
+use super::prelude::*;
 use hugewise_base::count::counted;
 use std::collections::BTreeMap;
-
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{CONNTRACK, CPU, LISTEN, NETWORK, SOCKETS, SOFTIRQS, SOFTNET, TCP};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Socket, SocketState, Subject, Unit};
 
 /// Most services whose unread bytes are told one by one.
 const SERVICES_MAX: usize = 12;
@@ -21,12 +14,8 @@ fn interfaces(look: &Look<'_>, field: Field) -> Vec<Line> {
 /// Means of a field over all interfaces, added up.
 fn total(look: &Look<'_>, field: Field) -> Option<Seen> {
     let means = interfaces(look, field);
-    let mut seen = means.iter().filter_map(|line| look.mean(line)).reduce(|mut sum, more| {
-        sum.value += more.value;
-        sum
-    })?;
-    seen.subject = Subject::Machine;
-    Some(seen)
+    let sum = sum(means.iter().filter_map(|line| look.mean(line)))?;
+    Some(Seen { subject: Subject::Machine, ..sum })
 }
 
 /// How much so many packets weigh where nobody says how many CPUs there are: too little to be told
@@ -58,11 +47,7 @@ pub(super) fn small_packets(look: &Look<'_>) -> Answer {
     let mut evidence = vec![look.say(&rx, &text)];
     evidence.extend(receive_vector(look));
     let many = packets >= look.limit(T::PacketsHigh);
-    if many && size <= look.limit(T::SmallPacket) {
-        Answer::yes(cpu_share(look, packets), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(many && size <= look.limit(T::SmallPacket), cpu_share(look, packets), evidence)
 }
 
 /// Are there many packets, and not small ones?
@@ -72,11 +57,11 @@ pub(super) fn many_packets(look: &Look<'_>) -> Answer {
     let packets = rx.value + tx.value;
     let text = format!("{} packets a second", write::number(packets));
     let evidence = vec![look.say(&rx, &text)];
-    if packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes() {
-        Answer::yes(cpu_share(look, packets), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(
+        packets >= look.limit(T::PacketsHigh) && !small_packets(look).is_yes(),
+        cpu_share(look, packets),
+        evidence,
+    )
 }
 
 /// The soft interrupts of receiving, where they are counted.
@@ -99,7 +84,7 @@ fn received_between_looks(look: &Look<'_>) -> Option<Evidence> {
     for line in look.lines(Field::SoftirqCount, |_| true) {
         let [first, .., last] = line.points.as_slice() else { continue };
         let Subject::Vector { name, .. } = &line.subject else { continue };
-        let seen = line.seen(last.value, crate::diagnose::Interval::ALWAYS);
+        let seen = line.seen(last.value, Interval::ALWAYS);
         grown.entry(name.clone()).or_insert((0.0, seen)).0 += last.value - first.value;
     }
     let all: f64 = grown.values().map(|(count, _)| count).sum();
@@ -137,11 +122,8 @@ pub(super) fn one_cpu(look: &Look<'_>) -> Answer {
     // Far more than the others and a real load: spread evenly it would be shared by all.
     let alone = means[0].value >= look.limit(T::InterruptHigh)
         && means[0].value >= look.limit(T::InterruptAlone) * others;
-    if !alone {
-        return Answer::no(evidence);
-    }
     let hard = super::named::hardware_part(look, &means[0].subject);
-    Answer::yes(means[0].value / 100.0, evidence).and(hard)
+    Answer::when(alone, means[0].value / 100.0, evidence).backed(hard)
 }
 
 /// The same from counts: receiving by CPU in `/proc/softirqs`.
@@ -169,29 +151,19 @@ fn by_count(look: &Look<'_>) -> Answer {
         line.subject,
         all.len()
     );
-    let seen = line.seen(*most, crate::diagnose::Interval::ALWAYS);
+    let seen = line.seen(*most, Interval::ALWAYS);
     let evidence = vec![look.say(&seen, &text)];
-    if share >= look.limit(T::ReceiveAlone) {
-        Answer::yes(0.3, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(share >= look.limit(T::ReceiveAlone), 0.3, evidence)
 }
 
 /// The highest value of several fields over all subjects, against a limit.
 fn any_above(look: &Look<'_>, fields: &[Field], limit: T, missing: Missing) -> Answer {
     let lines = fields.iter().map(|field| super::pick::hardware(look.lines(*field, |_| true)));
-    let means: Vec<Seen> = lines.flatten().filter_map(|line| look.sustained(&line)).collect();
-    let Some(top) = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[missing]);
-    };
+    let top = most(lines.flatten().filter_map(|line| look.sustained(&line)));
+    let Some(top) = top else { return Answer::unknown(&[missing]) };
     let evidence = vec![look.quote(&top)];
     let limit = look.limit(limit);
-    if top.value >= limit {
-        Answer::yes((top.value / limit / 10.0).min(0.6), evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(top.value >= limit, (top.value / limit / 10.0).min(0.6), evidence)
 }
 
 /// Are packets dropped?
@@ -247,8 +219,7 @@ pub(super) fn retransmits(look: &Look<'_>) -> Answer {
 
 /// Does the table of connections overflow?
 pub(super) fn conntrack(look: &Look<'_>) -> Answer {
-    let logged = look.line(Field::ConntrackDrops, &Subject::Machine);
-    let logged = logged.and_then(|line| look.highest(&line));
+    let logged = look.peak(Field::ConntrackDrops, &Subject::Machine);
     let number = |name: &str| {
         let places = ["/proc/sys/net/netfilter/", "/proc/sys/net/"];
         let quotes = places.iter().find_map(|place| look.setting(&format!("{place}{name}")));
@@ -274,10 +245,7 @@ pub(super) fn conntrack(look: &Look<'_>) -> Answer {
     }
     let Some((percent, evidence)) = filled else { return Answer::unknown(&[CONNTRACK]) };
     let limit = look.limit(T::TableFull);
-    match percent >= limit {
-        true => Answer::yes(0.5, vec![evidence]),
-        false => Answer::no(vec![evidence]).if_close(look.is_close(percent, limit)),
-    }
+    Answer::when(percent >= limit, 0.5, vec![evidence]).or_close(look.is_close(percent, limit))
 }
 
 /// Do accept queues overflow?
@@ -305,7 +273,7 @@ pub(super) fn listen(look: &Look<'_>) -> Answer {
     if let Some(rate) = look.mean_of(Field::TcpListenOverflows) {
         let evidence = vec![look.quote(&rate)];
         let full = rate.value >= look.limit(T::DropsHigh);
-        return if full { Answer::yes(0.5, evidence) } else { Answer::no(evidence) };
+        return Answer::when(full, 0.5, evidence);
     }
     overflows(look)
 }
@@ -323,14 +291,13 @@ fn overflows(look: &Look<'_>) -> Answer {
         let answer = Answer::no(vec![evidence.clone()]).if_close(true);
         return if many { Answer::yes(0.5, vec![evidence]) } else { answer };
     }
-    let Some(seen) = look.state(Field::TcpListenOverflowCount) else {
-        return Answer::unknown(&[LISTEN]);
-    };
+    let seen = look.state(Field::TcpListenOverflowCount);
+    let Some(seen) = seen else { return Answer::unknown(&[LISTEN]) };
     let evidence = vec![look.quote(&seen)];
     let many = seen.value >= look.limit(T::ListenOverflowsHigh);
     // None since boot is none now.
     let close = seen.value > 0.0;
-    if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence).if_close(close) }
+    Answer::when(many, 0.5, evidence).or_close(close)
 }
 
 fn program(socket: &Socket) -> String {
@@ -338,7 +305,7 @@ fn program(socket: &Socket) -> String {
 }
 
 fn quote(socket: &Socket, text: String) -> Evidence {
-    let mut evidence = Evidence::plain(crate::diagnose::Ground::Observed, text);
+    let mut evidence = Evidence::plain(Ground::Observed, text);
     evidence.source = Some(socket.source);
     evidence
 }
@@ -454,12 +421,8 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
     let one = sum >= look.limit(T::ReceiveQueueOneBytes);
-    if piled || one {
-        let follows = "the bytes are here and wait: the reader is too slow, not the network";
-        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
-    } else {
-        Answer::no(evidence)
-    }
+    let follows = "the bytes are here and wait: the reader is too slow, not the network";
+    Answer::when(piled || one, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// Does a peer, or the network to it, take bytes too slowly?
@@ -491,9 +454,5 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
         program(first)
     );
     let evidence = vec![quote(first, text)];
-    if sum >= look.limit(T::SendQueueBytes) {
-        Answer::yes(0.5, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(sum >= look.limit(T::SendQueueBytes), 0.5, evidence)
 }

@@ -1,15 +1,9 @@
 //! Parts of the machine that have less than the whole: NUMA nodes, arrays of disks, slow CPUs,
 //! shared memory.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{ARRAYS, CLOCKS, LOW_MEMORY, MEMINFO, NODES, PROCESSES, REAL_TIME};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::clocks::GOVERNOR;
 use crate::recording::readers::mdstat::work_setting;
-use crate::recording::{Field, Unit};
 
 /// Has one NUMA node no free memory while another one has?
 pub(super) fn node(look: &Look<'_>) -> Answer {
@@ -40,10 +34,7 @@ pub(super) fn node(look: &Look<'_>) -> Answer {
     if !apart {
         return Answer::no(evidence);
     }
-    let misses = look.lines(Field::NodeMisses, |_| true);
-    let misses = misses.iter().filter_map(|line| look.highest(line));
-    let misses = misses.filter(|seen| seen.value > 0.0);
-    let misses = misses.reduce(|a, b| if b.value > a.value { b } else { a });
+    let misses = look.top(Field::NodeMisses).filter(|seen| seen.value > 0.0);
     // Page cache fills a node in time: it is trouble where somebody reclaims or swaps for it.
     let suffers = [super::reclaim::swapping(look), super::memory::direct(look)];
     let daemon = super::kernel::daemon(look, "kswapd");
@@ -61,7 +52,7 @@ pub(super) fn array(look: &Look<'_>) -> Answer {
     let lacks = look.lines(Field::ArrayLacks, |_| true);
     let works = look.lines(Field::ArrayRebuilt, |_| true);
     let missing = lacks.iter().filter_map(|line| look.latest(line.field, &line.subject));
-    let missing = missing.reduce(|a, b| if b.value > a.value { b } else { a });
+    let missing = most(missing);
     let work = works.iter().filter_map(|line| look.latest(line.field, &line.subject)).next();
     let work = work.map(|seen| {
         let name = seen.subject.to_string();
@@ -162,20 +153,14 @@ pub(super) fn low_memory(look: &Look<'_>) -> Answer {
 /// Does a real-time thread keep a CPU from everybody else?
 pub(super) fn real_time(look: &Look<'_>) -> Answer {
     const SHARE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-    let lines = look.lines(Field::RealTimeCpu, |_| true);
-    let all = lines.iter().filter_map(|line| look.highest(line));
-    let Some(most) = all.reduce(|a, b| if b.value > a.value { b } else { a }) else {
-        return Answer::unknown(&[REAL_TIME]);
-    };
+    let most = look.top(Field::RealTimeCpu);
+    let Some(most) = most else { return Answer::unknown(&[REAL_TIME]) };
     let evidence = vec![look.quote(&most)];
-    if most.value < look.limit(T::ThreadFull) {
-        return Answer::no(evidence);
-    }
     let whole = look.setting(SHARE).filter(|quote| quote.text.trim() == "-1");
     let whole = whole.map(|quote| {
         look.cite(quote, "kernel.sched_rt_runtime_us is -1: nothing is left for others")
     });
-    Answer::yes(0.6, evidence).and(whole)
+    Answer::when(most.value >= look.limit(T::ThreadFull), 0.6, evidence).backed(whole)
 }
 
 /// Does the thread that merges equal pages take a CPU?

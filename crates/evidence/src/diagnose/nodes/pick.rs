@@ -1,8 +1,6 @@
 //! Whom a quantity is of: devices without those on top of others, the program with most of it.
 
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::seen::Seen;
-use crate::recording::{Field, Point, Series, SourceId, Span, Stamp, Subject};
+use super::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A layer that does so many times as much as all hardware in the same listing has its own

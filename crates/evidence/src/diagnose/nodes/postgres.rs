@@ -1,13 +1,7 @@
 //! What PostgreSQL's views say of its sessions and statements.
 
+use super::prelude::*;
 use super::servers::{any, name, parts, state, worst};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{PG_CHECKPOINTS, PG_SESSIONS, PG_STATEMENTS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Unit};
 use hugewise_base::count::counted;
 
 const KIND: &str = "postgres";
@@ -28,8 +22,7 @@ fn waiting(look: &Look<'_>, kind: &str, share: T) -> Answer {
         let own: Vec<Seen> =
             own.filter_map(|line| look.latest(line.field, &line.subject)).collect();
         let sum: f64 = own.iter().map(|seen| seen.value).sum();
-        let most = own.into_iter().reduce(|a, b| if b.value > a.value { b } else { a });
-        let Some(most) = most else {
+        let Some(most) = most(own) else {
             let text = format!("none of {} sessions at work", write::number(all.value));
             return Some(Answer::no(vec![look.say(&all, &text)]));
         };
@@ -43,11 +36,7 @@ fn waiting(look: &Look<'_>, kind: &str, share: T) -> Answer {
         );
         let evidence = vec![look.say(&most, &text)];
         let many = sum >= look.limit(T::SessionsWaiting) && percent >= look.limit(share);
-        Some(if many {
-            Answer::yes((percent / 100.0).min(0.8), evidence)
-        } else {
-            Answer::no(evidence)
-        })
+        Some(Answer::when(many, (percent / 100.0).min(0.8), evidence))
     })
 }
 
@@ -56,12 +45,12 @@ pub(super) fn locks(look: &Look<'_>) -> Answer {
     let answer = waiting(look, "Lock:", T::LockShare);
     let heads = look.lines(Field::SessionsBlocked, |_| true);
     let heads = heads.iter().filter_map(|line| look.latest(line.field, &line.subject));
-    let head = heads.reduce(|a, b| if b.value > a.value { b } else { a }).map(|head| {
+    let head = most(heads).map(|head| {
         let waits = if head.value < 1.5 { "session waits" } else { "sessions wait" };
         let name = name(&head.subject);
         look.say(&head, &format!("{} {waits} for {name}", write::number(head.value)))
     });
-    if answer.is_yes() { answer.and(head) } else { answer }
+    answer.backed(head)
 }
 
 /// Do sessions wait for the server's own, short locks?
@@ -80,7 +69,7 @@ pub(super) fn storage(look: &Look<'_>) -> Answer {
         let share = write::value(Unit::Percent, share);
         look.say(&hits, &format!("{share} of blocks were found in shared buffers"))
     });
-    if answer.is_yes() { answer.and(found) } else { answer }
+    answer.backed(found)
 }
 
 /// Do sessions hold what they have while they do nothing?
@@ -95,17 +84,13 @@ pub(super) fn idle(look: &Look<'_>) -> Answer {
             let many = count.value >= look.limit(T::IdleSessions) && count.value > busy;
             let text = format!("{text}, {} at work", write::number(busy));
             let evidence = vec![look.say(&count, &text)];
-            return Some(if many { Answer::yes(0.3, evidence) } else { Answer::no(evidence) });
+            return Some(Answer::when(many, 0.3, evidence));
         };
         let text = format!("{text}, the longest for {}", write::milliseconds(longest.value));
         let evidence = vec![look.say(&longest, &text)];
         let long = longest.value >= look.limit(T::IdleInTransaction);
         let holds = "it keeps its locks, and what it may still read cannot be vacuumed";
-        Some(if long {
-            Answer::yes(0.4, evidence).and([Evidence::derived(holds)])
-        } else {
-            Answer::no(evidence)
-        })
+        Some(Answer::when(long, 0.4, evidence).backed([Evidence::derived(holds)]))
     })
 }
 
@@ -120,7 +105,7 @@ pub(super) fn statement(look: &Look<'_>) -> Answer {
         let all: Vec<Seen> =
             lines.iter().filter_map(|line| look.latest(line.field, &line.subject)).collect();
         let sum: f64 = all.iter().map(|seen| seen.value).sum();
-        let most = all.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+        let most = most(all)?;
         let calls = look.latest(Field::CommandCalls, &most.subject)?.value;
         if calls <= 0.0 || sum <= 0.0 {
             return Some(Answer::no(vec![look.quote(&most)]));
@@ -139,11 +124,7 @@ pub(super) fn statement(look: &Look<'_>) -> Answer {
         let work = !MAINTENANCE.contains(&start.as_str());
         let long = mean >= look.limit(T::StatementLong);
         let much = share >= look.limit(T::CommandShare) && lines.len() > 1;
-        Some(if work && long && much {
-            Answer::yes(share / 100.0, evidence)
-        } else {
-            Answer::no(evidence)
-        })
+        Some(Answer::when(work && long && much, share / 100.0, evidence))
     })
 }
 
@@ -164,6 +145,6 @@ pub(super) fn checkpoints(look: &Look<'_>) -> Answer {
         );
         let evidence = vec![look.say(&requested, &text)];
         let many = all >= CHECKPOINTS_MIN && share >= look.limit(T::CheckpointShare);
-        Some(if many { Answer::yes(0.3, evidence) } else { Answer::no(evidence) })
+        Some(Answer::when(many, 0.3, evidence))
     })
 }

@@ -1,13 +1,8 @@
 //! What a profile says: in which functions the kernel's samples lie, and how programs came there.
 
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
 use crate::recording::readers::capture::stacks::SYSCALL_ENTRY;
-use crate::recording::{Field, Subject, Unit};
 
 /// Only the start of a process has these.
 const STARTS: [&str; 5] =
@@ -31,14 +26,6 @@ const LIVES: [&str; 14] = [
 ];
 /// How many functions or ways a sentence names.
 const NAMED: usize = 4;
-
-/// All values of a field, the largest first.
-fn largest(look: &Look<'_>, field: Field, wanted: impl Fn(&Subject) -> bool) -> Vec<Seen> {
-    let lines = look.lines(field, wanted);
-    let mut all: Vec<Seen> = lines.iter().filter_map(|line| look.highest(line)).collect();
-    all.sort_by(|a, b| b.value.total_cmp(&a.value));
-    all
-}
 
 /// The kernel's functions in a profile.
 pub(super) struct Functions {
@@ -70,7 +57,7 @@ impl Functions {
 /// kernel's share follows from its head, or from CPU time, else it is at most what is not listed
 /// elsewhere: it is never the sum of the lines that happen to be there.
 pub(super) fn functions(look: &Look<'_>) -> Functions {
-    let all = largest(look, Field::SymbolPercent, |_| true);
+    let all = look.sorted(Field::SymbolPercent, |_| true);
     let shown: f64 = all.iter().map(|seen| seen.value).sum();
     let state = |field| look.state(field).map(|seen| seen.value);
     if let Some(kernel) = state(Field::ProfileKernel) {
@@ -85,18 +72,20 @@ pub(super) fn functions(look: &Look<'_>) -> Functions {
     Functions { all, kernel: counted.unwrap_or(most).max(shown), said }
 }
 
+fn is_one_of(seen: &Seen, names: &[&str]) -> bool {
+    let name = seen.subject.to_string();
+    names.iter().any(|wanted| name.contains(wanted))
+}
+
 /// Yes when functions of these names have enough of the kernel's samples in a profile: those in
 /// them, or, where chains of calls are known, in what they called.
 pub(super) fn named(look: &Look<'_>, names: &[&str]) -> Option<Answer> {
     let functions = functions(look);
-    let ours = |seen: &&Seen| {
-        let name = seen.subject.to_string();
-        names.iter().any(|wanted| name.contains(wanted))
-    };
+    let ours = |seen: &&Seen| is_one_of(seen, names);
     let found: Vec<Seen> = functions.all.iter().filter(ours).cloned().collect();
     let own = functions.part(found.iter().map(|seen| seen.value).sum());
     // They call each other, so that their shares are not to be added up.
-    let callers = largest(look, Field::WithinPercent, |_| true);
+    let callers = look.sorted(Field::WithinPercent, |_| true);
     let callers: Vec<Seen> = callers.iter().filter(ours).take(1).cloned().collect();
     let below = callers.first().map_or(0.0, |seen| functions.part(seen.value));
     let (share, shown) = if below > own { (below, callers) } else { (own, found) };
@@ -118,7 +107,7 @@ pub(super) fn huge_faults(look: &Look<'_>) -> Option<Answer> {
 
 /// Clearing of pages of which the profile does not say whether they were huge: no chains of calls.
 pub(super) fn clearing(look: &Look<'_>) -> Option<Answer> {
-    let chains = !largest(look, Field::WithinPercent, |_| true).is_empty();
+    let chains = !look.sorted(Field::WithinPercent, |_| true).is_empty();
     named(look, &CLEARING).filter(|_| !chains)
 }
 
@@ -127,11 +116,8 @@ pub(super) fn clearing(look: &Look<'_>) -> Option<Answer> {
 pub(super) fn lives(look: &Look<'_>) -> Option<Answer> {
     let functions = functions(look);
     let part = |names: &[&str]| -> f64 {
-        let ours = |seen: &&Seen| {
-            let name = seen.subject.to_string();
-            names.iter().any(|wanted| name.contains(wanted))
-        };
-        functions.all.iter().filter(ours).map(|seen| seen.value).sum()
+        let ours = functions.all.iter().filter(|seen| is_one_of(seen, names));
+        ours.map(|seen| seen.value).sum()
     };
     // A quarter at least: pages are also unmapped and copied without any new process.
     let starts = part(&STARTS) * 4.0 >= part(&LIVES);
@@ -141,6 +127,14 @@ pub(super) fn lives(look: &Look<'_>) -> Option<Answer> {
 /// Whether there is a profile of the kernel at all.
 pub(super) fn is_there(look: &Look<'_>) -> bool {
     look.host.subjects(Field::SymbolPercent).next().is_some()
+}
+
+/// The answer where a profile, if there is one, does not name the functions.
+pub(super) fn unnamed(look: &Look<'_>, missing: &[Missing]) -> Answer {
+    if !is_there(look) {
+        return Answer::unknown(missing);
+    }
+    Answer::no(top(look).into_iter().collect())
 }
 
 /// The largest functions of a profile in one sentence: their shares as the profile has them.
@@ -190,7 +184,7 @@ fn told_ways(look: &Look<'_>, wanted: impl Fn(&str) -> bool) -> Option<Evidence>
         Subject::Calls { path, .. } => wanted(path),
         _ => false,
     };
-    let all = largest(look, Field::PathPercent, ours);
+    let all = look.sorted(Field::PathPercent, ours);
     let worth = |seen: &&Seen| functions.part(seen.value) * 100.0 >= look.limit(T::WayShare);
     let parts = all.iter().filter(worth).take(2);
     let parts =
@@ -205,7 +199,7 @@ pub(super) fn calls(look: &Look<'_>) -> Option<(f64, Evidence)> {
     let functions = functions(look);
     let is_call = |path: &str| path.ends_with("()") || path == SYSCALL_ENTRY;
     let call = |subject: &Subject| matches!(subject, Subject::Calls { path, .. } if is_call(path));
-    let all = largest(look, Field::EntryPercent, call);
+    let all = look.sorted(Field::EntryPercent, call);
     let share = functions.part(all.iter().map(|seen| seen.value).sum());
     let parts = all.iter().filter(|seen| functions.part(seen.value) >= 0.01);
     let parts = parts

@@ -1,16 +1,9 @@
 //! Memory shortage: does the kernel reclaim, and what uses the memory?
 
-use crate::diagnose::answer::{Answer, Evidence, Ground};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{MEMINFO, MEMORY, PAGING, PROCESS_TABLES, SEGMENTS, SWAP};
+use super::prelude::*;
 use crate::diagnose::narrow::Narrow;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::functions::RECLAIM;
 use crate::hugetlb::tables;
-use crate::recording::{Field, Point, Series, Stamp, Subject};
 use hugewise_base::units::{Bytes, saturating_u64};
 
 /// What [`shown`] looks at.
@@ -53,7 +46,7 @@ fn known_ample(look: &Look<'_>) -> Option<bool> {
 
 /// Whether tasks had to reclaim themselves to get memory; `None`: no source tells them from kswapd.
 fn direct(look: &Look<'_>) -> Option<bool> {
-    let peak = |field| look.line(field, &Subject::Machine).and_then(|line| look.highest(&line));
+    let peak = |field| look.peak(field, &Subject::Machine);
     let scans = peak(Field::ScanDirect).map(|seen| seen.value >= look.limit(T::ReclaimScan));
     scans.or_else(|| peak(Field::AllocStall).map(|seen| seen.value >= 1.0))
 }
@@ -90,10 +83,10 @@ fn swing(look: &Look<'_>, memory: &Memory<'_>, interval: Interval) -> Result<Swi
     let start = free.points.partition_point(|point| point.at.is_some() && point.at < interval.from);
     let inside = |point: &&Point| interval.holds(point.at) || point.at == interval.from;
     let points: Vec<Point> = free.points[start..].iter().take_while(inside).copied().collect();
-    let lowest = points.iter().copied().reduce(|a, b| if b.value < a.value { b } else { a });
+    let lowest = least(points.iter().copied());
     let low = lowest.ok_or(false)?;
     let after = points.iter().copied().filter(|point| point.at >= low.at);
-    let high = after.reduce(|a, b| if b.value > a.value { b } else { a }).ok_or(false)?;
+    let high = most(after).ok_or(false)?;
     let percent = |bytes: f64| bytes / total * 100.0;
     // Beside ample available memory it is a program that ended, or the page cache dropped.
     let swings = percent(low.value) <= look.limit(T::FreeLow)
@@ -301,24 +294,21 @@ pub(super) fn swinging(look: &Look<'_>) -> Answer {
 }
 
 /// Share of all memory that a field takes.
-fn share_of_memory(look: &Look<'_>, field: Field, limit: T) -> Answer {
-    let (Some(seen), Some(total)) = (look.state(field), look.memory_bytes()) else {
+pub(super) fn share_of_memory(look: &Look<'_>, seen: Option<Seen>, limit: T) -> Answer {
+    let (Some(seen), Some(total)) = (seen, look.memory_bytes()) else {
         return Answer::unknown(&[MEMINFO]);
     };
     let percent = seen.value / total * 100.0;
     let text = format!("{}: {percent:.1} % of {}", write::sentence(&seen), write::bytes(total));
     let evidence = vec![look.say(&seen, &text)];
     let limit = look.limit(limit);
-    if percent >= limit {
-        Answer::yes(percent / 100.0, evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(percent, limit))
-    }
+    Answer::when(percent >= limit, percent / 100.0, evidence)
+        .or_close(look.is_close(percent, limit))
 }
 
 /// Do page tables take much of the memory?
 pub(super) fn page_tables(look: &Look<'_>) -> Answer {
-    let answer = share_of_memory(look, Field::PageTables, T::PageTablesHigh);
+    let answer = share_of_memory(look, look.state(Field::PageTables), T::PageTablesHigh);
     if !answer.is_yes() {
         return answer;
     }
@@ -405,7 +395,7 @@ fn segment(
 
 /// Do kernel objects that cannot be reclaimed take much of the memory?
 pub(super) fn slab(look: &Look<'_>) -> Answer {
-    let known = share_of_memory(look, Field::SlabUnreclaimable, T::SlabHigh);
+    let known = share_of_memory(look, look.state(Field::SlabUnreclaimable), T::SlabHigh);
     let known = if known.missing.is_empty() { known } else { rest_of_slab(look).unwrap_or(known) };
     known.and(largest_caches(look))
 }
@@ -422,24 +412,13 @@ fn rest_of_slab(look: &Look<'_>) -> Option<Answer> {
         write::bytes(other.value),
         write::bytes(total)
     );
-    let mut evidence = look.say(&all, &text);
-    evidence.ground = Ground::Derived;
     let high = percent >= look.limit(T::SlabHigh);
-    Some(if high {
-        Answer::yes(percent / 100.0, vec![evidence])
-    } else {
-        Answer::no(vec![evidence])
-    })
+    Some(Answer::when(high, percent / 100.0, vec![look.derive(&all, &text)]))
 }
 
 /// The largest caches of kernel objects, where a source lists them.
 pub(super) fn largest_caches(look: &Look<'_>) -> Option<Evidence> {
-    let mut caches: Vec<Seen> = look
-        .lines(Field::SlabCache, |_| true)
-        .iter()
-        .filter_map(|line| look.highest(line))
-        .collect();
-    caches.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let caches = look.sorted(Field::SlabCache, |_| true);
     let part = |seen: &Seen| format!("{} {}", seen.subject, write::bytes(seen.value));
     let parts: Vec<String> = caches.iter().take(3).map(part).collect();
     caches.first().map(|first| look.say(first, &format!("most: {}", parts.join(", "))))
@@ -476,11 +455,7 @@ pub(super) fn hugetlb_unused(look: &Look<'_>) -> Answer {
         write::bytes(idle)
     );
     let evidence = vec![look.say(&free, &text)];
-    if percent >= look.limit(T::HugetlbUnused) {
-        Answer::yes(percent / 100.0, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(percent >= look.limit(T::HugetlbUnused), percent / 100.0, evidence)
 }
 
 /// Does the machine swap?
@@ -493,15 +468,13 @@ pub(super) fn swapping(look: &Look<'_>) -> Answer {
     let when = if mean.at.from.is_some() { format!(" from {}", mean.at) } else { String::new() };
     let text = format!(
         "{} swapped in and out{when} (mean)",
-        write::value(crate::recording::Unit::BytesPerSecond, mean.value)
+        write::value(Unit::BytesPerSecond, mean.value)
     );
     let evidence = vec![look.say(&mean, &text)];
     // What is only moved out makes nobody wait: programs wait for what comes back.
     let back = look.line(Field::SwapIn, &Subject::Machine).and_then(|line| look.sustained(&line));
     let returns = back.is_none_or(|back| back.value >= look.limit(T::SwapHigh) / 2.0);
-    if mean.value < look.limit(T::SwapHigh) || !returns {
-        return Answer::no(evidence);
-    }
     let space = look.state(Field::SwapFree).map(|seen| look.quote(&seen));
-    Answer::yes(0.8, evidence).and(space)
+    let high = mean.value >= look.limit(T::SwapHigh) && returns;
+    Answer::when(high, 0.8, evidence).backed(space)
 }

@@ -1,13 +1,7 @@
 //! What Redis and Valkey say of themselves.
 
+use super::prelude::*;
 use super::servers::{any, name, parts, setting, state, worst};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{REDIS, REDIS_LATENCY, REDIS_SLOW_LOG};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject, Unit};
 use hugewise_base::count::counted;
 
 const KIND: &str = "redis";
@@ -41,7 +35,7 @@ fn top(look: &Look<'_>, field: Field, server: &str) -> Option<Top> {
     let values: Vec<Seen> =
         lines.iter().filter_map(|line| look.latest(field, &line.subject)).collect();
     let sum: f64 = values.iter().map(|seen| seen.value).sum();
-    let seen = values.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let seen = most(values)?;
     let share = if sum > 0.0 { seen.value / sum * 100.0 } else { 0.0 };
     Some(Top { seen, share })
 }
@@ -54,9 +48,7 @@ fn process(look: &Look<'_>) -> Option<Seen> {
     };
     let lines = [Field::ThreadCpu, Field::ProcCpu].into_iter().flat_map(|f| look.lines(f, own));
     let means = lines.filter_map(|line| look.mean(&line));
-    means
-        .filter(|seen| seen.value >= look.limit(T::ThreadFull))
-        .reduce(|a, b| if b.value > a.value { b } else { a })
+    most(means.filter(|seen| seen.value >= look.limit(T::ThreadFull)))
 }
 
 /// Time of a call, in milliseconds, by the counts since the server's start.
@@ -146,7 +138,7 @@ pub(super) fn slow_log(look: &Look<'_>) -> Answer {
         );
         let evidence = vec![look.say(&worst, &text)];
         let many = count as f64 >= look.limit(T::SlowCommands);
-        Some(if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence) })
+        Some(Answer::when(many, 0.5, evidence))
     })
 }
 
@@ -178,11 +170,12 @@ pub(super) fn full(look: &Look<'_>) -> Answer {
         if let Some(cpu) = state(look, Field::ServerCpu, server) {
             let text = format!("{server} used {} of one CPU", percent(cpu.value));
             let evidence = vec![look.say(&cpu, &text)];
-            return Some(if cpu.value >= limit {
-                Answer::yes(cpu.value / 100.0, evidence).and(most).and(huge)
-            } else {
-                Answer::no(evidence).if_close(look.is_close(cpu.value, limit))
-            });
+            return Some(
+                Answer::when(cpu.value >= limit, cpu.value / 100.0, evidence)
+                    .backed(most)
+                    .backed(huge)
+                    .or_close(look.is_close(cpu.value, limit)),
+            );
         }
         let (used, up) = (
             state(look, Field::ServerCpuTime, server)?,
@@ -379,9 +372,7 @@ pub(super) fn fsync(look: &Look<'_>) -> Answer {
     worst(look, KIND, &fields, REDIS_LATENCY, |server| {
         let events = parts(look, Field::LatencyEvent, server);
         let own = events.iter().filter(|line| name(&line.subject).starts_with("aof-"));
-        let stall = own
-            .filter_map(|line| look.highest(line))
-            .reduce(|a, b| if b.value > a.value { b } else { a });
+        let stall = most(own.filter_map(|line| look.highest(line)));
         if let Some(stall) = stall.filter(|stall| stall.value >= look.limit(T::SlowCommand)) {
             return Some(Answer::yes(0.5, vec![look.quote(&stall)]));
         }
@@ -389,7 +380,7 @@ pub(super) fn fsync(look: &Look<'_>) -> Answer {
         if let Some(rate) = state(look, Field::FsyncDelays, server) {
             let evidence = vec![look.quote(&rate)];
             let many = rate.value >= limit;
-            return Some(if many { Answer::yes(0.5, evidence) } else { Answer::no(evidence) });
+            return Some(Answer::when(many, 0.5, evidence));
         }
         let count = state(look, Field::FsyncDelayCount, server)?;
         let up = state(look, Field::ServerUptime, server).filter(|up| up.value > 0.0);

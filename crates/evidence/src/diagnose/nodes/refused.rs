@@ -2,13 +2,8 @@
 //! committed, tasks and mappings beyond a limit.
 
 use super::age::is_old;
-use crate::diagnose::answer::{Answer, Evidence, Missing};
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{COMMIT, MAPS, TASK_LIMITS};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
+use super::prelude::*;
 use crate::recording::readers::failures::FAILURES;
-use crate::recording::{Field, Subject};
 
 const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
@@ -102,9 +97,7 @@ pub(super) fn maps(look: &Look<'_>) -> Answer {
     const DEFAULT: f64 = 65_530.0;
     let failed = logged(look, Field::MapErrors, "it got no further mapping");
     let limit = number(look, LIMIT);
-    let all = look.lines(Field::Maps, |_| true);
-    let most = all.iter().filter_map(|line| look.highest(line));
-    let most = most.reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = look.top(Field::Maps);
     let counted = most.map(|most| {
         let of = limit.unwrap_or(DEFAULT);
         let text = format!(

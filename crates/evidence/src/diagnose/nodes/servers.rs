@@ -1,11 +1,7 @@
 //! What servers say of themselves: how their answers are found, and the worst of several.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
-
-use crate::diagnose::answer::{Answer, Evidence, Missing, Verdict};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::seen::Seen;
-use crate::recording::{Field, Subject};
 
 /// Most servers of one kind that are looked at: a paste has a few, a hostile one thousands.
 const SERVERS_MAX: usize = 64;
@@ -69,8 +65,5 @@ pub(super) fn name(subject: &Subject) -> &str {
 /// The setting of a kernel or server, as evidence.
 pub(super) fn setting(look: &Look<'_>, name: &str, text: &str) -> Option<Evidence> {
     let quote = look.setting(name)?;
-    let mut evidence =
-        Evidence::plain(crate::diagnose::Ground::Observed, format!("{name}: {}{text}", quote.text));
-    evidence.source = Some(quote.source);
-    Some(evidence)
+    Some(look.cite(quote, &format!("{name}: {}{text}", quote.text)))
 }

@@ -1,16 +1,9 @@
 //! Tasks by the function of the kernel in which they wait, and what follows from some of those.
 
 use super::age::{ago, is_old};
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{DIRTY, ENTROPY, NFS, WAITS};
+use super::prelude::*;
 use crate::diagnose::remedy_version as version;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
 use crate::recording::readers::kernel_log::{HANGS, LOG};
-use crate::recording::{Field, SourceId, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Tasks that wait in one function, as one list shows them.
@@ -104,7 +97,7 @@ pub(super) fn hung_long_ago(look: &Look<'_>) -> bool {
 
 /// When the log last said that tasks hang.
 pub(super) fn hung_when(look: &Look<'_>) -> String {
-    ago(look, &Subject::part(LOG, HANGS))
+    ago(look, &Subject::part(LOG, HANGS), ", the last ")
 }
 
 /// The limit of dirty memory, with the sentence that says how it comes about.
@@ -173,7 +166,7 @@ pub(super) fn random(look: &Look<'_>) -> Answer {
         return Answer::no(vec![said, Evidence::derived(text)]);
     }
     let low = bits < look.limit(T::EntropyLow);
-    if low { Answer::yes(0.5, vec![said]) } else { Answer::no(vec![said]) }
+    Answer::when(low, 0.5, vec![said])
 }
 
 /// Do they wait for a file server?
@@ -212,27 +205,23 @@ pub(super) fn remote(look: &Look<'_>) -> Answer {
     Answer::no(vec![look.say(other, &text)])
 }
 
+fn slowest_server(look: &Look<'_>) -> Option<Seen> {
+    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
+    most(fields.into_iter().filter_map(|field| look.top_mean(field)))
+}
+
 /// Requests to a file server that take long.
 fn slow_server(look: &Look<'_>) -> Option<Answer> {
-    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
-    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let most = slowest_server(look)?;
     let (limit, evidence) = (look.limit(T::RemoteAwait), vec![look.quote(&most)]);
     let long = most.value >= limit || queue_before_server(look).is_yes();
-    Some(match long {
-        true => Answer::yes(0.5, evidence),
-        false => Answer::no(evidence).if_close(look.is_close(most.value, limit)),
-    })
+    Some(Answer::when(long, 0.5, evidence).or_close(look.is_close(most.value, limit)))
 }
 
 /// Do requests to a file server wait on this machine, before they are sent?
 pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
     const SLOTS: &str = "/proc/sys/sunrpc/tcp_max_slot_table_entries";
-    let fields = [Field::RemoteReadAwait, Field::RemoteWriteAwait];
-    let lines = fields.iter().flat_map(|field| look.lines(*field, |_| true));
-    let means: Vec<Seen> = lines.filter_map(|line| look.mean(&line)).collect();
-    let most = means.into_iter().reduce(|a, b| if b.value > a.value { b } else { a });
+    let most = slowest_server(look);
     let found = most.and_then(|most| {
         let trip = look.line(Field::RemoteRoundTrip, &most.subject)?;
         Some((look.lowest(&trip)?, most))
@@ -247,14 +236,11 @@ pub(super) fn queue_before_server(look: &Look<'_>) -> Answer {
     let evidence = vec![look.say(&most, &text)];
     let queues =
         most.value >= QUEUE_MIN_MS && most.value >= trip.value * look.limit(T::RemoteQueue);
-    if !queues {
-        return Answer::no(evidence);
-    }
     let slots = look.setting(SLOTS);
     let slots = slots.map(|quote| {
         look.cite(quote, &format!("sunrpc.tcp_max_slot_table_entries: {}", quote.text))
     });
-    Answer::yes(0.6, evidence).and(slots)
+    Answer::when(queues, 0.6, evidence).backed(slots)
 }
 
 /// Shorter waits hold nobody up.

@@ -1,15 +1,8 @@
 //! What dumps of a program's threads say: which of them wait, for what, and who is in the way.
 
 use super::cpu;
+use super::prelude::*;
 use super::servers::{any, worst};
-use crate::diagnose::answer::{Answer, Evidence, Verdict};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{THREADS, THREADS_OWNERS};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Point, Series, Subject, Unit};
 
 /// Programs of which dumps are read.
 const KINDS: [&str; 2] = ["java", "go"];
@@ -76,7 +69,7 @@ impl<'a> Program<'a> {
         let all = self.look.host.subjects(field).filter(own);
         let group = |(subject, all): (&Subject, &[Series])| {
             let points = || all.iter().flat_map(|s| s.points.iter().map(move |p| (s.source, *p)));
-            let highest = points().reduce(|a, b| if b.1.value > a.1.value { b } else { a });
+            let highest = most(points());
             let (source, Point { at, value }) = highest?;
             let at = Interval { from: None, to: at };
             let seen = Seen { field, subject: subject.clone(), value, at, source };
@@ -379,11 +372,12 @@ pub(super) fn service(look: &Look<'_>) -> Answer {
         let most = program.share(&found) >= look.limit(T::ThreadsShareOnce);
         let full = full_pool(program).is_some();
         let many = found.mean(program.dumps) >= look.limit(T::WorkersMin);
-        Some(if most && many && full {
-            Answer::yes(weight, vec![first]).and(one_moment(program)).and(program.cpu())
-        } else {
-            Answer::no(vec![first]).if_close(true)
-        })
+        Some(
+            Answer::when(most && many && full, weight, vec![first])
+                .backed(one_moment(program))
+                .backed(program.cpu())
+                .or_close(true),
+        )
     })
 }
 

@@ -1,10 +1,6 @@
 //! What a trace of a program's system calls says by itself.
 
-use crate::diagnose::answer::Evidence;
-use crate::diagnose::look::Look;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject, Unit};
+use super::prelude::*;
 
 /// Calls that wait until data are safe.
 const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
@@ -12,9 +8,7 @@ const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "s
 /// A program of which a trace says that it mostly waits for data to be safe.
 pub(super) fn flushes(look: &Look<'_>) -> Option<Evidence> {
     let flush = |subject: &Subject| FLUSHES.contains(&subject.to_string().as_str());
-    let lines = look.lines(Field::SyscallShare, flush);
-    let shares = lines.iter().filter_map(|line| look.highest(line));
-    let most = shares.reduce(|a, b| if b.value > a.value { b } else { a })?;
+    let most = look.top_of(Field::SyscallShare, flush)?;
     let each = look.latest(Field::SyscallTime, &most.subject)?;
     let calls = look.latest(Field::SyscallCalls, &most.subject)?;
     let much = most.value >= look.limit(T::FlushBusy)

@@ -1,13 +1,6 @@
 //! Disks of which only requests and bytes are known, as plain `iostat` shows them.
 
-use crate::diagnose::Ground;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::DISKS;
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
+use super::prelude::*;
 
 /// Requests a second below which no disk makes anybody wait.
 const REQUESTS_MIN: f64 = 10.0;
@@ -29,10 +22,7 @@ impl Traffic {
         let seen: Vec<Seen> = all.iter().filter_map(|line: &Line| look.highest(line)).collect();
         let sum: f64 = seen.iter().map(|seen| seen.value).sum();
         let requests = seen.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
-        let bytes = |field| {
-            let line = look.line(field, &requests.subject);
-            line.and_then(|line| look.highest(&line)).map_or(0.0, |seen| seen.value)
-        };
+        let bytes = |field| look.peak(field, &requests.subject).map_or(0.0, |seen| seen.value);
         let (reads, writes) = (bytes(Field::DiskReadBytes), bytes(Field::DiskWriteBytes));
         let share = if sum > 0.0 { requests.value / sum } else { 0.0 };
         Some(Self { share, reads, writes, requests })
@@ -57,9 +47,7 @@ impl Traffic {
             write::bytes(size),
         );
         let seen = Seen { field, value: size, ..self.requests.clone() };
-        let mut evidence = look.say(&seen, &text);
-        evidence.ground = Ground::Derived;
-        Some((size, evidence))
+        Some((size, look.derive(&seen, &text)))
     }
 
     /// Whether it is the disk that CPUs wait for. They do wait; this one has most of the work.

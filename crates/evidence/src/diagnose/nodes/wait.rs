@@ -1,16 +1,9 @@
 //! Waiting without CPU: blocked tasks, pressure, pauses of Java.
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
 use super::tasks;
-use crate::diagnose::answer::{Answer, Evidence};
-use crate::diagnose::interval::Interval;
-use crate::diagnose::look::{Line, Look};
-use crate::diagnose::missing::{GC, PRESSURE, PROCESSES, QUEUE};
-use crate::diagnose::seen::Seen;
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::{Field, Subject};
 
 /// Do tasks wait while CPUs are idle?
 pub(super) fn any(look: &Look<'_>) -> Answer {
@@ -45,8 +38,7 @@ pub(super) fn blocked(look: &Look<'_>) -> Answer {
     if let Some(hung) = hung(look) {
         return Answer::yes(0.4, vec![hung]).and(functions()).mild(tasks::hung_long_ago(look));
     }
-    let line = look.line(Field::Blocked, &Subject::Machine);
-    let counted = line.and_then(|line| look.mean(&line)).or_else(|| listed(look));
+    let counted = look.mean_of(Field::Blocked).or_else(|| listed(look));
     let Some(seen) = counted else { return Answer::unknown(&[QUEUE]) };
     // Of an unknown number of CPUs: more than one busy disk keeps waiting in passing.
     let cpus = look.cpus().unwrap_or(CPUS_UNKNOWN);
@@ -103,11 +95,8 @@ fn pressure(look: &Look<'_>, field: Field) -> Answer {
     let text = format!("{} (mean)", write::sentence(&mean));
     let evidence = vec![look.say(&mean, &text)];
     let limit = look.limit(T::PsiHigh);
-    if mean.value >= limit {
-        Answer::yes(mean.value / 100.0, evidence)
-    } else {
-        Answer::no(evidence).if_close(look.is_close(mean.value, limit))
-    }
+    Answer::when(mean.value >= limit, mean.value / 100.0, evidence)
+        .or_close(look.is_close(mean.value, limit))
 }
 
 /// Do tasks wait for memory?
@@ -147,7 +136,7 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
     let fields = [Field::GcPause, Field::Safepoint, Field::SafepointReach];
     let lines: Vec<_> = fields.iter().flat_map(|field| look.lines(*field, |_| true)).collect();
     let peaks = lines.iter().filter_map(|line| look.highest(line).map(|peak| (line, peak)));
-    let Some((line, peak)) = peaks.reduce(|a, b| if b.1.value > a.1.value { b } else { a }) else {
+    let Some((line, peak)) = most(peaks) else {
         return Answer::unknown(&[GC]);
     };
     let limit = look.limit(T::GcPause);
@@ -158,7 +147,7 @@ pub(super) fn pauses(look: &Look<'_>) -> Answer {
         let Some((share, text)) = share else { return Answer::no(evidence) };
         evidence.insert(0, look.say(&peak, &text));
         let much = share * 100.0 >= look.limit(T::GcShare);
-        return if much { Answer::yes(share, evidence) } else { Answer::no(evidence) };
+        return Answer::when(much, share, evidence);
     }
     let text = format!(
         "{long} of {} pauses took {} or more",
@@ -189,24 +178,17 @@ pub(super) fn kernel_in_pauses(look: &Look<'_>) -> Answer {
         write::number(user_ms / 1e3)
     );
     let evidence = vec![look.say(&system, &text)];
-    if system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0 {
-        let follows = "the collector itself hardly works: it waits for the kernel, which hands \
+    let much = system.value > user_ms && system.value >= look.limit(T::GcPause) / 2.0;
+    let follows = "the collector itself hardly works: it waits for the kernel, which hands \
                        out, compacts or swaps its memory";
-        Answer::yes(0.6, evidence).and([Evidence::derived(follows)])
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(much, 0.6, evidence).backed([Evidence::derived(follows)])
 }
 
 /// Does it take long until all threads stop?
 pub(super) fn safepoint_reach(look: &Look<'_>) -> Answer {
     let lines = look.lines(Field::SafepointReach, |_| true);
-    let Some(line) = lines.into_iter().next() else { return Answer::unknown(&[GC]) };
-    let Some(peak) = look.highest(&line) else { return Answer::unknown(&[GC]) };
+    let peak = lines.first().and_then(|line| look.highest(line));
+    let Some(peak) = peak else { return Answer::unknown(&[GC]) };
     let evidence = vec![look.quote(&peak)];
-    if peak.value >= look.limit(T::GcPause) / 2.0 {
-        Answer::yes(0.4, evidence)
-    } else {
-        Answer::no(evidence)
-    }
+    Answer::when(peak.value >= look.limit(T::GcPause) / 2.0, 0.4, evidence)
 }

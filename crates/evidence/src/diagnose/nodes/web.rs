@@ -1,12 +1,7 @@
 //! What nginx and php-fpm say on their status pages.
 
+use super::prelude::*;
 use super::servers::{any, state, worst};
-use crate::diagnose::answer::Answer;
-use crate::diagnose::look::Look;
-use crate::diagnose::missing::{FPM, NGINX};
-use crate::diagnose::threshold::Threshold as T;
-use crate::diagnose::write;
-use crate::recording::Field;
 
 /// Does a web server say that it suffers?
 pub(super) fn any_of(look: &Look<'_>) -> Answer {
@@ -29,7 +24,7 @@ pub(super) fn pool(look: &Look<'_>) -> Answer {
         let often = state(look, Field::PoolFullCount, server).filter(|full| full.value > 0.0);
         let often = often.map(|full| look.quote(&full));
         let full = idle < 1.0 && queue.value >= look.limit(T::PoolQueue);
-        Some(if full { Answer::yes(0.6, evidence) } else { Answer::no(evidence) }.and(often))
+        Some(Answer::when(full, 0.6, evidence).and(often))
     })
 }
 
@@ -39,11 +34,11 @@ pub(super) fn dropped(look: &Look<'_>) -> Answer {
         if let Some(rate) = state(look, Field::ConnectionsDropped, server) {
             let evidence = vec![look.quote(&rate)];
             let yes = rate.value > 0.0;
-            return Some(if yes { Answer::yes(0.5, evidence) } else { Answer::no(evidence) });
+            return Some(Answer::when(yes, 0.5, evidence));
         }
         let count = state(look, Field::ConnectionsDroppedCount, server)?;
         let evidence = vec![look.quote(&count)];
         let many = count.value >= look.limit(T::ConnectionsDropped);
-        Some(if many { Answer::yes(0.4, evidence) } else { Answer::no(evidence) })
+        Some(Answer::when(many, 0.4, evidence))
     })
 }

@@ -28,7 +28,7 @@ impl Builder {
     }
 
     /// A count of which the source says only how much it grew since the look before.
-    pub fn put_more(&mut self, field: Field, subject: &Subject, more: f64) {
+    pub(crate) fn put_more(&mut self, field: Field, subject: &Subject, more: f64) {
         if self.full {
             return;
         }
@@ -64,7 +64,7 @@ impl Builder {
 
     /// A part of `whole` that the look before did not list, although it listed others: it was 0
     /// then. To be called before the whole is counted again; counts of unknown age stay unknown.
-    pub fn was_absent(&mut self, field: Field, part: &Subject, whole: &Subject) {
+    pub(crate) fn was_absent(&mut self, field: Field, part: &Subject, whole: &Subject) {
         if let Some(host) = self.host {
             self.looks.absent(host, field, part, whole);
         }

@@ -61,7 +61,7 @@ impl Builder {
     }
 
     /// What is typed from here on is typed in this folder of a cgroup; `None`: somewhere else.
-    pub fn in_folder(&mut self, folder: Option<&str>) {
+    pub(crate) fn in_folder(&mut self, folder: Option<&str>) {
         self.folder = folder.map(|folder| folder.chars().take(COMMAND_CHARS_MAX).collect());
     }
 
@@ -72,7 +72,7 @@ impl Builder {
     }
 
     /// What this command prints may follow.
-    pub fn expects(&mut self, command: &str) {
+    pub(crate) fn expects(&mut self, command: &str) {
         self.expected = Expected::new(command);
     }
 
@@ -108,7 +108,7 @@ impl Builder {
     }
 
     /// Listings of these machines follow, as of a loop: none where there was no loop.
-    pub fn await_hosts(&mut self, names: Vec<&str>) {
+    pub(crate) fn await_hosts(&mut self, names: Vec<&str>) {
         let names = names.into_iter().take(HOSTS_MAX);
         self.awaited = names.map(|name| name.chars().take(HOST_CHARS_MAX).collect()).collect();
     }
@@ -123,8 +123,7 @@ impl Builder {
 
     /// How often the latest command shows a file of this name: as often as it names it, times the
     /// rounds of its loop; 0 where neither is known.
-    #[must_use]
-    pub fn typed_looks(&self, file: &str) -> usize {
+    pub(crate) fn typed_looks(&self, file: &str) -> usize {
         self.command.matches(file).count().saturating_mul(rounds(&self.command))
     }
 
@@ -170,8 +169,7 @@ impl Builder {
     }
 
     /// What was typed last, empty where no prompt showed it.
-    #[must_use]
-    pub fn latest_command(&self) -> &str {
+    pub(crate) fn latest_command(&self) -> &str {
         &self.command
     }
 }

@@ -20,34 +20,18 @@ const MEMORY_MIN_PERCENT: f64 = 0.5;
 /// Most processes of interest of one recording, against tens of thousands of short-lived ones.
 const PROCESSES_MAX: usize = 5000;
 
-/// Ticks of CPU in a sample, in atop's order but for the guests' at the end.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Ticks {
-    pub(super) system: f64,
-    pub(super) user: f64,
-    pub(super) nice: f64,
-    pub(super) idle: f64,
-    pub(super) wait: f64,
-    pub(super) irq: f64,
-    pub(super) softirq: f64,
-    pub(super) steal: f64,
-    /// Part of `user`.
-    pub(super) guest: f64,
-}
-
-/// Counts of paging in a sample; unknown ones are `None`.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Paging {
-    pub(super) scans: Option<f64>,
-    pub(super) stalls: Option<f64>,
-    pub(super) swapped_in_pages: Option<f64>,
-    pub(super) swapped_out_pages: Option<f64>,
-    pub(super) oom_kills: Option<f64>,
-    pub(super) compact_stalls: Option<f64>,
-    pub(super) migrated_pages: Option<f64>,
-    pub(super) read_pages: Option<f64>,
-    pub(super) written_pages: Option<f64>,
-}
+/// What the ticks of a CPU are, in the order of [`Sampler::cpu`]; guests count as user too.
+const TICKS: [Field; 9] = [
+    Field::CpuSystem,
+    Field::CpuUser,
+    Field::CpuNice,
+    Field::CpuIdle,
+    Field::CpuIowait,
+    Field::CpuIrq,
+    Field::CpuSoftirq,
+    Field::CpuSteal,
+    Field::CpuGuest,
+];
 
 /// Counts of a disk in a sample.
 #[derive(Clone, Copy, Default)]
@@ -60,26 +44,6 @@ pub(super) struct Disk {
     /// Sum over the requests of the time that each was in the queue or at the disk.
     pub(super) waited_ms: Option<f64>,
     pub(super) discards: f64,
-}
-
-/// Counts of a network interface in a sample.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Link {
-    pub(super) rx_packets: f64,
-    pub(super) rx_bytes: f64,
-    pub(super) tx_packets: f64,
-    pub(super) tx_bytes: f64,
-    pub(super) speed_mbit: f64,
-}
-
-/// TCP's counts in a sample.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Tcp {
-    pub(super) received: Option<f64>,
-    pub(super) sent: Option<f64>,
-    pub(super) active_opens: Option<f64>,
-    pub(super) passive_opens: Option<f64>,
-    pub(super) retransmits: Option<f64>,
 }
 
 /// Puts the values of one sample after the other.
@@ -110,25 +74,13 @@ impl Sampler {
 
     /// Time of one CPU, or of all together: shares of all ticks, because whole seconds are too
     /// rough a measure of the interval.
-    pub(super) fn cpu(&self, subject: &Subject, ticks: &Ticks, out: &mut Builder) {
-        let busy = ticks.system + ticks.user + ticks.nice;
-        let rest = ticks.idle + ticks.wait + ticks.irq + ticks.softirq + ticks.steal;
-        let all = busy + rest;
+    pub(super) fn cpu(&self, subject: &Subject, mut ticks: [f64; 9], out: &mut Builder) {
+        let all: f64 = ticks[..8].iter().sum();
         if self.since_boot || all <= 0.0 {
             return;
         }
-        let shares = [
-            (Field::CpuSystem, ticks.system),
-            (Field::CpuUser, ticks.user),
-            (Field::CpuNice, ticks.nice),
-            (Field::CpuIdle, ticks.idle),
-            (Field::CpuIowait, ticks.wait),
-            (Field::CpuIrq, ticks.irq),
-            (Field::CpuSoftirq, ticks.softirq),
-            (Field::CpuSteal, ticks.steal),
-            (Field::CpuGuest, ticks.guest.min(ticks.user)),
-        ];
-        for (field, part) in shares {
+        ticks[8] = ticks[8].min(ticks[1]);
+        for (field, part) in TICKS.into_iter().zip(ticks) {
             out.put(field, subject, self.at, 100.0 * part / all);
         }
     }
@@ -146,9 +98,7 @@ impl Sampler {
     ) {
         let fields = [Field::Load1, Field::Load5, Field::Load15];
         for (field, value) in fields.into_iter().zip(loads) {
-            if let Some(value) = value {
-                self.state(field, value, out);
-            }
+            out.put_known(field, &Subject::Machine, self.at, value);
         }
         let counts = [(Field::ContextSwitches, switches), (Field::Interrupts, interrupts)];
         self.rates(&Subject::Machine, &counts, out);
@@ -173,20 +123,9 @@ impl Sampler {
         }
     }
 
-    pub(super) fn paging(&self, paging: &Paging, page_bytes: f64, out: &mut Builder) {
-        let bytes = |pages: Option<f64>| pages.map(|pages| pages * page_bytes);
-        let counts = [
-            (Field::Scan, paging.scans),
-            (Field::AllocStall, paging.stalls),
-            (Field::SwapIn, bytes(paging.swapped_in_pages)),
-            (Field::SwapOut, bytes(paging.swapped_out_pages)),
-            (Field::OomKills, paging.oom_kills),
-            (Field::CompactStall, paging.compact_stalls),
-            (Field::PagesMigrated, paging.migrated_pages),
-            (Field::PageIn, bytes(paging.read_pages)),
-            (Field::PageOut, bytes(paging.written_pages)),
-        ];
-        self.rates(&Subject::Machine, &counts, out);
+    /// Counts of the machine.
+    pub(super) fn counts(&self, counts: &[(Field, Option<f64>)], out: &mut Builder) {
+        self.rates(&Subject::Machine, counts, out);
     }
 
     /// The averages over 10 seconds: CPU some, memory some and full, I/O some and full.
@@ -199,9 +138,8 @@ impl Sampler {
             Field::PsiIoFull,
         ];
         for (field, value) in fields.into_iter().zip(averages) {
-            if let Some(value) = value.filter(|value| *value <= 100.0) {
-                self.state(field, value, out);
-            }
+            let share = value.filter(|value| *value <= 100.0);
+            out.put_known(field, &Subject::Machine, self.at, share);
         }
     }
 
@@ -238,29 +176,15 @@ impl Sampler {
         }
     }
 
-    pub(super) fn tcp(&self, tcp: &Tcp, out: &mut Builder) {
-        let counts = [
-            (Field::TcpInSegments, tcp.received),
-            (Field::TcpOutSegments, tcp.sent),
-            (Field::TcpActiveOpens, tcp.active_opens),
-            (Field::TcpPassiveOpens, tcp.passive_opens),
-            (Field::TcpRetransmits, tcp.retransmits),
-        ];
-        self.rates(&Subject::Machine, &counts, out);
-    }
-
-    pub(super) fn link(&self, name: &str, link: &Link, out: &mut Builder) {
+    pub(super) fn link(&self, name: &str, counts: [f64; 4], speed_mbit: f64, out: &mut Builder) {
+        const FIELDS: [Field; 4] =
+            [Field::NetRxPackets, Field::NetRxBytes, Field::NetTxPackets, Field::NetTxBytes];
         let subject = Subject::Interface(name.to_owned());
-        let counts = [
-            (Field::NetRxPackets, Some(link.rx_packets)),
-            (Field::NetRxBytes, Some(link.rx_bytes)),
-            (Field::NetTxPackets, Some(link.tx_packets)),
-            (Field::NetTxBytes, Some(link.tx_bytes)),
-        ];
-        self.rates(&subject, &counts, out);
-        // 0 stands for unknown, as loopback has it.
-        if link.speed_mbit > 0.0 {
-            out.put(Field::NetSpeed, &subject, self.at, link.speed_mbit * MBIT_BYTES);
+        for (field, count) in FIELDS.into_iter().zip(counts) {
+            self.rate(field, &subject, count, out);
+        }
+        if speed_mbit > 0.0 {
+            out.put(Field::NetSpeed, &subject, self.at, speed_mbit * MBIT_BYTES);
         }
     }
 
@@ -338,9 +262,7 @@ impl Sampler {
         let blocked = state == "D";
         let Some(subject) = self.keep(pid, name, blocked) else { return };
         out.put(Field::ProcBlocked, &subject, self.at, if blocked { 1.0 } else { 0.0 });
-        if let Some(threads) = threads {
-            out.put(Field::ProcThreads, &subject, self.at, threads);
-        }
+        out.put_known(Field::ProcThreads, &subject, self.at, threads);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::atop::{Disk, Link, Paging, Sampler, Tcp, Ticks};
+use super::atop::{Disk, Sampler};
 use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
 
 /// How much of the text is read to recognise it.
@@ -86,14 +86,14 @@ impl Json {
                 sampler.cpu_count(count, out);
             }
             if let Some(ticks) = ticks(cpu) {
-                sampler.cpu(&Subject::Machine, &ticks, out);
+                sampler.cpu(&Subject::Machine, ticks, out);
             }
         }
         for cpu in rows(sample, "cpu") {
             let id = cpu.get("cpuid").and_then(Value::as_u64);
             let id = id.and_then(|id| u32::try_from(id).ok());
             if let (Some(id), Some(ticks)) = (id, ticks(cpu)) {
-                sampler.cpu(&Subject::Cpu(id), &ticks, out);
+                sampler.cpu(&Subject::Cpu(id), ticks, out);
             }
         }
         let of = |label: &str, key: &str| number(sample.get(label)?, key);
@@ -116,19 +116,19 @@ impl Json {
             (Field::Committed, of("SWP", "committed")),
         ];
         sampler.memory(&amounts, out);
-        let paging = Paging {
-            scans: of("PAG", "pgscans"),
-            stalls: of("PAG", "allocstall"),
-            swapped_in_pages: of("PAG", "swins"),
-            swapped_out_pages: of("PAG", "swouts"),
-            oom_kills: of("PAG", "oomkills"),
-            compact_stalls: of("PAG", "compacts"),
-            migrated_pages: of("PAG", "migrates"),
-            read_pages: of("PAG", "pgins"),
-            written_pages: of("PAG", "pgouts"),
-        };
-        // The size of a page is not given; atop's other numbers are of x86 and arm64 mostly.
-        sampler.paging(&paging, PAGE_BYTES, out);
+        let bytes = |key: &str| of("PAG", key).map(|pages| pages * PAGE_BYTES);
+        let paging = [
+            (Field::Scan, of("PAG", "pgscans")),
+            (Field::AllocStall, of("PAG", "allocstall")),
+            (Field::SwapIn, bytes("swins")),
+            (Field::SwapOut, bytes("swouts")),
+            (Field::OomKills, of("PAG", "oomkills")),
+            (Field::CompactStall, of("PAG", "compacts")),
+            (Field::PagesMigrated, of("PAG", "migrates")),
+            (Field::PageIn, bytes("pgins")),
+            (Field::PageOut, bytes("pgouts")),
+        ];
+        sampler.counts(&paging, out);
         if sample.get("PSI").and_then(|psi| psi.get("psi")?.as_str()) == Some("y") {
             let averages = ["cs10", "ms10", "mf10", "ios10", "iof10"].map(|key| of("PSI", key));
             sampler.pressure(averages, out);
@@ -144,18 +144,19 @@ impl Json {
             }
         }
         if let Some(row) = sample.get("NET_GENERAL") {
-            let tcp = Tcp {
-                received: number(row, "rpacketsTCP"),
-                sent: number(row, "spacketsTCP"),
-                active_opens: number(row, "activeOpensTCP"),
-                passive_opens: number(row, "passiveOpensTCP"),
-                retransmits: number(row, "retransSegsTCP"),
-            };
-            self.sampler.tcp(&tcp, out);
+            let counts = [
+                (Field::TcpInSegments, number(row, "rpacketsTCP")),
+                (Field::TcpOutSegments, number(row, "spacketsTCP")),
+                (Field::TcpActiveOpens, number(row, "activeOpensTCP")),
+                (Field::TcpPassiveOpens, number(row, "passiveOpensTCP")),
+                (Field::TcpRetransmits, number(row, "retransSegsTCP")),
+            ];
+            self.sampler.counts(&counts, out);
         }
         for row in rows(sample, "NET") {
             if let (Some(name), Some(link)) = (row.get("name").and_then(Value::as_str), link(row)) {
-                self.sampler.link(name, &link, out);
+                let speed_mbit = number(row, "speed").unwrap_or(0.0);
+                self.sampler.link(name, link, speed_mbit, out);
             }
         }
     }
@@ -212,18 +213,15 @@ fn since_boot(sample: &Value, first: bool) -> bool {
     status.map_or(first, |status| status.starts_with('N'))
 }
 
-fn ticks(row: &Value) -> Option<Ticks> {
-    Some(Ticks {
-        system: number(row, "stime")?,
-        user: number(row, "utime")?,
-        nice: number(row, "ntime")?,
-        idle: number(row, "itime")?,
-        wait: number(row, "wtime")?,
-        irq: number(row, "Itime")?,
-        softirq: number(row, "Stime")?,
-        steal: number(row, "steal")?,
-        guest: number(row, "guest").unwrap_or(0.0),
-    })
+fn ticks(row: &Value) -> Option<[f64; 9]> {
+    const KEYS: [&str; 8] =
+        ["stime", "utime", "ntime", "itime", "wtime", "Itime", "Stime", "steal"];
+    let mut ticks = [0.0; 9];
+    for (tick, key) in ticks.iter_mut().zip(KEYS) {
+        *tick = number(row, key)?;
+    }
+    ticks[8] = number(row, "guest").unwrap_or(0.0);
+    Some(ticks)
 }
 
 fn disk(row: &Value) -> Option<Disk> {
@@ -239,12 +237,7 @@ fn disk(row: &Value) -> Option<Disk> {
     })
 }
 
-fn link(row: &Value) -> Option<Link> {
-    Some(Link {
-        rx_packets: number(row, "rpack")?,
-        rx_bytes: number(row, "rbyte")?,
-        tx_packets: number(row, "spack")?,
-        tx_bytes: number(row, "sbyte")?,
-        speed_mbit: number(row, "speed").unwrap_or(0.0),
-    })
+fn link(row: &Value) -> Option<[f64; 4]> {
+    let number = |key| number(row, key);
+    Some([number("rpack")?, number("rbyte")?, number("spack")?, number("sbyte")?])
 }

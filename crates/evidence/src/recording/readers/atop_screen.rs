@@ -1,11 +1,7 @@
 //! The screen of `atop`, pasted: bars of names with numbers, counted over the interval of its first
 //! line. atop(1), version 2.
 
-use super::words::{
-    binary_factor, count, date, joined, number, number_and_unit, time_of_day, words,
-};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
+use super::prelude::*;
 
 /// Counts of base pages.
 const PAGE: f64 = 4096.0;
@@ -46,8 +42,11 @@ fn seconds(text: &str) -> Option<f64> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let (host, at, seconds) = head(lines.ahead(0))?;
     out.host_of_prompt(host);
-    out.begin(SourceKind::AtopScreen, lines.number());
-    Some(Box::new(Screen { at, seconds, columns: Vec::new() }))
+    Some(lines.begin(
+        SourceKind::AtopScreen,
+        PastBlanks(Screen { at, seconds, columns: Vec::new() }),
+        out,
+    ))
 }
 
 struct Screen {
@@ -101,9 +100,12 @@ impl Screen {
     ) {
         for (name, field, factor) in fields {
             let found = cells.iter().find(|cell| cell.0 == *name);
-            if let Some(value) = found.and_then(value) {
-                self.put(*field, subject, value * factor, out);
-            }
+            out.put_known(
+                *field,
+                subject,
+                Some(self.at),
+                found.and_then(value).map(|value| value * factor),
+            );
         }
     }
 
@@ -126,9 +128,12 @@ impl Screen {
         }
         self.put(Field::CpuCount, &Subject::Machine, cpus, out);
         for (name, field) in STATES {
-            if let Some(share) = share(name) {
-                self.put(field, &Subject::Machine, share / cpus, out);
-            }
+            out.put_known(
+                field,
+                &Subject::Machine,
+                Some(self.at),
+                share(name).map(|share| share / cpus),
+            );
         }
     }
 
@@ -155,9 +160,7 @@ impl Screen {
             return;
         }
         let (link, each) = (Subject::Interface(name.to_owned()), 1.0 / self.seconds);
-        if let Some(busy) = value(first) {
-            self.put(Field::NetBusy, &link, busy, out);
-        }
+        out.put_known(Field::NetBusy, &link, Some(self.at), value(first));
         let fields = [
             ("pcki", Field::NetRxPackets, each),
             ("pcko", Field::NetTxPackets, each),
@@ -173,9 +176,12 @@ impl Screen {
                 Some(&"Gbps") => MEGABIT * 1e3,
                 _ => continue,
             };
-            if let Some(value) = cell.and_then(value) {
-                self.put(field, &link, value * scale, out);
-            }
+            out.put_known(
+                field,
+                &link,
+                Some(self.at),
+                cell.and_then(value).map(|value| value * scale),
+            );
         }
     }
 
@@ -245,12 +251,18 @@ impl Screen {
         let pid = cell("PID").and_then(count).and_then(|pid| u32::try_from(pid).ok());
         let (Some(pid), Some(name)) = (pid, cell("CMD")) else { return false };
         let process = Subject::process(Some(pid), name);
-        if let Some(cpu) = cell("CPU").and_then(|cpu| number(cpu.strip_suffix('%')?)) {
-            self.put(Field::ProcCpu, &process, cpu, out);
-        }
-        if let Some(system) = cell("SYSCPU").and_then(seconds) {
-            self.put(Field::ProcSystem, &process, system / self.seconds * 100.0, out);
-        }
+        out.put_known(
+            Field::ProcCpu,
+            &process,
+            Some(self.at),
+            cell("CPU").and_then(|cpu| number(cpu.strip_suffix('%')?)),
+        );
+        out.put_known(
+            Field::ProcSystem,
+            &process,
+            Some(self.at),
+            cell("SYSCPU").and_then(seconds).map(|system| system / self.seconds * 100.0),
+        );
         if let Some(state) = cell("S") {
             let blocked = if state == "D" { 1.0 } else { 0.0 };
             self.put(Field::ProcBlocked, &process, blocked, out);
@@ -261,9 +273,6 @@ impl Screen {
 
 impl Reader for Screen {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some((_, at, seconds)) = head(line) {
             (self.at, self.seconds) = (at, seconds);
             return Taken::Yes;

@@ -1,9 +1,7 @@
 //! `atop -P`: rows of a label, six common fields and the label's own.
 
-use super::atop::{Disk, Link, Paging, Sampler, Tcp, Ticks};
-use super::words::{count, date, joined, time_of_day};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::atop::{Disk, Sampler};
+use super::prelude::*;
 
 const LABELS: [&str; 27] = [
     "CPU", "cpu", "CPL", "GPU", "MEM", "SWP", "PAG", "PSI", "LVM", "MDD", "DSK", "NFM", "NFC",
@@ -94,11 +92,11 @@ impl AtopText {
         match row.label {
             "CPU" => {
                 sampler.cpu_count(places.get(1)?, out);
-                sampler.cpu(&Subject::Machine, &ticks(&places)?, out);
+                sampler.cpu(&Subject::Machine, ticks(&places)?, out);
             }
             "cpu" => {
                 let cpu = u32::try_from(count(places.text(1)?)?).ok()?;
-                sampler.cpu(&Subject::Cpu(cpu), &ticks(&places)?, out);
+                sampler.cpu(&Subject::Cpu(cpu), ticks(&places)?, out);
             }
             "CPL" => {
                 let loads = [places.get(1), places.get(2), places.get(3)];
@@ -118,7 +116,10 @@ impl AtopText {
                 ];
                 sampler.memory(&values, out);
             }
-            "PAG" => sampler.paging(&paging(&places), places.get(0)?, out),
+            "PAG" => {
+                places.get(0)?;
+                sampler.counts(&paging(&places), out);
+            }
             "PSI" if places.text(0) == Some("y") => {
                 let averages = [1, 5, 9, 13, 17].map(|place| places.get(place));
                 sampler.pressure(averages, out);
@@ -174,18 +175,13 @@ fn process_name(text: &str) -> Option<(&str, &str)> {
     Some((inside.get(..end)?, inside.get(end + 1..)?))
 }
 
-fn ticks(places: &Places<'_>) -> Option<Ticks> {
-    Some(Ticks {
-        system: places.get(2)?,
-        user: places.get(3)?,
-        nice: places.get(4)?,
-        idle: places.get(5)?,
-        wait: places.get(6)?,
-        irq: places.get(7)?,
-        softirq: places.get(8)?,
-        steal: places.get(9)?,
-        guest: places.get(10).unwrap_or(0.0),
-    })
+fn ticks(places: &Places<'_>) -> Option<[f64; 9]> {
+    let mut ticks = [0.0; 9];
+    for (tick, place) in ticks.iter_mut().zip(2..10) {
+        *tick = places.get(place)?;
+    }
+    ticks[8] = places.get(10).unwrap_or(0.0);
+    Some(ticks)
 }
 
 fn memory(places: &Places<'_>) -> [(Field, Option<f64>); 10] {
@@ -205,18 +201,18 @@ fn memory(places: &Places<'_>) -> [(Field, Option<f64>); 10] {
     ]
 }
 
-fn paging(places: &Places<'_>) -> Paging {
-    Paging {
-        scans: places.get(1),
-        stalls: places.get(2),
-        swapped_in_pages: places.get(4),
-        swapped_out_pages: places.get(5),
-        oom_kills: places.get(6),
-        compact_stalls: places.get(7),
-        migrated_pages: places.get(8),
-        read_pages: places.get(10),
-        written_pages: places.get(11),
-    }
+fn paging(places: &Places<'_>) -> [(Field, Option<f64>); 9] {
+    [
+        (Field::Scan, places.get(1)),
+        (Field::AllocStall, places.get(2)),
+        (Field::SwapIn, places.pages(4)),
+        (Field::SwapOut, places.pages(5)),
+        (Field::OomKills, places.get(6)),
+        (Field::CompactStall, places.get(7)),
+        (Field::PagesMigrated, places.get(8)),
+        (Field::PageIn, places.pages(10)),
+        (Field::PageOut, places.pages(11)),
+    ]
 }
 
 fn disk(places: &Places<'_>) -> Option<Disk> {
@@ -240,25 +236,18 @@ fn disk(places: &Places<'_>) -> Option<Disk> {
 fn network(sampler: &Sampler, places: &Places<'_>, out: &mut Builder) -> Option<()> {
     let name = places.text(0)?;
     if name == "upper" {
-        let tcp = Tcp {
-            received: Some(places.get(1)?),
-            sent: Some(places.get(2)?),
-            active_opens: places.get(11),
-            passive_opens: places.get(12),
-            // 13 are connections at the moment.
-            retransmits: places.get(14),
-        };
-        sampler.tcp(&tcp, out);
+        let counts = [
+            (Field::TcpInSegments, Some(places.get(1)?)),
+            (Field::TcpOutSegments, Some(places.get(2)?)),
+            (Field::TcpActiveOpens, places.get(11)),
+            (Field::TcpPassiveOpens, places.get(12)),
+            (Field::TcpRetransmits, places.get(14)),
+        ];
+        sampler.counts(&counts, out);
         return Some(());
     }
-    let link = Link {
-        rx_packets: places.get(1)?,
-        rx_bytes: places.get(2)?,
-        tx_packets: places.get(3)?,
-        tx_bytes: places.get(4)?,
-        speed_mbit: places.get(5).unwrap_or(0.0),
-    };
-    sampler.link(name, &link, out);
+    let counts = [places.get(1)?, places.get(2)?, places.get(3)?, places.get(4)?];
+    sampler.link(name, counts, places.get(5).unwrap_or(0.0), out);
     Some(())
 }
 

@@ -1,10 +1,8 @@
 //! `atopsar`: reports of atop that look like those of `sar`, each row group with the time once, and
 //! the report's name at the end of its headings.
 
+use super::prelude::*;
 use super::sysstat::{is_elision, is_sane};
-use super::words::{binary_factor, date, joined, number_and_unit, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
 
 const KIB: f64 = 1024.0;
 

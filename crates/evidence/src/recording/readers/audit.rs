@@ -1,8 +1,6 @@
 //! `auditctl -s`: how many records of audit wait, and how many were lost.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The settings under which its values are kept: `audit backlog`.
 pub const AUDIT: &str = "audit ";
@@ -39,8 +37,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if !first || name(1).is_none() && lines.ahead(0).split('=').count() < 4 {
         return None;
     }
-    out.begin(SourceKind::Auditctl, lines.number());
-    Some(Box::new(Audit))
+    Some(lines.begin(SourceKind::Auditctl, Audit, out))
 }
 
 struct Audit;

@@ -1,10 +1,8 @@
 //! Pasted `/proc/buddyinfo`. proc_buddyinfo(5).
 
+use super::prelude::*;
 use std::collections::BTreeSet;
 
-use super::words::{elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 use hugewise_base::parse::buddyinfo::{ZoneFree, fmfi_total, free_blocks_at_or_above, parse};
 
 /// A huge page of 2 MiB is 2 to the power 9 pages of 4 KiB.
@@ -20,8 +18,7 @@ fn is_zone(words: &[&str]) -> bool {
 /// Begins at a zone.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     zone(&words(lines.ahead(0)))?;
-    out.begin(SourceKind::Buddyinfo, lines.number());
-    Some(Box::<Buddyinfo>::default())
+    Some(lines.begin(SourceKind::Buddyinfo, Buddyinfo::default(), out))
 }
 
 fn zone(words: &[&str]) -> Option<ZoneFree> {
@@ -37,18 +34,6 @@ struct Buddyinfo {
     seen: BTreeSet<(u32, String)>,
 }
 
-impl Buddyinfo {
-    fn flush(&mut self, out: &mut Builder) {
-        let zones = std::mem::take(&mut self.zones);
-        self.seen.clear();
-        if let Some(index) = fmfi_total(&zones, HUGE_PAGE_ORDER) {
-            out.put(Field::Fmfi, &Subject::Machine, None, index);
-            let blocks = free_blocks_at_or_above(&zones, HUGE_PAGE_ORDER);
-            out.put(Field::FreeHugeBlocks, &Subject::Machine, None, blocks as f64);
-        }
-    }
-}
-
 impl Reader for Buddyinfo {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         let words = words(line);
@@ -61,7 +46,7 @@ impl Reader for Buddyinfo {
         };
         let key = (zone.node, zone.zone.clone());
         if self.seen.contains(&key) {
-            self.flush(out);
+            self.end(out);
         }
         if self.zones.len() < ZONES_MAX {
             self.seen.insert(key);
@@ -71,7 +56,13 @@ impl Reader for Buddyinfo {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
+        let zones = std::mem::take(&mut self.zones);
+        self.seen.clear();
+        if let Some(index) = fmfi_total(&zones, HUGE_PAGE_ORDER) {
+            out.put(Field::Fmfi, &Subject::Machine, None, index);
+            let blocks = free_blocks_at_or_above(&zones, HUGE_PAGE_ORDER);
+            out.put(Field::FreeHugeBlocks, &Subject::Machine, None, blocks as f64);
+        }
     }
 }
 

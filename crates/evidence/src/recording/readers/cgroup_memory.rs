@@ -2,9 +2,8 @@
 //! (`Documentation/admin-guide/cgroup-v2.rst`) and version 1 (`cgroup-v1/memory.rst`).
 
 use super::capture::cgroup_path;
-use super::words::{count, number, words};
+use super::prelude::*;
 use crate::recording::cgroup_file::{CGROUPS, folder_in};
-use crate::recording::{Builder, Field, Subject};
 
 /// From here on a limit of version 1 is none: `PAGE_COUNTER_MAX` in bytes is just below 2^63.
 const NO_LIMIT: u64 = 1 << 60;

@@ -1,8 +1,6 @@
 //! At what pace CPUs run: `turbostat`, `/proc/cpuinfo` and `cpupower frequency-info`.
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// The setting that names the governor, where no path does.
 pub const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
@@ -76,9 +74,7 @@ impl Reader for Turbostat {
             (Field::CpuIdle, cell(self.columns.busy).map(|busy| (100.0 - busy).max(0.0))),
         ];
         for (field, value) in found {
-            if let Some(value) = value.filter(|_| all) {
-                out.put(field, &Subject::Machine, None, value);
-            }
+            out.put_known(field, &Subject::Machine, None, value.filter(|_| all));
         }
         Taken::Yes
     }
@@ -163,9 +159,7 @@ impl Reader for Cpuinfo {
         if self.cpus > 0.0 {
             out.put(Field::CpuClock, &Subject::Machine, None, self.sum_mhz / self.cpus);
         }
-        if let Some(mhz) = self.rated_mhz {
-            out.put(Field::CpuRated, &Subject::Machine, None, mhz);
-        }
+        out.put_known(Field::CpuRated, &Subject::Machine, None, self.rated_mhz);
     }
 }
 

@@ -1,8 +1,7 @@
 //! Controllers of disks (MegaCli, storcli, perccli, ssacli): whether their write cache is off
 //! because its battery failed.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The setting that says why a controller's write cache is off.
 pub const WRITE_CACHE: &str = "write cache of the controller";
@@ -53,20 +52,14 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let asked = ["MegaCli", "storcli", "perccli", "ssacli", "hpssacli", "hpacucli"];
     let asked = asked.iter().any(|tool| out.latest_command().contains(tool));
     let policy = line.trim_start().starts_with("Current Cache Policy:");
-    if !(policy || asked && is_known(line)) {
-        return None;
-    }
-    out.begin(SourceKind::Controller, lines.number());
-    Some(Box::new(Controller))
+    (policy || asked && is_known(line))
+        .then(|| lines.begin(SourceKind::Controller, PastBlanks(Controller), out))
 }
 
 struct Controller;
 
 impl Reader for Controller {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if !is_known(line) {
             return Taken::No;
         }

@@ -1,10 +1,10 @@
 //! `dstat`: groups of columns side by side, with bars between them. Its rows look the same in
 //! `pcp dstat`.
 
+use super::prelude::*;
 use super::sysstat::{is_elision, is_sane};
 use super::words::time_of_day;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Span, Stamp, Subject};
+use crate::recording::Span;
 
 /// Prefixes count in steps of 1024 for bytes and of 1000 for the rest (dstat 0.8.0, `cprint`).
 const BYTES: f64 = 1024.0;
@@ -46,7 +46,6 @@ const COLUMNS: &[(&str, &str, Field, f64)] = &[
 ];
 
 /// A column that means something.
-#[derive(Debug)]
 struct Column {
     /// Which of the groups, and which of its words.
     group: usize,
@@ -56,7 +55,7 @@ struct Column {
     subject: Subject,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Dstat {
     headings: Vec<String>,
     columns: Vec<Column>,
@@ -102,8 +101,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if !is_columns(columns) || groups(columns).len() != names.len() {
         return None;
     }
-    out.begin(SourceKind::Dstat, lines.number());
-    Some(Box::new(Dstat::default()))
+    Some(lines.begin(SourceKind::Dstat, Dstat::default(), out))
 }
 
 /// A number with its prefix: `247`, `2790k`, `18.0G`, `4096B`. `None`: it is none.

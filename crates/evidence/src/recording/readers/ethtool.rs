@@ -1,13 +1,10 @@
 //! `ethtool INTERFACE`: speed and duplex of a link; `ethtool -S`: packets that its card lost.
 
-use super::words::{count, number_and_unit};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Bytes a second of a megabit.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
-#[derive(Debug)]
 struct Ethtool {
     interface: String,
     speed_bytes: Option<f64>,
@@ -21,8 +18,7 @@ fn interface(line: &str) -> Option<&str> {
 }
 
 /// The setting that says whether a link goes one way at a time.
-#[must_use]
-pub fn duplex_setting(interface: &str) -> String {
+pub(crate) fn duplex_setting(interface: &str) -> String {
     format!("duplex of {interface}")
 }
 
@@ -94,12 +90,18 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if let Some(name) = counted_by(&command)
         && (line.trim() == "NIC statistics:" || counter(line).is_some())
     {
-        out.resume(SourceKind::Ethtool, lines.number());
-        return Some(Box::new(Statistics { interface: Subject::Interface(name.to_owned()) }));
+        return Some(lines.resume(
+            SourceKind::Ethtool,
+            Statistics { interface: Subject::Interface(name.to_owned()) },
+            out,
+        ));
     }
     let name = interface(line).or_else(|| of_command(&command, line))?;
-    out.begin(SourceKind::Ethtool, lines.number());
-    Some(Box::new(Ethtool { interface: name.to_owned(), speed_bytes: None, down: false }))
+    Some(lines.begin(
+        SourceKind::Ethtool,
+        Ethtool { interface: name.to_owned(), speed_bytes: None, down: false },
+        out,
+    ))
 }
 
 impl Reader for Ethtool {

@@ -2,9 +2,7 @@
 //! mappings or memory.
 
 use super::kernel_log::date_and_time;
-use super::words::{count, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// A row of `/proc/PID/limits`: soft and hard.
 fn open_files(line: &str) -> Option<u64> {
@@ -83,8 +81,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         false if failure(line).is_some() => SourceKind::ProgramLog,
         false => return None,
     };
-    out.begin(kind, lines.number());
-    Some(Box::new(Failures { limits: kind == SourceKind::Limits }))
+    Some(lines.begin(kind, PastBlanks(Failures { limits: kind == SourceKind::Limits }), out))
 }
 
 struct Failures {
@@ -93,9 +90,6 @@ struct Failures {
 
 impl Reader for Failures {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if self.limits {
             if let Some((pid, maps)) = mappings(line) {
                 let process = Subject::process(Some(pid), "process");
@@ -113,9 +107,12 @@ impl Reader for Failures {
         let subject = Subject::part(FAILURES, field.about().key);
         out.put(field, &subject, None, 1.0);
         let first: Vec<&str> = words(line).into_iter().take(8).collect();
-        if let Some(at) = date_and_time(&first.join(" ")) {
-            out.put(Field::LogClock, &subject, None, at.0 as f64);
-        }
+        out.put_known(
+            Field::LogClock,
+            &subject,
+            None,
+            date_and_time(&first.join(" ")).map(|at| at.0 as f64),
+        );
         Taken::Yes
     }
 }

@@ -1,8 +1,6 @@
 //! `free` of procps, old and new. free(1).
 
-use super::words::{binary_factor, count, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Below this many KiB of memory the numbers are surely in a larger unit: no Linux of today runs
 /// in 64 MiB.
@@ -142,12 +140,64 @@ impl Free {
         let numbers = numbers.into_iter().map(str::to_owned).collect();
         self.rows.push((name.to_owned(), numbers));
         if name == "Swap:" {
-            self.flush(out);
+            self.end(out);
         }
         Some(Taken::Yes)
     }
+}
 
-    fn flush(&mut self, out: &mut Builder) {
+/// `15Gi`, `15G` (what procps 3.3 prints for GiB), `512B` or a number in `unit`.
+fn bytes(word: &str, unit: Option<u64>, with_suffix: bool) -> Option<f64> {
+    let (value, suffix) = number_and_unit(word)?;
+    if suffix.is_empty() {
+        // Beside numbers with a suffix only 0 has none.
+        return match (with_suffix, unit) {
+            (true, _) => (value == 0.0).then_some(0.0),
+            (false, unit) => Some(value * unit? as f64),
+        };
+    }
+    let prefix = suffix.trim_end_matches('B').trim_end_matches('i');
+    Some(value * binary_factor(prefix)?)
+}
+
+impl Reader for Free {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if self.foreign
+            && let Some(taken) = self.take_foreign(line, out)
+        {
+            return taken;
+        }
+        let words = words(line);
+        if is_head(&words) {
+            self.end(out);
+            self.columns = words.into_iter().map(str::to_owned).collect();
+            return Taken::Yes;
+        }
+        let number = |word: &&str| number_and_unit(word).is_some();
+        match words.as_slice() {
+            // Repeated by `-s`: a blank line between.
+            [] => Taken::Yes,
+            [name @ ("Mem:" | "Swap:"), row @ ..] if row.iter().any(number) => {
+                // Without its other line: the next block begins here.
+                if self.rows.iter().any(|(known, _)| known == name) {
+                    self.end(out);
+                }
+                let row = row.iter().map(|word| (*word).to_owned()).collect();
+                self.rows.push(((*name).to_owned(), row));
+                if *name == "Swap:" {
+                    self.end(out);
+                }
+                Taken::Yes
+            }
+            ["Low:" | "High:" | "Total:" | "Comm:", row @ ..] if row.iter().any(number) => {
+                Taken::Yes
+            }
+            ["-/+", "buffers/cache:", ..] => Taken::Yes,
+            _ => Taken::No,
+        }
+    }
+
+    fn end(&mut self, out: &mut Builder) {
         if self.rows.is_empty() {
             return;
         }
@@ -182,62 +232,6 @@ impl Free {
                 }
             }
         }
-    }
-}
-
-/// `15Gi`, `15G` (what procps 3.3 prints for GiB), `512B` or a number in `unit`.
-fn bytes(word: &str, unit: Option<u64>, with_suffix: bool) -> Option<f64> {
-    let (value, suffix) = number_and_unit(word)?;
-    if suffix.is_empty() {
-        // Beside numbers with a suffix only 0 has none.
-        return match (with_suffix, unit) {
-            (true, _) => (value == 0.0).then_some(0.0),
-            (false, unit) => Some(value * unit? as f64),
-        };
-    }
-    let prefix = suffix.trim_end_matches('B').trim_end_matches('i');
-    Some(value * binary_factor(prefix)?)
-}
-
-impl Reader for Free {
-    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if self.foreign
-            && let Some(taken) = self.take_foreign(line, out)
-        {
-            return taken;
-        }
-        let words = words(line);
-        if is_head(&words) {
-            self.flush(out);
-            self.columns = words.into_iter().map(str::to_owned).collect();
-            return Taken::Yes;
-        }
-        let number = |word: &&str| number_and_unit(word).is_some();
-        match words.as_slice() {
-            // Repeated by `-s`: a blank line between.
-            [] => Taken::Yes,
-            [name @ ("Mem:" | "Swap:"), row @ ..] if row.iter().any(number) => {
-                // Without its other line: the next block begins here.
-                if self.rows.iter().any(|(known, _)| known == name) {
-                    self.flush(out);
-                }
-                let row = row.iter().map(|word| (*word).to_owned()).collect();
-                self.rows.push(((*name).to_owned(), row));
-                if *name == "Swap:" {
-                    self.flush(out);
-                }
-                Taken::Yes
-            }
-            ["Low:" | "High:" | "Total:" | "Comm:", row @ ..] if row.iter().any(number) => {
-                Taken::Yes
-            }
-            ["-/+", "buffers/cache:", ..] => Taken::Yes,
-            _ => Taken::No,
-        }
-    }
-
-    fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
     }
 }
 

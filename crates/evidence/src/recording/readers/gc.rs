@@ -1,9 +1,7 @@
 //! Logs of Java's garbage collection and safepoints: JDK 8 (`-XX:+PrintGCDetails`,
 //! `-XX:+PrintGCApplicationStoppedTime`) and unified logging since JDK 9 (`-Xlog:gc*,safepoint`).
 
-use super::words::{binary_factor, count, date, joined, number, number_and_unit, time_of_day};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
+use super::prelude::*;
 
 /// A time and on whose clock it is.
 type Time = Option<(Stamp, Clock)>;
@@ -27,8 +25,7 @@ enum Event {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     line_of_log(lines.ahead(0).trim_end())?;
     // Lines of the program may stand between those of its log.
-    out.resume(SourceKind::GcLog, lines.number());
-    Some(Box::new(GcLog { clock: None, open: false, concurrent: None }))
+    Some(lines.resume(SourceKind::GcLog, GcLog { clock: None, open: false, concurrent: None }, out))
 }
 
 struct GcLog {

@@ -3,10 +3,8 @@
 
 use super::capture::cgroup_path;
 use super::cgroup_memory;
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
+use super::prelude::*;
 use crate::recording::cgroup_file::{CGROUPS, Shape, shape};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Names of `cpu.stat` and `memory.events` that no other file has.
 const NAMES: [&str; 12] = [
@@ -101,8 +99,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         return None;
     }
     let cgroup = cgroup_memory::subject(&shown, out);
-    out.begin(SourceKind::Cgroups, lines.number());
-    Some(Box::new(Grepped { cgroup, shown, periods: None }))
+    Some(lines.begin(SourceKind::Cgroups, Grepped { cgroup, shown, periods: None }, out))
 }
 
 struct Grepped {

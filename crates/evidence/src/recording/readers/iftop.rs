@@ -1,8 +1,6 @@
 //! `iftop`: pasted screens and the text mode (`-t`). iftop(8).
 
-use super::words::{binary_factor, elided, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// A rate in bytes a second. iftop divides by 1024; `b` are bits, `B` bytes.
 fn rate(word: &str) -> Option<f64> {
@@ -50,11 +48,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let pair = half(&this, "=>").is_some() && half(&next, "<=").is_some();
     let scale = this.len() >= 3 && this.iter().all(|word| rate(word).is_some());
     let screen = scale && is_rule(lines.ahead(1));
-    if !pair && !screen && !is_text_head(&this) {
-        return None;
-    }
-    out.begin(SourceKind::Iftop, lines.number());
-    Some(Box::new(Iftop::default()))
+    (pair || screen || is_text_head(&this))
+        .then(|| lines.begin(SourceKind::Iftop, Iftop::default(), out))
 }
 
 fn is_text_head(words: &[&str]) -> bool {

@@ -1,9 +1,7 @@
 //! `/proc/interrupts` and `/proc/softirqs`: counts since boot by vector and CPU.
 //! proc_interrupts(5), `show_softirqs` in `fs/proc/softirqs.c`.
 
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `softirq_to_name` in `kernel/softirq.c`; `BLOCK_IOPOLL` until Linux 4.4.
 const SOFTIRQS: [&str; 11] = [
@@ -51,13 +49,11 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let soft = SOFTIRQS.contains(&name);
     let kind = if soft { SourceKind::Softirqs } else { SourceKind::Interrupts };
     // Consecutive readings are one series.
-    out.resume(kind, lines.number());
-    Some(Box::new(Interrupts { soft, cpus: own }))
+    Some(lines.resume(kind, Interrupts { soft, cpus: own }, out))
 }
 
 /// The setting that says which controller and device a line of interrupts is of.
-#[must_use]
-pub fn device_setting(line: &str) -> String {
+pub(crate) fn device_setting(line: &str) -> String {
     format!("device of interrupt {line}")
 }
 

@@ -1,8 +1,6 @@
 //! `iotop`, both the Python one and iotop-c, in batch mode or pasted. iotop(8).
 
-use super::words::{binary_factor, command_name, count, elided, number, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
+use super::prelude::*;
 
 fn is_total(words: &[&str]) -> bool {
     let disk = words.windows(2).any(|pair| pair[0] == "DISK" && pair[1].starts_with("READ"));
@@ -18,11 +16,8 @@ fn is_columns(words: &[&str]) -> bool {
 /// Begins at the totals or at the head of the table.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let words = words(lines.ahead(0));
-    if !is_total(&words) && !is_columns(&words) {
-        return None;
-    }
-    out.begin(SourceKind::Iotop, lines.number());
-    Some(Box::new(Iotop::default()))
+    (is_total(&words) || is_columns(&words))
+        .then(|| lines.begin(SourceKind::Iotop, Iotop::default(), out))
 }
 
 #[derive(Default)]
@@ -113,9 +108,7 @@ impl Iotop {
         let subject = Subject::process(Some(pid), name);
         self.put(Field::ProcRead, &subject, &read, out);
         self.put(Field::ProcWrite, &subject, &written, out);
-        if let Some(share) = shares.last() {
-            out.put(Field::ProcIo, &subject, self.at, *share);
-        }
+        out.put_known(Field::ProcIo, &subject, self.at, shares.last().copied());
         true
     }
 }

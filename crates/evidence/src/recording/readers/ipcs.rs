@@ -1,18 +1,12 @@
 //! `ipcs -m`: shared memory segments and how many attach them.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Begins at the header of the table; the line above it is translated, this one is not.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let begins = |line| is_header(line) || is_creators(line);
     let titled = is_title(lines.ahead(0)) && begins(lines.ahead(1));
-    if !titled && !begins(lines.ahead(0)) {
-        return None;
-    }
-    out.begin(SourceKind::Ipcs, lines.number());
-    Some(Box::new(Ipcs))
+    (titled || begins(lines.ahead(0))).then(|| lines.begin(SourceKind::Ipcs, Ipcs, out))
 }
 
 fn is_header(line: &str) -> bool {

@@ -1,8 +1,6 @@
 //! `jstat -gcutil` and `-gccause`: use of a Java heap's parts, and time in collections (jstat(1)).
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Where things stand in the rows.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +23,7 @@ fn columns(line: &str) -> Option<Columns> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let columns = columns(lines.ahead(0))?;
     let every_ms = interval_ms(out.latest_command());
-    out.begin(SourceKind::Jstat, lines.number());
-    Some(Box::new(Jstat { columns, every_ms, before: None }))
+    Some(lines.begin(SourceKind::Jstat, PastBlanks(Jstat { columns, every_ms, before: None }), out))
 }
 
 /// `jstat -gcutil PID 1000 10`, `... 1s 10`: how far apart its rows are.
@@ -73,9 +70,6 @@ impl Jstat {
 
 impl Reader for Jstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some(columns) = columns(line) {
             self.columns = columns;
             return Taken::Yes;

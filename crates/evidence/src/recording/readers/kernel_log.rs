@@ -4,6 +4,7 @@
 mod known;
 mod when;
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 pub use known::Trouble;
@@ -11,8 +12,6 @@ pub use when::dated;
 pub(super) use when::{date_and_time, up_ms};
 
 use self::when::{When, when};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// What is left of a line behind the time: `[ 12.345678] `, `[Mon Nov 23 10:00:00 2026] `, or
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
@@ -46,8 +45,7 @@ fn bare<'a>(line: &'a str, out: &Builder) -> Option<&'a str> {
 /// Begins at a line with the kernel's time, or with its name.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     message(lines.ahead(0)).or_else(|| bare(lines.ahead(0), out))?;
-    out.begin(SourceKind::KernelLog, lines.number());
-    Some(Box::<KernelLog>::default())
+    Some(lines.begin(SourceKind::KernelLog, PastBlanks(KernelLog::default()), out))
 }
 
 #[derive(Default)]
@@ -89,12 +87,13 @@ impl When {
 
     fn put(self, name: &str, out: &mut Builder) {
         let subject = Subject::part(LOG, name);
-        if let Some(seconds) = self.since_boot_s {
-            out.put(Field::LogUptime, &subject, None, seconds * 1e3);
-        }
-        if let Some(clock) = self.clock {
-            out.put(Field::LogClock, &subject, None, clock as f64);
-        }
+        out.put_known(
+            Field::LogUptime,
+            &subject,
+            None,
+            self.since_boot_s.map(|seconds| seconds * 1e3),
+        );
+        out.put_known(Field::LogClock, &subject, None, self.clock.map(|clock| clock as f64));
     }
 }
 
@@ -220,9 +219,12 @@ impl KernelLog {
         } else if text.contains("conntrack") && text.contains("table full") {
             self.untracked += 1;
         } else if text.starts_with("memory: usage ") {
-            if let Some(limit) = kib_behind(text, "limit ") {
-                out.put(Field::OomLimit, &Subject::Machine, None, limit * 1024.0);
-            }
+            out.put_known(
+                Field::OomLimit,
+                &Subject::Machine,
+                None,
+                kib_behind(text, "limit ").map(|limit| limit * 1024.0),
+            );
         } else if let Some(disk) = failing_disk(text) {
             out.put(Field::DiskComplaints, &Subject::Disk(disk.to_owned()), None, 1.0);
             let quote: String = text.chars().take(QUOTE_CHARS_MAX).collect();
@@ -233,9 +235,6 @@ impl KernelLog {
 
 impl Reader for KernelLog {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         let timed = message(line);
         let Some(text) = timed.or_else(|| bare(line, out)) else {
             // A message of several lines: `dmesg` and `journalctl` put the others below the first.
@@ -266,9 +265,7 @@ impl Reader for KernelLog {
         for (kind, told) in &self.told {
             let subject = Subject::part(LOG, kind.name());
             out.put(Field::LogLines, &subject, None, told.lines as f64);
-            if let Some(most) = told.most {
-                out.put(Field::LogAmount, &subject, None, most);
-            }
+            out.put_known(Field::LogAmount, &subject, None, told.most);
             told.when.put(kind.name(), out);
             out.setting(&quoted(*kind), &told.quote);
         }

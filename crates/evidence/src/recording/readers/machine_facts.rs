@@ -1,10 +1,8 @@
 //! `uptime` and the first line of `w`, `lscpu`, `slabtop`: what a machine has.
 
 use super::kernel_log::up_ms;
+use super::prelude::*;
 use super::prompt::prompt;
-use super::words::{binary_factor, count, number, number_and_unit, time_of_day, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// A format, by its first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +40,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         Kind::Lscpu => SourceKind::Lscpu,
         Kind::Slabtop => SourceKind::Slabtop,
     };
-    out.begin(source, lines.number());
-    Some(Box::new(Facts { kind, lines: 0 }))
+    Some(lines.begin(source, Facts { kind, lines: 0 }, out))
 }
 
 struct Facts {
@@ -54,9 +51,7 @@ struct Facts {
 /// How long the machine runs, and its load averages. They have no date, and the time of day alone
 /// orders nothing.
 fn uptime(line: &str, out: &mut Builder) {
-    if let Some(up) = up_ms(line) {
-        out.put(Field::Uptime, &Subject::Machine, None, up);
-    }
+    out.put_known(Field::Uptime, &Subject::Machine, None, up_ms(line));
     if let Some((_, all)) = line.split_once("load average") {
         loads(all, out);
     }
@@ -73,9 +68,7 @@ fn is_loadavg(words: &[&str], tasks: &str) -> bool {
 /// How many tasks there are.
 fn tasks(line: &str, out: &mut Builder) {
     let all = words(line).get(3).and_then(|word| count(word.split_once('/')?.1));
-    if let Some(all) = all {
-        out.put(Field::Tasks, &Subject::Machine, None, all as f64);
-    }
+    out.put_known(Field::Tasks, &Subject::Machine, None, all.map(|all| all as f64));
 }
 
 /// The averages over 1, 5 and 15 minutes.
@@ -110,14 +103,10 @@ fn clock((name, value): (&str, &str), out: &mut Builder) {
     let rated = || value.split_once("@ ")?.1.strip_suffix("GHz").and_then(number);
     match name {
         "CPU MHz" => {
-            if let Some(mhz) = number(value) {
-                out.put(Field::CpuClock, &Subject::Machine, None, mhz);
-            }
+            out.put_known(Field::CpuClock, &Subject::Machine, None, number(value));
         }
         _ => {
-            if let Some(ghz) = rated() {
-                out.put(Field::CpuRated, &Subject::Machine, None, ghz * 1e3);
-            }
+            out.put_known(Field::CpuRated, &Subject::Machine, None, rated().map(|ghz| ghz * 1e3));
         }
     }
 }
@@ -145,9 +134,7 @@ fn slabtop(line: &str, out: &mut Builder) -> bool {
     let words = words(line);
     match words.as_slice() {
         ["Active", "/", "Total", "Size", .., total, _] => {
-            if let Some(bytes) = size(total) {
-                out.put(Field::Slab, &Subject::Machine, None, bytes);
-            }
+            out.put_known(Field::Slab, &Subject::Machine, None, size(total));
             true
         }
         ["Active" | "Minimum", "/", ..] | ["OBJS", "ACTIVE", ..] => true,

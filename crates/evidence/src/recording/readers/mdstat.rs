@@ -1,9 +1,7 @@
 //! `/proc/mdstat`: arrays of disks that lack a disk, or are rebuilt or checked (`md_seq_show` in
 //! `drivers/md/md.c`).
 
-use super::words::{count, number};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// What is done to an array.
 const WORKS: [&str; 5] = ["recovery", "resync", "reshape", "check", "repair"];
@@ -37,16 +35,12 @@ fn work(line: &str) -> Option<(&'static str, f64)> {
 /// Begins at the list of kinds, or at an array.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
-    if !line.starts_with("Personalities :") && array(line).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Mdstat, lines.number());
-    Some(Box::new(Mdstat { array: None }))
+    (line.starts_with("Personalities :") || array(line).is_some())
+        .then(|| lines.resume(SourceKind::Mdstat, Mdstat { array: None }, out))
 }
 
 /// The setting that says what is done to an array.
-#[must_use]
-pub fn work_setting(array: &str) -> String {
+pub(crate) fn work_setting(array: &str) -> String {
     format!("work on array {array}")
 }
 

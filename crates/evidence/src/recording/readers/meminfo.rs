@@ -1,10 +1,7 @@
 //! Pasted `/proc/meminfo`, whole or in part. proc_meminfo(5).
 
+use super::prelude::*;
 use std::collections::BTreeMap;
-
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// How many lines are searched for a second known key.
 const LINES_AHEAD: usize = 4;
@@ -134,8 +131,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     if !alone && (1..=LINES_AHEAD).all(|by| known(lines.ahead(by)).is_none()) {
         return None;
     }
-    out.begin(SourceKind::Meminfo, lines.number());
-    Some(Box::<Meminfo>::default())
+    Some(lines.begin(SourceKind::Meminfo, PastGaps(Meminfo::default()), out))
 }
 
 #[derive(Default)]
@@ -144,9 +140,28 @@ struct Meminfo {
     pages: BTreeMap<Field, u64>,
 }
 
-impl Meminfo {
+impl Reader for Meminfo {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let (field, value, sizes) = match entry(line) {
+            None => return Taken::No,
+            Some(Entry::Other) => return Taken::Yes,
+            Some(Entry::Wrong) => {
+                out.problem("no 'number kB' behind a key of /proc/meminfo: left out");
+                return Taken::Yes;
+            }
+            Some(Entry::Size(field, value)) => (field, value, true),
+            Some(Entry::Pages(field, value)) => (field, value, false),
+        };
+        if self.sizes.contains_key(&field) || self.pages.contains_key(&field) {
+            self.end(out);
+        }
+        let values = if sizes { &mut self.sizes } else { &mut self.pages };
+        values.insert(field, value);
+        Taken::Yes
+    }
+
     /// One reading of the file is complete: where a key comes again, and at the end.
-    fn flush(&mut self, out: &mut Builder) {
+    fn end(&mut self, out: &mut Builder) {
         let sizes = std::mem::take(&mut self.sizes);
         let pages = std::mem::take(&mut self.pages);
         for (field, bytes) in &sizes {
@@ -168,34 +183,6 @@ impl Meminfo {
         if sizeless {
             out.problem("HugePages_ lines without a usable Hugepagesize: their pages are left out");
         }
-    }
-}
-
-impl Reader for Meminfo {
-    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() || elided(line) {
-            return Taken::Yes;
-        }
-        let (field, value, sizes) = match entry(line) {
-            None => return Taken::No,
-            Some(Entry::Other) => return Taken::Yes,
-            Some(Entry::Wrong) => {
-                out.problem("no 'number kB' behind a key of /proc/meminfo: left out");
-                return Taken::Yes;
-            }
-            Some(Entry::Size(field, value)) => (field, value, true),
-            Some(Entry::Pages(field, value)) => (field, value, false),
-        };
-        if self.sizes.contains_key(&field) || self.pages.contains_key(&field) {
-            self.flush(out);
-        }
-        let values = if sizes { &mut self.sizes } else { &mut self.pages };
-        values.insert(field, value);
-        Taken::Yes
-    }
-
-    fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
     }
 }
 

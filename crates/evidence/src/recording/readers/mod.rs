@@ -37,6 +37,7 @@ mod nfsiostat;
 mod numa;
 mod perf;
 mod php_fpm;
+mod prelude;
 mod prompt;
 mod ps;
 mod psql;

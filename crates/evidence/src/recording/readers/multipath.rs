@@ -1,8 +1,7 @@
 //! `multipath -ll`: paths to a storage array, and which of them are lost (multipath(8)).
 
+use super::prelude::*;
 use super::words::words;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// A path: `|- 2:0:0:1 sdc 8:32 failed faulty running`. Its disk, and whether it is lost.
 fn path(line: &str) -> Option<(&str, bool)> {
@@ -32,11 +31,8 @@ fn is_map(line: &str) -> bool {
 /// Begins at a map whose paths follow.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let map = is_map(lines.ahead(0)) && (1..=3).any(|by| path(lines.ahead(by)).is_some());
-    if !map && path(lines.ahead(0)).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Multipath, lines.number());
-    Some(Box::new(Multipath))
+    (map || path(lines.ahead(0)).is_some())
+        .then(|| lines.resume(SourceKind::Multipath, Multipath, out))
 }
 
 struct Multipath;

@@ -1,8 +1,6 @@
 //! `nfsiostat`: how long requests to a file server take (nfsiostat(8)).
 
-use super::words::{number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `filer:/export mounted on /mnt:`.
 fn mount(line: &str) -> Option<&str> {
@@ -13,8 +11,11 @@ fn mount(line: &str) -> Option<&str> {
 /// Begins at a mount.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     mount(lines.ahead(0))?;
-    out.resume(SourceKind::Nfsiostat, lines.number());
-    Some(Box::new(Nfsiostat { mount: String::new(), of: None, columns: Vec::new() }))
+    Some(lines.resume(
+        SourceKind::Nfsiostat,
+        Nfsiostat { mount: String::new(), of: None, columns: Vec::new() },
+        out,
+    ))
 }
 
 struct Nfsiostat {

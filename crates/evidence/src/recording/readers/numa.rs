@@ -1,8 +1,6 @@
 //! `numactl --hardware` and `numastat`: memory by NUMA node.
 
-use super::words::{count, number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Bytes of the MB in which both tools print: `numactl` shifts by 20, `numastat -m` divides by
 /// 2^20.
@@ -67,11 +65,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let opening = line.starts_with("Per-node ")
         || (line.starts_with("available: ") && line.contains(" nodes ("));
     let table = head(line).is_some();
-    if !opening && !table && hardware(line).is_none() {
-        return None;
-    }
-    out.resume(SourceKind::Numa, lines.number());
-    Some(Box::new(Numa { nodes: Vec::new() }))
+    (opening || table || hardware(line).is_some())
+        .then(|| lines.resume(SourceKind::Numa, Numa { nodes: Vec::new() }, out))
 }
 
 fn ruled(line: &str) -> bool {

@@ -3,12 +3,11 @@
 
 mod chain;
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use self::chain::{Chain, program};
 use super::words::percent;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Most functions that are recorded; a report of a whole machine names some thousands.
 const SYMBOLS_MAX: usize = 10_000;
@@ -32,7 +31,7 @@ const IDLE: [&str; 14] = [
 ];
 
 /// A report in the making: shares of one function over all programs are added up.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Perf {
     /// With call chains a row begins with the share of all callees; its own share is the second.
     children: bool,
@@ -70,11 +69,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let children = heading.is_some_and(|heading| heading.starts_with("Children"));
     let begins = |line: &str| children || line.starts_with("Overhead");
     let report = heading.is_some_and(|line| begins(line) && line.contains("Symbol"));
-    if !report && !is_row(this) && !this.trim_start().starts_with(TOP) {
-        return None;
-    }
-    out.begin(SourceKind::PerfReport, lines.number());
-    Some(Box::new(Perf { children, ..Perf::default() }))
+    (report || is_row(this) || this.trim_start().starts_with(TOP))
+        .then(|| lines.begin(SourceKind::PerfReport, Perf { children, ..Perf::default() }, out))
 }
 
 /// How the head of `perf top` begins.
@@ -153,9 +149,12 @@ impl Reader for Perf {
         let line = line.trim_end();
         let start = line.trim_start();
         if start.starts_with(TOP) {
-            if let Some(cpus) = cpus(start) {
-                out.put(Field::CpuCount, &Subject::Machine, None, cpus as f64);
-            }
+            out.put_known(
+                Field::CpuCount,
+                &Subject::Machine,
+                None,
+                cpus(start).map(|cpus| cpus as f64),
+            );
             self.kernel = kernel(start).or(self.kernel);
             return Taken::Yes;
         }
@@ -175,9 +174,7 @@ impl Reader for Perf {
         self.chain_ends();
         let machine = &Subject::Machine;
         if !self.shares.is_empty() {
-            if let Some(kernel) = self.kernel {
-                out.put(Field::ProfileKernel, machine, None, kernel);
-            }
+            out.put_known(Field::ProfileKernel, machine, None, self.kernel);
             let most = (100.0 - self.elsewhere).clamp(0.0, 100.0);
             out.put(Field::ProfileKernelMost, machine, None, most);
         }

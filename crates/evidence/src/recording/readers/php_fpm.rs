@@ -1,11 +1,11 @@
 //! The status page of php-fpm, as text and as JSON.
 
+use super::prelude::*;
 use serde_json::Value;
 
+use super::json;
 use super::served::short;
 use super::words::count;
-use super::{Lines, Reader, Taken, json};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Its names (`fpm_status.c` of PHP 7.4 and 8.3).
 const NAMES: [&str; 16] = [
@@ -42,11 +42,9 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     // One line alone may be anything.
     let more = (1..=4).any(|by| pair(lines.ahead(by)).is_some());
     let sure = matches!(name, "max children reached" | "max listen queue" | "listen queue len");
-    if !sure && !more {
-        return None;
-    }
-    out.resume(SourceKind::FpmStatus, lines.number());
-    Some(Box::new(Fpm { pool: "php-fpm".to_owned() }))
+    (sure || more).then(|| {
+        lines.resume(SourceKind::FpmStatus, PastBlanks(Fpm { pool: "php-fpm".to_owned() }), out)
+    })
 }
 
 struct Fpm {
@@ -74,9 +72,6 @@ fn named(pool: &str) -> String {
 
 impl Reader for Fpm {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         let Some((name, value)) = pair(line) else { return Taken::No };
         if name == "pool" {
             self.pool = named(value);

@@ -1,9 +1,7 @@
 //! `ps`: states, what tasks wait for, and sizes. Its `%CPU` is a mean since a process began, which
 //! says nothing of now, and is passed over.
 
-use super::words::{command_name, number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// Functions of the kernel in which tasks wait for a file server.
 const REMOTE_WAITS: [&str; 6] = ["rpc_", "nfs", "__rpc_", "cifs", "ceph_", "wait_on_commit"];
@@ -149,12 +147,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let listed = listed.filter(|columns| columns.is_row(line));
     if many && command.contains("ps ") && listed.is_none() && counted(line, command).is_some() {
         let command = command.to_owned();
-        out.begin(SourceKind::Ps, lines.number());
-        return Some(Box::new(Counted { command, blocked: 0 }));
+        return Some(lines.begin(SourceKind::Ps, Counted { command, blocked: 0 }, out));
     }
     let columns = columns(line).or(listed)?;
-    out.begin(SourceKind::Ps, lines.number());
-    Some(Box::new(Ps { columns }))
+    Some(lines.begin(SourceKind::Ps, PastBlanks(Ps { columns }), out))
 }
 
 struct Ps {
@@ -231,18 +227,18 @@ impl Ps {
         {
             out.put(Field::RealTimeCpu, &subject, None, percent);
         }
-        if let Some(kib) = self.columns.resident.and_then(|at| number(cell(at))) {
-            out.put(Field::ProcRss, &subject, None, kib * 1024.0);
-        }
+        out.put_known(
+            Field::ProcRss,
+            &subject,
+            None,
+            self.columns.resident.and_then(|at| number(cell(at))).map(|kib| kib * 1024.0),
+        );
         Taken::Yes
     }
 }
 
 impl Reader for Ps {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some(columns) = columns(line) {
             self.columns = columns;
             return Taken::Yes;

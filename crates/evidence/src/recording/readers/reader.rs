@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::recording::Builder;
+use super::words::elided;
+use crate::recording::{Builder, SourceKind};
 
 /// What a reader says to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +53,58 @@ impl<'a> Lines<'a> {
         self.around.get(self.at.checked_sub(by)?).map(AsRef::as_ref)
     }
 
+    /// Begins a source of this kind here: its reader.
+    pub fn begin(
+        &self,
+        kind: SourceKind,
+        reader: impl Reader + 'static,
+        out: &mut Builder,
+    ) -> Box<dyn Reader> {
+        out.begin(kind, self.number);
+        Box::new(reader)
+    }
+
+    /// The same where readings that follow each other are one source.
+    pub fn resume(
+        &self,
+        kind: SourceKind,
+        reader: impl Reader + 'static,
+        out: &mut Builder,
+    ) -> Box<dyn Reader> {
+        out.resume(kind, self.number);
+        Box::new(reader)
+    }
+
     /// Its number, from 1.
     #[must_use]
     pub const fn number(&self) -> usize {
         self.number
+    }
+}
+
+/// A reader in whose format blank lines mean nothing.
+pub(super) struct PastBlanks<R>(pub(super) R);
+
+impl<R: Reader> Reader for PastBlanks<R> {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() { Taken::Yes } else { self.0.take(line, out) }
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.0.end(out);
+    }
+}
+
+/// The same for lines that stand for what somebody left out.
+pub(super) struct PastGaps<R>(pub(super) R);
+
+impl<R: Reader> Reader for PastGaps<R> {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        let gap = line.trim().is_empty() || elided(line);
+        if gap { Taken::Yes } else { self.0.take(line, out) }
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        self.0.end(out);
     }
 }

@@ -1,7 +1,6 @@
 //! `/proc/schedstat`, once or twice: how many tasks wait for a CPU.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 use hugewise_base::parse::schedstat;
 
 /// Begins at the version, above the time, or at a CPU with its numbers.
@@ -10,12 +9,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let headed = line.starts_with("version ") && lines.ahead(1).starts_with("timestamp ");
     // `/proc/stat` has lines of CPUs as well.
     let typed = schedstat::row(line).is_some() && out.latest_command().contains("schedstat");
-    if !headed && !typed {
-        return None;
-    }
-    // Consecutive looks are one series.
-    out.resume(SourceKind::Schedstat, lines.number());
-    Some(Box::<Schedstat>::default())
+    (headed || typed).then(|| lines.resume(SourceKind::Schedstat, Schedstat::default(), out))
 }
 
 #[derive(Default)]
@@ -24,28 +18,12 @@ struct Schedstat {
     waited_ns: u64,
 }
 
-impl Schedstat {
-    fn put(&mut self, out: &mut Builder) {
-        let Self { cpus, waited_ns } = std::mem::take(self);
-        if cpus == 0 {
-            return;
-        }
-        out.put(Field::CpuCount, &Subject::Machine, None, f64::from(cpus));
-        let waited_ms = waited_ns as f64 / 1e6;
-        out.put(Field::RunDelayCount, &Subject::Machine, None, waited_ms);
-        let grown = out.grown(Field::RunDelayCount, &Subject::Machine, (waited_ms, None));
-        if let Some(ms_a_second) = grown {
-            out.put(Field::RunDelay, &Subject::Machine, None, ms_a_second / 1000.0);
-        }
-    }
-}
-
 impl Reader for Schedstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if let Some(row) = schedstat::row(line) {
             // The first CPU again: another look.
             if row.cpu == 0 {
-                self.put(out);
+                self.end(out);
             }
             self.cpus += 1;
             self.waited_ns = self.waited_ns.saturating_add(row.waited_ns);
@@ -56,7 +34,20 @@ impl Reader for Schedstat {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.put(out);
+        let Self { cpus, waited_ns } = std::mem::take(self);
+        if cpus == 0 {
+            return;
+        }
+        out.put(Field::CpuCount, &Subject::Machine, None, f64::from(cpus));
+        let waited_ms = waited_ns as f64 / 1e6;
+        out.put(Field::RunDelayCount, &Subject::Machine, None, waited_ms);
+        let grown = out.grown(Field::RunDelayCount, &Subject::Machine, (waited_ms, None));
+        out.put_known(
+            Field::RunDelay,
+            &Subject::Machine,
+            None,
+            grown.map(|ms_a_second| ms_a_second / 1000.0),
+        );
     }
 }
 

@@ -1,7 +1,6 @@
 //! What readers of servers' own answers share: which server it is, and counts with their age.
 
-use super::words::count;
-use crate::recording::{Builder, Field, Subject};
+use super::prelude::*;
 
 /// The port of Redis where nobody says another one (redis.conf).
 const REDIS_PORT: &str = "6379";
@@ -31,9 +30,8 @@ pub(super) fn put_count(
 ) {
     out.put(field, subject, None, value);
     let Some((grows, factor)) = rate else { return };
-    if let Some(a_second) = out.grown(field, subject, (value, age_s)) {
-        out.put(grows, subject, None, a_second * factor);
-    }
+    let a_second = out.grown(field, subject, (value, age_s));
+    out.put_known(grows, subject, None, a_second.map(|rate| rate * factor));
 }
 
 /// Whether a word is the client of Redis or of Valkey, wherever it lies.

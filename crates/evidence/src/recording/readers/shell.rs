@@ -3,12 +3,11 @@
 
 use super::cgroup_memory;
 use super::kernel_log::date_and_time;
+use super::prelude::*;
 use super::prompt::{contained, looped, prompt, remote, unknown_prompt};
-use super::words::{number, plain, words};
-use super::{Lines, Reader, Taken};
+use crate::recording::Met;
 use crate::recording::cgroup_file::{CGROUPS, folder_in, shape};
 use crate::recording::expected::{PRESSURE, is_setting, is_value};
-use crate::recording::{Builder, Field, Met, SourceKind, Subject};
 
 /// A command that shows files, where no prompt stands before it.
 fn shows_files(line: &str) -> Option<&str> {
@@ -197,42 +196,29 @@ impl Reader for Shell {
                 out.in_folder(folder_in(before));
             }
             Self::command(prompt.command, out);
-            return Taken::Yes;
-        }
-        if let Some(host) = out.awaited(line) {
+        } else if let Some(host) = out.awaited(line) {
             out.host_of_prompt(&host);
             out.expects("");
-            return Taken::Yes;
-        }
-        if let Some((path, value)) = path_and_value(line) {
+        } else if let Some((path, value)) = path_and_value(line) {
             if path.starts_with(PRESSURE) {
                 self.pressure(path, value, out);
             } else {
                 self.setting(path, value, out);
             }
-            return Taken::Yes;
-        }
-        if let Some(path) = heading(line) {
+        } else if let Some(path) = heading(line) {
             out.heading(path);
-            return Taken::Yes;
-        }
-        if let Some(command) = shows_files(line) {
+        } else if let Some(command) = shows_files(line) {
             out.expects(command);
-            return Taken::Yes;
-        }
-        if let Some(command) = unknown_prompt(line) {
+        } else if let Some(command) = unknown_prompt(line) {
             out.command(command);
-            return Taken::Yes;
-        }
-        if let Some(command) = quoted_loop(line) {
+        } else if let Some(command) = quoted_loop(line) {
             Self::command(command, out);
-            return Taken::Yes;
-        }
-        if let Some((path, value)) = sysctl(line) {
+        } else if let Some((path, value)) = sysctl(line) {
             self.setting(&path, value, out);
-            return Taken::Yes;
+        } else if !self.content(line, out) {
+            return Taken::No;
         }
-        if self.content(line, out) { Taken::Yes } else { Taken::No }
+        Taken::Yes
     }
 }
 

@@ -1,8 +1,6 @@
 //! `/proc/PID/smaps_rollup`: how much of a process's memory is in huge pages.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// The head: addresses, rights, offset, device, inode, and its name.
 fn is_head(line: &str) -> bool {
@@ -16,8 +14,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         return None;
     }
     let subject = of_command(out.latest_command());
-    out.begin(SourceKind::Smaps, lines.number());
-    Some(Box::new(Rollup { subject }))
+    Some(lines.begin(SourceKind::Smaps, Rollup { subject }, out))
 }
 
 /// The process that a command names: `/proc/812/smaps_rollup`, `/proc/$(pgrep -o redis)/...`.

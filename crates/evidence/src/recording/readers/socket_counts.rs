@@ -1,8 +1,6 @@
 //! `ss -s`, and connections by peer as `ss -tan | awk ... | sort | uniq -c` counts them.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// `TCP:   58184 (estab 812, closed 57210, orphaned 2, timewait 57190)`; before iproute2 4.20
 /// `timewait 57190/0), ports 0`.
@@ -40,11 +38,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let line = lines.ahead(0);
     let total = line.trim_start().starts_with("Total:") && summary(lines.ahead(1)).is_some();
     let counts = by_peer(line, out.latest_command()).is_some() || by_state(line).is_some();
-    if !total && !counts && summary(line).is_none() {
-        return None;
-    }
-    out.begin(SourceKind::Ss, lines.number());
-    Some(Box::new(Counts { blank: false }))
+    (total || counts || summary(line).is_some())
+        .then(|| lines.begin(SourceKind::Ss, Counts { blank: false }, out))
 }
 
 struct Counts {

@@ -1,8 +1,6 @@
 //! Sockets as `netstat` and `ss` list them. netstat(8), ss(8).
 
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SocketState, SourceKind};
+use super::prelude::*;
 
 const STATES: [(&str, SocketState); 25] = [
     ("ESTABLISHED", SocketState::Established),

@@ -1,7 +1,6 @@
 //! `/proc/net/softnet_stat`: receiving by CPU, in hexadecimal.
 
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 use hugewise_base::parse::softnet::{self, Backlog};
 
 /// Columns of the oldest kernels: `softnet_seq_show` of Linux 2.6.
@@ -24,8 +23,11 @@ fn row(line: &str, place: usize) -> Option<Backlog> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     row(lines.ahead(0), 0)?;
     // Consecutive looks are one series.
-    out.resume(SourceKind::Softnet, lines.number());
-    Some(Box::new(Softnet { looks: out.typed_looks("softnet_stat"), rows: Vec::new() }))
+    Some(lines.resume(
+        SourceKind::Softnet,
+        Softnet { looks: out.typed_looks("softnet_stat"), rows: Vec::new() },
+        out,
+    ))
 }
 
 struct Softnet {
@@ -35,9 +37,25 @@ struct Softnet {
     rows: Vec<String>,
 }
 
-impl Softnet {
+impl Reader for Softnet {
+    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
+        if line.trim().is_empty() {
+            // A blank line parts the looks.
+            if !self.rows.is_empty() {
+                self.looks = 1;
+            }
+            self.end(out);
+            return Taken::Yes;
+        }
+        if row(line, 0).is_none() || self.rows.len() >= ROWS_MAX {
+            return Taken::No;
+        }
+        self.rows.push(line.to_owned());
+        Taken::Yes
+    }
+
     /// Puts the rows so far. Where nothing parts the looks of one command, each has as many rows.
-    fn flush(&mut self, out: &mut Builder) {
+    fn end(&mut self, out: &mut Builder) {
         let rows = std::mem::take(&mut self.rows);
         let parts = self.looks.max(1);
         let each = if rows.len().is_multiple_of(parts) { rows.len() / parts } else { rows.len() };
@@ -52,28 +70,6 @@ impl Softnet {
                 out.put(field, &subject, None, count.into());
             }
         }
-    }
-}
-
-impl Reader for Softnet {
-    fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            // A blank line parts the looks.
-            if !self.rows.is_empty() {
-                self.looks = 1;
-            }
-            self.flush(out);
-            return Taken::Yes;
-        }
-        if row(line, 0).is_none() || self.rows.len() >= ROWS_MAX {
-            return Taken::No;
-        }
-        self.rows.push(line.to_owned());
-        Taken::Yes
-    }
-
-    fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
     }
 }
 

@@ -1,9 +1,7 @@
 //! `mount` and `/proc/mounts`, `df`: which file systems there are, where they are, how full.
 
+use super::prelude::*;
 use super::sysstat::is_elision;
-use super::words::{binary_factor, number, number_and_unit, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// The setting that names file systems of other machines.
 pub const REMOTE_MOUNTS: &str = "mounts over the network";
@@ -107,12 +105,10 @@ impl Reader for Mounts {
 /// Begins at a mount.
 pub(super) fn begins_mounts(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     mount(lines.ahead(0))?;
-    out.begin(SourceKind::Mounts, lines.number());
-    Some(Box::new(Mounts::default()))
+    Some(lines.begin(SourceKind::Mounts, Mounts::default(), out))
 }
 
 /// `df`, or with `-i` its inodes.
-#[derive(Debug)]
 struct Df {
     field: Field,
     /// A long name stands on a line of its own.
@@ -151,8 +147,7 @@ fn is_row(line: &str) -> bool {
 pub(super) fn begins_df(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let row = || is_row(lines.ahead(0)).then_some(Field::FsUsed);
     let field = headings(lines.ahead(0)).or_else(row)?;
-    out.begin(SourceKind::Df, lines.number());
-    Some(Box::new(Df { field, source: None }))
+    Some(lines.begin(SourceKind::Df, Df { field, source: None }, out))
 }
 
 impl Reader for Df {

@@ -1,9 +1,7 @@
 //! `stub_status` of nginx (`ngx_http_stub_status_module`).
 
+use super::prelude::*;
 use super::served::put_count;
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 const FIRST: &str = "Active connections:";
 const COUNTS: &str = "server accepts handled requests";
@@ -11,11 +9,8 @@ const COUNTS: &str = "server accepts handled requests";
 /// Begins at its first line, or at the heading of its counts.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0).trim();
-    if !line.starts_with(FIRST) && !line.starts_with(COUNTS) {
-        return None;
-    }
-    out.resume(SourceKind::StubStatus, lines.number());
-    Some(Box::new(StubStatus { counts: false }))
+    (line.starts_with(FIRST) || line.starts_with(COUNTS))
+        .then(|| lines.resume(SourceKind::StubStatus, StubStatus { counts: false }, out))
 }
 
 struct StubStatus {

@@ -1,10 +1,7 @@
 //! `strace -c` and `perf trace -s`: how often a program calls the kernel, by call.
 
+use super::prelude::*;
 use std::collections::BTreeMap;
-
-use super::words::{count, number, words};
-use super::{LINES_AROUND, Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Columns of a table, by the word in their heading.
 struct Columns {
@@ -128,9 +125,12 @@ impl Reader for Syscalls {
                 out.put(Field::SyscallShare, &subject, None, share.min(100.0));
                 out.put(Field::SyscallTime, &subject, None, *each);
             }
-            if let Some(seconds) = self.seconds {
-                out.put(Field::SyscallRate, &subject, None, *calls as f64 / seconds);
-            }
+            out.put_known(
+                Field::SyscallRate,
+                &subject,
+                None,
+                self.seconds.map(|seconds| *calls as f64 / seconds),
+            );
         }
     }
 }

@@ -1,9 +1,8 @@
 //! `/proc/PID/stack`, one after the other under the names of their tasks, as loops show them: in
 //! which function of the kernel each of them waits.
 
+use super::prelude::*;
 use super::words::words;
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Functions in which every waiting task is, whatever it waits for (`kernel/sched`).
 const SCHEDULER: [&str; 8] = [
@@ -47,11 +46,13 @@ fn task(line: &str) -> Option<(u32, String)> {
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let headed = task(lines.ahead(0)).is_some() && frame(lines.ahead(1)).is_some();
     let bare = frame(lines.ahead(0)).is_some() && out.latest_command().contains("/stack");
-    if !headed && !bare {
-        return None;
-    }
-    out.begin(SourceKind::TaskStacks, lines.number());
-    Some(Box::new(TaskStacks { task: (None, "task".to_owned()), told: false }))
+    (headed || bare).then(|| {
+        lines.begin(
+            SourceKind::TaskStacks,
+            TaskStacks { task: (None, "task".to_owned()), told: false },
+            out,
+        )
+    })
 }
 
 struct TaskStacks {

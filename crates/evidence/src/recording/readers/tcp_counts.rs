@@ -1,8 +1,6 @@
 //! TCP's counts since boot: `netstat -s`, `/proc/net/snmp`, `/proc/net/netstat`.
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use super::prelude::*;
 
 /// By section and name in `/proc/net/snmp` and `/proc/net/netstat`.
 const FILE_KEYS: [(&str, &str, Field); 3] = [
@@ -104,8 +102,7 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     }
     // Rows that `grep` left of `netstat -s`.
     if is_alone(&this) {
-        out.begin(SourceKind::Netstat, lines.number());
-        return Some(Box::<Text>::default());
+        return Some(lines.begin(SourceKind::Netstat, Text::default(), out));
     }
     let section = this.first().filter(|word| is_section(word))?;
     if this.len() == 1 {
@@ -114,14 +111,12 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
         if !indented && !empty {
             return None;
         }
-        out.begin(SourceKind::Netstat, lines.number());
-        return Some(Box::<Text>::default());
+        return Some(lines.begin(SourceKind::Netstat, Text::default(), out));
     }
     if this.len() < 2 || next.first() != Some(section) {
         return None;
     }
-    out.begin(SourceKind::TcpCounters, lines.number());
-    Some(Box::<File>::default())
+    Some(lines.begin(SourceKind::TcpCounters, File::default(), out))
 }
 
 /// Whether it is a row of `netstat -s` that needs no heading.

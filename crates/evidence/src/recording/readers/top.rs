@@ -1,14 +1,10 @@
 //! `top` of procps 3.2 to 4.0, in batch mode or pasted. top(1).
 
+use super::prelude::*;
 use std::collections::BTreeMap;
 
 use super::kernel_log::up_ms;
 use super::top_words::english;
-use super::words::{
-    binary_factor, command_name, count, elided, number, number_and_unit, plain, time_of_day, words,
-};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
 
 /// Most values of a first frame that wait for what follows it: 30,000 processes have as many.
 const HELD_MAX: usize = 100_000;
@@ -82,8 +78,7 @@ fn memory_line(line: &str) -> Option<(&str, &str, &str)> {
 /// Begins at any line of the summary, or at the head of the table.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     kind_of(&english(lines.ahead(0)))?;
-    out.begin(SourceKind::Top, lines.number());
-    Some(Box::new(Top::default()))
+    Some(lines.begin(SourceKind::Top, Top::default(), out))
 }
 
 /// The columns as top has them by itself, for rows whose head a filter took.
@@ -172,15 +167,11 @@ impl Top {
             self.day += 1;
         }
         self.at = time.map(|time| time.days_later(self.day));
-        if let Some(up) = up_ms(line) {
-            out.put(Field::Uptime, &Subject::Machine, None, up);
-        }
+        out.put_known(Field::Uptime, &Subject::Machine, None, up_ms(line));
         let loads = words.iter().skip_while(|word| **word != "average:").skip(1);
         let fields = [Field::Load1, Field::Load5, Field::Load15];
         for (field, word) in fields.into_iter().zip(loads) {
-            if let Some(value) = number(word.trim_end_matches(',')) {
-                out.put(field, &Subject::Machine, self.at, value);
-            }
+            out.put_known(field, &Subject::Machine, self.at, number(word.trim_end_matches(',')));
         }
     }
 
@@ -252,9 +243,12 @@ impl Top {
             };
             // Without any unit: procps before 3.3 always says `k`.
             let unit = if suffix.is_empty() { unit } else { suffix };
-            if let Some(factor) = binary_factor(unit).filter(|_| !unit.is_empty()) {
-                out.put(field, &Subject::Machine, self.at, value * factor);
-            }
+            out.put_known(
+                field,
+                &Subject::Machine,
+                self.at,
+                binary_factor(unit).filter(|_| !unit.is_empty()).map(|factor| value * factor),
+            );
         }
     }
 
@@ -296,9 +290,12 @@ impl Top {
         let resident = self.column("RES", &words).and_then(number_and_unit);
         if let Some((value, suffix)) = resident {
             let unit = if suffix.is_empty() { "k" } else { suffix };
-            if let Some(factor) = binary_factor(unit) {
-                out.put(Field::ProcRss, &subject, self.at, value * factor);
-            }
+            out.put_known(
+                Field::ProcRss,
+                &subject,
+                self.at,
+                binary_factor(unit).map(|factor| value * factor),
+            );
         }
         if let Some(state) = state {
             let blocked = if state == "D" { 1.0 } else { 0.0 };

@@ -1,8 +1,8 @@
 //! `vmstat` of procps: one table for the machine.
 
+use super::prelude::*;
 use super::sysstat::{Cell, cell, is_elision, moment, number, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SeriesId, SourceKind, Span, Stamp, Subject};
+use crate::recording::{SeriesId, Span};
 
 /// kB of vmstat are 1024 bytes. `-S` changes the unit, which nothing in the listing says, but the
 /// command behind the prompt may.

@@ -1,13 +1,12 @@
 //! Pasted `/proc/vmstat`: counts since boot. One reading gives no rates, and readings in one text
 //! have no times. Names: `vmstat_text` in `mm/vmstat.c`.
 
+use super::meminfo::find;
+use super::prelude::*;
 use std::collections::BTreeMap;
 
-use super::words::{count, elided, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
-
-const KEYS: [(&str, Field); 13] = [
+/// Counts of events or base pages.
+pub(super) const COUNTS: [(&str, Field); 13] = [
     ("pgfault", Field::FaultCount),
     ("pgmajfault", Field::MajorFaultCount),
     ("pgfree", Field::FreedCount),
@@ -44,14 +43,15 @@ const BY_ZONE: [(&str, Field); 3] = [
     ("pgscan_kswapd_", Field::ScanKswapdCount),
     ("pgscan_direct_", Field::ScanDirectCount),
 ];
-const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
+/// The zones by which some counters are split: `allocstall` since Linux 4.8, `pgscan_*` and
+/// `pgsteal_*` before.
+pub(super) const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
-/// Pages that were swapped, which are told in bytes.
-const SWAPPED: [(&str, Field); 2] =
-    [("pswpin", Field::SwapInCount), ("pswpout", Field::SwapOutCount)];
 const PAGE_BYTES: f64 = 4096.0;
-/// Pages of now.
-const AMOUNTS: [(&str, Field); 3] = [
+/// Pages, which are told in bytes: those that were swapped, and pages of now.
+const PAGES: [(&str, Field); 5] = [
+    ("pswpin", Field::SwapInCount),
+    ("pswpout", Field::SwapOutCount),
     ("nr_dirty", Field::Dirty),
     ("nr_writeback", Field::Writeback),
     ("nr_dirty_threshold", Field::DirtyLimit),
@@ -90,13 +90,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let diff = between_looks(lines.ahead(0)) && lines.ahead(1).starts_with("< ");
     let at = usize::from(diff);
     let (name, _) = entry(lines.ahead(at)).filter(|_| known(lines.ahead(at)))?;
-    let swapped = SWAPPED.iter().any(|(key, _)| *key == name);
-    let alone = KEYS.iter().any(|(key, _)| *key == name) || by_zone(name).is_some() || swapped;
-    if !alone && !diff && !known(lines.ahead(1)) {
-        return None;
-    }
-    out.begin(SourceKind::ProcVmstat, lines.number());
-    Some(Box::<ProcVmstat>::default())
+    let swapped = matches!(name, "pswpin" | "pswpout");
+    let alone = find(&COUNTS, name).is_some() || by_zone(name).is_some() || swapped;
+    (alone || diff || known(lines.ahead(1)))
+        .then(|| lines.begin(SourceKind::ProcVmstat, ProcVmstat::default(), out))
 }
 
 #[derive(Default)]
@@ -107,14 +104,6 @@ struct ProcVmstat {
     first: Option<String>,
 }
 
-impl ProcVmstat {
-    fn flush(&mut self, out: &mut Builder) {
-        for (field, sum) in std::mem::take(&mut self.zones) {
-            out.put(field, &Subject::Machine, None, sum as f64);
-        }
-    }
-}
-
 impl Reader for ProcVmstat {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if elided(line) || between_looks(line) {
@@ -122,24 +111,24 @@ impl Reader for ProcVmstat {
         }
         let Some((name, value)) = entry(line) else { return Taken::No };
         if self.first.as_deref() == Some(name) {
-            self.flush(out);
+            self.end(out);
         }
         self.first.get_or_insert_with(|| name.to_owned());
         if let Some(field) = by_zone(name) {
             let sum = self.zones.entry(field).or_default();
             *sum = sum.saturating_add(value);
-        } else if let Some((_, field)) = SWAPPED.iter().find(|(key, _)| *key == name) {
-            out.put(*field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
-        } else if let Some((_, field)) = AMOUNTS.iter().find(|(key, _)| *key == name) {
-            out.put(*field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
-        } else if let Some((_, field)) = KEYS.iter().find(|(key, _)| *key == name) {
-            out.put(*field, &Subject::Machine, None, value as f64);
+        } else if let Some(field) = find(&PAGES, name) {
+            out.put(field, &Subject::Machine, None, value as f64 * PAGE_BYTES);
+        } else if let Some(field) = find(&COUNTS, name) {
+            out.put(field, &Subject::Machine, None, value as f64);
         }
         Taken::Yes
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.flush(out);
+        for (field, sum) in std::mem::take(&mut self.zones) {
+            out.put(field, &Subject::Machine, None, sum as f64);
+        }
     }
 }
 

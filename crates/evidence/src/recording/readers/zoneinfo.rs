@@ -1,9 +1,7 @@
 //! `/proc/zoneinfo`: what the kernel keeps free in each zone (`zoneinfo_show_print` in
 //! `mm/vmstat.c`).
 
-use super::words::{count, words};
-use super::{Lines, Reader, Taken};
-use crate::recording::{Builder, SourceKind};
+use super::prelude::*;
 
 /// The setting of which a zone's `min` is its part.
 const MIN_FREE: &str = "/proc/sys/vm/min_free_kbytes";
@@ -20,11 +18,7 @@ fn zone(line: &str) -> bool {
 
 /// Begins at a zone.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    if !zone(lines.ahead(0)) {
-        return None;
-    }
-    out.begin(SourceKind::Zoneinfo, lines.number());
-    Some(Box::new(Zoneinfo::default()))
+    zone(lines.ahead(0)).then(|| lines.begin(SourceKind::Zoneinfo, Zoneinfo::default(), out))
 }
 
 #[derive(Default)]

@@ -171,7 +171,6 @@ impl Format {
     }
 
     /// Which program's log it is, for what its configuration would have to say.
-    #[must_use]
     pub(super) fn writer(&self) -> Writer {
         let name = self.name.as_str();
         match &self.form {
@@ -211,7 +210,6 @@ pub(super) enum Writer {
 
 impl Writer {
     /// What its log lacks for telling more, and the directive that gives it; `None`: it has it.
-    #[must_use]
     pub(super) const fn lacks(self, has_total: bool, has_upstream: bool) -> Option<&'static str> {
         Some(match (self, has_total, has_upstream) {
             (Self::Nginx, false, _) => {

@@ -42,6 +42,23 @@ fn times(files: &mut Files<'_>, now: &mut Now<'_>) {
     }
 }
 
+/// How far each counter went on; `None` where one went back. Idle time and waiting for disks may.
+fn grown(before: &CpuTimes, now: &CpuTimes) -> Option<CpuTimes> {
+    let less = |of: fn(&CpuTimes) -> u64| of(now).checked_sub(of(before));
+    Some(CpuTimes {
+        user: less(|t| t.user)?,
+        nice: less(|t| t.nice)?,
+        system: less(|t| t.system)?,
+        idle: now.idle.saturating_sub(before.idle),
+        iowait: now.iowait.saturating_sub(before.iowait),
+        irq: less(|t| t.irq)?,
+        softirq: less(|t| t.softirq)?,
+        steal: less(|t| t.steal)?,
+        guest: less(|t| t.guest)?,
+        guest_nice: less(|t| t.guest_nice)?,
+    })
+}
+
 /// Shares of the time since the sample before, as `mpstat` has them: guests apart from programs.
 fn shares(now: &mut Now<'_>, cpu: Option<u32>, times: &CpuTimes) {
     let Some(before) = now.before.cpus.get(&cpu) else { return };
@@ -49,32 +66,9 @@ fn shares(now: &mut Now<'_>, cpu: Option<u32>, times: &CpuTimes) {
         return;
     }
     // These two may go back a little (proc_stat(5)); they have not grown then.
-    let idle = times.idle.saturating_sub(before.idle);
-    let iowait = times.iowait.saturating_sub(before.iowait);
-    let grown = |of: fn(&CpuTimes) -> u64| of(times).checked_sub(of(before));
-    let counters = [
-        grown(|t| t.user),
-        grown(|t| t.nice),
-        grown(|t| t.system),
-        grown(|t| t.irq),
-        grown(|t| t.softirq),
-        grown(|t| t.steal),
-        grown(|t| t.guest),
-        grown(|t| t.guest_nice),
-    ];
-    let [
-        Some(user),
-        Some(nice),
-        Some(system),
-        Some(irq),
-        Some(softirq),
-        Some(steal),
-        Some(guest),
-        Some(guest_nice),
-    ] = counters
-    else {
-        return;
-    };
+    let Some(grown) = grown(before, times) else { return };
+    let CpuTimes { user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice } =
+        grown;
     let parts = [user, nice, system, idle, iowait, irq, softirq, steal];
     let total = parts.iter().map(|part| *part as f64).sum::<f64>();
     if total <= 0.0 {

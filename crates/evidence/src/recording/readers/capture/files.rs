@@ -7,7 +7,6 @@ use std::ops::Bound;
 use hugewise_base::parse::{ParseError, Parsed};
 
 /// The files of one sample by path. Reading one that is broken leaves a problem behind.
-#[derive(Debug)]
 pub(super) struct Files<'a> {
     all: BTreeMap<&'a str, &'a [u8]>,
     /// Kinds of files of which something was said already: each sample would say the same.

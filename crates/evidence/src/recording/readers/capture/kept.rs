@@ -51,7 +51,6 @@ impl Counts {
 }
 
 /// A sample being read.
-#[derive(Debug)]
 pub(super) struct Now<'a> {
     pub(super) out: &'a mut Builder,
     /// Local time of the sample.

@@ -3,6 +3,7 @@
 use super::files::Files;
 use super::kept::Now;
 use crate::recording::readers::meminfo::{KEYS, POOL_KEYS, find};
+use crate::recording::readers::vmstat_counts::{COUNTS, ZONES};
 use crate::recording::{Field, Subject};
 use hugewise_base::parse::vmstat::{self, VmStat};
 use hugewise_base::parse::{buddyinfo, decimal, key_and_value, kib_to_bytes, sysv_shm};
@@ -12,31 +13,15 @@ const HUGE_ORDER: u32 = 9;
 /// Where the kernel says, in bytes.
 const HUGE_SIZE: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
 
-/// Counters of `/proc/vmstat`, which all count events or base pages.
-const RATES: [(&str, Field); 18] = [
-    ("pgfault", Field::Faults),
-    ("pgmajfault", Field::MajorFaults),
-    ("pgfree", Field::PagesFreed),
-    ("oom_kill", Field::OomKills),
-    ("thp_fault_alloc", Field::ThpFaultAlloc),
-    ("thp_fault_fallback", Field::ThpFaultFallback),
-    ("thp_collapse_alloc", Field::ThpCollapse),
+/// Counters of `/proc/vmstat` that a pasted file needs no rates of; like those of `COUNTS` they
+/// count events or base pages.
+const RATES: [(&str, Field); 5] = [
     ("thp_collapse_alloc_failed", Field::ThpCollapseFailed),
     ("thp_split_page", Field::ThpSplit),
-    ("compact_stall", Field::CompactStall),
-    ("compact_fail", Field::CompactFail),
-    ("compact_success", Field::CompactSuccess),
     ("compact_migrate_scanned", Field::CompactMigrateScanned),
     ("compact_free_scanned", Field::CompactFreeScanned),
     ("pgmigrate_success", Field::PagesMigrated),
-    ("pgscan_kswapd", Field::ScanKswapd),
-    ("pgscan_direct", Field::ScanDirect),
-    ("allocstall", Field::AllocStall),
 ];
-
-/// The zones by which some counters are split: `allocstall` since Linux 4.8, `pgscan_*` and
-/// `pgsteal_*` before.
-const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
 pub(super) fn read(files: &mut Files<'_>, now: &mut Now<'_>) {
     meminfo(files, now);
@@ -81,7 +66,8 @@ fn counters(files: &mut Files<'_>, now: &mut Now<'_>) {
         names.iter().filter_map(|name| total(&stat, name)).reduce(u64::saturating_add)
     };
     let steal = sum(["pgsteal_kswapd", "pgsteal_direct"]);
-    for (name, field) in RATES {
+    let counts = COUNTS.into_iter().filter_map(|(name, field)| Some((name, field.rate()?)));
+    for (name, field) in counts.chain(RATES) {
         now.rate(field, machine, total(&stat, name), 1.0);
     }
     now.rate(Field::Steal, machine, steal, 1.0);

@@ -174,8 +174,7 @@ pub fn split(text: &[u8]) -> Result<(Sample<'_>, &[u8]), String> {
 }
 
 /// From the next place on at which a sample begins; empty where none does.
-#[must_use]
-pub fn next_sample(text: &[u8]) -> &[u8] {
+pub(crate) fn next_sample(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
         rest = rest.get(end + 1..).unwrap_or_default();

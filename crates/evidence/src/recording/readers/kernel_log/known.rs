@@ -207,7 +207,6 @@ const MESSAGES: &[(Trouble, &[&str])] = {
 const HARMLESS: &[&str] = &["dev fd0", "dev sr", "dev loop", "stall warnings", "systemd["];
 
 /// The kind of trouble that a message is about.
-#[must_use]
 pub(super) fn trouble(text: &str) -> Option<Trouble> {
     let text = text.to_ascii_lowercase();
     if HARMLESS.iter().any(|words| text.contains(words)) {
@@ -221,7 +220,6 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
 }
 
 /// The number in a message that says how bad it is.
-#[must_use]
 pub(super) fn amount(kind: Trouble, text: &str) -> Option<f64> {
     let mark = match kind {
         Trouble::Lockup => "stuck for ",
@@ -238,7 +236,6 @@ pub(super) fn amount(kind: Trouble, text: &str) -> Option<f64> {
 }
 
 /// How many more of the line before a message stands for: `4120 callbacks suppressed`.
-#[must_use]
 pub(super) fn suppressed(text: &str) -> Option<u64> {
     let before = text.split_once(" callbacks suppressed")?.0;
     before.rsplit([' ', ':']).next()?.parse().ok()

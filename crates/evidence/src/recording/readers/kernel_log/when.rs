@@ -1,7 +1,6 @@
 //! When a line of the kernel's log was written, as far as it says, and what "now" is in a text.
 
-use crate::recording::Stamp;
-use crate::recording::readers::words::{count, time_of_day, words};
+use crate::recording::readers::prelude::*;
 use hugewise_base::calendar::DAY_S;
 
 /// When a line was written.
@@ -38,7 +37,6 @@ fn without_year(month: u32, day: u32, second: i64) -> Option<i64> {
 }
 
 /// The date of a line, given the time of another: of the year that makes it the later one's past.
-#[must_use]
 pub fn dated(clock: i64, now: Stamp) -> Option<i64> {
     if clock >= 0 {
         return Some(clock);
@@ -54,7 +52,6 @@ pub fn dated(clock: i64, now: Stamp) -> Option<i64> {
 
 /// A date with a year and a time, in whatever order `date`, `dmesg -T` and logs have them:
 /// `Thu Nov 14 14:02:11 CET 2024`, `2024-11-14 14:02:11`, `2024-11-14T14:02:11+0100`.
-#[must_use]
 pub(in super::super) fn date_and_time(text: &str) -> Option<Stamp> {
     let words = words(text);
     let (mut year, mut of_year, mut day, mut clock) = (None, None, None, None);
@@ -88,7 +85,6 @@ pub(in super::super) fn date_and_time(text: &str) -> Option<Stamp> {
 }
 
 /// When a line was written, by what stands before its message.
-#[must_use]
 pub(super) fn when(line: &str) -> When {
     let since_boot = |text: &str| -> Option<f64> {
         let time = text.trim_start().strip_prefix('[')?.split(']').next()?.trim();
@@ -111,7 +107,6 @@ pub(super) fn when(line: &str) -> When {
 }
 
 /// How long the machine has run, of a line of `uptime`, `w` or `top`, in milliseconds.
-#[must_use]
 pub(in super::super) fn up_ms(line: &str) -> Option<f64> {
     let (_, rest) = line.split_once(" up ")?;
     let (mut seconds, mut amount) = (None::<f64>, None::<u64>);

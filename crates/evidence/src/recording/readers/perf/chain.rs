@@ -30,7 +30,6 @@ pub(super) fn program(before: &str) -> String {
 }
 
 /// The chain of calls below a row: drawn as a straight line, or as branches with a share each.
-#[derive(Debug)]
 pub(super) struct Chain {
     /// The row's own share.
     share: f64,

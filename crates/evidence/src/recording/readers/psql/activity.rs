@@ -1,12 +1,11 @@
 //! What `pg_stat_activity` says: who works, who waits for what, and who is in the way.
 
+use crate::recording::readers::prelude::*;
 use std::collections::BTreeMap;
 
 use super::super::served::{POSTGRES, short};
-use super::super::words::{count, date, joined, number, time_of_day};
 use super::roles::split_wait;
 use super::table::{Row, text};
-use crate::recording::{Builder, Field, Stamp, Subject};
 
 /// Waits that are no trouble: for the client, for work, on purpose (table "Wait Event Types" of
 /// PostgreSQL 17's manual, monitoring-stats).
@@ -19,7 +18,6 @@ const SESSIONS_MAX: usize = 10_000;
 const HEADS_MAX: usize = 100;
 
 /// One session as far as locks go.
-#[derive(Debug)]
 struct Session {
     pid: u64,
     /// What it does: `idle in transaction`.
@@ -29,7 +27,6 @@ struct Session {
 }
 
 /// What was counted of the sessions.
-#[derive(Debug)]
 pub(super) struct Sessions {
     /// Whether there are columns of states and of waits; without states all are at work.
     states: bool,
@@ -177,9 +174,7 @@ impl Sessions {
             let seconds = latest.0.saturating_sub(since.0) as f64;
             seconds * 1000.0
         });
-        if let Some(longest) = self.longest_ms.or(measured) {
-            out.put(Field::IdleInTransaction, server, None, longest);
-        }
+        out.put_known(Field::IdleInTransaction, server, None, self.longest_ms.or(measured));
     }
 }
 

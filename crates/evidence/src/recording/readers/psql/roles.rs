@@ -1,8 +1,7 @@
 //! Columns that somebody renamed (`select wait_event_type wt`): known by what stands in them.
 
-use super::super::words::count;
-use super::super::{LINES_AROUND, Lines};
 use super::table::{Row, Table};
+use crate::recording::readers::prelude::*;
 
 /// States of `pg_stat_activity` (PostgreSQL 17's manual, monitoring-stats).
 const STATES: [&str; 7] = [

@@ -1,9 +1,7 @@
 //! Rows of `psql`'s tables, whatever their form.
 
+use crate::recording::readers::prelude::*;
 use std::collections::BTreeMap;
-
-use super::super::Lines;
-use super::super::words::count;
 
 /// Most columns: `pg_stat_statements` of PostgreSQL 17 has 49.
 const COLUMNS_MAX: usize = 100;
@@ -38,7 +36,6 @@ pub(super) fn text<'a>(row: &'a Row, names: &[&str]) -> Option<&'a str> {
 }
 
 /// A table that is being read.
-#[derive(Debug)]
 pub(super) struct Table {
     pub(super) form: Form,
     pub(super) columns: Vec<String>,

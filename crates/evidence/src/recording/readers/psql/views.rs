@@ -2,16 +2,14 @@
 //! `pg_stat_bgwriter` and `pg_stat_checkpointer` say. Statements are kept without their literals.
 
 use super::super::served::{POSTGRES, put_count, short};
-use super::super::words::number;
 use super::activity::Sessions;
 use super::table::{Row, text};
-use crate::recording::{Builder, Field, Subject};
+use crate::recording::readers::prelude::*;
 
 /// Most statements that are kept: `pg_stat_statements.max` is 5,000.
 const STATEMENTS_MAX: usize = 10_000;
 
 /// A view, by its columns.
-#[derive(Debug)]
 pub(super) enum View {
     Activity(Sessions),
     Statements(usize),

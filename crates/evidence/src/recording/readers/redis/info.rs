@@ -1,11 +1,9 @@
 //! `INFO`: one `name:value` a line, in sections, of any version since 2.8.
 
+use crate::recording::readers::prelude::*;
 use std::collections::BTreeMap;
 
 use super::super::served::{put_count, redis};
-use super::super::words::{binary_factor, elided, number, number_and_unit, plain};
-use super::super::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Subject};
 
 /// Sections, as headed `# Memory` (`genRedisInfoString` in server.c of Redis 7.0 and Valkey 8).
 const SECTIONS: [&str; 19] = [
@@ -99,11 +97,7 @@ fn is_own(line: &str) -> bool {
 pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let headed = section(line) && (is_own(lines.ahead(1)) || section(lines.ahead(2)));
-    if !headed && !is_own(line) {
-        return None;
-    }
-    out.resume(SourceKind::RedisInfo, lines.number());
-    Some(Box::new(Info::default()))
+    (headed || is_own(line)).then(|| lines.resume(SourceKind::RedisInfo, Info::default(), out))
 }
 
 /// One look, put together when it ends: the age of its counts may stand behind them.
@@ -136,40 +130,6 @@ impl Info {
     /// Sum of two, where both are known.
     fn sum(&self, one: &str, other: &str) -> Option<f64> {
         Some(self.number(one)? + self.number(other)?)
-    }
-
-    fn put(&mut self, out: &mut Builder) {
-        if self.values.is_empty() && self.commands.is_empty() {
-            return;
-        }
-        let name = redis(out, self.text("tcp_port"));
-        let server = Subject::Service(name.clone());
-        self.put_states(&name, &server, out);
-        // The server's own clock is finer than its age in seconds.
-        let clock = self.number("server_time_usec").map(|usec| usec / 1e6);
-        let age_s = clock.or_else(|| self.number("uptime_in_seconds"));
-        let cpu = self
-            .sum("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
-            .or_else(|| self.sum("used_cpu_sys", "used_cpu_user"));
-        let counts = [
-            // Milliseconds in a second are tenths of a percent.
-            (Field::ServerCpuTime, Some((Field::ServerCpu, 0.1)), cpu.map(|s| s * 1000.0)),
-            (Field::EvictedCount, Some((Field::Evictions, 1.0)), self.number("evicted_keys")),
-            (
-                Field::FsyncDelayCount,
-                Some((Field::FsyncDelays, 1.0)),
-                self.number("aof_delayed_fsync"),
-            ),
-            (Field::CacheHitCount, None, self.number("keyspace_hits")),
-            (Field::CacheMissCount, None, self.number("keyspace_misses")),
-        ];
-        for (field, rate, value) in counts {
-            if let Some(value) = value {
-                put_count(out, (field, rate), &server, (value, age_s));
-            }
-        }
-        self.put_commands(&name, &server, age_s, out);
-        self.values.clear();
     }
 
     fn put_commands(
@@ -217,9 +177,7 @@ impl Info {
             (Field::RefusedWriteCount, refused.and_then(number)),
         ];
         for (field, value) in states {
-            if let Some(value) = value {
-                out.put(field, server, None, value);
-            }
+            out.put_known(field, server, None, value);
         }
         let version = self.text("valkey_version").or_else(|| self.text("redis_version"));
         let settings = [("maxmemory_policy", self.text("maxmemory_policy")), ("version", version)];
@@ -265,14 +223,14 @@ impl Reader for Info {
         self.apart = false;
         if let Some(command) = name.strip_prefix("cmdstat_") {
             if super::command(command).is_some_and(|name| self.commands.contains_key(&name)) {
-                self.put(out);
+                self.end(out);
             }
             self.command(command, value, out);
             return Taken::Yes;
         }
         // The same name again: the next look.
         if self.values.contains_key(name) {
-            self.put(out);
+            self.end(out);
         }
         if self.values.len() < COMMANDS_MAX {
             self.values.insert(name.to_owned(), value.chars().take(80).collect());
@@ -281,7 +239,37 @@ impl Reader for Info {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.put(out);
+        if self.values.is_empty() && self.commands.is_empty() {
+            return;
+        }
+        let name = redis(out, self.text("tcp_port"));
+        let server = Subject::Service(name.clone());
+        self.put_states(&name, &server, out);
+        // The server's own clock is finer than its age in seconds.
+        let clock = self.number("server_time_usec").map(|usec| usec / 1e6);
+        let age_s = clock.or_else(|| self.number("uptime_in_seconds"));
+        let cpu = self
+            .sum("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
+            .or_else(|| self.sum("used_cpu_sys", "used_cpu_user"));
+        let counts = [
+            // Milliseconds in a second are tenths of a percent.
+            (Field::ServerCpuTime, Some((Field::ServerCpu, 0.1)), cpu.map(|s| s * 1000.0)),
+            (Field::EvictedCount, Some((Field::Evictions, 1.0)), self.number("evicted_keys")),
+            (
+                Field::FsyncDelayCount,
+                Some((Field::FsyncDelays, 1.0)),
+                self.number("aof_delayed_fsync"),
+            ),
+            (Field::CacheHitCount, None, self.number("keyspace_hits")),
+            (Field::CacheMissCount, None, self.number("keyspace_misses")),
+        ];
+        for (field, rate, value) in counts {
+            if let Some(value) = value {
+                put_count(out, (field, rate), &server, (value, age_s));
+            }
+        }
+        self.put_commands(&name, &server, age_s, out);
+        self.values.clear();
     }
 }
 

@@ -1,10 +1,8 @@
 //! `LATENCY LATEST` and `LATENCY DOCTOR`: stalls that the server measured itself.
 
 use super::super::served::redis;
-use super::super::words::{count, number};
-use super::super::{Lines, Reader, Taken};
 use super::{integer, item, quoted, unix_time};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use crate::recording::readers::prelude::*;
 
 /// Lines of the doctor that tell no event (`createLatencyReport` in latency.c of Redis 7.0).
 const ADVICE: [&str; 6] =
@@ -52,11 +50,13 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
     let doctor = told(line).is_some() || ADVICE[..2].iter().any(|start| line.starts_with(start));
     // What another command prints line by line looks much like it.
     let is_bare = bare(lines) && !out.meets(line);
-    if !list && !doctor && !is_bare {
-        return None;
-    }
-    out.resume(SourceKind::RedisLatency, lines.number());
-    Some(Box::new(Latency { doctor, bare: is_bare, event: None, at: 0 }))
+    (list || doctor || is_bare).then(|| {
+        lines.resume(
+            SourceKind::RedisLatency,
+            Latency { doctor, bare: is_bare, event: None, at: 0 },
+            out,
+        )
+    })
 }
 
 struct Latency {

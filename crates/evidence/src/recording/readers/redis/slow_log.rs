@@ -3,9 +3,8 @@
 
 use super::super::served::redis;
 use super::super::words::count;
-use super::super::{Lines, Reader, Taken};
 use super::{command, integer, item, quoted, unix_time};
-use crate::recording::{Builder, Field, SourceKind, Subject};
+use crate::recording::readers::prelude::*;
 
 /// How far before the latest entry another one is of the same trouble: the log holds what was slow
 /// since the server's start. An hour, as a load lasts.
@@ -34,11 +33,9 @@ pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<B
     let is_bare = bare(lines);
     let second = item(lines.ahead(1)).and_then(|(_, rest)| integer(rest));
     let listed = numbered(lines.ahead(0)) && second.is_some_and(|time| time > 1_000_000_000);
-    if !is_bare && !listed {
-        return None;
-    }
-    out.resume(SourceKind::RedisSlowLog, lines.number());
-    Some(Box::new(SlowLog { bare: is_bare, ..SlowLog::default() }))
+    (is_bare || listed).then(|| {
+        lines.resume(SourceKind::RedisSlowLog, SlowLog { bare: is_bare, ..SlowLog::default() }, out)
+    })
 }
 
 #[derive(Default)]

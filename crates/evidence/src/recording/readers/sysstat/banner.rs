@@ -59,9 +59,7 @@ impl Banner {
     /// Puts what it says, but for the name.
     pub(super) fn put(&self, out: &mut Builder) {
         out.setting("kernel", &self.kernel);
-        if let Some(cpus) = self.cpus {
-            out.put(Field::CpuCount, &Subject::Machine, None, f64::from(cpus));
-        }
+        out.put_known(Field::CpuCount, &Subject::Machine, None, self.cpus.map(f64::from));
     }
 }
 

@@ -32,7 +32,6 @@ pub(super) enum Kind {
 }
 
 /// A column that has a field.
-#[derive(Debug)]
 pub(super) struct Column {
     /// Its header in text.
     pub(super) text: &'static str,
@@ -45,7 +44,6 @@ pub(super) struct Column {
 }
 
 /// A field that is the sum of columns, all of which must be there.
-#[derive(Debug)]
 pub(super) struct Sum {
     /// Header in text and key in JSON of each.
     pub(super) parts: &'static [(&'static str, &'static str)],
@@ -56,7 +54,6 @@ pub(super) struct Sum {
 }
 
 /// A whole, where a column has a part of it and another one how many percent of it that part is.
-#[derive(Debug)]
 pub(super) struct Whole {
     /// Header in text and key in JSON of the part.
     pub(super) part: (&'static str, &'static str),
@@ -75,7 +72,6 @@ pub(super) fn whole(part: f64, percent: f64) -> Option<f64> {
 }
 
 /// A table. Where two columns have the same field, the first one counts.
-#[derive(Debug)]
 pub(super) struct Table {
     /// What its rows are about.
     pub(super) kind: Kind,
@@ -91,15 +87,25 @@ pub(super) struct Table {
     pub(super) whole: Option<Whole>,
 }
 
+/// A table without sums and wholes.
+const fn table(
+    kind: Kind,
+    marks: &'static [&'static str],
+    sections: &'static [&'static str],
+    columns: &'static [Column],
+) -> Table {
+    Table { kind, marks, sections, columns, sums: &[], whole: None }
+}
+
 const fn c(text: &'static str, json: &'static str, field: Field, factor: f64) -> Column {
     Column { text, json, field, factor }
 }
 
-const CPU: Table = Table {
-    kind: Kind::Cpu,
-    marks: &["%idle"],
-    sections: &["cpu-load", "cpu-load-all", "avg-cpu"],
-    columns: &[
+const CPU: Table = table(
+    Kind::Cpu,
+    &["%idle"],
+    &["cpu-load", "cpu-load-all", "avg-cpu"],
+    &[
         c("%user", "user", CpuUser, ONE),
         c("%usr", "usr", CpuUser, ONE),
         c("%nice", "nice", CpuNice, ONE),
@@ -115,37 +121,27 @@ const CPU: Table = Table {
         // mpstat up to 9.0.
         c("intr/s", "", Interrupts, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const CPU_INTERRUPTS: Table = Table {
-    kind: Kind::Cpu,
-    marks: &["CPU", "intr/s"],
-    sections: &[],
-    columns: &[c("intr/s", "", Interrupts, ONE)],
-    sums: &[],
-    whole: None,
-};
+const CPU_INTERRUPTS: Table =
+    table(Kind::Cpu, &["CPU", "intr/s"], &[], &[c("intr/s", "", Interrupts, ONE)]);
 
-const SOFTNET: Table = Table {
-    kind: Kind::Cpu,
-    marks: &["squeezd/s"],
-    sections: &["softnet"],
-    columns: &[
+const SOFTNET: Table = table(
+    Kind::Cpu,
+    &["squeezd/s"],
+    &["softnet"],
+    &[
         c("total/s", "total", SoftnetPackets, ONE),
         c("dropd/s", "dropd", SoftnetDropped, ONE),
         c("squeezd/s", "squeezd", SoftnetSqueezed, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const QUEUE: Table = Table {
-    kind: Kind::Machine,
-    marks: &["runq-sz"],
-    sections: &["queue"],
-    columns: &[
+const QUEUE: Table = table(
+    Kind::Machine,
+    &["runq-sz"],
+    &["queue"],
+    &[
         c("runq-sz", "runq-sz", RunQueue, ONE),
         c("plist-sz", "plist-sz", Tasks, ONE),
         c("ldavg-1", "ldavg-1", Load1, ONE),
@@ -153,93 +149,65 @@ const QUEUE: Table = Table {
         c("ldavg-15", "ldavg-15", Load15, ONE),
         c("blocked", "blocked", Blocked, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const PSI_CPU: Table = Table {
-    kind: Kind::Machine,
-    marks: &["%scpu-10"],
-    sections: &["psi-cpu"],
-    columns: &[
-        c("%scpu", "some_avg", PsiCpuSome, ONE),
-        c("%scpu-10", "some_avg10", PsiCpuSome, ONE),
-    ],
-    sums: &[],
-    whole: None,
-};
+const PSI_CPU: Table = table(
+    Kind::Machine,
+    &["%scpu-10"],
+    &["psi-cpu"],
+    &[c("%scpu", "some_avg", PsiCpuSome, ONE), c("%scpu-10", "some_avg10", PsiCpuSome, ONE)],
+);
 
-const PSI_IO: Table = Table {
-    kind: Kind::Machine,
-    marks: &["%sio-10"],
-    sections: &["psi-io"],
-    columns: &[
+const PSI_IO: Table = table(
+    Kind::Machine,
+    &["%sio-10"],
+    &["psi-io"],
+    &[
         c("%sio", "some_avg", PsiIoSome, ONE),
         c("%fio", "full_avg", PsiIoFull, ONE),
         c("%sio-10", "some_avg10", PsiIoSome, ONE),
         c("%fio-10", "full_avg10", PsiIoFull, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const PSI_MEMORY: Table = Table {
-    kind: Kind::Machine,
-    marks: &["%smem-10"],
-    sections: &["psi-mem"],
-    columns: &[
+const PSI_MEMORY: Table = table(
+    Kind::Machine,
+    &["%smem-10"],
+    &["psi-mem"],
+    &[
         // Of the interval; the others are moving averages, which lag behind.
         c("%smem", "some_avg", PsiMemorySome, ONE),
         c("%fmem", "full_avg", PsiMemoryFull, ONE),
         c("%smem-10", "some_avg10", PsiMemorySome, ONE),
         c("%fmem-10", "full_avg10", PsiMemoryFull, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const TASKS: Table = Table {
-    kind: Kind::Machine,
-    marks: &["proc/s"],
-    sections: &["process-and-context-switch"],
-    columns: &[c("proc/s", "proc", Forks, ONE), c("cswch/s", "cswch", ContextSwitches, ONE)],
-    sums: &[],
-    whole: None,
-};
+const TASKS: Table = table(
+    Kind::Machine,
+    &["proc/s"],
+    &["process-and-context-switch"],
+    &[c("proc/s", "proc", Forks, ONE), c("cswch/s", "cswch", ContextSwitches, ONE)],
+);
 
 // `sar -w` up to version 8.
-const SWITCHES: Table = Table {
-    kind: Kind::Machine,
-    marks: &["cswch/s"],
-    sections: &[],
-    columns: &[c("cswch/s", "", ContextSwitches, ONE)],
-    sums: &[],
-    whole: None,
-};
+const SWITCHES: Table =
+    table(Kind::Machine, &["cswch/s"], &[], &[c("cswch/s", "", ContextSwitches, ONE)]);
 
-const VECTORS: Table = Table {
-    kind: Kind::Vector,
-    marks: &["INTR"],
-    sections: &[],
-    columns: &[],
-    sums: &[],
-    whole: None,
-};
+const VECTORS: Table = table(Kind::Vector, &["INTR"], &[], &[]);
 
-const SWAPPING: Table = Table {
-    kind: Kind::Machine,
-    marks: &["pswpin/s"],
-    sections: &["swap-pages"],
-    columns: &[c("pswpin/s", "pswpin", SwapIn, PAGE), c("pswpout/s", "pswpout", SwapOut, PAGE)],
-    sums: &[],
-    whole: None,
-};
+const SWAPPING: Table = table(
+    Kind::Machine,
+    &["pswpin/s"],
+    &["swap-pages"],
+    &[c("pswpin/s", "pswpin", SwapIn, PAGE), c("pswpout/s", "pswpout", SwapOut, PAGE)],
+);
 
-const PAGING: Table = Table {
-    kind: Kind::Machine,
-    marks: &["pgpgin/s"],
-    sections: &["paging"],
-    columns: &[
+const PAGING: Table = table(
+    Kind::Machine,
+    &["pgpgin/s"],
+    &["paging"],
+    &[
         c("pgpgin/s", "pgpgin", PageIn, KB),
         c("pgpgout/s", "pgpgout", PageOut, KB),
         c("fault/s", "fault", Faults, ONE),
@@ -250,24 +218,20 @@ const PAGING: Table = Table {
         c("pgsteal/s", "pgsteal", Steal, ONE),
         c("%vmeff", "vmeff-percent", ReclaimEfficiency, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const TRANSFERS: Table = Table {
-    kind: Kind::Machine,
-    marks: &["rtps", "wtps"],
-    sections: &["io"],
-    columns: &[
+const TRANSFERS: Table = table(
+    Kind::Machine,
+    &["rtps", "wtps"],
+    &["io"],
+    &[
         c("tps", "tps", DiskTransfers, ONE),
         c("rtps", "rtps", DiskReads, ONE),
         c("wtps", "wtps", DiskWrites, ONE),
         c("bread/s", "bread", DiskReadBytes, SECTOR),
         c("bwrtn/s", "bwrtn", DiskWriteBytes, SECTOR),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
 const MEMORY: Table = Table {
     kind: Kind::Machine,
@@ -332,11 +296,11 @@ const HUGE: Table = Table {
 };
 
 // `sar -d` and `iostat`. Mean request sizes: `avgrq-sz` in sectors, `areq-sz` in kB.
-const DISKS: Table = Table {
-    kind: Kind::Disk,
-    marks: &[],
-    sections: &["disk"],
-    columns: &[
+const DISKS: Table = table(
+    Kind::Disk,
+    &[],
+    &["disk"],
+    &[
         c("tps", "tps", DiskTransfers, ONE),
         c("r/s", "", DiskReads, ONE),
         c("w/s", "", DiskWrites, ONE),
@@ -369,15 +333,13 @@ const DISKS: Table = Table {
         c("f_await", "", DiskFlushAwait, ONE),
         c("%util", "util-percent", DiskBusy, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const INTERFACES: Table = Table {
-    kind: Kind::Interface,
-    marks: &["rxpck/s"],
-    sections: &["net-dev"],
-    columns: &[
+const INTERFACES: Table = table(
+    Kind::Interface,
+    &["rxpck/s"],
+    &["net-dev"],
+    &[
         c("rxpck/s", "rxpck", NetRxPackets, ONE),
         c("txpck/s", "txpck", NetTxPackets, ONE),
         c("rxkB/s", "rxkB", NetRxBytes, KB),
@@ -386,9 +348,7 @@ const INTERFACES: Table = Table {
         c("txbyt/s", "txbyt", NetTxBytes, ONE),
         c("%ifutil", "ifutil-percent", NetBusy, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
 const INTERFACE_ERRORS: Table = Table {
     kind: Kind::Interface,
@@ -407,28 +367,24 @@ const INTERFACE_ERRORS: Table = Table {
     whole: None,
 };
 
-const TCP: Table = Table {
-    kind: Kind::Machine,
-    marks: &["active/s", "passive/s"],
-    sections: &["net-tcp"],
-    columns: &[
+const TCP: Table = table(
+    Kind::Machine,
+    &["active/s", "passive/s"],
+    &["net-tcp"],
+    &[
         c("active/s", "active", TcpActiveOpens, ONE),
         c("passive/s", "passive", TcpPassiveOpens, ONE),
         c("iseg/s", "iseg", TcpInSegments, ONE),
         c("oseg/s", "oseg", TcpOutSegments, ONE),
     ],
-    sums: &[],
-    whole: None,
-};
+);
 
-const TCP_ERRORS: Table = Table {
-    kind: Kind::Machine,
-    marks: &["atmptf/s", "retrans/s"],
-    sections: &["net-etcp"],
-    columns: &[c("retrans/s", "retrans", TcpRetransmits, ONE)],
-    sums: &[],
-    whole: None,
-};
+const TCP_ERRORS: Table = table(
+    Kind::Machine,
+    &["atmptf/s", "retrans/s"],
+    &["net-etcp"],
+    &[c("retrans/s", "retrans", TcpRetransmits, ONE)],
+);
 
 // `pidstat`. `iodelay` is in ticks over an interval that it does not tell, and has no field.
 const PROCESSES: Table = Table {

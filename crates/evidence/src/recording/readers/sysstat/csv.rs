@@ -3,8 +3,7 @@
 use super::columns::{Kind, TABLES};
 use super::iostat::moment;
 use super::table::{self, Header, Layout, Wrong, is_sane};
-use crate::recording::readers::{Lines, Reader, Taken};
-use crate::recording::{Builder, Clock, SourceKind, Stamp, Subject};
+use crate::recording::readers::prelude::*;
 
 /// What stands before the columns: machine, interval and time.
 const LEAD: usize = 3;
@@ -57,11 +56,13 @@ pub(in crate::recording::readers) fn begins(
     if let Some(host) = host {
         out.host(&host);
     }
-    out.begin(SourceKind::SadfText, lines.number());
-    Some(Box::new(Csv { tables: Vec::new(), current: None }))
+    Some(lines.begin(
+        SourceKind::SadfText,
+        PastBlanks(Csv { tables: Vec::new(), current: None }),
+        out,
+    ))
 }
 
-#[derive(Debug)]
 struct Csv {
     /// Headers as written, with their layouts; `None` for one that is passed over.
     tables: Vec<(String, Option<Box<Layout>>)>,
@@ -148,9 +149,6 @@ fn put_pretty(line: (&str, &str, &str, &str, f64), out: &mut Builder) {
 
 impl Reader for Csv {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
-        if line.trim().is_empty() {
-            return Taken::Yes;
-        }
         if let Some(columns) = header(line) {
             self.begin_table(line, &columns, out);
             return Taken::Yes;

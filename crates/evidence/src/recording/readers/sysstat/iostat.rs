@@ -4,9 +4,8 @@ use super::opening::{Opening, SAMPLE_LINES, has_comma, opening};
 use super::table::{self, Header, Layout, Wrong};
 use super::words::{is_elision, number, words};
 use super::{banner, time};
+use crate::recording::readers::prelude::*;
 use crate::recording::readers::prompt::prompt;
-use crate::recording::readers::{Lines, Reader, Taken};
-use crate::recording::{Builder, Field, SourceKind, Stamp, Subject};
 
 /// A value that waits until it is known whether it is part of an interval.
 type Waiting = (Field, Subject, Option<Stamp>, f64);
@@ -18,7 +17,6 @@ enum Block {
     Devices,
 }
 
-#[derive(Debug)]
 struct Iostat {
     comma: bool,
     /// Lines until the first table is reached.

@@ -49,7 +49,6 @@ fn is_sadf(bytes: &[u8]) -> bool {
 }
 
 /// What the text says about a machine before its samples.
-#[derive(Debug)]
 struct Host {
     name: Option<String>,
     kernel: Option<String>,
@@ -97,9 +96,12 @@ impl Host {
         if let Some(kernel) = &self.kernel {
             out.setting("kernel", kernel);
         }
-        if let Some(cpus) = self.cpus.filter(|cpus| *cpus > 0.0) {
-            out.put(Field::CpuCount, &Subject::Machine, None, cpus);
-        }
+        out.put_known(
+            Field::CpuCount,
+            &Subject::Machine,
+            None,
+            self.cpus.filter(|cpus| *cpus > 0.0),
+        );
     }
 
     fn fact(&mut self, key: &str, value: &Value) {

@@ -7,7 +7,6 @@ use super::words::{self, Cell};
 use crate::recording::{Builder, Field, SERIES_MAX, SeriesId, Stamp, Subject, Unit};
 
 /// What a header says.
-#[derive(Debug)]
 pub(super) enum Header {
     /// A table with fields.
     Table(Box<Layout>),
@@ -25,7 +24,6 @@ pub(super) enum Wrong {
 }
 
 /// What a cell is put as.
-#[derive(Debug)]
 enum Target {
     /// A field about the row's subject.
     Field(Field),
@@ -35,7 +33,6 @@ enum Target {
     Cpu(Option<u32>),
 }
 
-#[derive(Debug)]
 struct Value {
     /// The cells that make it up, together.
     cells: Vec<usize>,
@@ -46,7 +43,6 @@ struct Value {
 }
 
 /// Where things are in the rows of a table.
-#[derive(Debug)]
 pub(super) struct Layout {
     kind: Kind,
     width: usize,

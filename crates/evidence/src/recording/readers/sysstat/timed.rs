@@ -6,8 +6,7 @@ use super::opening::{Opening, opening};
 use super::table::{self, Header, Layout, Wrong};
 use super::time;
 use super::words::{Cell, cell, is_elision, number, words};
-use crate::recording::readers::{Lines, Reader, Taken};
-use crate::recording::{Builder, Clock, Field, SourceKind, Stamp, Subject};
+use crate::recording::readers::prelude::*;
 
 /// Most tables whose time is followed at once: `sar -A` has about 60.
 const TABLES_MAX: usize = 256;
@@ -21,7 +20,6 @@ const TOPOLOGY_COLUMNS: usize = 3;
 const HALF_DAY_S: i64 = 43_200;
 
 /// A table that was met, and how far it came.
-#[derive(Debug)]
 struct Met {
     /// Its header as written, without the time.
     header: String,
@@ -48,7 +46,6 @@ impl Met {
     }
 }
 
-#[derive(Debug)]
 struct Timed {
     kind: SourceKind,
     midnight: Option<Stamp>,
@@ -245,9 +242,7 @@ impl Timed {
         let cpus = rest.split_once('(').and_then(|(_, inside)| {
             inside.split_whitespace().next()?.parse::<u32>().ok().filter(|cpus| *cpus > 0)
         });
-        if let Some(cpus) = cpus {
-            out.put(Field::CpuCount, &Subject::Machine, Some(at), f64::from(cpus));
-        }
+        out.put_known(Field::CpuCount, &Subject::Machine, Some(at), cpus.map(f64::from));
     }
 
     fn row(&mut self, at: Stamp, rest: &str, out: &mut Builder) -> Taken {

@@ -39,7 +39,6 @@ const COLLECTORS: [&str; 9] = [
 ];
 
 /// One thread of Java.
-#[derive(Debug)]
 struct Thread {
     shown: String,
     pool: usize,
@@ -69,7 +68,7 @@ impl Counts {
 }
 
 /// A dump that is being read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Dump {
     pub(super) at: Option<Stamp>,
     /// The runtime that printed it, and the pools of connections that it may have.

@@ -2,12 +2,11 @@
 //! `/debug/pprof/goroutine?debug=2` (`goroutineheader` and `traceback` in `runtime/traceback.go`).
 //! Arguments, which it prints as numbers, are not kept.
 
-use super::super::{Lines, Reader, Taken};
 use super::activity::{Activity, Does};
 use super::dump::Dump;
 use super::go_known::{GO_LIBRARIES, GO_POOLS, GO_REQUESTS, GO_SERVICES};
 use super::known::is_of;
-use crate::recording::{Builder, SourceKind};
+use crate::recording::readers::prelude::*;
 
 /// Frames of one goroutine that are read: the runtime prints no more than 100.
 const FRAMES_MAX: usize = 128;
@@ -74,11 +73,13 @@ fn is_known(line: &str) -> bool {
 pub(in super::super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let goroutine = first(lines.ahead(0)).is_some() && frame(lines.ahead(1)).is_some();
     let quit = lines.ahead(0).starts_with("SIGQUIT: quit") && lines.ahead(1).starts_with("PC=");
-    if !goroutine && !quit {
-        return None;
-    }
-    out.resume(SourceKind::ThreadDump, lines.number());
-    Some(Box::new(Goroutines { dump: Dump::of_go(), open: None, seen: false }))
+    (goroutine || quit).then(|| {
+        lines.resume(
+            SourceKind::ThreadDump,
+            Goroutines { dump: Dump::of_go(), open: None, seen: false },
+            out,
+        )
+    })
 }
 
 #[derive(Debug, Default)]
@@ -105,12 +106,6 @@ impl Goroutines {
         let pool = pool.chars().take(NAME_CHARS_MAX).collect();
         let name = format!("goroutine {}", open.number);
         self.dump.add((name, pool), open.activity(), Vec::new(), None);
-    }
-
-    fn finish(&mut self, out: &mut Builder) {
-        self.close();
-        std::mem::replace(&mut self.dump, Dump::of_go()).put(out, None);
-        self.seen = false;
     }
 }
 
@@ -193,7 +188,7 @@ impl Reader for Goroutines {
         if let Some(First { number, state }) = first(line) {
             // Goroutine 1 once more: another dump.
             if number == 1 && std::mem::replace(&mut self.seen, true) {
-                self.finish(out);
+                self.end(out);
                 self.seen = true;
             }
             self.close();
@@ -220,7 +215,9 @@ impl Reader for Goroutines {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.finish(out);
+        self.close();
+        std::mem::replace(&mut self.dump, Dump::of_go()).put(out, None);
+        self.seen = false;
     }
 }
 

@@ -2,7 +2,6 @@
 //! sources, of the versions named; a prefix covers a class or package.
 
 /// A pool of connections: where threads wait to borrow one, and by which methods one is in use.
-#[derive(Debug)]
 pub(super) struct Pool {
     /// Its name in sentences.
     pub(super) name: &'static str,

@@ -2,8 +2,7 @@
 //! (`Threads::print_on` and `JavaThread::print_on` in `threads.cpp` and `javaThread.cpp`,
 //! `java_lang_Thread` and `javaVFrame::print_lock_info_on` in `vframe.cpp`, OpenJDK 8 to 25).
 
-use super::super::words::{date, joined, time_of_day};
-use crate::recording::Stamp;
+use crate::recording::readers::prelude::*;
 
 /// Longest name of a class.
 const CLASS_CHARS_MAX: usize = 200;

@@ -86,14 +86,13 @@ fn asked(command: &str) -> Option<u32> {
 }
 
 /// A thread's first line, kept until its others are read.
-#[derive(Debug)]
 struct Open {
     name: String,
     first: First<'static>,
     stack: Stack,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Threads {
     dump: Dump,
     open: Option<Open>,
@@ -109,19 +108,6 @@ impl Threads {
     fn close(&mut self) {
         if let Some(Open { name, first, stack }) = self.open.take() {
             self.dump.thread(&First { name: &name, ..first }, stack);
-        }
-    }
-
-    fn finish(&mut self, out: &mut Builder) {
-        self.close();
-        self.dump.put(out, self.pid);
-        self.dump = Dump::of_java(None);
-        if self.strangers > 0 {
-            out.input_problem(format!(
-                "{} lines of something else within a thread dump: they are passed over",
-                self.strangers
-            ));
-            self.strangers = 0;
         }
     }
 
@@ -142,14 +128,14 @@ impl Threads {
     fn said(&mut self, line: Line<'_>, out: &mut Builder) {
         match line {
             Line::At(at) => {
-                self.finish(out);
+                self.end(out);
                 self.dump.at = Some(at);
             }
             Line::Pid(pid) => {
-                self.finish(out);
+                self.end(out);
                 self.pid = Some(pid);
             }
-            Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.finish(out),
+            Line::Heading if !self.dump.is_empty() || self.open.is_some() => self.end(out),
             Line::First(first) => self.thread(&first),
             Line::Numbered(first, state) => {
                 self.thread(&first);
@@ -215,7 +201,16 @@ impl Reader for Threads {
     }
 
     fn end(&mut self, out: &mut Builder) {
-        self.finish(out);
+        self.close();
+        self.dump.put(out, self.pid);
+        self.dump = Dump::of_java(None);
+        if self.strangers > 0 {
+            out.input_problem(format!(
+                "{} lines of something else within a thread dump: they are passed over",
+                self.strangers
+            ));
+            self.strangers = 0;
+        }
     }
 }
 
