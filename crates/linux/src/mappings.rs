@@ -9,7 +9,6 @@ use crate::root::Root;
 use hugewise_base::parse::maps::{self, MapKind, MapName, MapRange, Perms};
 use hugewise_base::units::{Addr, Geometry};
 use hugewise_manager::reason::SkipReason;
-use std::fs::File;
 use std::io;
 
 /// Where a mapping lies and whether it is a candidate.

@@ -5,11 +5,12 @@
 
 use super::child::{Dialog, Lender, ProbeChild};
 use super::finding::{Finding, Findings, State, named};
+use crate::address_space::{self, SpaceFile};
 use crate::root::Root;
 use hugewise_base::parse::smaps;
 use hugewise_sys::Errno;
 use hugewise_sys::Presence;
-use hugewise_sys::madvise::{self, MADV_COLD, MADV_COLLAPSE, RemoteAdvice, process_madvise};
+use hugewise_sys::madvise::{self, MADV_COLD, MADV_COLLAPSE, RemoteAdvice};
 use hugewise_sys::pagemap::{self, MAX_REGIONS, PageRegion, ScanQuery, category};
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::prctl::{ThpDisable, get_thp_disable};

@@ -14,7 +14,6 @@ use hugewise_base::units::{Addr, Ns};
 use hugewise_manager::access::Access;
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::madvise::RemoteAdvice;
-use std::fs::File;
 use std::os::fd::AsFd;
 
 /// Huge pages in one look.

@@ -18,7 +18,7 @@ use hugewise_base::parse::smaps::{self, SmapsLine};
 use hugewise_base::units::{Geometry, Ns};
 use hugewise_manager::access::Access;
 use hugewise_manager::reason::SkipReason;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
