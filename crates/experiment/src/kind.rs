@@ -1,5 +1,6 @@
 //! What a kind of workload is: its parameters, its metrics and the programs that it needs.
 
+use super::kinds::User;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -176,9 +177,20 @@ pub trait Demand {
     }
 
     /// The program that it runs, where a parameter names it.
-    fn program(&self) -> Option<&str> {
+    fn program(&self) -> Option<Named<'_>> {
         None
     }
+}
+
+/// A program that parameters name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its name or file.
+    pub program: &'a str,
+    /// Its arguments, before anything is filled in.
+    pub args: &'a [String],
+    /// Who runs it.
+    pub user: User,
 }
 
 /// Times of an experiment that a run consists of, seconds.

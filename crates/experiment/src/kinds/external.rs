@@ -1,8 +1,8 @@
 //! Workloads that are programs of others: servers, databases, a virtual machine, or any command.
 
 use crate::kind::{
-    Demand, Kind, More, Program, Source, Start, Times, count, flag, params, text, texts, word,
-    words,
+    Demand, Kind, More, Named, Program, Source, Start, Times, count, flag, params, text, texts,
+    word, words,
 };
 use crate::machine::with_machine;
 use hugewise_base::units::Bytes;
@@ -218,8 +218,8 @@ impl Demand for Command {
         times.measure_s
     }
 
-    fn program(&self) -> Option<&str> {
-        Some(&self.program)
+    fn program(&self) -> Option<Named<'_>> {
+        Some(Named { program: &self.program, args: &self.args, user: self.user })
     }
 }
 

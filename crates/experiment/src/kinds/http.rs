@@ -1,7 +1,7 @@
 //! An HTTP server under load.
 
 use super::external::User;
-use crate::kind::{Demand, Kind, More, Source, Start, params, text, texts, word};
+use crate::kind::{Demand, Kind, More, Named, Source, Start, params, text, texts, word};
 use crate::load::Target;
 use crate::machine::with_machine;
 
@@ -55,8 +55,9 @@ impl Demand for Http {
         true
     }
 
-    fn program(&self) -> Option<&str> {
-        Some(&self.program).filter(|name| !name.is_empty()).map(String::as_str)
+    fn program(&self) -> Option<Named<'_>> {
+        let named = Named { program: &self.program, args: &self.args, user: self.user };
+        Some(named).filter(|named| !named.program.is_empty())
     }
 }
 

@@ -13,7 +13,7 @@ mod service;
 mod siblings;
 mod stress;
 
-use super::kind::{Demand, Kind, ParamError, Source, Start, Times, Value, Values};
+use super::kind::{Demand, Kind, Named, ParamError, Source, Start, Times, Value, Values};
 use super::load::Profile;
 use super::spec::{Experiment, Variant};
 use serde::{Serialize, Serializer};
@@ -197,7 +197,7 @@ impl Params {
 
     /// The program that it runs, where a parameter names it.
     #[must_use]
-    pub fn program(&self) -> Option<&str> {
+    pub fn program(&self) -> Option<Named<'_>> {
         self.task.demand().program()
     }
 }
