@@ -157,13 +157,15 @@ pub type Values = BTreeMap<String, Value>;
 
 /// What a workload with the values of its parameters asks of the machine and of its experiment.
 pub trait Demand {
-    /// Memory that it takes, MiB; `None` where nobody knows, as of any command, or where it takes
-    /// no more than there is.
-    fn memory_mib(&self) -> Option<u64>;
+    /// Memory that it takes, MiB, where that is not its parameter `mib`; `None` where it has none
+    /// and nobody knows, as of any command, or where it takes no more than there is.
+    fn memory_mib(&self) -> Option<u64> {
+        None
+    }
 
     /// Time that a run takes beside its preparations, seconds, as far as its parameters say.
     fn seconds(&self, times: Times) -> u64 {
-        times.manage_s.saturating_add(times.measure_s)
+        times.and(0)
     }
 
     /// What it needs of its experiment and has not got, which has this limit of memory.
@@ -201,6 +203,19 @@ pub struct Times {
     /// One measurement.
     pub measure_s: u64,
 }
+
+impl Times {
+    /// All of them, and something more.
+    pub(super) const fn and(self, more_s: u64) -> u64 {
+        self.manage_s.saturating_add(self.measure_s).saturating_add(more_s)
+    }
+}
+
+/// Parameters that ask for nothing but what their defaults say.
+macro_rules! no_demands {
+    ($($name:ident)*) => { $(impl $crate::kind::Demand for $name {})* };
+}
+pub(super) use no_demands;
 
 /// A type that a parameter has.
 pub(super) trait Field: Sized {

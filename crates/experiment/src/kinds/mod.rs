@@ -7,6 +7,7 @@
 mod builtin;
 mod external;
 mod fragment;
+mod groups;
 mod http;
 mod manager;
 mod service;
@@ -171,7 +172,11 @@ impl Params {
     /// Memory that the workload takes, MiB; see [`Demand::memory_mib`].
     #[must_use]
     pub fn memory_mib(&self) -> Option<u64> {
-        self.task.demand().memory_mib()
+        let own = match self.values.get("mib") {
+            Some(Value::Count(mib)) => Some(*mib),
+            _ => None,
+        };
+        self.task.demand().memory_mib().or(own)
     }
 
     /// Time that a run takes beside its preparations, seconds, as far as its parameters say.
