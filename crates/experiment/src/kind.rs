@@ -217,12 +217,6 @@ macro_rules! no_demands {
 }
 pub(super) use no_demands;
 
-/// A type that a parameter has.
-pub(super) trait Field: Sized {
-    /// `None` for a value of another type.
-    fn read(value: &Value) -> Option<Self>;
-}
-
 /// A default value of a parameter of this type.
 pub(super) struct Of<T>(Default, PhantomData<fn() -> T>);
 
@@ -271,49 +265,13 @@ pub(super) const fn flag(default: bool) -> Of<bool> {
     Of(Default::Flag(default), PhantomData)
 }
 
-impl Field for u64 {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Count(count) = value { Some(*count) } else { None }
-    }
-}
-
-impl Field for u32 {
-    fn read(value: &Value) -> Option<Self> {
-        u64::read(value)?.try_into().ok()
-    }
-}
-
-impl Field for usize {
-    fn read(value: &Value) -> Option<Self> {
-        u64::read(value)?.try_into().ok()
-    }
-}
-
-impl Field for bool {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Flag(flag) = value { Some(*flag) } else { None }
-    }
-}
-
-impl Field for String {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Text(text) = value { Some(text.clone()) } else { None }
-    }
-}
-
-impl Field for Vec<String> {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Texts(texts) = value { Some(texts.clone()) } else { None }
-    }
-}
-
 /// The parameters of a kind as a struct. Each line is `name: type = default, "help";`.
 macro_rules! params {
     ($(#[$about:meta])* $name:ident {
         $($field:ident: $type:ty = $default:expr, $help:literal;)*
     }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
         pub struct $name {
             $(#[doc = $help] pub $field: $type,)*
         }
@@ -333,8 +291,7 @@ macro_rules! params {
             pub(crate) fn read(
                 values: &$crate::kind::Values,
             ) -> Option<Self> {
-                use $crate::kind::Field;
-                Some(Self { $($field: Field::read(values.get(stringify!($field))?)?,)* })
+                serde_json::from_value(serde_json::to_value(values).ok()?).ok()
             }
         }
     };
@@ -345,9 +302,9 @@ pub(super) use params;
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
         pub enum $name {
-            $(#[doc = $word] $variant,)*
+            $(#[doc = $word] #[serde(rename = $word)] $variant,)*
         }
 
         impl $name {
@@ -360,16 +317,6 @@ macro_rules! words {
 
         impl $crate::kind::Word for $name {
             const WORDS: &'static [&'static str] = &[$($word),*];
-        }
-
-        impl $crate::kind::Field for $name {
-            fn read(value: &$crate::kind::Value) -> Option<Self> {
-                let $crate::kind::Value::Text(text) = value else { return None };
-                match text.as_str() {
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
         }
     };
 }
