@@ -120,15 +120,9 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
         BuiltIn::AllocatorChurn(params) => Box::new(churn::Churn::new(params, setup)),
         BuiltIn::SharedSegment(params) => Box::new(segment::SharedSegment::new(params)?),
         BuiltIn::ForkCow(params) => Box::new(cow::ForkCow::new(params, setup)?),
-        BuiltIn::StressCpu(params) => Box::new(stress::Cpu::new(params)),
-        BuiltIn::StressIo(params) => Box::new(stress::Io::new(params, setup)?),
-        BuiltIn::StressVm(params) => Box::new(stress::Vm::new(params, setup)),
-        BuiltIn::StressNet(params) => Box::new(stress::Net::new(params)?),
-        BuiltIn::StressFork(params) => Box::new(stress::Fork::new(params, setup)?),
-        BuiltIn::StressSwitch(params) => Box::new(stress::Switch::new(params)),
-        BuiltIn::StressRead(params) => Box::new(stress::Read::new(params, setup)?),
         BuiltIn::FragmentHoles(params) => Box::new(fragment::holes(params, setup)),
         BuiltIn::FragmentPageCache(params) => Box::new(fragment::page_cache(params, setup)?),
+        stressor => return stress::make(stressor, setup),
     })
 }
 
