@@ -113,6 +113,43 @@ fn what_does_not_fit_is_said_and_can_be_copied() {
 }
 
 #[test]
+fn a_program_that_its_user_cannot_execute_is_refused_before_the_first_run() {
+    let scratch = Folder::new();
+    let folder = scratch.0.join("own");
+    fs::create_dir(&folder).expect("mkdir");
+    fs::write(folder.join("program"), "#!/bin/sh\n").expect("writable");
+    fs::set_permissions(folder.join("program"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("its mode");
+    let text_for = |user: &str| {
+        format!(
+            "name = 'own'\nquestion = 'Is it refused?'\nmeasure_s = 1\n[workload]\n\
+             kind = 'command'\nprogram = '{}'\nuser = '{user}'\n[[variant]]\nname = 'a'\n\
+             [[variant]]\nname = 'b'\n",
+            folder.join("program").display()
+        )
+    };
+    let file = scratch.file("own.toml", &text_for("own"));
+    // Who is not root, or root of a namespace with nobody else, runs it under the same user.
+    let user = hugewise_linux::nobody::Nobody::pick(&hugewise_linux::root::Root::live());
+    let expected = if user.expect("a user").is_some() { 5 } else { 0 };
+    let results = scratch.0.join("results");
+    for args in [vec!["setup", text(&file)], vec!["run", text(&file), "--output", text(&results)]] {
+        if args[0] == "run" && expected == 0 {
+            continue;
+        }
+        let output = lab(&args);
+        assert_eq!(code(&output), expected, "{}", said(&output));
+        let words = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        let wanted = format!("{} has mode 0700", folder.display());
+        assert_eq!(words.contains(&wanted), expected == 5, "{words}");
+        assert_eq!(words.contains("set user = \"root\""), expected == 5, "{words}");
+    }
+    assert!(!results.join("runs").exists());
+    let output = lab(&["setup", text(&scratch.file("root.toml", &text_for("root")))]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+}
+
+#[test]
 fn runs_that_are_missing_make_a_report_partial() {
     let scratch = Folder::new();
     let results = scratch.begun(WIDE, &json!({}));

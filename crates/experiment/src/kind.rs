@@ -1,5 +1,6 @@
 //! What a kind of workload is: its parameters, its metrics and the programs that it needs.
 
+use super::kinds::User;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -156,13 +157,15 @@ pub type Values = BTreeMap<String, Value>;
 
 /// What a workload with the values of its parameters asks of the machine and of its experiment.
 pub trait Demand {
-    /// Memory that it takes, MiB; `None` where nobody knows, as of any command, or where it takes
-    /// no more than there is.
-    fn memory_mib(&self) -> Option<u64>;
+    /// Memory that it takes, MiB, where that is not its parameter `mib`; `None` where it has none
+    /// and nobody knows, as of any command, or where it takes no more than there is.
+    fn memory_mib(&self) -> Option<u64> {
+        None
+    }
 
     /// Time that a run takes beside its preparations, seconds, as far as its parameters say.
     fn seconds(&self, times: Times) -> u64 {
-        times.manage_s.saturating_add(times.measure_s)
+        times.and(0)
     }
 
     /// What it needs of its experiment and has not got, which has this limit of memory.
@@ -176,9 +179,20 @@ pub trait Demand {
     }
 
     /// The program that it runs, where a parameter names it.
-    fn program(&self) -> Option<&str> {
+    fn program(&self) -> Option<Named<'_>> {
         None
     }
+}
+
+/// A program that parameters name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its name or file.
+    pub program: &'a str,
+    /// Its arguments, before anything is filled in.
+    pub args: &'a [String],
+    /// Who runs it.
+    pub user: User,
 }
 
 /// Times of an experiment that a run consists of, seconds.
@@ -190,11 +204,18 @@ pub struct Times {
     pub measure_s: u64,
 }
 
-/// A type that a parameter has.
-pub(super) trait Field: Sized {
-    /// `None` for a value of another type.
-    fn read(value: &Value) -> Option<Self>;
+impl Times {
+    /// All of them, and something more.
+    pub(super) const fn and(self, more_s: u64) -> u64 {
+        self.manage_s.saturating_add(self.measure_s).saturating_add(more_s)
+    }
 }
+
+/// Parameters that ask for nothing but what their defaults say.
+macro_rules! no_demands {
+    ($($name:ident)*) => { $(impl $crate::kind::Demand for $name {})* };
+}
+pub(super) use no_demands;
 
 /// A default value of a parameter of this type.
 pub(super) struct Of<T>(Default, PhantomData<fn() -> T>);
@@ -244,49 +265,13 @@ pub(super) const fn flag(default: bool) -> Of<bool> {
     Of(Default::Flag(default), PhantomData)
 }
 
-impl Field for u64 {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Count(count) = value { Some(*count) } else { None }
-    }
-}
-
-impl Field for u32 {
-    fn read(value: &Value) -> Option<Self> {
-        u64::read(value)?.try_into().ok()
-    }
-}
-
-impl Field for usize {
-    fn read(value: &Value) -> Option<Self> {
-        u64::read(value)?.try_into().ok()
-    }
-}
-
-impl Field for bool {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Flag(flag) = value { Some(*flag) } else { None }
-    }
-}
-
-impl Field for String {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Text(text) = value { Some(text.clone()) } else { None }
-    }
-}
-
-impl Field for Vec<String> {
-    fn read(value: &Value) -> Option<Self> {
-        if let Value::Texts(texts) = value { Some(texts.clone()) } else { None }
-    }
-}
-
 /// The parameters of a kind as a struct. Each line is `name: type = default, "help";`.
 macro_rules! params {
     ($(#[$about:meta])* $name:ident {
         $($field:ident: $type:ty = $default:expr, $help:literal;)*
     }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
         pub struct $name {
             $(#[doc = $help] pub $field: $type,)*
         }
@@ -306,8 +291,7 @@ macro_rules! params {
             pub(crate) fn read(
                 values: &$crate::kind::Values,
             ) -> Option<Self> {
-                use $crate::kind::Field;
-                Some(Self { $($field: Field::read(values.get(stringify!($field))?)?,)* })
+                serde_json::from_value(serde_json::to_value(values).ok()?).ok()
             }
         }
     };
@@ -318,9 +302,9 @@ pub(super) use params;
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),* $(,)? }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
         pub enum $name {
-            $(#[doc = $word] $variant,)*
+            $(#[doc = $word] #[serde(rename = $word)] $variant,)*
         }
 
         impl $name {
@@ -333,16 +317,6 @@ macro_rules! words {
 
         impl $crate::kind::Word for $name {
             const WORDS: &'static [&'static str] = &[$($word),*];
-        }
-
-        impl $crate::kind::Field for $name {
-            fn read(value: &$crate::kind::Value) -> Option<Self> {
-                let $crate::kind::Value::Text(text) = value else { return None };
-                match text.as_str() {
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
         }
     };
 }

@@ -78,7 +78,6 @@ pub struct Goal {
     /// `cpu.system_percent`.
     pub metric: String,
     /// The good direction of a counter; without it less is better.
-    #[serde(default)]
     pub better: Option<Better>,
 }
 

@@ -26,40 +26,30 @@ const SHARES: [(&str, Part); 4] = [
     ("machine_stolen_percent", |times| times.steal),
 ];
 
-/// Keys of a kind, and those of all that [`Machine::since`] may know after them: it is noted for
-/// this kind.
-macro_rules! with_machine {
-    ($($key:literal),* $(,)?) => {
-        &[
-            $($key,)*
-            "kernel_cpu_percent",
-            "machine_user_percent",
-            "machine_idle_percent",
-            "machine_stolen_percent",
-            "machine_faults",
-            "machine_huge_faults",
-            "machine_huge_fallbacks",
-            "machine_compact_stalls",
-            "machine_collapses",
-            "machine_splits",
-        ]
-    };
-}
-pub(crate) use with_machine;
-
-/// The keys of all that [`Machine::since`] may know.
-const METRICS: &[&str] = with_machine![];
+/// The keys of all that [`Machine::since`] may know: it is noted for kinds that have them.
+pub const MACHINE: &[&str] = &[
+    "kernel_cpu_percent",
+    "machine_user_percent",
+    "machine_idle_percent",
+    "machine_stolen_percent",
+    "machine_faults",
+    "machine_huge_faults",
+    "machine_huge_fallbacks",
+    "machine_compact_stalls",
+    "machine_collapses",
+    "machine_splits",
+];
 
 /// Whether [`Machine::since`] may know this.
 #[must_use]
 pub fn is_known(key: &str) -> bool {
-    METRICS.contains(&key)
+    MACHINE.contains(&key)
 }
 
 /// Whether what the machine did is noted for a kind with these keys.
 #[must_use]
 pub fn is_noted(keys: &[&str]) -> bool {
-    METRICS.iter().all(|key| keys.contains(key))
+    MACHINE.iter().all(|key| keys.contains(key))
 }
 
 /// The counters of a machine at one time.
@@ -127,8 +117,8 @@ mod tests {
     #[test]
     fn every_key_is_listed_and_is_a_metric() {
         let listed = SHARES.iter().map(|one| one.0).chain(EVENTS.iter().map(|one| one.0));
-        assert_eq!(listed.collect::<Vec<_>>(), METRICS);
-        assert!(METRICS.iter().all(|key| metric::find(key).is_some()));
-        assert!(is_noted(with_machine!["rss_mib"]) && !is_noted(&["kernel_cpu_percent"]));
+        assert_eq!(listed.collect::<Vec<_>>(), MACHINE);
+        assert!(MACHINE.iter().all(|key| metric::find(key).is_some()));
+        assert!(is_noted(MACHINE) && !is_noted(&["kernel_cpu_percent"]));
     }
 }

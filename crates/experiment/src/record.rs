@@ -132,7 +132,6 @@ pub struct Conditions {
     /// Unusable free space index before; where a fragmenter runs, the one that it reached.
     pub fmfi: Option<f64>,
     /// CPU time taken by the hypervisor during the run, percent of the machine.
-    #[serde(default)]
     pub run_steal_percent: Option<f64>,
     /// Kernel settings during the run, where a manager runs with what it made of them.
     pub settings: BTreeMap<String, String>,

@@ -25,7 +25,6 @@ pub struct Experiment {
     #[serde(rename = "variant")]
     pub variants: Vec<Variant>,
     /// Name of the variant that the others are compared with.
-    #[serde(default)]
     pub baseline: Option<String>,
     /// What decides. Without any: all metrics of the workload, as information.
     #[serde(default, rename = "metric")]
@@ -35,7 +34,6 @@ pub struct Experiment {
     pub settings: BTreeMap<String, String>,
     /// Requests that a server gets, where the workload is one and takes a load: [`super::load`].
     /// Target and seed are those of the run.
-    #[serde(default)]
     pub load: Option<LoadSpec>,
     /// Length of one measurement, seconds. A load lasts as long as its steps.
     #[serde(default = "measure_s")]
@@ -56,17 +54,13 @@ pub struct Experiment {
     #[serde(default)]
     pub beside: Vec<Workload>,
     /// Memory that is broken into pieces before each run.
-    #[serde(default)]
     pub fragment: Option<Workload>,
     /// Seconds after the start of the workload when the broken memory is released; else after it.
-    #[serde(default)]
     pub fragment_release_s: Option<u64>,
     /// Limit of the workload's cgroup, MiB; none unless given.
-    #[serde(default)]
     pub memory_limit_mib: Option<u64>,
     /// Memory that is touched and freed before each run, MiB, so that a host that backs memory
     /// lazily has done so; without it nothing is touched.
-    #[serde(default)]
     pub warm_mib: Option<u64>,
     /// A key of the configuration that the result is a value for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,7 +159,6 @@ pub struct Variant {
     #[serde(default)]
     pub hugetlb: BTreeMap<String, u64>,
     /// A manager beside the workload.
-    #[serde(default)]
     pub manage: Option<Manage>,
     /// Parameters of the workload that differ.
     #[serde(default)]
@@ -267,16 +260,13 @@ pub struct MetricSpec {
     pub key: String,
     /// Differences up to this count as none, percent of the baseline; a variant is called the same
     /// when the whole interval lies within.
-    #[serde(default)]
     pub equal_within_percent: Option<f64>,
     /// Whether the verdict rests on it. Only these share the error rate.
     #[serde(default = "yes")]
     pub decides: bool,
     /// Unit of a metric that the file defines.
-    #[serde(default)]
     pub unit: Option<String>,
     /// Good direction of a metric that the file defines.
-    #[serde(default)]
     pub better: Option<Better>,
 }
 

@@ -19,6 +19,7 @@ mod guard;
 pub mod load;
 mod machine;
 pub mod manager;
+mod permission;
 pub mod program;
 pub mod programs;
 pub mod redis_says;

@@ -5,7 +5,7 @@
 //! it sends only what has the form of an answer is passed on. The decoder is our own because that
 //! of redis-protocol follows nested lists as deep as a server sends them.
 
-mod resp;
+pub(crate) mod resp;
 
 use resp::{ANSWER_BYTES_MAX, Reply};
 use std::fmt::Write as _;
@@ -169,11 +169,10 @@ struct Talk {
 
 impl Talk {
     fn ask(&mut self, words: &[&str]) -> Result<Reply, String> {
-        let mut text = format!("*{}\r\n", words.len());
-        for word in words {
-            let _ = write!(text, "${}\r\n{word}\r\n", word.len());
-        }
-        let sent = self.stream.write_all(text.as_bytes());
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut request = Vec::new();
+        resp::command(&words, &mut request);
+        let sent = self.stream.write_all(&request);
         sent.map_err(|error| format!("cannot ask it: {error}"))?;
         match self.answer()? {
             Reply::Error(text) if text.starts_with("NOAUTH") => {

@@ -53,7 +53,7 @@ impl Runner {
     /// Where a program is that this user can start.
     pub(super) fn find(self, program: &str) -> Option<PathBuf> {
         match self {
-            Self::Stranger(Some(_)) => programs::find_public(program),
+            Self::Stranger(Some(user)) => programs::find_for(program, user),
             Self::Stranger(None) | Self::Caller => programs::find(program),
         }
     }

@@ -4,14 +4,11 @@
 //! Three kinds that are found in the wild: allocators with an arena for each thread, tables that
 //! were allocated as zeros, allocators that gave most of a heap back.
 
-use crate::kit::{
-    Advise, HUGE, MIB, allow_huge_pages, pattern, request, say, say_verdict, unknown,
-};
+use crate::kit::{Advise, HUGE, MIB, allow_huge_pages, pattern, say, say_verdict, serve};
 use crate::pattern::mix;
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use hugewise_base::exit;
 use hugewise_base::rng::Rng;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
@@ -72,23 +69,15 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
     let bloat = Bloat::fill(&Args::try_parse_from(args)?)?;
     say(&Event::Ready(Report::default()))?;
-    for line in std::io::stdin().lines() {
-        let line = line?;
-        let good = match request("bloat", &line)? {
-            Request::Exit => break,
-            Request::Verify => say_verdict(bloat.used.len(), bloat.wrong_at())?,
-            Request::Measure(seconds) => {
-                let worked = bloat.work(Duration::from_secs_f64(seconds));
-                say(&worked)?;
-                !matches!(worked, Event::Mismatch { .. })
-            }
-            _ => return Err(unknown("bloat", &line)),
-        };
-        if !good {
-            return Ok(exit::ERROR);
+    serve("bloat", |asked| match asked {
+        Request::Verify => say_verdict(bloat.used.len(), bloat.wrong_at()).map(Some),
+        Request::Measure(seconds) => {
+            let worked = bloat.work(Duration::from_secs_f64(seconds));
+            say(&worked)?;
+            Ok(Some(!matches!(worked, Event::Mismatch { .. })))
         }
-    }
-    Ok(exit::OK)
+        _ => Ok(None),
+    })
 }
 
 /// The memory, and what of it is in use.

@@ -3,11 +3,10 @@
 //! Tests and experiments look at it from outside. It answers requests
 //! ([`crate::protocol`]), and ends with its parent or its input.
 
-use crate::kit::{HUGE, MIB, pattern, request, say, say_verdict, unknown};
+use crate::kit::{HUGE, MIB, pattern, say, say_verdict, serve};
 use crate::protocol::{Event, Report, Request, Span};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::numa::{self, Turns};
@@ -76,15 +75,11 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
         parts.insert("hot".to_owned(), keep_hot(&parsed)?);
     }
     say(&Event::Ready(Report { parts, ..Report::default() }))?;
-    for line in std::io::stdin().lines() {
-        let line = line?;
-        match request("hold", &line)? {
-            Request::Exit => break,
+    serve("hold", |asked| {
+        match asked {
             Request::Exec => return Err(exec(args).into()),
             Request::Verify => {
-                if !say_verdict(held.written_pages(), held.wrong_at())? {
-                    return Ok(exit::ERROR);
-                }
+                return say_verdict(held.written_pages(), held.wrong_at()).map(Some);
             }
             Request::Fork => {
                 let child = pausing_child().context("cannot fork")?;
@@ -95,10 +90,10 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
             Request::EndChild => say(&Event::ChildEnded { existed: held.child.take().is_some() })?,
             Request::Drop(span) => say(&Event::Dropped { pages: held.drop_pages(span)? })?,
             Request::Touch(span) => say(&Event::Touched { pages: held.touch(span)? })?,
-            _ => return Err(unknown("hold", &line)),
+            _ => return Ok(None),
         }
-    }
-    Ok(exit::OK)
+        Ok(Some(true))
+    })
 }
 
 /// Works a little, for ever.

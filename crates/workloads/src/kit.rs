@@ -5,6 +5,7 @@
 use crate::protocol::{Event, Request};
 use anyhow::Context;
 use clap::ValueEnum;
+use hugewise_base::exit;
 use hugewise_linux::memory::{Arena, LocalAdvice};
 use hugewise_linux::prctl;
 use std::io::Write;
@@ -48,6 +49,27 @@ pub(super) fn say_verdict(checked: usize, wrong_at: Option<u64>) -> anyhow::Resu
         Some(address) => Event::Mismatch { wrong: 1, during: format!("verify, at {address:#x}") },
     })?;
     Ok(wrong_at.is_none())
+}
+
+/// Answers the requests of the input until it ends or one says `exit`. `answer` says whether all is
+/// well; `None` where it knows no such request.
+pub(super) fn serve(
+    name: &str,
+    mut answer: impl FnMut(Request) -> anyhow::Result<Option<bool>>,
+) -> anyhow::Result<u8> {
+    for line in std::io::stdin().lines() {
+        let line = line.context("cannot read the next request")?;
+        let asked = request(name, &line)?;
+        if matches!(asked, Request::Exit) {
+            break;
+        }
+        match answer(asked)? {
+            None => return Err(unknown(name, &line)),
+            Some(false) => return Ok(exit::ERROR),
+            Some(true) => {}
+        }
+    }
+    Ok(exit::OK)
 }
 
 /// The request of a line; an error of this workload where it has no such request.

@@ -3,11 +3,10 @@
 //! The first process makes the segment and forks the others; each touches every base page of it. It
 //! answers requests ([`crate::protocol`]).
 
-use crate::kit::{MIB, request, say, unknown};
+use crate::kit::{MIB, say, serve};
 use crate::protocol::{Event, Report, Request};
 use anyhow::{Context, ensure};
 use clap::Parser;
-use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, touching_child};
 use hugewise_linux::prctl;
 use hugewise_linux::segment::Segment;
@@ -45,23 +44,12 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
         other.wait_until_ready()?;
     }
     say(&Event::Ready(Report::default()))?;
-    obey(&others)?;
-    Ok(exit::OK)
-}
-
-fn obey(others: &[Other]) -> anyhow::Result<()> {
-    for line in std::io::stdin().lines() {
-        let line = line?;
-        match request("segment", &line)? {
-            Request::Exit => break,
-            Request::Processes => {
-                let all = std::iter::once(std::process::id());
-                say(&Event::Processes { pids: all.chain(others.iter().map(Other::id)).collect() })?;
-            }
-            _ => return Err(unknown("segment", &line)),
-        }
-    }
-    Ok(())
+    serve("segment", |asked| {
+        let Request::Processes = asked else { return Ok(None) };
+        let all = std::iter::once(std::process::id());
+        say(&Event::Processes { pids: all.chain(others.iter().map(Other::id)).collect() })?;
+        Ok(Some(true))
+    })
 }
 
 /// Changes a byte of each base page.

@@ -1,24 +1,13 @@
 //! Workloads that are part of hugewise: small, and they verify their data.
 
-use crate::kind::{Demand, Kind, More, Source, Start, count, params, word, words};
-use crate::machine::with_machine;
+use super::groups::{BUILT_IN, CPU, FILLED, REACH, holds, joined, latencies, memory};
+use crate::kind::{Demand, Kind, More, count, no_demands, params, word, words};
+use crate::machine::MACHINE;
 
 /// Metrics that whoever starts a workload measures from outside; a workload itself never says
 /// them. Every other metric of a built-in kind is in what the workload says when it is ready or
 /// has measured; those of the phase [`AFTER`] in what it says when it is measured once more.
-pub const PARENT_METRICS: &[&str] = with_machine![
-    "rss_mib",
-    "cgroup_mib",
-    "mem_available_less_mib",
-    "huge_mib",
-    "reach_s",
-    "reach_huge_percent",
-    "user_cpu_s",
-    "kernel_cpu_s",
-    "after.rss_mib",
-    "after.cgroup_mib",
-    "after.huge_mib",
-];
+pub const PARENT_METRICS: &[&str] = joined![holds!(""), REACH, CPU, memory!("after."), MACHINE];
 
 /// The phase of kinds with [`More::Change`] after memory was given back.
 pub const AFTER: &str = "after";
@@ -148,24 +137,7 @@ params! {
     }
 }
 
-macro_rules! takes_its_size {
-    ($($name:ident)*) => {$(
-        impl Demand for $name {
-            fn memory_mib(&self) -> Option<u64> {
-                Some(self.mib as u64)
-            }
-        }
-    )*};
-}
-
-takes_its_size! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride }
-
-impl Demand for Graph {
-    /// Not known: it depends on what is drawn.
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-}
+no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph }
 
 impl Demand for AllocatorChurn {
     fn memory_mib(&self) -> Option<u64> {
@@ -183,212 +155,103 @@ impl Demand for ForkCow {
 pub(super) const FAULT_LATENCY: Kind = Kind {
     name: "fault-latency",
     about: "Touches fresh memory, unmaps it and starts again; times every first touch.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: FaultLatency::PARAMS,
-    metrics: with_machine![
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "touch_s",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![latencies!(""), &["touch_s"], FILLED, MACHINE],
+    ..BUILT_IN
 };
 
 pub(super) const SPARSE_TOUCH: Kind = Kind {
     name: "sparse-touch",
     about: "Uses a few base pages of each huge page; the second phase gives some of them back.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
     more: More::Change,
     params: SparseTouch::PARAMS,
-    metrics: &[
-        "touched_mib",
-        "ops_per_s",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "after.touched_mib",
-        "after.ops_per_s",
-        "after.rss_mib",
-        "after.cgroup_mib",
-        "after.huge_mib",
+    metrics: joined![
+        &["touched_mib", "ops_per_s"],
+        FILLED,
+        &["after.touched_mib", "after.ops_per_s"],
+        memory!("after.")
     ],
-    programs: &[],
+    ..BUILT_IN
 };
 
 pub(super) const GUPS: Kind = Kind {
     name: "gups",
     about: "Updates random words of one large table, or of its last part.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Gups::PARAMS,
-    metrics: &[
-        "ops_per_s",
-        "times_base",
-        "reach_s",
-        "reach_huge_percent",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![&["ops_per_s", "times_base"], REACH, FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const POINTER_CHASE: Kind = Kind {
     name: "pointer-chase",
     about: "Follows one random cycle through all cache lines of its memory.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Size::PARAMS,
-    metrics: &["ns_per_step", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
+    metrics: joined![&["ns_per_step"], FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const BTREE: Kind = Kind {
     name: "btree",
     about: "Looks up random keys of a packed B+ tree.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Size::PARAMS,
-    metrics: &[
-        "ops_per_s",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "reach_s",
-        "reach_huge_percent",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![&["ops_per_s"], latencies!(""), REACH, FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const HASH_JOIN: Kind = Kind {
     name: "hash-join",
     about: "Rows, read in their order, look random partners up in a hash table at the end.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: HashJoin::PARAMS,
-    metrics: &[
-        "ops_per_s",
-        "reach_s",
-        "reach_huge_percent",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![&["ops_per_s"], REACH, FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const GRAPH: Kind = Kind {
     name: "graph",
     about: "Breadth-first search or PageRank on a generated graph with skewed degrees.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Graph::PARAMS,
-    metrics: &[
-        "edges_per_s",
-        "reach_s",
-        "reach_huge_percent",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![&["edges_per_s"], REACH, FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const ALLOCATOR_CHURN: Kind = Kind {
     name: "allocator-churn",
     about: "Allocates and frees blocks of mixed sizes; the second phase frees some for good.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
     more: More::Change,
     params: AllocatorChurn::PARAMS,
-    metrics: &[
-        "ops_per_s",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "live_mib",
-        "overhead_percent",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "after.ops_per_s",
-        "after.p50_us",
-        "after.p99_us",
-        "after.p999_us",
-        "after.worst_us",
-        "after.live_mib",
-        "after.overhead_percent",
-        "after.rss_mib",
-        "after.cgroup_mib",
-        "after.huge_mib",
+    metrics: joined![
+        &["ops_per_s"],
+        latencies!(""),
+        &["live_mib", "overhead_percent"],
+        FILLED,
+        &["after.ops_per_s"],
+        latencies!("after."),
+        &["after.live_mib", "after.overhead_percent"],
+        memory!("after.")
     ],
-    programs: &[],
+    ..BUILT_IN
 };
 
 pub(super) const SHARED_SEGMENT: Kind = Kind {
     name: "shared-segment",
     about: "Processes that all map and touch one shared memory segment, as a database's do.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: SharedSegment::PARAMS,
-    metrics: &["page_tables_mib", "ops_per_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
+    metrics: joined![&["page_tables_mib", "ops_per_s"], FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const FORK_COW: Kind = Kind {
     name: "fork-cow",
     about: "Rewrites memory while a forked child holds its snapshot, as a database saves itself.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: ForkCow::PARAMS,
-    metrics: &[
-        "fork_ms",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "extra_mib",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-    ],
-    programs: &[],
+    metrics: joined![&["fork_ms"], latencies!(""), &["extra_mib"], FILLED],
+    ..BUILT_IN
 };
 
 pub(super) const STRIDE: Kind = Kind {
     name: "stride",
     about: "Touches one byte each stride, again and again: huge pages hold much more than that.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Stride::PARAMS,
-    metrics: &["ops_per_s", "touched_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
+    metrics: joined![&["ops_per_s", "touched_mib"], FILLED],
+    ..BUILT_IN
 };

@@ -1,10 +1,13 @@
 //! Workloads that are programs of others: servers, databases, a virtual machine, or any command.
 
-use crate::kind::{
-    Demand, Kind, More, Program, Source, Start, Times, count, flag, params, text, texts, word,
-    words,
+use super::groups::{
+    CPU, EXECUTABLE, LOAD, MANAGER, SERVER, holds, joined, latencies, memory, serves,
 };
-use crate::machine::with_machine;
+use crate::kind::{
+    Demand, Kind, More, Named, Program, Source, Start, Times, count, flag, no_demands, params,
+    text, texts, word, words,
+};
+use crate::machine::MACHINE;
 use hugewise_base::units::Bytes;
 
 /// Bytes of an entry of memcached's hash table: a pointer.
@@ -151,15 +154,11 @@ impl Demand for Redis {
     }
 
     fn seconds(&self, times: Times) -> u64 {
-        let Times { manage_s, measure_s } = times;
-        let parts = match self.scenario {
-            Scenario::Bloat => [manage_s, measure_s.saturating_mul(2), self.watch_s],
-            Scenario::BgSave => [manage_s, measure_s.saturating_mul(2), 0],
-            Scenario::Serve | Scenario::Timeline | Scenario::Load => {
-                [manage_s, measure_s, self.watch_s]
-            }
-        };
-        parts.into_iter().fold(0, u64::saturating_add)
+        match self.scenario {
+            Scenario::Bloat => times.and(times.measure_s).saturating_add(self.watch_s),
+            Scenario::BgSave => times.and(times.measure_s),
+            Scenario::Serve | Scenario::Timeline | Scenario::Load => times.and(self.watch_s),
+        }
     }
 
     fn fault(&self, memory_limit_mib: Option<u64>) -> Option<String> {
@@ -182,7 +181,7 @@ impl Demand for Memcached {
     }
 
     fn seconds(&self, times: Times) -> u64 {
-        times.manage_s.saturating_add(times.measure_s).saturating_add(self.watch_s)
+        times.and(self.watch_s)
     }
 }
 
@@ -192,7 +191,7 @@ impl Demand for Postgres {
     }
 
     fn seconds(&self, times: Times) -> u64 {
-        times.manage_s.saturating_add(times.measure_s).saturating_add(self.warm_s)
+        times.and(self.warm_s)
     }
 }
 
@@ -209,25 +208,17 @@ impl Demand for Java {
 }
 
 impl Demand for Command {
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-
     /// The program itself decides when it ends; a guess of the file is the best there is.
     fn seconds(&self, times: Times) -> u64 {
         times.measure_s
     }
 
-    fn program(&self) -> Option<&str> {
-        Some(&self.program)
+    fn program(&self) -> Option<Named<'_>> {
+        Some(Named { program: &self.program, args: &self.args, user: self.user })
     }
 }
 
-impl Demand for StressNg {
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-}
+no_demands! { StressNg }
 
 fn mib(bytes: u64) -> u64 {
     bytes.div_ceil(Bytes::mib(1).0)
@@ -251,164 +242,81 @@ pub(super) const STRESS: Kind = Kind {
 pub(super) const REDIS: Kind = Kind {
     name: "redis",
     about: "A Redis server and one client, which compares every answer, or under an open load.",
-    start: Start::Server,
-    huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Redis::PARAMS,
-    metrics: with_machine![
-        "ops_per_s",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "offered_per_s",
-        "achieved_per_s",
-        "failed_share_percent",
-        "service.p50_us",
-        "service.p99_us",
-        "knee_per_s",
-        "bend_per_s",
-        "user_cpu_s",
-        "kernel_cpu_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "full.rss_mib",
-        "full.cgroup_mib",
-        "full.mem_available_less_mib",
-        "full.huge_mib",
-        "full.ops_per_s",
-        "full.p50_us",
-        "full.p99_us",
-        "full.p999_us",
-        "deleted.rss_mib",
-        "deleted.cgroup_mib",
-        "deleted.mem_available_less_mib",
-        "deleted.huge_mib",
-        "deleted.ops_per_s",
-        "deleted.p50_us",
-        "deleted.p99_us",
-        "deleted.p999_us",
-        "before.ops_per_s",
-        "before.p50_us",
-        "before.p99_us",
-        "before.p999_us",
-        "during.ops_per_s",
-        "during.p50_us",
-        "during.p99_us",
-        "during.p999_us",
-        "save_s",
-        "fork_ms",
-        "copied_mib",
-        "survived",
-        "large_mib",
-        "peak_cgroup_mib",
-        "manager_cpu_s",
-        "promoted",
-        "demoted",
-        "failed",
-        "freed_mib",
+    metrics: joined![
+        &["ops_per_s"],
+        LOAD,
+        CPU,
+        memory!(""),
+        holds!("full."),
+        serves!("full."),
+        holds!("deleted."),
+        serves!("deleted."),
+        serves!("before."),
+        serves!("during."),
+        &["save_s", "fork_ms", "copied_mib", "survived", "large_mib", "peak_cgroup_mib"],
+        MANAGER,
+        &["freed_mib"],
+        MACHINE
     ],
     programs: &[Program::of("redis-server", "redis-server")],
+    ..SERVER
 };
 
 pub(super) const MEMCACHED: Kind = Kind {
     name: "memcached",
     about: "memcached with few keys in a large hash table; every answer is compared.",
-    start: Start::Server,
-    huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Memcached::PARAMS,
-    metrics: &[
-        "at_once.rss_mib",
-        "at_once.cgroup_mib",
-        "at_once.mem_available_less_mib",
-        "at_once.huge_mib",
-        "later.rss_mib",
-        "later.cgroup_mib",
-        "later.mem_available_less_mib",
-        "later.huge_mib",
-        "ops_per_s",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "manager_cpu_s",
-        "promoted",
-        "demoted",
-        "failed",
-        "freed_mib",
-    ],
+    metrics: joined![holds!("at_once."), holds!("later."), serves!(""), MANAGER, &["freed_mib"]],
     programs: &[Program::of("memcached", "memcached")],
+    ..SERVER
 };
 
 pub(super) const POSTGRES: Kind = Kind {
     name: "postgres",
     about: "A PostgreSQL server under pgbench. It does not wait for the disk: fsync is off.",
-    start: Start::Server,
-    huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Postgres::PARAMS,
-    metrics: &[
-        "ops_per_s",
-        "mean_us",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "page_tables_mib",
-        "rss_mib",
-        "cgroup_mib",
-        "hugetlb_mib",
-        "user_cpu_s",
-        "kernel_cpu_s",
+    metrics: joined![
+        &["ops_per_s", "mean_us"],
+        latencies!(""),
+        &["page_tables_mib", "rss_mib", "cgroup_mib", "hugetlb_mib"],
+        CPU
     ],
     programs: &[
         Program::of("initdb", "postgresql"),
         Program::of("postgres", "postgresql"),
         Program::of("pgbench", "postgresql"),
     ],
+    ..SERVER
 };
 
 pub(super) const JAVA: Kind = Kind {
     name: "java",
     about: "A JVM that allocates as fast as it can beside a live set, whose checksums it compares.",
-    start: Start::Server,
-    huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Java::PARAMS,
-    metrics: &[
-        "allocated_mib_per_s",
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "gc_count",
-        "gc_ms",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "hugetlb_mib",
-        "user_cpu_s",
-        "kernel_cpu_s",
-        "manager_cpu_s",
-        "promoted",
-        "failed",
+    metrics: joined![
+        &["allocated_mib_per_s"],
+        latencies!(""),
+        &["gc_count", "gc_ms"],
+        memory!(""),
+        &["hugetlb_mib"],
+        CPU,
+        &["manager_cpu_s", "promoted", "failed"]
     ],
     programs: &[
         Program::of("java", "default-jdk-headless"),
         Program::of("javac", "default-jdk-headless"),
     ],
+    ..SERVER
 };
 
 pub(super) const COMMAND: Kind = Kind {
     name: "command",
     about: "Any program, run to its end.",
-    start: Start::Executable,
     huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Command::PARAMS,
-    metrics: &["wall_s", "user_cpu_s", "kernel_cpu_s", "peak_rss_mib"],
-    programs: &[],
+    metrics: joined![&["wall_s"], CPU, &["peak_rss_mib"]],
+    ..EXECUTABLE
 };
 
 #[cfg(test)]

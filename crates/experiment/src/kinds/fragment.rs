@@ -1,7 +1,8 @@
 //! Fragmenters: they leave free memory in pieces too small for huge pages, until they are asked to
 //! stop.
 
-use crate::kind::{Demand, Kind, More, Source, Start, count, params};
+use super::groups::BUILT_IN;
+use crate::kind::{Kind, More, count, no_demands, params};
 
 params! {
     /// Parameters of the fragmenters. With one base page in ten held, a free huge page is as good
@@ -23,12 +24,8 @@ params! {
     }
 }
 
-impl Demand for Fragment {
-    /// It takes no more than there is.
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-}
+// It takes no more memory than there is.
+no_demands! { Fragment }
 
 const METRICS: &[&str] =
     &["fmfi", "free_blocks", "held_mib", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"];
@@ -36,21 +33,17 @@ const METRICS: &[&str] =
 pub(super) const HOLES: Kind = Kind {
     name: "fragment-holes",
     about: "Fills memory with base pages and frees all but random ones.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
     more: More::Release,
     params: Fragment::PARAMS,
     metrics: METRICS,
-    programs: &[],
+    ..BUILT_IN
 };
 
 pub(super) const PAGE_CACHE: Kind = Kind {
     name: "fragment-page-cache",
     about: "Fills the page cache with pieces of two files and frees all but random ones.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
     more: More::Release,
     params: Fragment::PARAMS,
     metrics: METRICS,
-    programs: &[],
+    ..BUILT_IN
 };

@@ -1,9 +1,10 @@
 //! An HTTP server under load.
 
 use super::external::User;
-use crate::kind::{Demand, Kind, More, Source, Start, params, text, texts, word};
+use super::groups::{LOAD, MANAGER, SERVER, joined, memory};
+use crate::kind::{Demand, Kind, Named, params, text, texts, word};
 use crate::load::Target;
-use crate::machine::with_machine;
+use crate::machine::MACHINE;
 
 params! {
     /// Parameters of `http`.
@@ -23,10 +24,6 @@ params! {
 }
 
 impl Demand for Http {
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-
     fn fault(&self, _memory_limit_mib: Option<u64>) -> Option<String> {
         let Self { program, url, .. } = self;
         let has_port = self.args.iter().any(|arg| arg.contains("{port}"));
@@ -55,39 +52,18 @@ impl Demand for Http {
         true
     }
 
-    fn program(&self) -> Option<&str> {
-        Some(&self.program).filter(|name| !name.is_empty()).map(String::as_str)
+    fn program(&self) -> Option<Named<'_>> {
+        let named = Named { program: &self.program, args: &self.args, user: self.user };
+        Some(named).filter(|named| !named.program.is_empty())
     }
 }
 
 pub(super) const HTTP: Kind = Kind {
     name: "http",
     about: "An HTTP server under the requests of [load]: a program, or one that runs already.",
-    start: Start::Server,
-    huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Http::PARAMS,
-    metrics: with_machine![
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "offered_per_s",
-        "achieved_per_s",
-        "failed_share_percent",
-        "service.p50_us",
-        "service.p99_us",
-        "knee_per_s",
-        "bend_per_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "manager_cpu_s",
-        "promoted",
-        "demoted",
-        "failed",
-    ],
-    programs: &[],
+    metrics: joined![LOAD, memory!(""), MANAGER, MACHINE],
+    ..SERVER
 };
 
 #[cfg(test)]

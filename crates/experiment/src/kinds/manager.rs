@@ -1,8 +1,9 @@
 //! Workloads that show what hugewise costs and gains: its scans, its promotions, its splits, its
 //! rest, and how fast it reads recordings.
 
+use super::groups::{EXECUTABLE, FILLED, MEASUREMENT, joined, latencies};
 use crate::kind::{
-    Demand, Kind, More, Part, Program, Source, Start, Times, count, params, text, word, words,
+    Demand, Kind, Part, Program, Source, Times, count, no_demands, params, text, word, words,
 };
 
 /// Longest that something may be waited for, seconds.
@@ -148,13 +149,9 @@ params! {
     }
 }
 
-macro_rules! takes_its_size {
+macro_rules! takes {
     ($($name:ident, |$this:ident, $times:ident| $seconds:expr;)*) => {$(
         impl Demand for $name {
-            fn memory_mib(&self) -> Option<u64> {
-                Some(self.mib)
-            }
-
             fn seconds(&self, $times: Times) -> u64 {
                 let $this = self;
                 $seconds
@@ -163,32 +160,20 @@ macro_rules! takes_its_size {
     )*};
 }
 
-takes_its_size! {
+takes! {
     Promote, |this, _times| this.limit_s;
     Recover, |this, _times| this.limit_s;
-    Rest, |_this, times| times.manage_s.saturating_add(times.measure_s);
     Scan, |_this, _times| READ_S;
+    Diagnose, |_this, _times| READ_S;
     Demo, |this, times| match this.scenario {
         DemoScenario::Tail => times.measure_s.saturating_mul(2),
-        DemoScenario::Trial => watched(times, TRIAL_SETTLES_S),
+        DemoScenario::Trial => times.and(TRIAL_SETTLES_S),
     };
-    Bloat, |this, times| watched(times, this.watch_s);
-    Zeros, |this, times| watched(times, this.watch_s);
+    Bloat, |this, times| times.and(this.watch_s);
+    Zeros, |this, times| times.and(this.watch_s);
 }
 
-fn watched(times: Times, watch_s: u64) -> u64 {
-    times.manage_s.saturating_add(times.measure_s).saturating_add(watch_s)
-}
-
-impl Demand for Diagnose {
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-
-    fn seconds(&self, _times: Times) -> u64 {
-        READ_S
-    }
-}
+no_demands! { Rest }
 
 impl Demand for Scale {
     fn memory_mib(&self) -> Option<u64> {
@@ -220,9 +205,6 @@ const BLOAT_METRICS: &[&str] = &[
 pub(super) const PROMOTE: Kind = Kind {
     name: "promote",
     about: "Holds well-used base pages until somebody has made them huge.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Promote::PARAMS,
     metrics: &[
         "huge_mib_per_s",
@@ -235,48 +217,36 @@ pub(super) const PROMOTE: Kind = Kind {
         "call_p50_us",
         "call_p99_us",
     ],
-    programs: &[],
+    ..MEASUREMENT
 };
 
 pub(super) const REST: Kind = Kind {
     name: "rest",
     about: "Holds memory that never changes: what a manager costs once all is done.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Rest::PARAMS,
     metrics: &["rest.manager_cpu_percent", "rest.manager_rss_mib", "rss_mib", "huge_mib"],
-    programs: &[],
+    ..MEASUREMENT
 };
 
 pub(super) const SCAN: Kind = Kind {
     name: "scan",
     about: "Holds memory of which is found out how well it is used, in one of three ways.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Scan::PARAMS,
     metrics: &["cpu_ms_per_gib", "rss_mib", "huge_mib"],
-    programs: &[],
+    ..MEASUREMENT
 };
 
 pub(super) const SCALE: Kind = Kind {
     name: "scale",
     about: "A simulated machine on which nothing changes: what the loop itself takes.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Scale::PARAMS,
     metrics: &["quiet.tick_ms", "quiet.worst_tick_ms", "state_mib", "first_pass_s"],
-    programs: &[],
+    ..MEASUREMENT
 };
 
 pub(super) const RECOVER: Kind = Kind {
     name: "recover",
     about: "Holds huge pages, drops a part of each, and waits until the manager got it back.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Recover::PARAMS,
     metrics: &[
         "gib_per_s",
@@ -288,74 +258,58 @@ pub(super) const RECOVER: Kind = Kind {
         "call_p50_us",
         "call_p99_us",
     ],
-    programs: &[],
+    ..MEASUREMENT
 };
 
 pub(super) const DEMO: Kind = Kind {
     name: "demo",
     about: "The program of 'hugewise try', timed alone and then beside the manager, if any.",
-    start: Start::Executable,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Demo::PARAMS,
-    metrics: &[
-        "access_ns",
-        "access.p99_us",
-        "access.p999_us",
-        "access.worst_us",
-        "fault.p50_us",
-        "fault.p99_us",
-        "fault.p999_us",
-        "fault.worst_us",
-        "map.p50_us",
-        "map.p99_us",
-        "map.p999_us",
-        "map.worst_us",
-        "alone.access_ns",
-        "alone.access.p999_us",
-        "alone.fault.p999_us",
-        "alone.map.p999_us",
-        "promoting.access.p999_us",
-        "promoting.fault.p999_us",
-        "promoting.map.p999_us",
-        "first_touch.p999_us",
-        "fill_s",
-        "rss_mib",
-        "cgroup_mib",
-        "huge_mib",
-        "dense.huge_percent",
-        "sparse.huge_percent",
-        "idle.huge_percent",
-        "freed.cgroup_mib",
-        "settled.cgroup_mib",
-        "settle_s",
-        "promoting_s",
-        "promoted",
-        "demoted",
-        "promoted.manager_cpu_s",
-        "demoted.manager_cpu_s",
-        "verified_words",
+    metrics: joined![
+        &["access_ns", "access.p99_us", "access.p999_us", "access.worst_us"],
+        latencies!("fault."),
+        latencies!("map."),
+        &[
+            "alone.access_ns",
+            "alone.access.p999_us",
+            "alone.fault.p999_us",
+            "alone.map.p999_us",
+            "promoting.access.p999_us",
+            "promoting.fault.p999_us",
+            "promoting.map.p999_us",
+            "first_touch.p999_us"
+        ],
+        FILLED,
+        &[
+            "dense.huge_percent",
+            "sparse.huge_percent",
+            "idle.huge_percent",
+            "freed.cgroup_mib",
+            "settled.cgroup_mib",
+            "settle_s",
+            "promoting_s",
+            "promoted",
+            "demoted",
+            "promoted.manager_cpu_s",
+            "demoted.manager_cpu_s",
+            "verified_words"
+        ]
     ],
-    programs: &[],
+    ..EXECUTABLE
 };
 
 pub(super) const BLOAT: Kind = Kind {
     name: "bloat",
     about: "A made-up program that uses little of what it touched.",
-    start: Start::Executable,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Bloat::PARAMS,
     metrics: BLOAT_METRICS,
-    programs: &[],
+    ..EXECUTABLE
 };
 
 pub(super) const NUMPY: Kind = Kind {
     name: "numpy",
     about: "An array of zeros in Python, of which few elements are in use.",
-    start: Start::Executable,
     huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Zeros::PARAMS,
     metrics: BLOAT_METRICS,
     // The system's own: a further Python does not find Debian's packages.
@@ -364,26 +318,24 @@ pub(super) const NUMPY: Kind = Kind {
         package: "python3-numpy",
         part: Some(Part { name: "numpy", tried_with: &["-c", "import numpy"] }),
     }],
+    ..EXECUTABLE
 };
 
 pub(super) const NODE: Kind = Kind {
     name: "node",
     about: "A typed array in JavaScript, of which few elements are in use.",
-    start: Start::Executable,
     huge_pages: Source::Variant,
-    more: More::Nothing,
     params: Zeros::PARAMS,
     metrics: BLOAT_METRICS,
     programs: &[Program::of("node", "nodejs")],
+    ..EXECUTABLE
 };
 
 pub(super) const DIAGNOSE: Kind = Kind {
     name: "diagnose",
     about: "A recording of sar, read by 'hugewise diagnose' as text or by 'sadf -j' as it is.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Diagnose::PARAMS,
     metrics: &["read_s", "recording_mib"],
     programs: &[Program::of("sadf", "sysstat"), Program::of("sar", "sysstat")],
+    ..MEASUREMENT
 };

@@ -7,13 +7,14 @@
 mod builtin;
 mod external;
 mod fragment;
+mod groups;
 mod http;
 mod manager;
 mod service;
 mod siblings;
 mod stress;
 
-use super::kind::{Demand, Kind, ParamError, Source, Start, Times, Value, Values};
+use super::kind::{Demand, Kind, Named, ParamError, Source, Start, Times, Value, Values};
 use super::load::Profile;
 use super::spec::{Experiment, Variant};
 use serde::{Serialize, Serializer};
@@ -171,7 +172,11 @@ impl Params {
     /// Memory that the workload takes, MiB; see [`Demand::memory_mib`].
     #[must_use]
     pub fn memory_mib(&self) -> Option<u64> {
-        self.task.demand().memory_mib()
+        let own = match self.values.get("mib") {
+            Some(Value::Count(mib)) => Some(*mib),
+            _ => None,
+        };
+        self.task.demand().memory_mib().or(own)
     }
 
     /// Time that a run takes beside its preparations, seconds, as far as its parameters say.
@@ -197,7 +202,7 @@ impl Params {
 
     /// The program that it runs, where a parameter names it.
     #[must_use]
-    pub fn program(&self) -> Option<&str> {
+    pub fn program(&self) -> Option<Named<'_>> {
         self.task.demand().program()
     }
 }

@@ -1,8 +1,9 @@
 //! A service that runs already, as its users see it.
 
-use crate::kind::{Demand, Kind, More, Source, Start, count, params, text};
+use super::groups::{LOAD, MEASUREMENT, joined};
+use crate::kind::{Demand, Kind, count, params, text};
 use crate::load::Target;
-use crate::machine::with_machine;
+use crate::machine::MACHINE;
 
 params! {
     /// Parameters of `service`.
@@ -20,10 +21,6 @@ params! {
 }
 
 impl Demand for Service {
-    fn memory_mib(&self) -> Option<u64> {
-        None
-    }
-
     fn fault(&self, _memory_limit_mib: Option<u64>) -> Option<String> {
         let guards = self.guard_p99_ms > 0 || self.guard_failed_percent > 0;
         match self.target.parse::<Target>() {
@@ -45,24 +42,9 @@ pub(super) const SERVICE: Kind = Kind {
     name: "service",
     about: "A service that runs already: requests of [load] where it has a target, and what the \
             machine counts meanwhile, by the keys of recordings.",
-    start: Start::Measurement,
-    huge_pages: Source::Kind,
-    more: More::Nothing,
     params: Service::PARAMS,
-    metrics: with_machine![
-        "p50_us",
-        "p99_us",
-        "p999_us",
-        "worst_us",
-        "offered_per_s",
-        "achieved_per_s",
-        "failed_share_percent",
-        "service.p50_us",
-        "service.p99_us",
-        "knee_per_s",
-        "bend_per_s",
-    ],
-    programs: &[],
+    metrics: joined![LOAD, MACHINE],
+    ..MEASUREMENT
 };
 
 #[cfg(test)]

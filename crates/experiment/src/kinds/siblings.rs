@@ -1,6 +1,7 @@
 //! Identical programs side by side.
 
-use crate::kind::{Demand, Kind, More, Source, Start, count, params};
+use super::groups::EXECUTABLE;
+use crate::kind::{Demand, Kind, count, params};
 
 params! {
     /// Parameters of `siblings`.
@@ -21,9 +22,6 @@ impl Demand for Siblings {
 pub(super) const SIBLINGS: Kind = Kind {
     name: "siblings",
     about: "Identical programs update random pages: who gets huge pages, and who is done when.",
-    start: Start::Executable,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
     params: Siblings::PARAMS,
     metrics: &[
         "jain",
@@ -37,5 +35,5 @@ pub(super) const SIBLINGS: Kind = Kind {
         "promoted",
         "failed",
     ],
-    programs: &[],
+    ..EXECUTABLE
 };

@@ -1,6 +1,7 @@
 //! Stressors: they keep one part of the machine busy for an exact time.
 
-use crate::kind::{Demand, Kind, More, Source, Start, count, params};
+use super::groups::{BUILT_IN, FILLED, joined};
+use crate::kind::{Demand, Kind, Param, count, no_demands, params};
 
 params! {
     /// Parameters of `stress-cpu`.
@@ -58,17 +59,7 @@ params! {
     }
 }
 
-macro_rules! takes_little_memory {
-    ($($name:ident)*) => {$(
-        impl Demand for $name {
-            fn memory_mib(&self) -> Option<u64> {
-                None
-            }
-        }
-    )*};
-}
-
-takes_little_memory! { StressCpu StressIo StressNet StressFork StressSwitch StressRead }
+no_demands! { StressCpu StressIo StressNet StressFork StressSwitch StressRead }
 
 impl Demand for StressVm {
     fn memory_mib(&self) -> Option<u64> {
@@ -76,79 +67,45 @@ impl Demand for StressVm {
     }
 }
 
-pub(super) const CPU: Kind = Kind {
-    name: "stress-cpu",
-    about: "Computes square roots on several threads.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressCpu::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+const fn stressor(name: &'static str, about: &'static str, params: &'static [Param]) -> Kind {
+    Kind { name, about, params, metrics: joined![&["ops_per_s", "wall_s"], FILLED], ..BUILT_IN }
+}
 
-pub(super) const IO: Kind = Kind {
-    name: "stress-io",
-    about: "Writes files and asks the kernel to write everything to disk, again and again.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressIo::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const CPU: Kind =
+    stressor("stress-cpu", "Computes square roots on several threads.", StressCpu::PARAMS);
 
-pub(super) const VM: Kind = Kind {
-    name: "stress-vm",
-    about: "Maps memory, touches a byte each stride, verifies and unmaps it, again and again.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressVm::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const IO: Kind = stressor(
+    "stress-io",
+    "Writes files and asks the kernel to write everything to disk, again and again.",
+    StressIo::PARAMS,
+);
 
-pub(super) const NET: Kind = Kind {
-    name: "stress-net",
-    about: "Sends small datagrams over the loopback interface and receives them (UDP).",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressNet::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const VM: Kind = stressor(
+    "stress-vm",
+    "Maps memory, touches a byte each stride, verifies and unmaps it, again and again.",
+    StressVm::PARAMS,
+);
 
-pub(super) const FORK: Kind = Kind {
-    name: "stress-fork",
-    about: "Forks children that write to a few pages and end, one at a time on each thread.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressFork::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const NET: Kind = stressor(
+    "stress-net",
+    "Sends small datagrams over the loopback interface and receives them (UDP).",
+    StressNet::PARAMS,
+);
 
-pub(super) const SWITCH: Kind = Kind {
-    name: "stress-switch",
-    about: "Pairs of threads that pass a word to and fro through pipes: each waits for the other.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressSwitch::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const FORK: Kind = stressor(
+    "stress-fork",
+    "Forks children that write to a few pages and end, one at a time on each thread.",
+    StressFork::PARAMS,
+);
 
-pub(super) const READ: Kind = Kind {
-    name: "stress-read",
-    about: "Reads a file that is in the page cache, in small pieces: system calls, no disk.",
-    start: Start::BuiltIn,
-    huge_pages: Source::VariantOrLater,
-    more: More::Nothing,
-    params: StressRead::PARAMS,
-    metrics: &["ops_per_s", "wall_s", "fill_s", "rss_mib", "cgroup_mib", "huge_mib"],
-    programs: &[],
-};
+pub(super) const SWITCH: Kind = stressor(
+    "stress-switch",
+    "Pairs of threads that pass a word to and fro through pipes: each waits for the other.",
+    StressSwitch::PARAMS,
+);
+
+pub(super) const READ: Kind = stressor(
+    "stress-read",
+    "Reads a file that is in the page cache, in small pieces: system calls, no disk.",
+    StressRead::PARAMS,
+);

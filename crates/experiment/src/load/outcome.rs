@@ -80,7 +80,7 @@ impl fmt::Display for Failure {
 }
 
 /// What a load found. `None` is what a tool does not say.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
     /// Who sent.
     pub tool: Tool,
@@ -130,26 +130,8 @@ pub struct Late {
 impl LoadResult {
     /// One that knows nothing yet.
     #[must_use]
-    pub const fn empty(tool: Tool, time: Ns) -> Self {
-        Self {
-            tool,
-            from_intended_start: false,
-            time,
-            intended: None,
-            sent: None,
-            completed: 0,
-            failed: BTreeMap::new(),
-            errors: BTreeMap::new(),
-            misses: None,
-            offered_per_s: None,
-            achieved_per_s: None,
-            late_start: None,
-            latency: None,
-            service: None,
-            seconds: Vec::new(),
-            phases: Vec::new(),
-            notes: Vec::new(),
-        }
+    pub fn empty(tool: Tool, time: Ns) -> Self {
+        Self { tool, time, ..Self::default() }
     }
 
     /// All failures.
@@ -198,7 +180,7 @@ pub struct Done {
 
 /// Counts while a load runs. All times are from its begin. Memory is bounded by the timeout and
 /// the number of seconds, whatever the rate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Recorder {
     time: Ns,
     intended: u64,
@@ -222,19 +204,9 @@ impl Recorder {
     pub fn new(profile: &Profile, timeout: Ns) -> Self {
         Self {
             time: profile.time(),
-            intended: 0,
-            sent: 0,
-            failed: BTreeMap::new(),
-            errors: BTreeMap::new(),
-            gets: 0,
-            misses: 0,
-            late: Histogram::default(),
-            latency: Histogram::default(),
-            service: Histogram::default(),
             seconds: Seconds::new(timeout),
             phases: Phases::new(profile),
-            cut_users: 0,
-            lost_users: 0,
+            ..Self::default()
         }
     }
 

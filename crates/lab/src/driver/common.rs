@@ -10,6 +10,7 @@ use hugewise_experiment::kind::{Kind, Source};
 use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_linux::root::Root;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -84,6 +85,13 @@ pub(super) fn note_closed_loop(run: &mut Run<'_>) {
          have shown it, so latencies beyond the median are too good"
             .into(),
     );
+}
+
+/// The last lines of a server's log.
+pub(super) fn log_end(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(3).collect();
+    format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
 }
 
 /// How long khugepaged and a manager may work before something is measured: the same for every

@@ -84,7 +84,8 @@ fn ready(
     let until = Instant::now() + START;
     loop {
         if let Some((program, name)) = &mut program {
-            program.check(name).with_context(|| format!("its log: {}", log_end(run)))?;
+            let log = run.directory().join("server.log");
+            program.check(name).with_context(|| format!("its log: {}", common::log_end(&log)))?;
         }
         let said = match fetch(*address, path) {
             Ok(200..=299) => return Ok(()),
@@ -96,12 +97,6 @@ fn ready(
         }
         run.sleep(Duration::from_millis(50))?;
     }
-}
-
-fn log_end(run: &Run<'_>) -> String {
-    let text = std::fs::read_to_string(run.directory().join("server.log")).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().rev().take(3).collect();
-    format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
 }
 
 /// Asks once; the status of the answer.

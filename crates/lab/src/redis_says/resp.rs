@@ -27,6 +27,16 @@ impl Reply {
     }
 }
 
+/// Appends a command in Redis's protocol: its words, each with its length.
+pub(crate) fn command(words: &[&[u8]], request: &mut Vec<u8>) {
+    request.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
+    for word in words {
+        request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        request.extend_from_slice(word);
+        request.extend_from_slice(b"\r\n");
+    }
+}
+
 struct Decoder<'a> {
     rest: &'a [u8],
     values: usize,
@@ -111,6 +121,13 @@ fn foreign() -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_command_is_written_as_redis_wants_it() {
+        let mut request = Vec::new();
+        command(&[b"SET".as_slice(), b"key:1", b"\r\n"], &mut request);
+        assert_eq!(request, b"*3\r\n$3\r\nSET\r\n$5\r\nkey:1\r\n$2\r\n\r\n\r\n");
+    }
 
     #[test]
     fn answers_whole_and_in_parts() {

@@ -19,7 +19,7 @@ mod segment;
 mod stress;
 mod touch;
 
-use crate::kit::{allow_huge_pages, request, say, unknown};
+use crate::kit::{allow_huge_pages, say, serve};
 use crate::protocol::{Event, Request};
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -29,7 +29,6 @@ use hugewise_experiment::kinds::{self, BuiltIn, Executable, Params, Task};
 use hugewise_experiment::spec::HugePages;
 use hugewise_linux::prctl;
 use kit::{Measured, Progress, Setup, Workload};
-use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -120,24 +119,15 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
         BuiltIn::AllocatorChurn(params) => Box::new(churn::Churn::new(params, setup)),
         BuiltIn::SharedSegment(params) => Box::new(segment::SharedSegment::new(params)?),
         BuiltIn::ForkCow(params) => Box::new(cow::ForkCow::new(params, setup)?),
-        BuiltIn::StressCpu(params) => Box::new(stress::Cpu::new(params)),
-        BuiltIn::StressIo(params) => Box::new(stress::Io::new(params, setup)?),
-        BuiltIn::StressVm(params) => Box::new(stress::Vm::new(params, setup)),
-        BuiltIn::StressNet(params) => Box::new(stress::Net::new(params)?),
-        BuiltIn::StressFork(params) => Box::new(stress::Fork::new(params, setup)?),
-        BuiltIn::StressSwitch(params) => Box::new(stress::Switch::new(params)),
-        BuiltIn::StressRead(params) => Box::new(stress::Read::new(params, setup)?),
         BuiltIn::FragmentHoles(params) => Box::new(fragment::holes(params, setup)),
         BuiltIn::FragmentPageCache(params) => Box::new(fragment::page_cache(params, setup)?),
+        stressor => return stress::make(stressor, setup),
     })
 }
 
 fn obey(workload: &mut dyn Workload, kind: &str, progress: &mut Progress) -> anyhow::Result<u8> {
-    for line in std::io::stdin().lock().lines() {
-        let line = line.context("cannot read the next request")?;
-        let asked = request("lab", &line)?;
+    serve("lab", |asked| {
         let good = match asked {
-            Request::Exit => break,
             Request::Measure(seconds) => {
                 let measured = workload.measure(Duration::from_secs_f64(seconds), progress)?;
                 say_measured(measured, "measure", Event::Measured)?
@@ -177,13 +167,10 @@ fn obey(workload: &mut dyn Workload, kind: &str, progress: &mut Progress) -> any
                 workload.corrupt();
                 true
             }
-            _ => return Err(unknown("lab", &line)),
+            _ => return Ok(None),
         };
-        if !good {
-            return Ok(exit::ERROR);
-        }
-    }
-    Ok(exit::OK)
+        Ok(Some(good))
+    })
 }
 
 /// Says what was measured, or that data was wrong meanwhile. Returns whether it was right.

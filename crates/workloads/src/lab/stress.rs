@@ -8,16 +8,11 @@ mod switch;
 
 use super::fault::Fresh;
 use super::kit::{Clock, MIB, Measured, Progress, Setup, Verdict, Workload};
-use anyhow::anyhow;
-use hugewise_experiment::kinds::{StressCpu, StressVm};
+use anyhow::{anyhow, bail};
+use hugewise_experiment::kinds::BuiltIn;
+use std::fmt::Debug;
 use std::hint::black_box;
 use std::time::Duration;
-
-pub(super) use fork::Fork;
-pub(super) use io::Io;
-pub(super) use net::Net;
-pub(super) use read::Read;
-pub(super) use switch::Switch;
 
 /// What a worker came to: how often it did its work, and what was wrong.
 type Work = (u64, u64);
@@ -45,107 +40,137 @@ where
     Ok(measured.with("wall_s", clock.seconds()).with_wrong(wrong))
 }
 
-/// Square roots between two looks at the clock; their squares are exact.
-const ROOTS: u32 = 4096;
+/// What one worker works on.
+trait Part: Debug + Send {
+    /// Writes it for the first time.
+    fn fill(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
 
-/// Square roots of known squares.
+    /// Works until the time is over.
+    fn run(&mut self, clock: Clock) -> anyhow::Result<Work>;
+
+    /// Compares it with what was written.
+    fn verify(&self) -> Verdict;
+
+    /// Damages it, for tests.
+    fn corrupt(&mut self);
+}
+
+/// A stressor: its workers, each with a part of its own.
 #[derive(Debug)]
-pub(super) struct Cpu {
-    workers: usize,
-    squares: Vec<f64>,
-}
+struct Stressor<P>(Vec<P>);
 
-impl Cpu {
-    /// Nothing is computed yet.
-    pub(super) fn new(params: &StressCpu) -> Self {
-        Self { workers: params.workers, squares: Vec::new() }
-    }
-
-    fn wrong(&self) -> u64 {
-        let roots = self.squares.iter().zip(0..ROOTS);
-        let wrong = roots.filter(|(square, root)| black_box(**square).sqrt() != f64::from(*root));
-        wrong.count() as u64
-    }
-}
-
-impl Workload for Cpu {
-    fn fill(&mut self, _: &mut Progress) -> anyhow::Result<Measured> {
-        self.squares = (0..ROOTS).map(|root| f64::from(root) * f64::from(root)).collect();
-        Ok(Measured::default())
-    }
-
-    fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let (clock, cpu) = (Clock::start(time), &*self);
-        let work = || {
-            let (mut roots, mut wrong) = (0, 0);
-            while clock.runs() {
-                wrong += cpu.wrong();
-                roots += u64::from(ROOTS);
-            }
-            Ok((roots, wrong))
-        };
-        together((0..cpu.workers).map(|_| work), clock, progress)
-    }
-
-    fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
-        Ok(Verdict { checked: self.squares.len() as u64, wrong: self.wrong() })
-    }
-
-    fn corrupt(&mut self) {
-        self.squares[7] += 1.0;
-    }
-}
-
-/// Memory of each worker, mapped anew for each round.
-#[derive(Debug)]
-pub(super) struct Vm {
-    parts: Vec<Fresh>,
-}
-
-impl Vm {
-    /// Maps nothing yet.
-    pub(super) fn new(params: &StressVm, setup: &Setup) -> Self {
-        let (bytes, step) = (params.mib * MIB, params.stride_kib << 10);
-        let part = |_| Fresh::new(setup, bytes, step.min(bytes), false);
-        Self { parts: (0..params.workers).map(part).collect() }
-    }
-}
-
-/// Rounds of one worker: how often it touched memory, and what was wrong.
-fn rounds(part: &mut Fresh, clock: Clock) -> anyhow::Result<Work> {
-    let (mut touches, mut wrong) = (0, 0);
-    while clock.runs() {
-        part.round(Some(clock), |_| {})?;
-        touches += part.touched() as u64;
-        wrong += part.verify().wrong;
-    }
-    Ok((touches, wrong))
-}
-
-impl Workload for Vm {
+impl<P: Part> Workload for Stressor<P> {
     fn fill(&mut self, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let all = self.parts.len();
-        for (done, part) in self.parts.iter_mut().enumerate() {
-            part.round(None, |_| {})?;
-            progress.step(done, all, "touching memory");
+        let all = self.0.len();
+        for (done, part) in self.0.iter_mut().enumerate() {
+            part.fill()?;
+            progress.step(done, all, "filling");
         }
         Ok(Measured::default())
     }
 
     fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let wrong = self.verify(progress)?.wrong;
         let clock = Clock::start(time);
-        let workers = self.parts.iter_mut().map(|part| move || rounds(part, clock));
-        Ok(together(workers, clock, progress)?.with_wrong(wrong))
+        together(self.0.iter_mut().map(|part| move || part.run(clock)), clock, progress)
     }
 
     fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        self.parts.iter().for_each(|part| verdict.add(part.verify()));
+        self.0.iter().for_each(|part| verdict.add(part.verify()));
         Ok(verdict)
     }
 
     fn corrupt(&mut self) {
-        self.parts.iter_mut().for_each(Fresh::corrupt);
+        self.0.iter_mut().for_each(Part::corrupt);
+    }
+}
+
+/// Workers, each of which has what `part` makes for its number.
+fn stressor<P: Part + 'static>(
+    workers: usize,
+    part: impl FnMut(usize) -> anyhow::Result<P>,
+) -> anyhow::Result<Box<dyn Workload>> {
+    Ok(Box::new(Stressor((0..workers).map(part).collect::<anyhow::Result<Vec<P>>>()?)))
+}
+
+/// The workload of a kind that keeps a part of the machine busy.
+pub(super) fn make(task: &BuiltIn, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
+    match task {
+        BuiltIn::StressCpu(params) => {
+            stressor(params.workers, |_| Ok(Squares((0..ROOTS).map(square).collect())))
+        }
+        BuiltIn::StressVm(params) => {
+            let (bytes, step) = (params.mib * MIB, params.stride_kib << 10);
+            stressor(params.workers, |_| Ok(Fresh::new(setup, bytes, step.min(bytes), false)))
+        }
+        BuiltIn::StressNet(params) => {
+            stressor(params.workers, |_| net::Pair::new(params.datagram_bytes))
+        }
+        BuiltIn::StressFork(params) => {
+            stressor(params.workers, |number| fork::Memory::new(setup, params.pages, number))
+        }
+        BuiltIn::StressSwitch(params) => stressor(params.workers, |_| Ok(switch::Words::new())),
+        BuiltIn::StressIo(params) => Ok(Box::new(io::Io::new(params, setup)?)),
+        BuiltIn::StressRead(params) => Ok(Box::new(read::Read::new(params, setup)?)),
+        _ => bail!("this kind is no stressor"),
+    }
+}
+
+/// Square roots between two looks at the clock; their squares are exact.
+const ROOTS: u32 = 4096;
+
+/// Square roots of known squares.
+#[derive(Debug)]
+struct Squares(Vec<f64>);
+
+fn square(root: u32) -> f64 {
+    f64::from(root) * f64::from(root)
+}
+
+impl Part for Squares {
+    fn run(&mut self, clock: Clock) -> anyhow::Result<Work> {
+        let (mut roots, mut wrong) = (0, 0);
+        while clock.runs() {
+            wrong += self.verify().wrong;
+            roots += u64::from(ROOTS);
+        }
+        Ok((roots, wrong))
+    }
+
+    fn verify(&self) -> Verdict {
+        let roots = self.0.iter().zip(0..ROOTS);
+        let wrong = roots.filter(|(square, root)| black_box(**square).sqrt() != f64::from(*root));
+        Verdict { checked: u64::from(ROOTS), wrong: wrong.count() as u64 }
+    }
+
+    fn corrupt(&mut self) {
+        self.0[7] += 1.0;
+    }
+}
+
+/// Memory that is mapped anew for each round.
+impl Part for Fresh {
+    fn fill(&mut self) -> anyhow::Result<()> {
+        self.round(None, |_| {}).map(drop)
+    }
+
+    fn run(&mut self, clock: Clock) -> anyhow::Result<Work> {
+        let (mut touches, mut wrong) = (0, Self::verify(self).wrong);
+        while clock.runs() {
+            self.round(Some(clock), |_| {})?;
+            touches += self.touched() as u64;
+            wrong += Self::verify(self).wrong;
+        }
+        Ok((touches, wrong))
+    }
+
+    fn verify(&self) -> Verdict {
+        Self::verify(self)
+    }
+
+    fn corrupt(&mut self) {
+        Self::corrupt(self);
     }
 }

@@ -8,6 +8,7 @@ use hugewise_experiment::kinds::{self, Params};
 use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_lab::environment::Environment;
 use hugewise_lab::programs;
+use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Mode;
 use std::collections::BTreeMap;
@@ -103,8 +104,12 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
         let kind = kinds::find(&part.kind);
         missing.extend(kind.map(programs::missing).unwrap_or_default());
     }
-    let params = checked.params.iter();
-    missing.extend(params.filter_map(programs::missing_named));
+    // Without one the session says so itself.
+    let user = Nobody::pick(&Root::live()).ok().flatten();
+    let all = checked.variants().iter().zip(&checked.params);
+    missing.extend(all.filter_map(|(variant, params)| {
+        programs::missing_named(params, user, variant.env.contains_key("PATH"))
+    }));
     let load = experiment.load.as_ref();
     missing.extend(load.and_then(programs::missing_tool));
     missing.sort_unstable();

@@ -46,7 +46,7 @@ pub(super) fn second_of(at: Ns) -> usize {
 }
 
 /// A line a second. Only seconds whose requests may still be answered have a histogram.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Seconds {
     closed: Vec<Second>,
     open: VecDeque<(Second, Histogram)>,
@@ -112,7 +112,7 @@ fn summed((second, latency): (Second, Histogram)) -> Second {
 }
 
 /// A line a step.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Phases(Vec<PhaseResult>);
 
 impl Phases {

@@ -3,6 +3,7 @@
 use crate::driver::common;
 use crate::driver::wire::{Address, Meter, Wire};
 use crate::program::Program;
+use crate::redis_says::resp;
 use crate::run::Run;
 use anyhow::{Context, bail};
 use hugewise_base::rng::Rng;
@@ -10,7 +11,7 @@ use hugewise_experiment::kinds::{Redis, Socket};
 use hugewise_linux::nobody::random_hex;
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -108,7 +109,7 @@ impl Server {
         common::advise(run, &mut command);
         let mut program = Program::start(command.stdin(Stdio::null()).stdout(File::create(&log)?))?;
         let wire = Wire::connect(run, &mut program, SERVER, &address)
-            .with_context(|| format!("its log ends with {}", log_end(&log)))?;
+            .with_context(|| format!("its log ends with {}", common::log_end(&log)))?;
         let mut server = Self {
             program,
             wire,
@@ -161,7 +162,7 @@ impl Server {
 
     /// The last lines of its log.
     pub(super) fn log_end(&self) -> String {
-        log_end(&self.log)
+        common::log_end(&self.log)
     }
 
     /// Writes `count` further keys.
@@ -182,7 +183,7 @@ impl Server {
         let mut request = Vec::new();
         for key in keys.clone() {
             let value = value(key, 0, self.value_bytes);
-            words(&[b"SET", name(key).as_bytes(), &value], &mut request);
+            resp::command(&[b"SET", name(key).as_bytes(), &value], &mut request);
         }
         self.wire.send(&request)?;
         for key in keys {
@@ -204,7 +205,7 @@ impl Server {
     /// One command; its answer is kept until the next one.
     pub(super) fn ask(&mut self, command: &[&[u8]]) -> anyhow::Result<()> {
         let mut request = Vec::new();
-        words(command, &mut request);
+        resp::command(command, &mut request);
         self.wire.send(&request)?;
         self.read()
     }
@@ -381,28 +382,12 @@ fn closed(password: Option<&str>) -> String {
     secret.into_iter().chain(gone).collect()
 }
 
-fn log_end(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().rev().take(3).collect();
-    format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
-}
-
 fn large_name(number: usize) -> String {
     format!("large:{number}")
 }
 
 fn name(key: usize) -> String {
     format!("key:{key}")
-}
-
-/// Appends a command in Redis's protocol: its words, each with its length.
-pub(super) fn words(command: &[&[u8]], request: &mut Vec<u8>) {
-    request.extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
-    for word in command {
-        request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
-        request.extend_from_slice(word);
-        request.extend_from_slice(b"\r\n");
-    }
 }
 
 /// A field of `INFO`.
@@ -426,13 +411,6 @@ pub(super) fn value(key: usize, version: u32, bytes: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_written_as_redis_wants_it() {
-        let mut request = Vec::new();
-        words(&[b"SET", b"key:1", b"\r\n"], &mut request);
-        assert_eq!(request, b"*3\r\n$3\r\nSET\r\n$5\r\nkey:1\r\n$2\r\n\r\n\r\n");
-    }
 
     #[test]
     fn a_field_is_found_by_its_whole_name() {

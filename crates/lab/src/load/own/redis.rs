@@ -1,17 +1,15 @@
 //! One connection that speaks RESP2, one request at a time.
 
 use super::answer::{Answer, Ask, Failed};
+use crate::redis_says::resp;
 use hugewise_experiment::load::Failure;
 use redis_protocol::resp2::decode::decode_range;
-use redis_protocol::resp2::encode::encode_borrowed;
-use redis_protocol::resp2::types::{BorrowedFrame, RangeFrame};
+use redis_protocol::resp2::types::RangeFrame;
 use std::fmt;
 use std::net::SocketAddr;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-/// Room for the header of a command or of one of its words: `*3\r\n`, `$1024\r\n`.
-const HEADER_BYTES: usize = 32;
 /// How much is read at once, at least.
 const READ_BYTES: usize = 16 << 10;
 
@@ -54,8 +52,7 @@ impl Redis {
     pub(super) async fn enter(mut self, password: Option<&str>) -> Result<Self, Failed> {
         let Some(password) = password else { return Ok(self) };
         self.output.clear();
-        let words = format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
-        self.output.extend_from_slice(words.as_bytes());
+        resp::command(&[b"AUTH", password.as_bytes()], &mut self.output);
         self.send().await?;
         match self.answer().await? {
             Answer::Done => Ok(self),
@@ -69,7 +66,7 @@ impl Redis {
 
     pub(super) async fn request(&mut self, ask: &Ask<'_>) -> Result<Answer, Failed> {
         self.output.clear();
-        self.add(ask)?;
+        self.add(ask);
         self.send().await?;
         let answer = self.answer().await;
         if self.filled > 0 {
@@ -86,7 +83,7 @@ impl Redis {
     ) -> Result<(), Failed> {
         self.output.clear();
         for number in keys.clone() {
-            self.add(&Ask::Set(number, &value()))?;
+            self.add(&Ask::Set(number, &value()));
         }
         self.send().await?;
         for _ in keys {
@@ -96,25 +93,15 @@ impl Redis {
     }
 
     /// Adds a command to the output.
-    fn add(&mut self, ask: &Ask<'_>) -> Result<(), Failed> {
-        use BorrowedFrame::BulkString;
-        let (number, value) = match ask {
-            Ask::Get(number) => (*number, None),
-            Ask::Set(number, value) => (*number, Some(*value)),
-        };
-        let key = key(number);
-        let key = BulkString(key.as_bytes());
-        let get = [BulkString(b"GET"), key.clone()];
-        let set = [BulkString(b"SET"), key, BulkString(value.unwrap_or_default())];
-        let words: &[BorrowedFrame<'_>] = if value.is_some() { &set } else { &get };
-        let begin = self.output.len();
-        let length = value.map_or(0, <[u8]>::len);
-        self.output.resize(begin + length + 5 * HEADER_BYTES, 0);
-        let frame = BorrowedFrame::Array(words);
-        let written = encode_borrowed(&mut self.output[begin..], &frame, false);
-        let written = written.map_err(|e| Failed::new(Failure::Protocol, e.to_string()))?;
-        self.output.truncate(begin + written);
-        Ok(())
+    fn add(&mut self, ask: &Ask<'_>) {
+        match ask {
+            Ask::Get(number) => {
+                resp::command(&[b"GET", key(*number).as_bytes()], &mut self.output);
+            }
+            Ask::Set(number, value) => {
+                resp::command(&[b"SET", key(*number).as_bytes(), value], &mut self.output);
+            }
+        }
     }
 
     async fn send(&mut self) -> Result<(), Failed> {

@@ -4,10 +4,9 @@
 //! whole way down and up again, in calls and in soft interrupts, and nobody waits for another
 //! worker's turn on a CPU.
 
-use super::{Work, together};
-use crate::lab::kit::{Clock, Measured, Progress, Verdict, Workload, stamp};
+use super::{Part, Work};
+use crate::lab::kit::{Clock, Verdict, stamp};
 use anyhow::Context;
-use hugewise_experiment::kinds::StressNet;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -22,29 +21,37 @@ const CONTENTS: usize = 64;
 
 /// A socket that sends, one that receives, and what is sent.
 #[derive(Debug)]
-struct Pair {
+pub(super) struct Pair {
     from: UdpSocket,
     to: UdpSocket,
+    contents: Vec<Vec<u8>>,
 }
 
 impl Pair {
-    fn new() -> anyhow::Result<Self> {
+    /// Opens the sockets and sends nothing yet.
+    pub(super) fn new(bytes: usize) -> anyhow::Result<Self> {
         let bound = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-        let (from, to) = (bound()?, bound()?);
-        from.connect(to.local_addr()?)?;
-        // What others send there is not received.
-        to.connect(from.local_addr()?)?;
-        to.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { from, to })
+        let open = || -> std::io::Result<_> {
+            let (from, to) = (bound()?, bound()?);
+            from.connect(to.local_addr()?)?;
+            // What others send there is not received.
+            to.connect(from.local_addr()?)?;
+            to.set_read_timeout(Some(PATIENCE))?;
+            Ok((from, to))
+        };
+        let (from, to) = open().context("cannot open sockets on the loopback interface")?;
+        let contents = (0..CONTENTS).map(|number| bytes_of(number).take(bytes).collect());
+        Ok(Self { from, to, contents: contents.collect() })
     }
+}
 
-    /// Sends and receives until the time is over.
-    fn run(&self, contents: &[Vec<u8>], clock: Clock) -> anyhow::Result<Work> {
+impl Part for Pair {
+    fn run(&mut self, clock: Clock) -> anyhow::Result<Work> {
         let (mut came, mut wrong) = (0, 0);
-        let mut buffer = vec![0; contents.first().map_or(0, Vec::len) + 1];
+        let mut buffer = vec![0; self.contents.first().map_or(0, Vec::len) + 1];
         while clock.runs() {
             let first = usize::try_from(came).unwrap_or(0) % CONTENTS;
-            let burst = || contents.iter().cycle().skip(first).take(BURST);
+            let burst = || self.contents.iter().cycle().skip(first).take(BURST);
             for content in burst() {
                 let sent = self.from.send(content);
                 sent.context("cannot send over the loopback interface")?;
@@ -67,6 +74,18 @@ impl Pair {
         }
         Ok((came, wrong))
     }
+
+    fn verify(&self) -> Verdict {
+        let mut verdict = Verdict::default();
+        self.contents.iter().for_each(|content| verdict.count(is_right(content)));
+        verdict
+    }
+
+    fn corrupt(&mut self) {
+        if let Some(byte) = self.contents.get_mut(7).and_then(|content| content.last_mut()) {
+            *byte ^= 4;
+        }
+    }
 }
 
 /// A datagram without end: its number, and what follows from it.
@@ -79,47 +98,4 @@ fn is_right(bytes: &[u8]) -> bool {
     let Some(number) = bytes.first_chunk() else { return false };
     let number = usize::try_from(u64::from_ne_bytes(*number)).unwrap_or(CONTENTS);
     number < CONTENTS && bytes_of(number).take(bytes.len()).eq(bytes.iter().copied())
-}
-
-/// The workers' sockets, and what they send.
-#[derive(Debug)]
-pub(crate) struct Net {
-    pairs: Vec<Pair>,
-    bytes: usize,
-    contents: Vec<Vec<u8>>,
-}
-
-impl Net {
-    /// Opens the sockets and sends nothing yet.
-    pub(crate) fn new(params: &StressNet) -> anyhow::Result<Self> {
-        let pairs = (0..params.workers).map(|_| Pair::new()).collect::<anyhow::Result<_>>();
-        let pairs = pairs.context("cannot open sockets on the loopback interface")?;
-        Ok(Self { pairs, bytes: params.datagram_bytes, contents: Vec::new() })
-    }
-}
-
-impl Workload for Net {
-    fn fill(&mut self, _: &mut Progress) -> anyhow::Result<Measured> {
-        self.contents =
-            (0..CONTENTS).map(|number| bytes_of(number).take(self.bytes).collect()).collect();
-        Ok(Measured::default())
-    }
-
-    fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let (clock, contents) = (Clock::start(time), &self.contents);
-        let workers = self.pairs.iter().map(|pair| move || pair.run(contents, clock));
-        together(workers, clock, progress)
-    }
-
-    fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
-        let mut verdict = Verdict::default();
-        self.contents.iter().for_each(|content| verdict.count(is_right(content)));
-        Ok(verdict)
-    }
-
-    fn corrupt(&mut self) {
-        if let Some(byte) = self.contents.get_mut(7).and_then(|content| content.last_mut()) {
-            *byte ^= 4;
-        }
-    }
 }

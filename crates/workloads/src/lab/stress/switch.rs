@@ -1,11 +1,9 @@
 //! `stress-switch`: pairs of threads, each of which waits for the other.
 
-use super::{Work, together};
-use crate::lab::kit::{Clock, Measured, Progress, Verdict, Workload, stamp};
+use super::{Part, Work};
+use crate::lab::kit::{Clock, Verdict, stamp};
 use anyhow::Context;
-use hugewise_experiment::kinds::StressSwitch;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
-use std::time::Duration;
 
 /// Words that are passed; after the last comes the first.
 const WORDS: usize = 64;
@@ -41,7 +39,7 @@ impl End {
     }
 
     /// Gives each word back, until the other thread has ended.
-    fn follow(mut self) -> anyhow::Result<Work> {
+    fn follow(mut self) {
         let mut word = [0; 8];
         while self.from.read_exact(&mut word).is_ok() {
             // It may have ended meanwhile.
@@ -49,53 +47,37 @@ impl End {
                 break;
             }
         }
-        Ok((0, 0))
     }
 }
 
-/// What a thread does.
-type Worker<'a> = Box<dyn FnOnce() -> anyhow::Result<Work> + Send + 'a>;
-
-/// The pairs, and what they pass.
+/// What a pair passes.
 #[derive(Debug)]
-pub(crate) struct Switch {
-    workers: usize,
-    words: Vec<u64>,
-}
+pub(super) struct Words(Vec<u64>);
 
-impl Switch {
+impl Words {
     /// No thread runs yet.
-    pub(crate) fn new(params: &StressSwitch) -> Self {
-        Self { workers: params.workers, words: Vec::new() }
-    }
-
-    fn wrong(&self) -> u64 {
-        let right = |(number, word): (usize, &u64)| *word == stamp(number as u64);
-        self.words.iter().enumerate().filter(|word| !right(*word)).count() as u64
+    pub(super) fn new() -> Self {
+        Self((0..WORDS).map(|number| stamp(number as u64)).collect())
     }
 }
 
-impl Workload for Switch {
-    fn fill(&mut self, _: &mut Progress) -> anyhow::Result<Measured> {
-        self.words = (0..WORDS).map(|number| stamp(number as u64)).collect();
-        Ok(Measured::default())
+impl Part for Words {
+    fn run(&mut self, clock: Clock) -> anyhow::Result<Work> {
+        let [a, b] = ends().context("cannot make pipes")?;
+        std::thread::scope(|scope| {
+            scope.spawn(|| b.follow());
+            a.lead(&self.0, clock)
+        })
     }
 
-    fn measure(&mut self, time: Duration, progress: &mut Progress) -> anyhow::Result<Measured> {
-        let pairs = (0..self.workers).map(|_| ends()).collect::<std::io::Result<Vec<_>>>();
-        let (clock, words) = (Clock::start(time), self.words.as_slice());
-        let workers = pairs.context("cannot make pipes")?.into_iter().flat_map(|[a, b]| {
-            let lead: Worker<'_> = Box::new(move || a.lead(words, clock));
-            [lead, Box::new(|| b.follow())]
-        });
-        together(workers, clock, progress)
-    }
-
-    fn verify(&mut self, _: &mut Progress) -> anyhow::Result<Verdict> {
-        Ok(Verdict { checked: self.words.len() as u64, wrong: self.wrong() })
+    fn verify(&self) -> Verdict {
+        let mut verdict = Verdict::default();
+        let words = self.0.iter().enumerate();
+        words.for_each(|(number, word)| verdict.count(*word == stamp(number as u64)));
+        verdict
     }
 
     fn corrupt(&mut self) {
-        self.words[7] ^= 4;
+        self.0[7] ^= 4;
     }
 }
