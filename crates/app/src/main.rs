@@ -1,7 +1,6 @@
 //! `hugewise`: huge pages, used wisely.
 #![forbid(unsafe_code)]
 
-mod capture;
 mod cli;
 mod cmd;
 mod config;
@@ -19,6 +18,7 @@ mod recording;
 mod render;
 mod say;
 mod service;
+mod stop;
 
 use output::Output;
 use std::process::ExitCode;

@@ -37,7 +37,7 @@ const COMMANDS: [&str; 25] = [
     "lab report",
     "lab compare",
     "rules",
-    "capture",
+    "record",
     "config show",
     "config check",
     "journal score",
