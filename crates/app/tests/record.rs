@@ -53,11 +53,12 @@ fn texts(file: &Path) -> Vec<Vec<u8>> {
             zstd::stream::read::Decoder::with_ref_prefix(packed, before).expect("a decoder");
         let mut text = Vec::new();
         decoder.read_to_end(&mut text).expect("a zstd frame");
+        drop(decoder);
         assert!(head.is_of_text(&text));
         texts.push(text);
         rest = after;
     }
-    assert_eq!(rest, [], "nothing is torn");
+    assert!(rest.is_empty(), "nothing is torn");
     texts
 }
 
