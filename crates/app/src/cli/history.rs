@@ -26,11 +26,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with_all = ["days", "max_size"])]
     pub(crate) output: Option<PathBuf>,
     /// Take the samples of the history from this time on, in UTC, instead of new ones
-    #[arg(long, value_name = "TIME", requires = "output", conflicts_with_all = ["for", "every",
-          "with_arguments", "processes"])]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["for", "every", "with_arguments",
+          "processes"])]
     pub(crate) from: Option<String>,
     /// The last time of the history that is taken (default: its last sample)
-    #[arg(long, value_name = "TIME", requires = "from")]
+    #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<String>,
     /// Directory of the history (default: /var/lib/hugewise/history)
     #[arg(long, value_name = "DIR")]

@@ -83,6 +83,12 @@ enum Target {
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<Output> {
     let history = args.history.as_deref().unwrap_or(Path::new(HISTORY_DIR));
+    // The parser does not ask for an option that another one excludes.
+    if (args.from.is_some() || args.to.is_some()) && (args.from.is_none() || args.output.is_none())
+    {
+        let why = "a piece of a history has a begin, '--from', and a file to go to, '-o'";
+        return Err(coded(exit::USAGE, why));
+    }
     if let Some((from, file)) = args.from.as_ref().zip(args.output.as_ref()) {
         return piece(global, args, Past::open(history)?, from, file);
     }

@@ -135,7 +135,6 @@ impl Recorder {
     }
 
     /// What ends [`Recorder::wait`], now or at the next call, from any thread.
-    #[must_use]
     pub fn waker(&self) -> impl FnOnce() + Send + use<> {
         let send = self.send.clone();
         // A recorder that is gone waits for nothing.
