@@ -59,13 +59,13 @@ def main():
 
 def cost(program, place, given):
     done = subprocess.run(
-        [program, "record", "--history", place, "--interval", f"{given.interval}s", "--json",
+        [program, "record", "--history", place, "--every", f"{given.interval}s", "--json",
          "--for", f"{given.seconds}s", "--run-dir", f"{place}/run"],
         check=False, capture_output=True, text=True)
     said = json.loads(done.stdout)
-    # A capture packs each sample by itself.
+    # The first sample of a file is packed by itself, and this is the last one alone.
     done = subprocess.run(
-        [program, "capture", "--history", place, "--from", "1d ago", "-o", f"{place}/piece", "--json"],
+        [program, "record", "--history", place, "--from", "1s ago", "-o", f"{place}/piece", "--json"],
         check=False, capture_output=True, text=True)
     alone = json.loads(done.stdout)
     print(f"text of a sample: {alone['text_bytes'] / alone['samples'] / 1000:.0f} KB, packed by "

@@ -1,4 +1,4 @@
-//! Samples of `hugewise capture`. Run with `cargo +nightly fuzz run capture`.
+//! Samples of `hugewise record`. Run with `cargo +nightly fuzz run capture`.
 #![no_main]
 
 use hugewise_evidence::recording::Builder;

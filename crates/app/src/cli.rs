@@ -2,7 +2,6 @@
 //! this module, too, to make manual pages and completions: it uses clap and `hugewise-base` only.
 
 mod bill;
-mod capture;
 mod count;
 mod daemon;
 mod duration;
@@ -23,7 +22,6 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 pub(crate) use bill::BillArgs;
-pub(crate) use capture::CaptureArgs;
 use count::at_least_one;
 pub(crate) use daemon::DaemonArgs;
 pub(crate) use duration::duration;
@@ -40,7 +38,7 @@ pub(crate) use lab::{
 pub(crate) use limit::LimitArgs;
 pub(crate) use pids::{Pids, pids};
 pub(crate) use placement::PlacementArgs;
-pub(crate) use places::STATE_DIR;
+pub(crate) use places::{HISTORY_DIR, STATE_DIR};
 pub(crate) use response::ResponseArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
@@ -121,7 +119,7 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Machine, programs, manager and findings on a screen that goes on
     Top(TopArgs),
-    /// Record machine and programs, to go back to any moment later
+    /// Record machine and programs: a history to go back in, or a file to diagnose elsewhere
     Record(RecordArgs),
     /// A process's address space as a picture: one cell per region
     Map(MapArgs),
@@ -149,8 +147,6 @@ pub(crate) enum Command {
     Placement(PlacementArgs),
     /// At which rate a server on this machine is full, what is full then, and what comes next
     Limit(LimitArgs),
-    /// Watch for freezes, and say who held the CPU or the memory meanwhile
-    Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
@@ -165,8 +161,6 @@ pub(crate) enum Command {
     Investigate(InvestigateCommand),
     /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
     Rules,
-    /// Record kernel data, to diagnose later or elsewhere
-    Capture(CaptureArgs),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -370,7 +364,7 @@ turbostat, cpupower, uptime, dmesg, perf report, perf trace -s, strace -c, /proc
 interrupts, softirqs, softnet_stat, buddyinfo, zoneinfo, cpuinfo, mdstat, THP settings, files of \
 cgroups, mount, df, ethtool, multipath -ll, MegaCli and ssacli, Java GC logs, jstat, INFO, SLOWLOG \
 and LATENCY of Redis, views of PostgreSQL by psql, status pages of nginx and php-fpm, and \
-directories of 'hugewise capture': also several in one file, pasted with prompts. Files of \
+what 'hugewise record' wrote: also several in one file, pasted with prompts. Files of \
 several machines are compared.\n\n\
 Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
 findings, 5 nothing found and a part of the input was left out, or no question could be \
@@ -378,30 +372,43 @@ answered, 1 unreadable input.\n\n\
 Examples:\n  hugewise diagnose                 # this machine, ten seconds\n  \
 hugewise diagnose sar.txt top.txt # what was recorded or pasted\n  \
 hugewise diagnose --follow        # catches what comes and goes\n  \
+hugewise diagnose --freezes       # who held the CPU or the memory when all stood still\n  \
 hugewise diagnose --at 03:00      # what 'hugewise record' saw then\n  \
 hugewise diagnose --fleet hosts/  # one table of all hosts' recordings")]
 pub(crate) struct DiagnoseArgs {
     /// Recordings, '-' for standard input (default: watch this machine)
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How long this machine is watched, without FILE (default: 10s, and with --follow until
-    /// Ctrl-C); with --at: how much of the history around it (default: 10m)
+    /// How long this machine is watched, without FILE (default: 10s, and with --follow or --freezes
+    /// until Ctrl-C); with --at: how much of the history around it (default: 10m)
     #[arg(long, value_name = "TIME", conflicts_with = "files")]
     pub(crate) r#for: Option<String>,
     /// Watch this machine, and take a closer look by itself when it draws attention
     ///
     /// That is when CPU time in the kernel, in waiting for disks, in interrupts or in the
-    /// hypervisor jumps, stays high or creeps up. Each time it captures twenty seconds, keeps them
+    /// hypervisor jumps, stays high or creeps up. Each time it records twenty seconds, keeps them
     /// with the five minutes before, and says what it found.
-    #[arg(long, conflicts_with_all = ["files", "report", "explain", "full", "tree", "redis"])]
+    #[arg(long, group = "watching", conflicts_with_all = ["files", "report", "explain", "full",
+          "tree", "redis"])]
     pub(crate) follow: bool,
-    /// Where --follow keeps what it captured (default: hugewise-captures)
-    #[arg(long, value_name = "DIR", requires = "follow")]
+    /// Watch this machine for freezes, and say who held the CPU or the memory meanwhile
+    ///
+    /// Keeps the seconds before and after each freeze. Exit codes: 0 no freeze, 3 some, 5 none, but
+    /// not everything could be watched.
+    #[arg(long, group = "watching", conflicts_with_all = ["files", "report", "explain", "full",
+          "tree", "redis", "fleet", "signatures", "set", "at", "history"])]
+    pub(crate) freezes: bool,
+    /// The shortest freeze that --freezes reports, at least 20ms
+    #[arg(long, default_value = "300ms", value_name = "TIME", requires = "freezes")]
+    pub(crate) longer_than: String,
+    /// Directory for what --follow and --freezes recorded around an event (default:
+    /// hugewise-captures, hugewise-freezes)
+    #[arg(long, value_name = "DIR", requires = "watching")]
     pub(crate) keep: Option<PathBuf>,
     /// One table of the findings of many hosts: a directory of their recordings, or a file that
     /// lists them, one path a line
     ///
-    /// A directory in it is a capture, a history, or holds all files of one host. A host that its
+    /// A directory in it is a history, or holds all files of one host. A host that its
     /// recording does not name is called as the file.
     #[arg(long, value_name = "DIR|LIST")]
     pub(crate) fleet: Option<PathBuf>,
@@ -436,23 +443,6 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) past: PastArgs,
-}
-
-/// Arguments of `freezes`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise freezes                          # until Ctrl-C\n  \
-hugewise freezes --longer-than 1s --for 8h\n  hugewise diagnose hugewise-freezes/2026*    # what \
-else the machine did then")]
-pub(crate) struct FreezesArgs {
-    /// The shortest freeze to tell, at least 20ms
-    #[arg(long, default_value = "300ms", value_name = "TIME")]
-    pub(crate) longer_than: String,
-    /// How long to watch (default: until SIGINT or SIGTERM)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) r#for: Option<String>,
-    /// Directory for captures of the seconds before and after each freeze
-    #[arg(long, default_value = "hugewise-freezes", value_name = "DIR")]
-    pub(crate) keep: PathBuf,
 }
 
 /// What `config` does.

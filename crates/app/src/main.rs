@@ -1,7 +1,6 @@
 //! `hugewise`: huge pages, used wisely.
 #![forbid(unsafe_code)]
 
-mod capture;
 mod cli;
 mod cmd;
 mod history;
@@ -9,6 +8,7 @@ mod hugetlb;
 mod output;
 mod progress;
 mod render;
+mod stop;
 
 use hugewise_console::{exit, say};
 use hugewise_daemon::{abandoned, config, control, journal};

@@ -351,7 +351,7 @@ fn redis_is_asked() -> Result<Completion, Failed> {
     let slow = slow.ok_or_else(|| format!("no slow command in {done}"))?.to_string();
     assert!(slow.contains("KEYS takes") && slow.contains("of its one thread"), "{slow}");
     assert!(!done.contains("secret-"), "an argument is not kept");
-    assert!(done.contains("INFO of Redis") && done.contains("hugewise capture"));
+    assert!(done.contains("INFO of Redis") && done.contains("hugewise record"));
     Ok(Completion::Completed)
 }
 

@@ -69,9 +69,9 @@ fn what_drew_attention_is_told_and_kept() {
     assert_eq!(event["diagnosis"]["command"], "diagnose");
     let kept = event["kept"].as_str().expect("it was kept");
     // Only its owner may look: it names all programs.
-    for place in [keep.as_path(), Path::new(kept)] {
+    for (place, expected) in [(keep.as_path(), 0o700), (Path::new(kept), 0o600)] {
         let mode = fs::metadata(place).expect("made").permissions().mode();
-        assert_eq!(mode & 0o777, 0o700, "{}", place.display());
+        assert_eq!(mode & 0o777, expected, "{}", place.display());
     }
     let again = hugewise(&["diagnose", "--json", kept]).output().expect("it runs");
     assert_ne!(again.status.code(), Some(1), "{}", said(&again));
@@ -129,7 +129,17 @@ fn what_cannot_be_kept_is_said_at_once() {
     let done = follow(Path::new("/proc/nowhere"), &["--for", "3s"]).output().expect("it runs");
     assert_eq!(done.status.code(), Some(1), "{}", said(&done));
     assert!(said(&done).contains("/proc/nowhere"), "{}", said(&done));
-    for wrong in [&["--keep", "x"][..], &["--follow", "sar.txt"], &["--follow", "--report", "-"]] {
+    for wrong in [
+        &["--keep", "x"][..],
+        &["--longer-than", "1s"],
+        &["--follow", "sar.txt"],
+        &["--follow", "--report", "-"],
+        &["--freezes", "--follow"],
+        &["--freezes", "sar.txt"],
+        &["--freezes", "--at", "03:00"],
+        &["--freezes", "--set", "kernel_high_percent=20"],
+        &["--freezes", "--longer-than", "19ms"],
+    ] {
         let done = hugewise(&[&["diagnose"], wrong].concat()).output().expect("it runs");
         assert_eq!(done.status.code(), Some(2), "{wrong:?}: {}", said(&done));
     }

@@ -6,9 +6,10 @@
 //! [`AGAIN_S`].
 
 use crate::diagnose::{Threshold, Thresholds};
+use hugewise_base::named;
 use hugewise_base::parse::proc_stat::CpuTimes;
 use hugewise_base::units::Ns;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -31,24 +32,16 @@ const CALM: usize = 30;
 /// After so long an alarm that never ended is raised again, seconds.
 const AGAIN_S: u64 = 900;
 
-/// A share of all CPUs' time, as `top` names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Share {
-    /// `sy`: in the kernel, without interrupts.
-    Kernel,
-    /// `wa`: idle while a disk request was pending.
-    Iowait,
-    /// `hi` and `si`: in interrupts, hard and soft.
-    Interrupts,
-    /// `st`: taken by the hypervisor.
-    Steal,
+named! {
+    /// A share of all CPUs' time, as `top` names them: `sy`, `wa`, `hi` and `si`, `st`.
+    Share,
+    Kernel = "kernel": "CPU in the kernel", "";
+    Iowait = "iowait": "CPU idle while a disk request was pending", "";
+    Interrupts = "interrupts": "CPU in interrupts", "";
+    Steal = "steal": "CPU taken by the hypervisor", "";
 }
 
 impl Share {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kernel, Self::Iowait, Self::Interrupts, Self::Steal];
-
     /// From which value on it is asked why.
     const fn high(self) -> Threshold {
         match self {
@@ -59,17 +52,6 @@ impl Share {
         }
     }
 
-    /// Its name in the names of files.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::Iowait => "iowait",
-            Self::Interrupts => "interrupts",
-            Self::Steal => "steal",
-        }
-    }
-
     fn ticks(self, times: &CpuTimes) -> u64 {
         match self {
             Self::Kernel => times.system,
@@ -77,17 +59,6 @@ impl Share {
             Self::Interrupts => times.irq.saturating_add(times.softirq),
             Self::Steal => times.steal,
         }
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kernel => "CPU in the kernel",
-            Self::Iowait => "CPU idle while a disk request was pending",
-            Self::Interrupts => "CPU in interrupts",
-            Self::Steal => "CPU taken by the hypervisor",
-        })
     }
 }
 
@@ -122,7 +93,8 @@ pub struct Alarm {
 
 impl fmt::Display for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { share, to_percent: to, within_s: s, .. } = self;
+        let Self { to_percent: to, within_s: s, .. } = self;
+        let (share, _) = self.share.text();
         match (self.how, self.from_percent) {
             (How::Jumped, Some(from)) => {
                 write!(f, "{share} jumped from {from:.0} to {to:.0} % within {s} s")
@@ -179,9 +151,9 @@ impl Watch {
         let (_, before) = self.last.replace((at, times))?;
         let shares = shares(&before, &times)?;
         let mut alarms = Vec::new();
-        for ((share, course), value) in Share::ALL.into_iter().zip(&mut self.courses).zip(shares) {
-            let limits = Limits::of(share, &self.thresholds, cpus);
-            alarms.extend(course.look(at, value, share, &limits));
+        for ((share, course), value) in Share::ALL.iter().zip(&mut self.courses).zip(shares) {
+            let limits = Limits::of(*share, &self.thresholds, cpus);
+            alarms.extend(course.look(at, value, *share, &limits));
         }
         let rise = |alarm: &Alarm| alarm.to_percent - alarm.from_percent.unwrap_or(0.0);
         alarms.into_iter().max_by(|a, b| rise(a).total_cmp(&rise(b)))
@@ -321,7 +293,8 @@ fn shares(before: &CpuTimes, now: &CpuTimes) -> Option<[f64; 4]> {
         let ticks = share.ticks(now).saturating_sub(share.ticks(before));
         100.0 * ticks as f64 / passed as f64
     };
-    (passed > 0).then(|| Share::ALL.map(percent))
+    let all = [Share::Kernel, Share::Iowait, Share::Interrupts, Share::Steal];
+    (passed > 0).then(|| all.map(percent))
 }
 
 fn median(values: &mut [f64]) -> f64 {

@@ -48,7 +48,7 @@ pub fn like(key: &str) -> impl Iterator<Item = &'static str> {
     keys.filter(move |key| key.split_once('.').is_some_and(|(own, _)| own == part))
 }
 
-/// The means over samples that follow each other, in the form of `hugewise capture`.
+/// The means over samples that follow each other, in the form of `hugewise record`.
 ///
 /// What the machine has no value of its own for is put together from its disks, or its network
 /// interfaces: rates are added up, of all else the largest counts.

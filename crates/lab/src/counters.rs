@@ -1,4 +1,4 @@
-//! The machine's counters while a driver measures: samples as `hugewise capture` takes them, from
+//! The machine's counters while a driver measures: samples as `hugewise record` takes them, from
 //! a thread of its own, so that no request waits for one.
 
 use anyhow::Context;

@@ -12,7 +12,7 @@ Speed takes what page walks cost now, which only the CPU can say:\n  perf stat -
 dtlb_load_misses.walk_active,dtlb_store_misses.walk_active sleep 60\n\n\
 Exit codes: 0 told, 3 with --check: something came out beyond its error bars, 5 told in part, 1 \
 unreadable input, 2 usage.\n\n\
-Examples:\n  hugewise capture --for 1m -o before && hugewise bill before\n  \
+Examples:\n  hugewise record --for 1m -o before && hugewise bill before\n  \
 hugewise bill before --walk-percent 12.5\n  \
 hugewise bill before --check after --as always      # how far off was it?")]
 pub(crate) struct BillArgs {

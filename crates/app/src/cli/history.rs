@@ -12,19 +12,35 @@ const HEADING: &str = "A moment that was recorded";
 /// Arguments of `record`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Runs until SIGINT or SIGTERM. Files are of their owner alone: they name all \
-programs.\n\n\
-Examples:\n  hugewise record --interval 5s\n  hugewise top --at 03:00          # the same screens, \
-as they were\n  hugewise status --at '10m ago'\n  hugewise diagnose --at 03:00\n  \
-hugewise capture --from 02:55 --to 03:10 -o for-a-ticket"
+    after_help = "Without '-o' it writes a history until SIGINT or SIGTERM. Files are of their \
+owner alone: they name all programs.\n\n\
+Examples:\n  hugewise record                  # a history, with a sample every 5 s\n  \
+hugewise top --at 03:00          # the same screens, as they were\n  \
+hugewise diagnose --at 03:00\n  \
+hugewise record --from 02:55 --to 03:10 -o bad-night.history\n  \
+hugewise record --for 5m -o bad-hour.history    # without a history\n  \
+hugewise diagnose bad-hour.history"
 )]
 pub(crate) struct RecordArgs {
-    /// Directory of the history
-    #[arg(long, default_value = HISTORY_DIR, value_name = "DIR")]
-    pub(crate) history: PathBuf,
-    /// Time between samples
-    #[arg(long, default_value = "5s", value_name = "TIME")]
-    pub(crate) interval: String,
+    /// Write to this new file instead of a history: for 60s, with a sample each second
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with_all = ["days", "max_size"])]
+    pub(crate) output: Option<PathBuf>,
+    /// Take the samples of the history from this time on, in UTC, instead of new ones
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["for", "every", "with_arguments",
+          "processes"])]
+    pub(crate) from: Option<String>,
+    /// The last time of the history that is taken (default: its last sample)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+    /// Directory of the history (default: /var/lib/hugewise/history)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) history: Option<PathBuf>,
+    /// Time between samples (default: 5s, with '-o' 1s)
+    #[arg(long, alias = "interval", value_name = "TIME")]
+    pub(crate) every: Option<String>,
+    /// How long to record (default: until SIGINT or SIGTERM, with '-o' 60s)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) r#for: Option<String>,
     /// Days that are stored, today included
     #[arg(long, default_value_t = 7, value_name = "DAYS",
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -32,12 +48,16 @@ pub(crate) struct RecordArgs {
     /// Most disk space; the oldest hours make room
     #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = size)]
     pub(crate) max_size: Size,
-    /// How long to record (default: until SIGINT or SIGTERM)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) r#for: Option<String>,
-    /// Record the arguments of processes and of the kernel, too: they may hold passwords
+    /// Record the arguments of processes and of the kernel, too
+    ///
+    /// They may hold passwords. Without this, processes are recorded by their names only. Their
+    /// environment is never recorded.
     #[arg(long)]
     pub(crate) with_arguments: bool,
+    /// Most processes in a sample; the rest is counted
+    #[arg(long, value_name = "N", default_value_t = 4096,
+          value_parser = clap::value_parser!(u16).range(..=4096))]
+    pub(crate) processes: u16,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
@@ -57,8 +77,8 @@ pub(crate) struct PastArgs {
     /// As it was then, in UTC: 03:00, '2026-11-26 03:00:30', '10m ago' (from the last sample on)
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     pub(crate) at: Option<String>,
-    /// Directory of 'hugewise record' or 'hugewise capture' (default: /var/lib/hugewise/history)
-    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    /// What 'hugewise record' wrote: a directory, or a file (default: /var/lib/hugewise/history)
+    #[arg(long, value_name = "DIR|FILE", help_heading = HEADING)]
     pub(crate) history: Option<PathBuf>,
 }
 

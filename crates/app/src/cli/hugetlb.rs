@@ -74,7 +74,7 @@ Exit codes: 0 done, 3 the plan cannot be applied as it is, 1 unreadable input, 2
 pub(crate) struct HugetlbPlanArgs {
     #[command(flatten)]
     pub(crate) inputs: HugetlbInputs,
-    /// Another machine: its captures ('hugewise capture') or pasted texts such as /proc/meminfo
+    /// Another machine: its recording ('hugewise record -o') or pasted texts such as /proc/meminfo
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

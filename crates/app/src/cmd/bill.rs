@@ -30,7 +30,7 @@ pub(crate) fn run(global: &Global, args: &BillArgs) -> anyhow::Result<Output> {
     };
     let (facts, bill) = of_host(&host, &name, walks);
     if bill.is_empty() {
-        let wanted = "wanted /proc/meminfo and /proc/vmstat, or a directory of 'hugewise capture'";
+        let wanted = "wanted /proc/meminfo and /proc/vmstat, or a file of 'hugewise record'";
         return Err(coded(exit::ERROR, format!("{name}: it says nothing of memory: {wanted}")));
     }
     let check = match args.check.as_slice() {

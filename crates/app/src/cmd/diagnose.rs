@@ -2,6 +2,7 @@
 
 mod fleet;
 mod follow;
+mod freezes;
 mod input;
 mod one_host;
 mod servers;
@@ -64,6 +65,9 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     }
     let length = args.r#for.as_deref().map(crate::cli::duration).transpose()?;
     let length = length.map(|length| Duration::from_nanos(length.0));
+    if args.freezes {
+        return freezes::run(global, args, length);
+    }
     if args.follow {
         return follow::run(global, args, thresholds, length);
     }

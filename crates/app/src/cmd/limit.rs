@@ -1,12 +1,12 @@
 //! `hugewise limit`: at which rate a server on this machine is full, and what is full then.
 
-use crate::capture::Stop;
 use crate::cli::{Global, LimitArgs};
 use crate::cmd::watch::watch;
 use crate::exit;
 use crate::output::{Asked, Output, paint};
 use crate::progress;
 use crate::render::view::limit as view;
+use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::units::Ns;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};

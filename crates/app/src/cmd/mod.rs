@@ -1,12 +1,10 @@
 //! One module a command; each gets its parsed arguments and returns what it says, and an exit code.
 
 mod bill;
-mod capture;
 mod config;
 mod control;
 mod diagnose;
 mod doctor;
-mod freezes;
 mod hugetlb;
 mod investigate;
 mod lab;
@@ -60,13 +58,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Bill(args) => bill::run(global, &args),
         Command::Placement(args) => placement::run(global, &args),
         Command::Limit(args) => limit::run(global, &args),
-        Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
         Command::Investigate(command) => investigate::run(global, &command),
         Command::Rules => rules::run(global),
-        Command::Capture(args) => capture::run(global, &args),
         Command::Config(command) => config::run(global, &command),
         Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
@@ -77,8 +73,8 @@ fn check_root(global: &Global) -> anyhow::Result<()> {
     let root = Root::at(&global.root);
     anyhow::ensure!(
         root.has("proc") || root.has("sys"),
-        "--root {}: it holds neither 'proc' nor 'sys'. What 'hugewise capture' wrote is read by \
-         'hugewise diagnose DIR'",
+        "--root {}: it holds neither 'proc' nor 'sys'. What 'hugewise record' wrote is read by \
+         'hugewise diagnose FILE'",
         root.shown()
     );
     Ok(())

@@ -60,7 +60,7 @@ fn told(bytes: Option<&[u8]>) -> Told {
     match bytes.map(serde_json::from_slice) {
         Some(Ok(told)) => told,
         Some(Err(error)) => Told::nothing(&format!("programs: what was recorded of them {error}")),
-        None => Told::nothing("programs: only 'hugewise record' records what is known of them"),
+        None => Told::nothing("programs: only a history has what is known of them"),
     }
 }
 
@@ -90,7 +90,7 @@ fn seen(recorded: &Recorded, before: Option<&Counters>) -> (Shown, Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::capture;
+    use crate::cmd::record;
     use crate::history::{Book, Limits};
     use crate::render::view::status::tests::with_manager;
     use hugewise_base::units::Bytes;
@@ -160,7 +160,7 @@ mod tests {
         }
         let out = scratch.join("piece");
         let mut whole = Past::open(&history).expect("a history");
-        capture::export(&mut whole, i64::MIN..=i64::MAX, &out).expect("a capture");
+        record::export(&mut whole, i64::MIN..=i64::MAX, &out).expect("a capture");
         let mut piece = Past::open(&out).expect("a capture");
         for (at, live) in live.iter().enumerate() {
             for past in [&mut whole, &mut piece] {

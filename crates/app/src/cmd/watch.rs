@@ -1,8 +1,8 @@
 //! Watches this machine for a while: a sample a second, read as one recording.
 
-use crate::capture::{CapturePlan, Stop, live};
 use crate::render::view::diagnosis::WATCHED;
-use hugewise_collect::capture::{Options, PROCESSES_MAX};
+use crate::stop::Stop;
+use hugewise_collect::capture::{Options, Sampler};
 use hugewise_evidence::recording::Builder;
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_linux::root::Root;
@@ -20,17 +20,17 @@ pub(super) fn watch(
     stop: &Stop,
     mut each: impl FnMut(u64) -> anyhow::Result<()>,
 ) -> anyhow::Result<Builder> {
-    let options = Options { arguments: false, processes_max: PROCESSES_MAX };
-    let plan = CapturePlan { every: EVERY, length: length.max(EVERY), options };
     let (mut builder, mut capture) = (Builder::new(), Capture::new(WATCHED));
+    let mut sampler = Sampler::new(root, Options::default());
+    sampler.start_stacks(EVERY);
     let mut samples = 0;
-    let (_, result) = live(root, &plan, stop, |text| {
+    stop.repeat(EVERY, Some(length.max(EVERY)), || {
+        let text = sampler.sample();
         each(samples)?;
-        capture.take(text, &mut builder);
+        capture.take(&text, &mut builder);
         samples += 1;
-        Ok(())
-    });
-    result?;
+        Ok(true)
+    })?;
     capture.end(&mut builder);
     Ok(builder)
 }

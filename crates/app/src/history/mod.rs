@@ -1,22 +1,28 @@
-//! A machine's history in a directory: `hugewise record` writes it, other commands go back in it.
+//! Samples of the machine on disk: `hugewise record` writes them, other commands read them back.
 //!
-//! [`write::Book`] appends samples to day files and keeps them within their limits, [`Past`] reads
-//! them again: any moment, also of what `hugewise capture` wrote. The format of a frame is in
-//! `hugewise_evidence::history`.
+//! [`FrameFile`] appends samples to a file, [`Book`] to the day files of a history, which it keeps
+//! within limits, and [`Ring`] holds the latest ones in memory until an event is written down.
+//! [`Past`] reads all of these again, any moment of them, and captures of earlier builds. The
+//! format of a frame is in `hugewise_evidence::history`.
 
+mod captured;
 mod pack;
 mod read;
+mod ring;
 mod write;
 
+#[cfg(test)]
+mod captured_tests;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use read::{Moment, Past};
-pub(crate) use write::{Book, Limits};
+pub(crate) use ring::Ring;
+pub(crate) use write::{Book, FrameFile, Limits};
 
 use hugewise_base::calendar::{DAY_S, date};
 
-/// How the name of a day file ends.
+/// How the names of files of samples end.
 const SUFFIX: &str = ".history";
 
 /// A day file, by its name: the day, and its piece where a day has several.

@@ -1,21 +1,23 @@
-//! Any moment of what was recorded: of a history, or of a capture.
+//! Any moment of what was recorded: of a history, of a file, or of a capture of an earlier build.
 
-use super::DayFile;
 use super::pack::unpack;
-use crate::capture::read as captured;
+use super::{DayFile, captured};
 use anyhow::Context;
 use hugewise_base::count::counted;
-use hugewise_evidence::history::frame::{HEAD_BYTES, Head, find};
+use hugewise_evidence::history::frame::{HEAD_BYTES, Head, MAGIC, find};
 use hugewise_evidence::history::index::{Index, Place, at_or_before};
 use hugewise_evidence::recording::readers::capture::sample;
 use hugewise_linux::regular;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are searched at a time for the next frame behind damage.
 const SEARCH_BYTES: usize = 1 << 20;
+
+/// Most problems that are listed.
+const PROBLEMS_MAX: usize = 32;
 
 /// A moment that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,16 +29,16 @@ pub(crate) struct Moment {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// A frame of a day file.
+    /// A frame of a file.
     Frame { file: usize, number: usize },
-    /// A file of its own.
+    /// A file of its own, of a capture of an earlier build.
     Sample(usize),
 }
 
 /// What was recorded, by moments. There is one at least.
 #[derive(Debug)]
 pub(crate) struct Past {
-    days: Vec<(PathBuf, File, Index)>,
+    files: Vec<(PathBuf, File, Index)>,
     samples: Vec<PathBuf>,
     moments: Vec<Moment>,
     /// What is wrong with it, for the user.
@@ -46,47 +48,84 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Whether a directory is a history.
-    pub(crate) fn is_history(path: &Path) -> bool {
-        day_files(path).is_ok_and(|files| !files.is_empty())
+    /// Whether [`Past::open`] is for this path: a directory with files of samples, or such a file.
+    ///
+    /// A pipe is none: what is read from it to find out would be gone.
+    pub(crate) fn is_recording(path: &Path) -> bool {
+        if path.is_dir() {
+            return day_files(path).is_ok_and(|files| !files.is_empty())
+                || captured::files(path).is_ok_and(|files| !files.is_empty());
+        }
+        start_of(path).is_ok_and(|start| [MAGIC, captured::ZSTD_MAGIC].contains(&start))
     }
 
-    /// Opens a history, or a capture.
+    /// Opens a history, a file of samples, or a capture of an earlier build.
     ///
     /// # Errors
     /// Where nothing was recorded there, or it cannot be read.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let mut past = Self {
-            days: Vec::new(),
+            files: Vec::new(),
             samples: Vec::new(),
             moments: Vec::new(),
             problems: Vec::new(),
             last: None,
         };
-        let days = day_files(path).with_context(|| {
+        past.read(path).with_context(|| {
             format!("cannot read '{}': 'hugewise record' writes a history", path.display())
         })?;
-        for (_, file) in &days {
-            if let Err(error) = past.day(file) {
-                past.problems.push(format!("'{}' is left out: {error}", file.display()));
-            }
-        }
-        if days.is_empty()
-            && let Err(error) = past.capture(path)
-        {
-            past.problems.push(format!("{error:#}"));
+        if past.problems.len() > PROBLEMS_MAX {
+            let more = past.problems.len() - PROBLEMS_MAX;
+            let more = counted(more, "more problem like these", "more problems like these");
+            past.problems.truncate(PROBLEMS_MAX);
+            past.problems.push(format!("and {more}"));
         }
         anyhow::ensure!(
             !past.moments.is_empty(),
-            "nothing was recorded in '{}': 'hugewise record' writes a history, 'hugewise capture' \
-             a piece of one{}",
+            "nothing was recorded in '{}': 'hugewise record' writes a history, or a file with \
+             '-o'{}",
             path.display(),
             past.problems.first().map(|why| format!(" ({why})")).unwrap_or_default()
         );
         Ok(past)
     }
 
-    fn day(&mut self, path: &Path) -> io::Result<()> {
+    fn read(&mut self, path: &Path) -> io::Result<()> {
+        let mut is_captured = false;
+        let mut files = vec![path.to_path_buf()];
+        if path.is_dir() {
+            files = day_files(path)?;
+            if files.is_empty() {
+                is_captured = true;
+                let numbered = captured::files(path)?;
+                self.problems = captured::gaps(path, &numbered);
+                files.extend(numbered.into_iter().map(|(_, file)| file));
+            }
+        } else {
+            is_captured = start_of(path)? == captured::ZSTD_MAGIC;
+        }
+        for file in files {
+            let read = if is_captured { self.sample(&file) } else { self.frames(&file) };
+            if let Err(why) = read {
+                self.problems.push(format!("'{}' is left out: {why:#}", file.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file of one sample.
+    fn sample(&mut self, path: &Path) -> anyhow::Result<()> {
+        let text = captured::text(path)?;
+        let header = sample::header_of(&text);
+        let header = header.map_err(|why| anyhow::anyhow!("it is no sample: {why}"))?;
+        let place = At::Sample(self.samples.len());
+        self.moments.push(Moment { at_ms: header.at_ms, place });
+        self.samples.push(path.to_path_buf());
+        Ok(())
+    }
+
+    /// Takes a file of frames.
+    fn frames(&mut self, path: &Path) -> anyhow::Result<()> {
         let file = regular::open(path)?;
         let index = index(&file)?;
         if index.damaged_bytes() > 0 {
@@ -100,31 +139,13 @@ impl Past {
             let why = "a sample before is damaged";
             self.problems.push(format!("'{}': {moments} left out: {why}", path.display()));
         }
-        let of = self.days.len();
+        let of = self.files.len();
         let moments = whole.into_iter().map(|number| Moment {
             at_ms: index.places()[number].head.at_ms,
             place: At::Frame { file: of, number },
         });
         self.moments.extend(moments);
-        self.days.push((path.to_path_buf(), file, index));
-        Ok(())
-    }
-
-    fn capture(&mut self, path: &Path) -> anyhow::Result<()> {
-        let (files, problems) = captured::files(path)?;
-        self.problems.extend(problems);
-        for file in files {
-            match captured::header(&file) {
-                Ok(header) => {
-                    let place = At::Sample(self.samples.len());
-                    self.moments.push(Moment { at_ms: header.at_ms, place });
-                    self.samples.push(file);
-                }
-                Err(why) => {
-                    self.problems.push(format!("'{}' is left out: {why:#}", file.display()));
-                }
-            }
-        }
+        self.files.push((path.to_path_buf(), file, index));
         Ok(())
     }
 
@@ -158,7 +179,7 @@ impl Past {
 
     /// Unpacks a frame, and before it the frames that it needs.
     fn frame(&mut self, of: usize, number: usize) -> anyhow::Result<Vec<u8>> {
-        let (path, file, index) = self.days.get(of).context("no such file")?;
+        let (path, file, index) = self.files.get(of).context("no such file")?;
         let chain = index.chain(number).context("a sample before is damaged")?;
         let known = self.last.take().and_then(|(place, text)| match place {
             At::Frame { file, number } if file == of && chain.contains(&number) => {
@@ -191,8 +212,15 @@ fn unpacked(file: &File, place: &Place, before: &[u8]) -> anyhow::Result<Vec<u8>
     Ok(text)
 }
 
+/// How a regular file begins.
+fn start_of(path: &Path) -> io::Result<[u8; 4]> {
+    let mut start = [0; 4];
+    regular::open(path)?.read_exact(&mut start)?;
+    Ok(start)
+}
+
 /// The day files of a directory, the oldest first.
-fn day_files(path: &Path) -> io::Result<Vec<(DayFile, PathBuf)>> {
+fn day_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let name = entry?.file_name();
@@ -201,7 +229,7 @@ fn day_files(path: &Path) -> io::Result<Vec<(DayFile, PathBuf)>> {
         }
     }
     files.sort();
-    Ok(files)
+    Ok(files.into_iter().map(|(_, file)| file).collect())
 }
 
 /// The frames of a file. Behind damage the next whole head is searched.

@@ -1,11 +1,13 @@
 use super::pack::{pack, unpack};
-use super::{Book, DayFile, Limits, Past};
+use super::{Book, DayFile, FrameFile, Limits, Past, Ring};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::recording::readers::capture::sample::{Header, Writer};
 use hugewise_scratch::Scratch;
 use proptest::prelude::*;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
 /// 2026-11-26 23:59:00 UTC.
 const LATE: i64 = 1_795_737_540_000;
@@ -166,6 +168,44 @@ fn a_clock_that_jumps_ahead_deletes_no_more_than_a_day() {
     let days = past.moments().iter().map(|moment| (moment.at_ms - LATE) / day_ms);
     let days: std::collections::BTreeSet<i64> = days.collect();
     assert_eq!(days.into_iter().collect::<Vec<_>>(), [2, 3, 5000]);
+}
+
+#[test]
+fn a_file_alone_is_read_as_a_history_is() {
+    let scratch = Scratch::new();
+    let path = scratch.join("piece");
+    let mut file = FrameFile::create(&path).expect("it is new");
+    let texts: Vec<_> = (0..70).map(|n| sample(LATE + n * 1000, n.unsigned_abs())).collect();
+    for text in &texts {
+        file.append(text).expect("written");
+    }
+    assert!(Past::is_recording(&path));
+    assert_eq!(read(&path), (texts, 0));
+    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+    let error = FrameFile::create(&path).expect_err("it is there");
+    assert_eq!(crate::exit::of_error(&error), crate::exit::REFUSED, "{error:#}");
+    let link = scratch.join("link");
+    std::os::unix::fs::symlink(scratch.join("nowhere"), &link).expect("symlink");
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::lchown(&link, Some(65_533), None).expect("root");
+        let error = FrameFile::create(&link).expect_err("a stranger's link");
+        assert_eq!(crate::exit::of_error(&error), crate::exit::REFUSED, "{error:#}");
+    }
+    assert!(FrameFile::create(&scratch.join("no/such")).is_err());
+}
+
+#[test]
+fn what_came_before_an_event_is_written_to_a_file_of_its_own() {
+    let scratch = Scratch::new();
+    let mut ring = Ring::new(Duration::from_secs(60));
+    let texts: Vec<_> = (0..3).map(|n| sample(LATE + n * 1000, n.unsigned_abs())).collect();
+    for text in &texts[..2] {
+        ring.push(Instant::now(), text).expect("packed");
+    }
+    ring.push_text(Instant::now(), texts[2].clone());
+    let path = ring.save(scratch.path(), SystemTime::UNIX_EPOCH, "kernel-1").expect("written");
+    assert_eq!(path, scratch.join("1970-01-01T000000Z-kernel-1.history"));
+    assert_eq!(read(&path), (texts, 0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Appends samples to day files.
+//! Appends samples to a file, and to the day files of a history.
 
 use super::pack::pack;
 use super::read::index;
@@ -30,22 +30,10 @@ pub(crate) struct Limits {
     pub(crate) bytes: Bytes,
 }
 
-/// A history that is being written. Nobody else writes to it meanwhile.
+/// A file that samples are appended to.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct FrameFile {
     path: PathBuf,
-    /// Locked.
-    folder: File,
-    limits: Limits,
-    current: Option<Current>,
-    /// Files that were deleted to stay within the limits.
-    deleted: u64,
-}
-
-/// The file that is being written.
-#[derive(Debug)]
-struct Current {
-    name: DayFile,
     file: File,
     length: u64,
     last: Option<Last>,
@@ -56,6 +44,80 @@ struct Current {
 struct Last {
     head: Head,
     text: Vec<u8>,
+}
+
+impl FrameFile {
+    /// A new file that only its owner reads.
+    ///
+    /// # Errors
+    /// Exit code 6 where something has its name, or the path leads through a stranger's link; else
+    /// as the system says.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        if path.exists() {
+            let why = format!("'{}' is there already: give a new file", path.display());
+            return Err(coded(exit::REFUSED, why));
+        }
+        let file = save::begin_anew(path).map_err(refused)?;
+        Ok(Self { path: path.to_path_buf(), file, length: 0, last: None })
+    }
+
+    /// A file that may hold samples. A torn end, as of a machine that lost power, is cut off.
+    fn reopen(path: PathBuf, mut file: File) -> anyhow::Result<Self> {
+        let length = index(&file).context("cannot read")?.end();
+        file.set_len(length).context("cannot cut off a torn end")?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Self { path, file, length, last: None })
+    }
+
+    /// Appends a sample; gives its size on disk.
+    ///
+    /// # Errors
+    /// As the system says. What was written before stays whole, and the next sample may succeed.
+    pub(crate) fn append(&mut self, text: &[u8]) -> anyhow::Result<u64> {
+        let header = header_of(text)?;
+        let before = self.last.take().filter(|last| last.head.number + 1 < CHAIN_MAX);
+        let packed = pack(text, before.as_ref().map_or(&[], |last| &last.text))?;
+        let size = |bytes: usize| u32::try_from(bytes).context("the sample is too large");
+        let head = Head {
+            number: before.as_ref().map_or(0, |last| last.head.number + 1),
+            at_ms: header.at_ms,
+            monotonic_ns: header.monotonic_ns,
+            packed_bytes: size(packed.len())?,
+            text_bytes: size(text.len())?,
+            packed_crc: crc(&packed),
+            text_crc: crc(text),
+            before_crc: before.as_ref().map_or(0, |last| last.head.text_crc),
+        };
+        let bytes = [&head.bytes()[..], &packed].concat();
+        if let Err(error) = self.file.write_all(&bytes) {
+            // What is there of it is no frame. Where this fails, too, it is found when read.
+            let _ = self.file.set_len(self.length);
+            let _ = self.file.seek(SeekFrom::Start(self.length));
+            return Err(error).with_context(|| format!("cannot write '{}'", self.path.display()));
+        }
+        self.length += bytes.len() as u64;
+        let mut old = before.map(|last| last.text).unwrap_or_default();
+        old.clear();
+        old.extend_from_slice(text);
+        self.last = Some(Last { head, text: old });
+        Ok(bytes.len() as u64)
+    }
+}
+
+fn header_of(text: &[u8]) -> anyhow::Result<sample::Header> {
+    sample::header_of(text).map_err(|why| anyhow::anyhow!("no sample: {why}"))
+}
+
+/// A history that is being written: day files within limits. Nobody else writes to it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Book {
+    path: PathBuf,
+    /// Locked.
+    folder: File,
+    limits: Limits,
+    current: Option<(DayFile, FrameFile)>,
+    /// Files that were deleted to stay within the limits.
+    deleted: u64,
 }
 
 impl Book {
@@ -91,45 +153,17 @@ impl Book {
     /// # Errors
     /// As the system says. What was written before stays whole, and the next sample may succeed.
     pub(crate) fn append(&mut self, text: &[u8]) -> anyhow::Result<u64> {
-        let header = sample::header_of(text).map_err(|why| anyhow::anyhow!("no sample: {why}"))?;
-        self.turn(DayFile::of_time(header.at_ms))?;
-        let mut result = self.frame(&header, text);
+        self.turn(DayFile::of_time(header_of(text)?.at_ms))?;
+        let mut result = self.append_to_current(text);
         if result.as_ref().is_err_and(is_full) && self.delete_oldest()? {
-            result = self.frame(&header, text);
+            result = self.append_to_current(text);
         }
         result
     }
 
-    fn frame(&mut self, header: &sample::Header, text: &[u8]) -> anyhow::Result<u64> {
-        let place = self.path.clone();
-        let current = self.current.as_mut().context("no file is open")?;
-        let before = current.last.take().filter(|last| last.head.number + 1 < CHAIN_MAX);
-        let packed = pack(text, before.as_ref().map_or(&[], |last| &last.text))?;
-        let size = |bytes: usize| u32::try_from(bytes).context("the sample is too large");
-        let head = Head {
-            number: before.as_ref().map_or(0, |last| last.head.number + 1),
-            at_ms: header.at_ms,
-            monotonic_ns: header.monotonic_ns,
-            packed_bytes: size(packed.len())?,
-            text_bytes: size(text.len())?,
-            packed_crc: crc(&packed),
-            text_crc: crc(text),
-            before_crc: before.as_ref().map_or(0, |last| last.head.text_crc),
-        };
-        let bytes = [&head.bytes()[..], &packed].concat();
-        if let Err(error) = current.file.write_all(&bytes) {
-            // What is there of it is no frame. Where this fails, too, it is found when read.
-            let _ = current.file.set_len(current.length);
-            let _ = current.file.seek(SeekFrom::Start(current.length));
-            let file = place.join(current.name.name());
-            return Err(error).with_context(|| format!("cannot write '{}'", file.display()));
-        }
-        current.length += bytes.len() as u64;
-        let mut old = before.map(|last| last.text).unwrap_or_default();
-        old.clear();
-        old.extend_from_slice(text);
-        current.last = Some(Last { head, text: old });
-        Ok(bytes.len() as u64)
+    fn append_to_current(&mut self, text: &[u8]) -> anyhow::Result<u64> {
+        let (_, file) = self.current.as_mut().context("no file is open")?;
+        file.append(text)
     }
 
     /// Goes on in the file of this day, within the limits.
@@ -138,7 +172,7 @@ impl Book {
         let goes_on = self
             .current
             .as_ref()
-            .is_some_and(|current| current.name.day == day.day && current.length < piece_bytes);
+            .is_some_and(|(name, file)| name.day == day.day && file.length < piece_bytes);
         if goes_on {
             return Ok(());
         }
@@ -151,22 +185,14 @@ impl Book {
         };
         self.current = None;
         self.forget_old(day)?;
-        let file = self.open_day(name);
-        let file = file.with_context(|| format!("'{}'", self.path.join(name.name()).display()))?;
-        self.current = Some(file);
-        Ok(())
-    }
-
-    /// A day file to append to. A torn end, as of a machine that lost power, is cut off.
-    fn open_day(&self, name: DayFile) -> anyhow::Result<Current> {
+        let path = self.path.join(name.name());
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&self.folder, name.name(), flags, Mode::from_raw_mode(0o600));
-        let mut file = File::from(fd.context("cannot open")?);
-        let index = index(&file).context("cannot read")?;
-        let length = index.end();
-        file.set_len(length).context("cannot cut off a torn end")?;
-        file.seek(SeekFrom::Start(length))?;
-        Ok(Current { name, file, length, last: None })
+        let context = || format!("'{}'", path.display());
+        let file = File::from(fd.context("cannot open").with_context(context)?);
+        let file = FrameFile::reopen(path.clone(), file).with_context(context)?;
+        self.current = Some((name, file));
+        Ok(())
     }
 
     /// Deletes what is beyond the limits; a piece is left free for what comes. Days count that were
@@ -187,7 +213,7 @@ impl Book {
 
     /// Deletes the oldest file but the one that is being written; `false` where there is none.
     fn delete_oldest(&mut self) -> anyhow::Result<bool> {
-        let current = self.current.as_ref().map(|current| current.name);
+        let current = self.current.as_ref().map(|(name, _)| *name);
         let files = self.files()?;
         let Some((name, _)) = files.iter().find(|(name, _)| Some(*name) != current) else {
             return Ok(false);

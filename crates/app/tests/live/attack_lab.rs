@@ -356,7 +356,7 @@ fn planted_links_are_not_followed(_: &Turn) -> anyhow::Result<()> {
             vec!["map", &own, "--svg", path],
             vec!["try", "--report", path],
             vec!["lab", "setup", "gups", "--write", path],
-            vec!["capture", "--for", "1s", "--output", path],
+            vec!["record", "--for", "1s", "--output", path],
             lab,
             manage("--record"),
             manage("--journal"),

@@ -24,7 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn captured(directory: &Path) -> anyhow::Result<()> {
     let directory = directory.to_str().context("a path")?;
-    hugewise(["capture", "--for", "2s", "-o", directory])?.expect(0)?;
+    hugewise(["record", "--for", "2s", "-o", directory])?.expect(0)?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `hugewise freezes` on the real kernel: freezes of three kinds, made on purpose.
+//! `hugewise diagnose --freezes` on the real kernel: freezes of three kinds, made on purpose.
 
 use crate::compact;
 use crate::hold::Hold;
@@ -12,7 +12,6 @@ use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -41,7 +40,7 @@ struct Watch {
 impl Watch {
     fn start(scratch: &Scratch, bound: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(init::hugewise());
-        command.args(["freezes", "--json", "--longer-than", bound, "--keep"]);
+        command.args(["diagnose", "--freezes", "--json", "--longer-than", bound, "--keep"]);
         command.arg(scratch.join("kept")).stdout(Stdio::piped()).stderr(Stdio::piped());
         let watch = Self { child: command.spawn().context("cannot start hugewise")? };
         // It reads the kernel's list of functions first, and is ready once it waits for signals.
@@ -74,7 +73,7 @@ impl Watch {
         let said = Said::of(&self.child.wait_with_output()?);
         let lines = said.out.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
         let mut lines = lines.with_context(|| format!("{said:#?}"))?;
-        schemas::all_fit("freezes", &lines).map_err(anyhow::Error::msg)?;
+        schemas::all_fit("diagnose-freezes", &lines).map_err(anyhow::Error::msg)?;
         let end = lines.pop().with_context(|| format!("no line: {said:#?}"))?;
         if let Some(missing) = end["missing"][0].as_str() {
             return Err(skip(missing));
@@ -116,10 +115,14 @@ fn real_time(_: &Turn) -> anyhow::Result<()> {
     ensure!((0.5..4.0).contains(&longest), "of two seconds {longest} s were told: {found:#?}");
     let holder = &found[0]["holders"][0];
     ensure!(holder["name"] == "sh" && holder["real_time"][1] == 10, "{found:#?}");
-    // The capture can be read, and was taken around it.
+    // What was kept can be read, and was recorded around it.
     let kept = found[0]["kept"].as_str().context("it was kept")?;
-    let samples = fs::read_dir(Path::new(kept))?.count();
-    ensure!(samples >= 4, "{samples} files of a capture");
+    let piece = scratch.join("piece");
+    let piece = piece.to_str().context("a plain path")?;
+    let again = ["record", "--json", "--history", kept, "--from", "1h ago", "-o", piece];
+    let again = Said::of(&Command::new(init::hugewise()).args(again).output()?);
+    let samples = again.expect(0)?.json()?["samples"].as_u64();
+    ensure!(samples >= Some(3), "{samples:?} samples were kept");
     let output = Command::new(init::hugewise()).args(["diagnose", kept]).output()?;
     ensure!(output.status.code() != Some(1), "{:#?}", Said::of(&output));
     Ok(())

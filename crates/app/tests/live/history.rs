@@ -30,7 +30,7 @@ fn plain(path: &Path) -> anyhow::Result<&str> {
 /// Arguments of a recorder that has its own manager's directories: there is none.
 fn arguments(scratch: &Scratch, history: &Path) -> anyhow::Result<Vec<String>> {
     let run = scratch.join("run");
-    let words = ["record", "--interval", "1s", "--history", plain(history)?, "--run-dir"];
+    let words = ["record", "--every", "1s", "--history", plain(history)?, "--run-dir"];
     let words = words.into_iter().chain([plain(&run)?]);
     Ok(words.map(str::to_owned).collect())
 }
@@ -84,7 +84,7 @@ fn survives_a_kill(_: &Turn) -> anyhow::Result<()> {
 
     let piece = scratch.join("piece");
     let out = plain(&piece)?;
-    let taken = ["capture", "--history", place, "--from", "1h ago", "-o", out, "--json"];
+    let taken = ["record", "--history", place, "--from", "1h ago", "-o", out, "--json"];
     let taken = hugewise(taken)?.expect(0)?.json()?;
     ensure!(number(&taken, "/samples")? > number(&done, "/samples")?, "the killed one's too");
     let replayed = hugewise(["status", "--history", out, "--json"])?.json()?;
@@ -93,7 +93,7 @@ fn survives_a_kill(_: &Turn) -> anyhow::Result<()> {
     let found = hugewise(["diagnose", out, "--json"])?.json()?;
     ensure!(found["findings"].is_array(), "{found}");
     ensure!(taken["redacted"].to_string().contains("arguments"), "{taken}");
-    let none = ["capture", "--history", place, "--from", "2001-01-01", "--to", "2001-01-02", "-o"];
+    let none = ["record", "--history", place, "--from", "2001-01-01", "--to", "2001-01-02", "-o"];
     let none = hugewise(none.into_iter().chain([plain(&scratch.join("none"))?]))?.expect(1)?;
     ensure!(none.err.contains("nothing was recorded then"), "{none:?}");
     Ok(())
@@ -109,7 +109,7 @@ fn arguments_are_said_to_be_in_a_piece(_: &Turn) -> anyhow::Result<()> {
     let mode = fs::metadata(&above)?.permissions().mode() & 0o777;
     ensure!(mode == 0o700, "{mode:o}");
     let piece = scratch.join("piece");
-    let taken = ["capture", "--history", plain(&history)?, "--from", "1h ago", "--json", "-o"];
+    let taken = ["record", "--history", plain(&history)?, "--from", "1h ago", "--json", "-o"];
     let taken = hugewise(taken.into_iter().chain([plain(&piece)?]))?.expect(0)?.json()?;
     let redacted = taken["redacted"].to_string();
     ensure!(!redacted.contains("arguments") && redacted.contains("environment"), "{taken}");
@@ -128,7 +128,7 @@ fn on_a_full_disk(_: &Turn) -> anyhow::Result<()> {
     let done = said.json()?;
     ensure!(number(&done, "/lost")? > 0, "{done}");
     let whole = scratch.join("whole");
-    let taken = ["capture", "--history", plain(&history)?, "--from", "1h ago", "-o"];
+    let taken = ["record", "--history", plain(&history)?, "--from", "1h ago", "-o"];
     let taken = taken.into_iter().chain([plain(&whole)?, "--json"]);
     let taken = hugewise(taken)?.expect(0)?.json()?;
     let samples = number(&before, "/samples")? + number(&done, "/samples")?;

@@ -31,7 +31,7 @@ fn all_of_it(_: &Turn) -> anyhow::Result<()> {
     let journal = scratch.join("state/journal.jsonl");
     wait_for("the journal", || Ok(std::fs::read_to_string(&journal)?.contains("\"skips\"")))?;
     let (history, run) = (scratch.join("history"), scratch.join("run"));
-    let args = ["record", "--interval", "1s", "--for", "4s", "--history", plain(&history)?];
+    let args = ["record", "--every", "1s", "--for", "4s", "--history", plain(&history)?];
     hugewise(args.into_iter().chain(["--run-dir", plain(&run)?]))?.expect(0)?;
     let served = Served::start_beside(&scratch, "one", &["--run-dir", plain(&run)?])?;
     unlocks(&mut browser, &served)?;

@@ -157,7 +157,7 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
         [to.as_ref(), program.as_os_str(), "record".as_ref(), "--for".as_ref(), "2s".as_ref()];
     let done = Command::new("strace")
         .args(words)
-        .args([OsStr::new("--interval"), "1s".as_ref(), "--history".as_ref(), history.as_ref()])
+        .args([OsStr::new("--every"), "1s".as_ref(), "--history".as_ref(), history.as_ref()])
         .args([OsStr::new("--run-dir"), run.as_ref()])
         .output()?;
     ensure!(done.status.success(), "{}", said(&done));

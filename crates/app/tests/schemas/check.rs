@@ -14,8 +14,8 @@ macro_rules! schemas {
 }
 
 schemas! {
-    "bill" "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
-    "doctor" "freezes"
+    "bill" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
+    "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal"
     "lab-compare" "lab-signatures"
@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 44] = [
+pub(crate) const COMMANDS: [(&str, &str); 43] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -40,12 +40,12 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("diagnose --explain", "rules"),
     ("diagnose --fleet", "diagnose-fleet"),
     ("diagnose --follow", "diagnose-follow"),
+    ("diagnose --freezes", "diagnose-freezes"),
     ("diagnose", "diagnose"),
     ("response", "response"),
     ("bill", "bill"),
     ("placement", "placement"),
     ("limit", "limit"),
-    ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
     ("hugetlb verify", "hugetlb-verify"),
@@ -66,7 +66,6 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("investigate run", "investigate"),
     ("investigate report", "investigate"),
     ("rules", "rules"),
-    ("capture", "capture"),
     ("record", "record"),
     ("serve", "serve"),
     ("config show", "config-show"),
@@ -123,6 +122,7 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     let unclear = has("--explain")
         || has("--fleet")
         || has("--follow")
+        || has("--freezes")
         || has("--dry-run") && has("run")
         || (has("lab") && has("list"));
     found.map(|(_, schema)| *schema).filter(|_| !unclear)

@@ -86,8 +86,8 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("metrics", &["metrics", "--root", text(&machine(&scratch))], DONE);
     // No machine freezes for so long.
     let kept = scratch.join("freezes");
-    let freezes = ["freezes", "--longer-than", "1h", "--for", "1s", "--keep", text(&kept)];
-    all.run("freezes", &freezes, &[0, 5]);
+    let freezes = ["diagnose", "--freezes", "--longer-than", "1h", "--for", "1s", "--keep"];
+    all.run("diagnose-freezes", &[&freezes[..], &[text(&kept)]].concat(), &[0, 5]);
     all.run("map", &["map", &me], DONE);
     all.run("map", &["map", &me, "--sample"], DONE);
     drop(memory);
@@ -228,19 +228,15 @@ pub(crate) fn read(all: &mut Outputs) {
     let scratch = Scratch::new();
     let capture = scratch.join("capture");
     let short = ["--for", "1s", "--every", "1s"];
-    all.run("capture", &[&["capture", "-o", text(&capture)], &short[..]].concat(), &[0]);
+    all.run("record", &[&["record", "-o", text(&capture)], &short[..]].concat(), &[0]);
     all.run("diagnose", &["diagnose", text(&capture)], DONE);
     let (history, piece) = (scratch.join("history"), scratch.join("piece"));
     let history = ["--history", text(&history)];
-    all.run(
-        "record",
-        &[&["record", "--for", "1s", "--interval", "1s"], &history[..]].concat(),
-        &[0],
-    );
+    all.run("record", &[&["record", "--for", "1s", "--every", "1s"], &history[..]].concat(), &[0]);
     all.run("status", &[&["status"], &history[..]].concat(), DONE);
     all.run("diagnose", &[&["diagnose", "--at", "10s ago"], &history[..]].concat(), DONE);
-    let from = ["capture", "--from", "1h ago", "-o", text(&piece)];
-    all.run("capture", &[&from[..], &history[..]].concat(), &[0]);
+    let from = ["record", "--from", "1h ago", "-o", text(&piece)];
+    all.run("record", &[&from[..], &history[..]].concat(), &[0]);
     let signatures = recordings().join("../signatures/vm.json");
     let with = ["diagnose", "--signatures", text(&signatures), text(&capture)];
     all.run("diagnose", &with, DONE);

@@ -1,5 +1,5 @@
-//! Samples of raw kernel text for `hugewise capture` and for a live diagnosis: which files, and
-//! what of them. What the texts mean, and their format, is known in
+//! Samples of raw kernel text for `hugewise record` and for a live diagnosis: which files, and what
+//! of them. What the texts mean, and their format, is known in
 //! `hugewise_evidence::recording::readers::capture`.
 //!
 //! Environments of processes are never read; arguments, the kernel's included, only on request.
@@ -8,7 +8,6 @@ mod list;
 mod stacks;
 mod threads;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,6 +18,7 @@ use hugewise_evidence::recording::readers::capture::sample::{self, Header, Write
 use hugewise_evidence::recording::readers::capture::stacks::PATH as STACKS;
 use hugewise_evidence::recording::readers::storage;
 use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
 
 use self::stacks::Stacks;
 use self::threads::Busy;
@@ -51,12 +51,25 @@ impl Default for Options {
 }
 
 /// A kind of file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
+    /// Its path; of processes `/proc/PID/...`.
+    pub path: String,
     /// What the system said.
     pub why: String,
     /// How often.
     pub times: u64,
+}
+
+/// What samples do not have, of all that were taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Most processes that a sample left out.
+    pub processes_left_out: usize,
+    /// Most cgroups that a sample left out.
+    pub cgroups_left_out: usize,
 }
 
 /// Takes samples.
@@ -65,9 +78,7 @@ pub struct Sampler {
     root: Root,
     options: Options,
     settings: Vec<String>,
-    unreadable: BTreeMap<String, Unreadable>,
-    processes_left_out: usize,
-    cgroups_left_out: usize,
+    left_out: LeftOut,
     buffer: Vec<u8>,
     /// On the monotonic clock.
     sockets_due_ns: u64,
@@ -86,9 +97,7 @@ impl Sampler {
             root: root.clone(),
             options: Options { processes_max, ..options },
             settings: list::settings(root),
-            unreadable: BTreeMap::new(),
-            processes_left_out: 0,
-            cgroups_left_out: 0,
+            left_out: LeftOut::default(),
             buffer: Vec::new(),
             sockets_due_ns: 0,
             busy: Busy::default(),
@@ -106,10 +115,7 @@ impl Sampler {
         }
         match Stacks::start(&self.root, every) {
             Ok(stacks) => self.stacks = Some(stacks),
-            Err(why) => {
-                let fresh = Unreadable { why, times: 1 };
-                self.unreadable.insert("the CPUs' chains of calls".to_owned(), fresh);
-            }
+            Err(why) => self.add_unreadable("the CPUs' chains of calls", why),
         }
     }
 
@@ -156,7 +162,7 @@ impl Sampler {
             self.take_if_there(&mut out, &path);
         }
         let cgroups = list::cgroups(&self.root);
-        self.cgroups_left_out = self.cgroups_left_out.max(cgroups.left_out);
+        self.left_out.cgroups_left_out = self.left_out.cgroups_left_out.max(cgroups.left_out);
         for path in cgroups.files {
             self.take_if_there(&mut out, &path);
         }
@@ -177,22 +183,10 @@ impl Sampler {
         out.finish(&header)
     }
 
-    /// What could not be read so far, by path; for processes as `/proc/PID/...`.
+    /// What samples had to leave out so far.
     #[must_use]
-    pub const fn unreadable(&self) -> &BTreeMap<String, Unreadable> {
-        &self.unreadable
-    }
-
-    /// Most processes that a sample had to leave out.
-    #[must_use]
-    pub const fn processes_left_out(&self) -> usize {
-        self.processes_left_out
-    }
-
-    /// Most cgroups that a sample had to leave out.
-    #[must_use]
-    pub const fn cgroups_left_out(&self) -> usize {
-        self.cgroups_left_out
+    pub const fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     fn processes(&mut self, out: &mut Writer) {
@@ -202,7 +196,7 @@ impl Sampler {
         };
         // The oldest first: the same ones in every sample, so that there are rates.
         let left_out = pids.len().saturating_sub(self.options.processes_max);
-        self.processes_left_out = self.processes_left_out.max(left_out);
+        self.left_out.processes_left_out = self.left_out.processes_left_out.max(left_out);
         pids.truncate(self.options.processes_max);
         for pid in pids {
             if !self.take(out, &format!("/proc/{pid}/stat"), "/proc/PID/stat") {
@@ -296,10 +290,15 @@ impl Sampler {
         if of_process && ended {
             return;
         }
-        if self.unreadable.len() < UNREADABLE_MAX || self.unreadable.contains_key(kind) {
-            let why = error.to_string();
-            let fresh = Unreadable { why, times: 0 };
-            self.unreadable.entry(kind.to_owned()).or_insert(fresh).times += 1;
+        self.add_unreadable(kind, error.to_string());
+    }
+
+    fn add_unreadable(&mut self, path: &str, why: String) {
+        let unreadable = &mut self.left_out.unreadable;
+        if let Some(known) = unreadable.iter_mut().find(|known| known.path == path) {
+            known.times += 1;
+        } else if unreadable.len() < UNREADABLE_MAX {
+            unreadable.push(Unreadable { path: path.to_owned(), why, times: 1 });
         }
     }
 }

@@ -63,18 +63,6 @@ struct Counters {
     vmstat: String,
 }
 
-/// Ends the waiting of a [`Recorder`], from any thread.
-#[derive(Debug, Clone)]
-pub struct Waker(Sender<Message>);
-
-impl Waker {
-    /// Now, or the next one at once.
-    pub fn wake(&self) {
-        // A recorder that is gone waits for nothing.
-        let _ = self.0.send(Message::Wake);
-    }
-}
-
 /// Watches; see the module.
 #[derive(Debug)]
 pub struct Recorder {
@@ -146,10 +134,11 @@ impl Recorder {
         self.probes.cpus()
     }
 
-    /// What ends [`Recorder::wait`].
-    #[must_use]
-    pub fn waker(&self) -> Waker {
-        Waker(self.send.clone())
+    /// What ends [`Recorder::wait`], now or at the next call, from any thread.
+    pub fn waker(&self) -> impl FnOnce() + Send + use<> {
+        let send = self.send.clone();
+        // A recorder that is gone waits for nothing.
+        move || drop(send.send(Message::Wake))
     }
 
     /// Waits for something to happen, for at most `rest`.
@@ -224,9 +213,7 @@ impl Recorder {
             let name = String::from_utf8_lossy(&name).into_owned();
             self.programs.entry(tid).or_default().1.name = name;
         }
-        while self.seen.front().is_some_and(|first| first.at + KEPT < now) {
-            self.seen.pop_front();
-        }
+        forget(&mut self.seen, now, |one| one.at);
         // Whoever holds a CPU just now may have become a real-time task a moment ago.
         let known = if self.probes.overdue(now).next().is_none() { KNOWN } else { Ns(0) };
         for task in tasks {
@@ -252,9 +239,7 @@ impl Recorder {
             self.ask(signal.to, now, KNOWN);
             self.ask(signal.from, now, KNOWN);
         }
-        while self.sent.front().is_some_and(|first| first.at + KEPT < now) {
-            self.sent.pop_front();
-        }
+        forget(&mut self.sent, now, |one| one.at);
         for pid in self.detector.stopped() {
             if !self.root.has(format!("proc/{pid}/stat")) {
                 self.detector.gone(pid);
@@ -291,9 +276,7 @@ impl Recorder {
         let read = |file| self.root.read_text(file).unwrap_or_default();
         let (stat, vmstat) = (read("proc/stat"), read("proc/vmstat"));
         self.counters.push_back(Counters { at: now, stat, vmstat });
-        while self.counters.front().is_some_and(|first| first.at + KEPT < now) {
-            self.counters.pop_front();
-        }
+        forget(&mut self.counters, now, |one| one.at);
     }
 
     /// What was recorded around a freeze.
@@ -342,6 +325,13 @@ impl Counters {
         let mut all = vmstat::parse(&self.vmstat).value.0;
         all.retain(|name, _| name.starts_with("compact_stall") || name.starts_with("allocstall"));
         all
+    }
+}
+
+/// Drops what is older than [`KEPT`].
+fn forget<T>(all: &mut VecDeque<T>, now: Ns, at: impl Fn(&T) -> Ns) {
+    while all.front().is_some_and(|first| at(first) + KEPT < now) {
+        all.pop_front();
     }
 }
 

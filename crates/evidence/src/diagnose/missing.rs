@@ -21,7 +21,7 @@ missing! {
     MEMINFO "what holds the memory" "cat /proc/meminfo";
     PAGING "page faults and reclaim" "sar -B 1 60";
     SWAP "swap traffic" "sar -W 1 60";
-    VMSTAT "THP and compaction counters (sar has none)" "hugewise capture --for 60s -o CAPTURE";
+    VMSTAT "THP and compaction counters (sar has none)" "hugewise record --for 60s -o FILE";
     TASKS "tasks created and context switches" "sar -w 1 60";
     QUEUE "run queue and blocked tasks" "sar -q ALL 1 60";
     DISKS "disks: queue, wait and size of requests" "iostat -xz 1 60";

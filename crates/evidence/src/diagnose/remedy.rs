@@ -66,7 +66,7 @@ ladders! {
                 perf.txt",
             "the report names the functions";
         Look "record what these sources lack",
-            "hugewise capture --for 60s -o CAPTURE; hugewise diagnose CAPTURE",
+            "hugewise record --for 60s -o FILE; hugewise diagnose FILE",
             "this finding is replaced by a closer one";
     }
     RECLAIM {
@@ -367,8 +367,8 @@ ladders! {
             "no pause above 100 ms";
     }
     GC_KERNEL {
-        Look "see what the kernel does meanwhile", "hugewise capture --for 60s -o CAPTURE; \
-            hugewise diagnose CAPTURE gc.log", "swap, compaction or huge-page faults in the same \
+        Look "see what the kernel does meanwhile", "hugewise record --for 60s -o FILE; \
+            hugewise diagnose FILE gc.log", "swap, compaction or huge-page faults in the same \
             seconds";
         Program "touch the heap at start, and keep it in memory", "java -XX:+AlwaysPreTouch -Xms \
             = -Xmx ...", "Sys near 0 in [Times: ...]";

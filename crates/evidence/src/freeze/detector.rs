@@ -111,7 +111,7 @@ impl Freeze {
 }
 
 /// A stall for memory that has not ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Stall {
     began: Ns,
     /// When programs last waited.
@@ -127,18 +127,8 @@ struct Stall {
 }
 
 impl Stall {
-    const fn new(began: Ns) -> Self {
-        let none = Ns(0);
-        Self {
-            began,
-            seen: began,
-            stalled: none,
-            pieces: 0,
-            passed: none,
-            first_idle: none,
-            last_idle: none,
-            told: false,
-        }
+    fn new(began: Ns) -> Self {
+        Self { began, seen: began, ..Self::default() }
     }
 
     fn add(&mut self, at: Ns, passed: Ns, waited: Ns) {

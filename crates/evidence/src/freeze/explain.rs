@@ -141,7 +141,7 @@ pub struct Counted {
 }
 
 /// Who held what was missed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Holder {
     /// The process.
     pub pid: u32,
@@ -170,6 +170,12 @@ pub struct Account {
     pub missing: Vec<String>,
 }
 
+impl Account {
+    const fn new(cause: Cause) -> Self {
+        Self { cause, holders: Vec::new(), seen: Vec::new(), missing: Vec::new() }
+    }
+}
+
 /// Why it froze, and who it was.
 #[must_use]
 pub fn explain(freeze: &Freeze, facts: &Facts) -> Account {
@@ -184,24 +190,12 @@ fn of_stop(pid: u32, by: u32, facts: &Facts) -> Account {
     let who = |pid| facts.named(pid);
     let seen = vec![format!("{} sent SIGSTOP to {}", who(by), who(pid))];
     let name = facts.programs.get(&by).map(|program| program.name.clone()).unwrap_or_default();
-    let holder = Holder {
-        pid: by,
-        name,
-        percent: 100.0,
-        work: Work::Own,
-        functions: Vec::new(),
-        real_time: None,
-    };
-    Account { cause: Cause::Stopped, holders: vec![holder], seen, missing: Vec::new() }
+    let holder = Holder { pid: by, name, percent: 100.0, ..Holder::default() };
+    Account { holders: vec![holder], seen, ..Account::new(Cause::Stopped) }
 }
 
 fn of_cpus(freeze: &Freeze, cpus: &BTreeSet<u32>, facts: &Facts) -> Account {
-    let mut account = Account {
-        cause: Cause::Unknown,
-        holders: Vec::new(),
-        seen: Vec::new(),
-        missing: Vec::new(),
-    };
+    let mut account = Account::new(Cause::Unknown);
     let ready = freeze.ready_share();
     if let Some(share) = ready {
         let text = format!("the recorder was ready to run for {:.0} % of it", share * 100.0);

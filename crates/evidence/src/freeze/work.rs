@@ -1,8 +1,8 @@
 //! What the kernel does for a program, by the functions on its stack.
 
 use crate::functions::{CLEARING, COMPACTION, HUGE_CLEARING, HUGE_FAULT, RECLAIM};
-use serde::Serialize;
-use std::fmt;
+use hugewise_base::named;
+use serde::{Deserialize, Serialize};
 
 /// Interrupts that have work to do: the ways into them.
 const INTERRUPTS: [&str; 6] =
@@ -19,35 +19,36 @@ const SPIN: [&str; 3] = ["native_queued_spin_lock", "queued_spin_lock", "queued_
 /// Files and disks.
 const FILES: [&str; 5] = ["vfs_", "ksys_", "ext4_", "xfs_", "blk_"];
 
-/// A kind of work of the kernel. The first that fits names a stack: what is more telling comes
-/// before what is more general.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Work {
+named! {
+    /// A kind of work of the kernel. The first that fits names a stack: what is more specific comes
+    /// before what is more general.
+    #[derive(Default)]
+    Work,
     /// None: the program ran its own code.
-    Own,
+    #[default]
+    Own = "own": "its own code", "";
     /// Moving pages to make larger blocks of free memory.
-    Compaction,
+    Compaction = "compaction": "compaction of memory", "";
     /// Taking memory back.
-    Reclaim,
+    Reclaim = "reclaim": "reclaim of memory", "";
     /// Serving interrupts.
-    Interrupts,
+    Interrupts = "interrupts": "interrupts", "";
     /// Making huge pages of base pages.
-    Collapse,
+    Collapse = "collapse": "making huge pages", "";
     /// Handing out huge pages at first touch, and clearing them.
-    HugeFault,
+    HugeFault = "huge_fault": "first touches of huge pages", "";
     /// Copying an address space for a new process.
-    Fork,
+    Fork = "fork": "the copy of an address space (fork)", "";
     /// Giving an address space, or a part of it, back.
-    Unmap,
+    Unmap = "unmap": "giving memory back", "";
     /// Waiting for a lock of the kernel.
-    Spin,
+    Spin = "spin": "waiting for a lock of the kernel", "";
     /// Clearing base pages.
-    Clearing,
+    Clearing = "clearing": "clearing pages", "";
     /// Reading or writing files.
-    Files,
+    Files = "files": "files", "";
     /// None of these.
-    Other,
+    Other = "other": "other work of the kernel", "";
 }
 
 /// Each kind with the functions that tell it.
@@ -76,24 +77,5 @@ impl Work {
             chain.iter().any(|function| names.iter().any(|name| function.starts_with(name)))
         };
         TABLE.iter().find(|(_, names)| has(names)).map_or(Self::Other, |(work, _)| *work)
-    }
-}
-
-impl fmt::Display for Work {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Own => "its own code",
-            Self::Compaction => "compaction of memory",
-            Self::Reclaim => "reclaim of memory",
-            Self::Interrupts => "interrupts",
-            Self::Collapse => "making huge pages",
-            Self::HugeFault => "first touches of huge pages",
-            Self::Fork => "the copy of an address space (fork)",
-            Self::Unmap => "giving memory back",
-            Self::Spin => "waiting for a lock of the kernel",
-            Self::Clearing => "clearing pages",
-            Self::Files => "files",
-            Self::Other => "other work of the kernel",
-        })
     }
 }

@@ -1,4 +1,4 @@
-//! [`Facts`] out of what was recorded: a pasted text, a directory of `hugewise capture`.
+//! [`Facts`] out of what was recorded: a pasted text, what `hugewise record` wrote.
 
 use std::collections::BTreeMap;
 

@@ -32,7 +32,7 @@ const SOURCES_MAX: usize = 20_000;
 /// Most machines.
 const HOSTS_MAX: usize = 1024;
 
-/// Most settings of all machines. A sample of `hugewise capture` has about 100.
+/// Most settings of all machines. A sample of `hugewise record` has about 100.
 const SETTINGS_MAX: usize = 100_000;
 
 /// Most restarts of all machines.

@@ -69,7 +69,7 @@ pub fn foreign(bytes: &[u8]) -> Option<Foreign> {
 
 impl Builder {
     /// Reads a whole text, which may contain listings of several tools one after the other, or
-    /// samples of `hugewise capture`. What nobody understands is noted.
+    /// samples of `hugewise record`. What nobody understands is noted.
     ///
     /// # Errors
     /// When it is no text.

@@ -50,7 +50,7 @@ impl SourceKind {
 }
 
 kinds! {
-    Capture "hugewise capture";
+    Capture "hugewise record";
     SarText "sar";
     SadfJson "sadf -j";
     SadfText "sadf -d and -p";

@@ -1,7 +1,6 @@
 //! `hugewise diagnose --fleet`: recordings of many hosts, read on all CPUs, one table.
 
 use super::input;
-use crate::capture::read as captured;
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::history::Past;
@@ -20,7 +19,7 @@ use std::sync::mpsc;
 /// Largest list of recordings, in bytes: 100,000 paths.
 const LIST_BYTES_MAX: u64 = 16 << 20;
 
-/// A recording of a host: a file, a directory of a capture or a history, or all files of one.
+/// A recording of a host: a file, the directory of a history, or all files of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     name: String,
@@ -71,7 +70,7 @@ pub(super) fn run(
 fn recordings(place: &Path) -> anyhow::Result<Vec<Named>> {
     let context = || format!("cannot read '{}'", place.display());
     let all = if place.is_dir() {
-        if is_one(place) {
+        if Past::is_recording(place) {
             let why = format!(
                 "'{0}' is one recording: 'hugewise diagnose {0}' reads it; --fleet wants a \
                  directory of recordings, or a file that lists them",
@@ -87,11 +86,6 @@ fn recordings(place: &Path) -> anyhow::Result<Vec<Named>> {
         return Err(coded(exit::ERROR, format!("'{}' holds no recordings", place.display())));
     }
     Ok(all.into_iter().map(|path| named(&path)).collect())
-}
-
-/// Whether a directory is a capture or a history.
-fn is_one(path: &Path) -> bool {
-    Past::is_history(path) || captured::files(path).is_ok_and(|(files, _)| !files.is_empty())
 }
 
 /// What is in a directory, in order, without what is hidden.
@@ -133,9 +127,9 @@ fn listed(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn named(path: &Path) -> Named {
     let name = path.display().to_string();
-    let files = if path.is_dir() && !is_one(path) {
+    let files = if path.is_dir() && !Past::is_recording(path) {
         let files = entries(path).unwrap_or_default();
-        files.into_iter().filter(|file| !file.is_dir() || is_one(file)).collect()
+        files.into_iter().filter(|file| !file.is_dir() || Past::is_recording(file)).collect()
     } else {
         vec![path.to_path_buf()]
     };

@@ -3,17 +3,18 @@
 //!
 //! Every second it reads `/proc/stat`; every few seconds it takes a whole sample, and keeps those
 //! of the last minutes in memory. After an alarm it takes one each second for a while. Then all of
-//! them are diagnosed and written down as a capture.
+//! them are diagnosed and written to a file.
 
 use super::told;
-use crate::capture::{Ring, Stop};
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit;
+use crate::history::Ring;
 use crate::output::{self, Output, paint};
 use crate::render::view::diagnosis::{self, WATCHED};
 use crate::say::{Progress, note};
+use crate::stop::Stop;
 use hugewise_base::parse::proc_stat;
-use hugewise_collect::capture::{Options, PROCESSES_MAX, Sampler};
+use hugewise_collect::capture::{Options, Sampler};
 use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose};
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Recording};
@@ -58,18 +59,7 @@ pub(super) fn run(
             follower.keep.display()
         ));
     }
-    let began = Instant::now();
-    let mut due = began;
-    loop {
-        if !follower.second()? {
-            break;
-        }
-        due = (due + LOOK).max(Instant::now());
-        let over = length.is_some_and(|length| due >= began + length);
-        if over || stop.wait_until(due) {
-            break;
-        }
-    }
+    stop.repeat(LOOK, length, || follower.second())?;
     follower.conclude()?;
     Ok(Output::text(String::new(), follower.code))
 }
@@ -105,11 +95,10 @@ struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     fn new(global: &'a Global, root: Root, keep: PathBuf, thresholds: Thresholds) -> Self {
-        let options = Options { arguments: false, processes_max: PROCESSES_MAX };
         let now = Instant::now();
         Self {
             global,
-            sampler: Sampler::new(&root, options),
+            sampler: Sampler::new(&root, Options::default()),
             root,
             keep,
             watch: Watch::new(thresholds.clone()),
@@ -203,7 +192,10 @@ impl<'a> Follower<'a> {
 
     fn recording(&self) -> anyhow::Result<Recording> {
         let (mut builder, mut capture) = (Builder::new(), Capture::new(WATCHED));
-        self.ring.each(|text| capture.take(text, &mut builder))?;
+        self.ring.each(|text| {
+            capture.take(text, &mut builder);
+            Ok(())
+        })?;
         capture.end(&mut builder);
         Ok(builder.finish())
     }
@@ -213,12 +205,9 @@ impl<'a> Follower<'a> {
         if self.events > CAPTURES_MAX {
             return Ok(None);
         }
-        let time = crate::journal::rfc3339(event.at).replace(':', "");
-        let time = time.split('.').next().unwrap_or_default();
         let share = event.alarms.first().map_or("event", |alarm| alarm.share.key());
-        let path = self.keep.join(format!("{time}Z-{share}-{}", self.events));
-        self.ring.capture(&path, &self.root, self.between(), &self.sampler)?;
-        Ok(Some(path))
+        let name = format!("{share}-{}", self.events);
+        self.ring.save(&self.keep, event.at, &name).map(Some)
     }
 
     fn as_text(
@@ -259,7 +248,7 @@ impl<'a> Follower<'a> {
 
     fn show(&self) {
         let Some(shares) = self.watch.latest() else { return };
-        let shares = Share::ALL.into_iter().zip(shares);
+        let shares = Share::ALL.iter().zip(shares);
         let shares: Vec<String> =
             shares.map(|(share, value)| format!("{} {value:.0} %", share.key())).collect();
         let state = match &self.event {

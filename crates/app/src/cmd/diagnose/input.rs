@@ -1,11 +1,11 @@
-//! What `diagnose` reads: files of many tools, captures, the live machine.
+//! What `diagnose` reads: files of many tools, what was recorded, the live machine.
 
 use super::servers::Servers;
-use crate::capture::{Stop, read};
 use crate::cmd::watch;
 use crate::exit::{self, coded};
 use crate::history::Past;
 use crate::say::Progress;
+use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::count::counted;
 use hugewise_evidence::recording::readers::capture::Capture;
@@ -81,12 +81,9 @@ fn read_into(
 }
 
 fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
-    if Past::is_history(file) {
+    if file.is_dir() || Past::is_recording(file) {
         let mut past = Past::open(file)?;
         return moments(builder, &mut past, i64::MIN..=i64::MAX, name);
-    }
-    if read::is_capture(file) {
-        return captured(builder, file, name);
     }
     let bytes = bytes_of(file)?;
     match builder.read(name, &bytes) {
@@ -98,21 +95,6 @@ fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()
         return Ok(());
     }
     Err(coded(exit::ERROR, format!("'{name}': nothing in it was recognised; {WANTED}")))
-}
-
-/// Reads what `hugewise capture` wrote: a directory, or one of its files.
-fn captured(builder: &mut Builder, path: &Path, name: &str) -> anyhow::Result<()> {
-    let mut capture = Capture::new(name);
-    let opened = read::open(path, |text| capture.take(text, builder))?;
-    capture.end(builder);
-    if opened.samples == 0 {
-        let why = opened.problems.join("; ");
-        anyhow::bail!("'{name}' holds no sample of a capture: {why}; {WANTED}");
-    }
-    for problem in opened.problems {
-        builder.input_problem(problem);
-    }
-    Ok(())
 }
 
 /// Reads what was recorded from a time to another one, in milliseconds since 1970-01-01 UTC.

@@ -50,7 +50,7 @@ fn of(mut recording: Recording, name: String) -> anyhow::Result<OneHost> {
     match (recording.hosts.pop(), recording.hosts.len()) {
         (Some(host), 0) => Ok(OneHost { host, name, problems }),
         (None, _) => {
-            let wanted = "wanted /proc/meminfo, or a directory of 'hugewise capture'";
+            let wanted = "wanted /proc/meminfo, or a file of 'hugewise record'";
             Err(coded(exit::ERROR, format!("{name}: it does not say how much memory: {wanted}")))
         }
         (Some(_), others) => {

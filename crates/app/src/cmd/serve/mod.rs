@@ -9,11 +9,11 @@ mod wire;
 
 use self::answers::Answers;
 use self::wire::{Begun, Start};
-use crate::capture::Stop;
 use crate::cli::{Global, ServeArgs};
 use crate::exit;
 use crate::output::{self, Output};
 use crate::say::note;
+use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::escape::printable;
 use hugewise_linux::nobody::Nobody;
@@ -24,8 +24,7 @@ use serde_json::json;
 use std::io::{BufReader, ErrorKind};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Version of what is printed with `--json`.
 const SCHEMA: u32 = 1;
@@ -46,7 +45,11 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Output> {
     let start = Start { token: token.reveal().to_owned(), user };
     let stop = Stop::on_signals()?;
     let (mut front, address) = Front::begin(args, &start)?;
-    let ended = front.ends_with(stop)?;
+    let pid = Pid::from_child(&front.process);
+    let ended = stop.then(move || {
+        // It is our child and not waited for yet: its pid is nobody else's.
+        let _ = kill_process(pid, Signal::KILL);
+    })?;
     let answers = Answers::new(&root, args);
     answers.missing().iter().for_each(|what| note(&format!("not known: {what}")));
     if !address.ip().is_loopback() {
@@ -100,19 +103,6 @@ impl Front {
         let address = begun.context("the process that answers HTTP ended at once")?;
         let address = address.map_err(anyhow::Error::msg)?;
         Ok((Self { process, questions, answers }, address))
-    }
-
-    /// Has it end with this process, when a signal says so; whether one did.
-    fn ends_with(&self, stop: Stop) -> anyhow::Result<Arc<AtomicBool>> {
-        let ended = Arc::new(AtomicBool::new(false));
-        let (told, pid) = (Arc::clone(&ended), Pid::from_child(&self.process));
-        std::thread::Builder::new().name("stop".into()).spawn(move || {
-            stop.wait();
-            told.store(true, Ordering::Relaxed);
-            // It is our child and not waited for yet: its pid is nobody else's.
-            let _ = kill_process(pid, Signal::KILL);
-        })?;
-        Ok(ended)
     }
 
     /// Answers until it ends.

@@ -1,9 +1,9 @@
 //! A diagnosis of this machine, beside the screen.
 
 use super::sampler::clock;
-use crate::capture::Stop;
 use crate::cmd::watch::watch;
 use crate::render::view::top::values::{Report, Told};
+use crate::stop::Stop;
 use hugewise_evidence::diagnose::{Diagnosis, Thresholds, diagnose};
 use hugewise_evidence::recording::Recording;
 use hugewise_linux::root::Root;

@@ -1,4 +1,4 @@
-//! What `hugewise freezes` says.
+//! What `hugewise diagnose --freezes` says.
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
@@ -157,7 +157,7 @@ fn who(holder: &Holder) -> String {
     }
     let _ = write!(text, ": {:.0} %", holder.percent);
     if holder.work != Work::Own || holder.real_time.is_some() {
-        let _ = write!(text, ", {}", holder.work);
+        let _ = write!(text, ", {}", holder.work.text().0);
     }
     let functions: Vec<&str> =
         holder.functions.iter().take(FUNCTIONS_SHOWN).map(String::as_str).collect();

@@ -82,7 +82,7 @@ fn busy(host: &HostLoad, placement: &Placement, paint: Paint) -> String {
         text += &wrap(
             "  Why   ",
             "its recording names no program that others do not have as well; \
-            'pidstat -u 1', 'top -b' and 'hugewise capture' name programs",
+            'pidstat -u 1', 'top -b' and 'hugewise record' name programs",
         );
     }
     let spread = "no process that is named here would make it better: the load is to be spread by \

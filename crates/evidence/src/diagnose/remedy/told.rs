@@ -61,8 +61,8 @@ ladders! {
         Look "see whether tasks run or wait, and which",
             "vmstat 1 10; ps -eo state,pid,wchan:32,comm | awk 'NR == 1 || /^[RD]/' | head -50",
             "many R: the CPUs are short; many D: a disk, a file server or a lock";
-        Look "record it while it lasts", "hugewise capture --for 60s -o CAPTURE; hugewise \
-            diagnose CAPTURE", "this finding is replaced by a closer one";
+        Look "record it while it lasts", "hugewise record --for 60s -o FILE; hugewise \
+            diagnose FILE", "this finding is replaced by a closer one";
     }
     MIN_FREE {
         Look "see what it is now", "sysctl vm.min_free_kbytes; grep -A4 'zone ' /proc/zoneinfo | \

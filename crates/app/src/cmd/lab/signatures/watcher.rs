@@ -1,9 +1,9 @@
 //! Watches the machine while loads run on it, in the way in which `diagnose` watches it.
 
 use super::stressors::Load;
-use crate::capture::Stop;
 use crate::cmd::watch::watch;
 use crate::progress;
+use crate::stop::Stop;
 use hugewise_evidence::recording::Recording;
 use hugewise_experiment::spec::{Noise, Settle};
 use hugewise_lab::session::Session;

@@ -1,4 +1,4 @@
-//! `hugewise capture`: samples of raw kernel text, as values.
+//! `hugewise record`: samples of raw kernel text, as values.
 //!
 //! [`sample`] has the format. A [`Capture`] reads samples one after the other: what the kernel
 //! states is taken as it is, what it counts becomes a rate over the time since the sample before.
@@ -105,7 +105,7 @@ impl Capture {
         }
         self.profile.put(out);
         match self.samples {
-            0 => out.input_problem("no sample of 'hugewise capture' in it"),
+            0 => out.input_problem("no sample of 'hugewise record' in it"),
             1 => out.input_problem(
                 "one sample only: there are states and settings, and no rates (CPU, faults, \
                  disks, network), which need two",
@@ -169,7 +169,7 @@ impl Capture {
         self.header = Some(header);
     }
 
-    /// Without files that are larger than any that `hugewise capture` takes.
+    /// Without files that are larger than any that `hugewise record` takes.
     fn of_usual_size<'a>(
         &mut self,
         mut files: BTreeMap<&'a str, &'a [u8]>,
@@ -241,7 +241,7 @@ fn mounts(files: &BTreeMap<&str, &[u8]>, out: &mut Builder) {
     mounts.put(out);
 }
 
-/// Whether a text is samples of `hugewise capture`. They may contain bytes that are no text.
+/// Whether a text is samples of `hugewise record`. They may contain bytes that are no text.
 #[must_use]
 pub fn is_capture(bytes: &[u8]) -> bool {
     bytes.starts_with(sample::MAGIC.as_bytes())

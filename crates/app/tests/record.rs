@@ -1,13 +1,16 @@
-//! `hugewise capture` on the machine at hand, as whoever runs the test.
+//! `hugewise record -o` on the machine at hand, as the user who runs the test.
 
 #![forbid(unsafe_code)]
 
+use hugewise_evidence::history::frame::{HEAD_BYTES, Head};
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Field, Host, Recording, Subject};
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -30,20 +33,33 @@ fn hugewise(arguments: &[&str]) -> Command {
     command
 }
 
-fn capture(to: &Path, arguments: &[&str]) -> Output {
+fn record(to: &Path, arguments: &[&str]) -> Output {
     let to = to.display().to_string();
-    let all = [&["capture", "-o", &to], arguments].concat();
+    let all = [&["record", "-o", &to], arguments].concat();
     hugewise(&all).output().expect("the program runs")
 }
 
-/// The texts of all samples, in order.
-fn texts(directory: &Path) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(directory).expect("it can be listed");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("listed").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "zst"));
-    files.sort();
-    let packed = files.iter().map(|file| fs::read(file).expect("it can be read"));
-    packed.map(|p| zstd::bulk::decompress(&p, 64 << 20).expect("a zstd frame")).collect()
+/// The texts of all samples of a file, in order: each frame has the one before as its dictionary.
+fn texts(file: &Path) -> Vec<Vec<u8>> {
+    let all = fs::read(file).expect("it can be read");
+    let mut texts: Vec<Vec<u8>> = Vec::new();
+    let mut rest = all.as_slice();
+    while let Some((head, after)) = rest.split_first_chunk::<HEAD_BYTES>() {
+        let head = Head::parse(head).expect("a whole head");
+        let (packed, after) = after.split_at(head.packed_bytes as usize);
+        let alone = head.number == 0;
+        let before = texts.last().filter(|_| !alone).map_or(&[][..], Vec::as_slice);
+        let mut decoder =
+            zstd::stream::read::Decoder::with_ref_prefix(packed, before).expect("a decoder");
+        let mut text = Vec::new();
+        decoder.read_to_end(&mut text).expect("a zstd frame");
+        drop(decoder);
+        assert!(head.is_of_text(&text));
+        texts.push(text);
+        rest = after;
+    }
+    assert!(rest.is_empty(), "nothing is torn");
+    texts
 }
 
 fn recording(texts: &[Vec<u8>]) -> Recording {
@@ -55,9 +71,9 @@ fn recording(texts: &[Vec<u8>]) -> Recording {
     out.finish()
 }
 
-fn manifest(directory: &Path) -> Value {
-    let text = fs::read(directory.join("manifest.json")).expect("there is a manifest");
-    serde_json::from_slice(&text).expect("the manifest is JSON")
+fn json(done: &Output) -> Value {
+    let err = String::from_utf8_lossy(&done.stderr);
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {err}"))
 }
 
 fn values(host: &Host, field: Field, subject: &Subject) -> usize {
@@ -80,21 +96,25 @@ fn three_seconds_of_this_machine_read_back() {
         .expect("sh runs");
     let shell = Running(shell);
     let pid = shell.0.id();
-    let dir = scratch.join("plain");
-    let done = capture(&dir, &["--for", "3s", "--json"]);
+    let file = scratch.join("plain");
+    let done = record(&file, &["--for", "3s", "--json"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 
-    let found = manifest(&dir);
-    let printed: Value = serde_json::from_slice(&done.stdout).expect("JSON was asked for");
-    assert_eq!(printed, found);
-    assert_eq!((&found["schema"], &found["complete"]), (&1.into(), &true.into()));
-    assert_eq!((&found["ended"], &found["interval_ms"]), (&"time".into(), &1000.into()));
-    let texts = texts(&dir);
+    let found = json(&done);
+    assert_eq!((&found["schema"], &found["stopped"]), (&1.into(), &false.into()));
+    assert_eq!(
+        (&found["lost"], &found["redacted"][1]),
+        (&0.into(), &"arguments of processes".into())
+    );
+    let meta = fs::metadata(&file).expect("it is there");
+    assert_eq!(meta.permissions().mode() & 0o777, 0o600, "it names all programs");
+    assert_eq!(found["bytes"], meta.len());
+    let texts = texts(&file);
     assert_eq!(found["samples"], texts.len());
+    assert_eq!(found["text_bytes"], texts.iter().map(Vec::len).sum::<usize>());
     // Four where the machine keeps up.
     assert!((3..=4).contains(&texts.len()), "{} samples", texts.len());
-    assert!(texts.iter().all(|text| !holds(text, SECRET)), "an argument was captured");
-    assert!(!holds(&fs::read(dir.join("manifest.json")).expect("read"), SECRET));
+    assert!(texts.iter().all(|text| !holds(text, SECRET)), "an argument was recorded");
 
     let recording = recording(&texts);
     let host = &recording.hosts[0];
@@ -110,65 +130,76 @@ fn three_seconds_of_this_machine_read_back() {
     }
 
     let with = scratch.join("with");
-    let done = capture(&with, &["--for", "1s", "--with-arguments"]);
+    let done = record(&with, &["--for", "1s", "--with-arguments"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert!(self::texts(&with).iter().any(|text| holds(text, SECRET)), "it was asked for");
     assert!(self::texts(&with).iter().all(|text| !holds(text, "HUGEWISE_TEST_SECRET")));
 }
 
 #[test]
-fn a_directory_in_use_is_refused() {
+fn a_file_that_is_there_is_refused() {
     let scratch = Scratch::new();
-    fs::write(scratch.join("mine"), "precious").expect("written");
-    let done = capture(&scratch, &["--for", "1s"]);
+    let mine = scratch.join("mine");
+    fs::write(&mine, "precious").expect("written");
+    let done = record(&mine, &["--for", "1s"]);
     assert_eq!(done.status.code(), Some(6));
-    assert!(String::from_utf8_lossy(&done.stderr).contains("is not empty"));
-    assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 1);
-    for wrong in [["--every", "9s"], ["--every", "x"], ["--processes", "4097"]] {
-        let all = [&["--for", "5s"], &wrong[..]].concat();
-        let done = capture(&scratch.join("new"), &all);
+    assert!(String::from_utf8_lossy(&done.stderr).contains("is there already"));
+    assert_eq!(fs::read(&mine).expect("read"), b"precious");
+    let history = scratch.join("history").display().to_string();
+    for wrong in [
+        &["--every", "9s"][..],
+        &["--every", "x"],
+        &["--processes", "4097"],
+        &["--history", &history],
+        &["--days", "2"],
+        &["--from", "1h ago"],
+        &["--to", "1h ago"],
+    ] {
+        let all = [&["--for", "5s"], wrong].concat();
+        let done = record(&scratch.join("new"), &all);
         assert_eq!(done.status.code(), Some(2), "{wrong:?}");
         assert!(!scratch.join("new").exists());
     }
 }
 
 #[test]
-fn sigterm_leaves_a_complete_capture() {
+fn sigterm_leaves_a_whole_file() {
     let scratch = Scratch::new();
-    let dir = scratch.join("c");
-    let to = dir.display().to_string();
-    let mut child = hugewise(&["capture", "-o", &to, "--for", "10m"])
-        .stdout(Stdio::null())
+    let file = scratch.join("c");
+    let to = file.display().to_string();
+    let child = hugewise(&["record", "-o", &to, "--for", "10m", "--json"])
+        .stdout(Stdio::piped())
         .spawn()
         .expect("the program runs");
     let until = Instant::now() + Duration::from_secs(30);
-    while !dir.join("000002.zst").exists() && Instant::now() < until {
+    let mut sizes = std::collections::BTreeSet::new();
+    while sizes.len() < 3 && Instant::now() < until {
+        sizes.insert(fs::metadata(&file).map_or(0, |meta| meta.len()));
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(manifest(&dir)["complete"], false);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it still runs");
-    assert!(child.wait().expect("it ends").success());
-    let found = manifest(&dir);
-    assert_eq!((&found["complete"], &found["ended"]), (&true.into(), &"signal".into()));
-    let texts = texts(&dir);
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success());
+    let found = json(&done);
+    assert_eq!(found["stopped"], true);
+    let texts = texts(&file);
     assert_eq!(found["samples"], texts.len());
     assert!(texts.len() >= 2);
     assert_eq!(recording(&texts).problems, []);
 }
 
 #[test]
-fn another_root_can_be_captured() {
+fn another_root_can_be_recorded() {
     let scratch = Scratch::new();
     let root = scratch.join("root");
     fs::create_dir_all(root.join("proc/sys/kernel")).expect("made");
     fs::write(root.join("proc/loadavg"), "1.50 0.75 0.40 2/157 41317\n").expect("written");
     fs::write(root.join("proc/sys/kernel/hostname"), "db1\n").expect("written");
     let root = root.display().to_string();
-    let done = capture(&scratch.join("c"), &["--for", "1s", "--root", &root]);
+    let done = record(&scratch.join("c"), &["--for", "1s", "--json", "--root", &root]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let found = manifest(&scratch.join("c"));
-    assert_eq!(found["host"], "db1");
+    let found = json(&done);
     let unreadable = found["unreadable"].as_array().expect("a list");
     assert!(unreadable.iter().any(|file| file["path"] == "/proc/stat"));
     let recording = recording(&texts(&scratch.join("c")));

@@ -1,27 +1,26 @@
-//! `hugewise freezes`: watches this machine, and tells each freeze with who caused it.
+//! `hugewise diagnose --freezes`: watches this machine, and reports each freeze with who caused it.
 //!
 //! Counters that cost little are read every few seconds, whole samples now and then, and those of
 //! the last seconds are kept in memory. After a freeze a whole sample is taken each second for a
-//! while. Then all of them are written down as a capture.
+//! while. Then all of them are written to a file.
 
-use crate::capture::{Ring, Stop};
+use crate::cli::{DiagnoseArgs, Global};
 use crate::cli::duration;
-use crate::cli::{FreezesArgs, Global};
 use crate::exit;
+use crate::history::Ring;
 use crate::output::{self, Output, paint};
 use crate::render::view::freeze::{self, Told, Watched};
 use crate::say::{Progress, note};
+use crate::stop::Stop;
 use hugewise_base::count::counted;
 use hugewise_base::units::Ns;
-use hugewise_collect::capture::{Options, PROCESSES_MAX, Sampler};
-use hugewise_collect::freeze::{Recorder, Waker, now};
+use hugewise_collect::capture::{Options, Sampler};
+use hugewise_collect::freeze::{Recorder, now};
 use hugewise_evidence::freeze::{Freeze, What, explain};
 use hugewise_linux::root::Root;
 use hugewise_linux::{cpu, save};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Time between looks while nothing happens, each with the counters that cost little.
@@ -46,8 +45,12 @@ const STOPS_TOLD_MAX: usize = 10;
 /// busy one's threads wait some milliseconds for each other.
 const LEAST: Ns = Ns::ms(20);
 
-/// Runs the command.
-pub(crate) fn run(global: &Global, args: &FreezesArgs) -> anyhow::Result<Output> {
+/// Runs until Ctrl-C, or for `length`.
+pub(super) fn run(
+    global: &Global,
+    args: &DiagnoseArgs,
+    length: Option<Duration>,
+) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let usage = |text: String| exit::coded(exit::USAGE, text);
     if !root.is_live() {
@@ -59,14 +62,15 @@ pub(crate) fn run(global: &Global, args: &FreezesArgs) -> anyhow::Result<Output>
         let text = format!("'--longer-than {given}': the shortest is {:.0}ms", LEAST.as_ms());
         return Err(usage(text));
     }
-    let length = args.r#for.as_deref().map(duration).transpose()?;
-    save::new_directory(&args.keep, 0o700).map_err(output::refused)?;
+    let keep = args.keep.clone().unwrap_or_else(|| PathBuf::from("hugewise-freezes"));
+    save::new_directory(&keep, 0o700).map_err(output::refused)?;
     let recorder = Recorder::start(&root, bound).map_err(anyhow::Error::msg)?;
-    let stopped = on_signals(recorder.waker())?;
-    let mut watcher = Watcher::new(global, root, args.keep.clone(), recorder, bound);
+    let stopped = Stop::on_signals()?.then(recorder.waker())?;
+    let sampler = Sampler::new(&root, Options::default());
+    let mut watcher = Watcher::new(global, keep, sampler, recorder, bound);
     watcher.greet();
     let began = Instant::now();
-    let end = length.map(|length| began + Duration::from_nanos(length.0));
+    let end = length.map(|length| began + length);
     while watcher.look()? {
         let now = Instant::now();
         if end.is_some_and(|end| now >= end) || stopped.load(Ordering::Relaxed) {
@@ -76,19 +80,6 @@ pub(crate) fn run(global: &Global, args: &FreezesArgs) -> anyhow::Result<Output>
         watcher.recorder.wait(left.min(watcher.pause()));
     }
     watcher.finish()
-}
-
-/// Whether a signal asked for the end, which ends the recorder's waiting, too.
-fn on_signals(waker: Waker) -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Stop::on_signals()?;
-    let stopped = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stopped);
-    thread::Builder::new().name("stop".into()).spawn(move || {
-        stop.wait();
-        told.store(true, Ordering::Relaxed);
-        waker.wake();
-    })?;
-    Ok(stopped)
 }
 
 /// A bound, which may be less than a second.
@@ -110,11 +101,10 @@ struct Event {
 
 struct Watcher<'a> {
     global: &'a Global,
-    root: Root,
     keep: PathBuf,
+    sampler: Sampler,
     recorder: Recorder,
     bound: Ns,
-    sampler: Sampler,
     ring: Ring,
     /// When the last sample was taken, and the last whole one with what it cost.
     sampled: Option<Instant>,
@@ -131,13 +121,17 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(global: &'a Global, root: Root, keep: PathBuf, recorder: Recorder, bound: Ns) -> Self {
-        let options = Options { arguments: false, processes_max: PROCESSES_MAX };
+    fn new(
+        global: &'a Global,
+        keep: PathBuf,
+        sampler: Sampler,
+        recorder: Recorder,
+        bound: Ns,
+    ) -> Self {
         Self {
             global,
-            sampler: Sampler::new(&root, options),
-            root,
             keep,
+            sampler,
             recorder,
             bound,
             ring: Ring::new(BEFORE),
@@ -177,15 +171,20 @@ impl<'a> Watcher<'a> {
         let at = Instant::now();
         // Whoever runs in the middle of a freeze shows in what its CPU time grows by.
         self.sample(at, self.recorder.hurries() || !found.is_empty())?;
-        if !found.is_empty() {
-            let fresh = || Event { freezes: Vec::new(), until: at + AFTER };
-            self.event.get_or_insert_with(fresh).freezes.extend(found);
-        }
+        self.add(found, at + AFTER);
         if self.event.as_ref().is_some_and(|event| at >= event.until) {
             self.conclude()?;
         }
         self.show();
         Ok(!self.closed)
+    }
+
+    /// Takes freezes into the event that goes on, or a new one.
+    fn add(&mut self, found: Vec<Freeze>, until: Instant) {
+        if !found.is_empty() {
+            let fresh = || Event { freezes: Vec::new(), until };
+            self.event.get_or_insert_with(fresh).freezes.extend(found);
+        }
     }
 
     /// Until the next look, unless something happens.
@@ -262,20 +261,13 @@ impl<'a> Watcher<'a> {
         };
         self.captures += 1;
         self.captures_of_stops += usize::from(stops_only);
-        let time = crate::journal::rfc3339(began(first)).replace(':', "");
-        let time = time.split('.').next().unwrap_or_default();
-        let path = self.keep.join(format!("{time}Z-{}", self.captures));
-        self.ring.capture(&path, &self.root, SECOND, &self.sampler)?;
-        Ok(Some(path))
+        self.ring.save(&self.keep, began(first), &self.captures.to_string()).map(Some)
     }
 
     /// The end: what goes on counts as it is.
     fn finish(mut self) -> anyhow::Result<Output> {
         let found = self.recorder.end();
-        if !found.is_empty() {
-            let fresh = || Event { freezes: Vec::new(), until: Instant::now() };
-            self.event.get_or_insert_with(fresh).freezes.extend(found);
-        }
+        self.add(found, Instant::now());
         self.conclude()?;
         let elapsed = self.began.elapsed();
         let cpu_ns = cpu::process_cpu_time_ns().saturating_sub(self.cpu_ns);
