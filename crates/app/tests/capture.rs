@@ -1,7 +1,5 @@
 //! `hugewise capture` on the machine at hand, as whoever runs the test.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Field, Host, Recording, Subject};
 use hugewise_scratch::Scratch;

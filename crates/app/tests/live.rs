@@ -1,7 +1,5 @@
 //! Tests that need a real kernel: this machine's, and, as `/init`, that of a virtual machine.
 
-#![forbid(unsafe_code)]
-
 #[path = "live/attack_lab.rs"]
 mod attack_lab;
 #[path = "live/attack_locks.rs"]

@@ -1,8 +1,6 @@
 //! The reference pages are made from the program and must be up to date.
 //!
-//! `HUGEWISE_UPDATE_GOLDEN=1 cargo test -p hugewise --test reference` writes them anew.
-
-#![forbid(unsafe_code)]
+//! `HUGEWISE_UPDATE_GOLDEN=1 cargo test -p hugewise --test host reference` writes them anew.
 
 #[path = "reference/config.rs"]
 mod config;
@@ -53,7 +51,7 @@ fn check(file: &str, wanted: &str) {
     assert!(
         found == wanted,
         "docs/reference/{file} is out of date: run HUGEWISE_UPDATE_GOLDEN=1 cargo test -p \
-         hugewise --test reference"
+         hugewise --test host reference"
     );
 }
 

@@ -1,7 +1,5 @@
-//! `hugewise replay` over the recordings of an earlier build, which `crates/manager/tests/replays.rs`
-//! compares decision by decision.
-
-#![forbid(unsafe_code)]
+//! `hugewise replay` over the recordings of an earlier build, which
+//! `crates/manager/tests/replays.rs` compares decision by decision.
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};

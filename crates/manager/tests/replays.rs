@@ -4,8 +4,6 @@
 //! `replays/README.md` says where the recordings come from, and which of them today's limits decide
 //! differently: those are compared with what the build decided that changed the limits.
 
-#![forbid(unsafe_code)]
-
 use hugewise_base::units::Ns;
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::engine::{Manager, Sink, TickEnd, World, tick};
