@@ -2,6 +2,8 @@
 //! diagnosis (`cargo run -p xtask -- score`), the comparison of policies
 //! (`cargo run -p xtask -- policies`).
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
+
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;

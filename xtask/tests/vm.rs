@@ -4,6 +4,8 @@
 //! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, and
 //! one of them once more with two NUMA nodes; with `HUGEWISE_SOAK=1` all kernels.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
+
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
 use std::env;

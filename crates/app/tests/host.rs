@@ -1,6 +1,8 @@
 //! The program as a user meets it, where nothing but the program is needed. One test program for
 //! all: each is linked anew whenever a crate changes.
 
+#![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
+
 mod capture;
 mod follow;
 mod hugetlb;

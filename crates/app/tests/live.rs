@@ -1,5 +1,8 @@
 //! Tests that need a real kernel: this machine's, and, as `/init`, that of a virtual machine.
 
+#![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
+
 #[path = "live/attack_lab.rs"]
 mod attack_lab;
 #[path = "live/attack_locks.rs"]

@@ -1,5 +1,7 @@
 //! The program together with others, which may be missing: a test then skips with its reason.
 
+#![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
+
 mod diagnose;
 mod docs;
 mod fleet;

@@ -1,6 +1,8 @@
 //! The tests of this crate's files and findings, as one program: each is linked anew whenever the
 //! library changes.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
+
 mod corpus;
 mod diagnose;
 mod hostile;
