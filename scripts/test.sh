@@ -13,7 +13,10 @@ export CARGO_TERM_COLOR=never
 
 logs=$(mktemp -d)
 interrupt() {
-    for group in "$logs"/*.group; do kill -TERM -- "-$(cat "$group")" 2>/dev/null; done
+    for group in "$logs"/*.group; do
+        [ -e "$group" ] && kill -TERM -- "-$(cat "$group")" 2>/dev/null
+    done
+    wait
     exit 130
 }
 trap 'rm -rf "$logs"' EXIT
@@ -45,7 +48,7 @@ tests="nice -n 5 cargo test --workspace --no-fail-fast"
 everything() {
     part format cargo fmt --all --check || return
     part build cargo build --workspace --bins --test live --test vm || return
-    aside guests 'guests boot' $tests --test vm
+    aside guests 'guests boot' cargo test --workspace --test vm
     aside live '^running ' cargo test --workspace --test live
     local live=$!
     part clippy $build clippy --workspace --all-targets -- -D warnings

@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn named_places_exist() {
-        let good = "`x::a` `x::b` `x::b::tick` `x/src/a` `a::b` `crates/x/src/b.rs` `x/src/NAME.rs` \
-                    `docs` `a/b` `/proc/self`";
+        let good = "`x::a` `x::b` `x::b::tick` `x/src/a` `a::b` `crates/x/src/b.rs` \
+                    `x/src/NAME.rs` `docs` `a/b` `/proc/self`";
         assert_eq!(check(DOC, good, places), Vec::<String>::new());
         for name in ["x::c", "x/src/c.rs", "crates/c", "xtask/c", "x::a::c", "x::b::tock"] {
             let bad = check(DOC, &format!("in `{name}`"), places);

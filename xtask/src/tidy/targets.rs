@@ -1,6 +1,5 @@
 //! Tests that nobody would run: a target that `make test` does not name, and a file of no target.
 
-use super::source::{mask, words};
 use super::{Problem, TextFile};
 use serde_json::Value;
 
@@ -21,24 +20,20 @@ pub fn not_run(metadata: &Value, script: &TextFile) -> Vec<Problem> {
 /// their test targets, so that cargo does not search for them.
 pub fn forgotten(files: &[TextFile], metadata: &Value) -> Vec<Problem> {
     let roots: Vec<&str> = targets(metadata).filter_map(|t| t["src_path"].as_str()).collect();
+    let is_root = |path: &str| roots.iter().any(|root| root.ends_with(&format!("/{path}")));
     let mut found = Vec::new();
     for file in files {
-        let Some((folder, name)) = file.path.rsplit_once('/') else { continue };
-        let name = name.trim_end_matches(".rs");
-        let is_root = |path: &str| roots.iter().any(|root| root.ends_with(&format!("/{path}")));
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or_default();
         if !folder.ends_with("/tests") || folder.contains("/src/") || is_root(&file.path) {
             continue;
         }
-        let declares = |other: &TextFile| {
-            let code = mask(&other.text);
-            let declared = words(&code, "mod");
-            declared.iter().any(|at| code[at + 3..].trim_start().starts_with(&format!("{name};")))
-        };
-        let mut beside = files.iter().filter(|other| {
-            other.path.rsplit_once('/').is_some_and(|(place, _)| place == folder)
+        let line = format!("mod {};", name.trim_end_matches(".rs"));
+        let declared = files.iter().any(|other| {
+            other.path.starts_with(folder)
                 && is_root(&other.path)
+                && other.text.lines().any(|declaration| declaration == line)
         });
-        if !beside.any(declares) {
+        if !declared {
             let what = "belongs to no test target: declare it in a root beside it";
             found.push(Problem::new(&file.path, 1, what));
         }
