@@ -90,7 +90,6 @@ bench:
 
 soak:
 	@scripts/deps.sh test
-	HUGEWISE_SOAK=1 cargo test --workspace --test decisions
 	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	scripts/clean_root.sh || [ $$? = 77 ]
