@@ -86,7 +86,6 @@ lint:
 
 test:
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory lint
 	@scripts/test.sh
 
 bench:
@@ -95,7 +94,7 @@ bench:
 
 soak:
 	@scripts/deps.sh test
-	HUGEWISE_SOAK=1 cargo test -p hugewise --test live -- --nocapture
+	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	scripts/clean_root.sh || [ $$? = 77 ]
 

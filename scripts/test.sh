@@ -1,31 +1,123 @@
 #!/usr/bin/env bash
-# Runs every test of the workspace and adds the test binaries up: what was skipped and why, what
-# failed with the beginning of its message (a terminal's screen has 24 lines), and as the last line
-# `N passed, N failed, N skipped`. Fails when a test failed or when none ran.
+# Lints and runs every kind of test, side by side where one does not disturb the other, and ends
+# with a table of kinds and the line `N passed, N failed, N skipped`. Fails when a test or a check
+# failed, or when a kind had no test.
+#
+# Live tests and guests wait for most of their time: they begin as soon as their programs are built,
+# and the rest is compiled, linted and run on the CPU time that they leave. A test that starts
+# managers or experiments on this machine runs while no other one does: those of `host`, `kernel`
+# and `programs` wait for the live ones.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export CARGO_TERM_COLOR=never
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+interrupt() {
+    for group in "$logs"/*.group; do
+        [ -e "$group" ] && kill -TERM -- "-$(cat "$group")" 2>/dev/null
+    done
+    wait
+    exit 130
+}
+trap 'rm -rf "$logs"' EXIT
+trap interrupt INT TERM
 
-CARGO_TERM_COLOR=never cargo test --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
-status=${PIPESTATUS[0]}
+# Runs a command, and prints what it said when it has ended: parts never mix.
+part() { # NAME COMMAND...
+    local name=$1 began=$SECONDS status
+    shift
+    "$@" >"$logs/$name.log" 2>&1
+    status=$?
+    echo "$status $((SECONDS - began))" >"$logs/$name.end"
+    flock "$logs" awk -v name="$name" 'BEGIN { print "\n== " name } { print }' "$logs/$name.log"
+    return "$status"
+}
 
-echo
-grep -aE '^test .* \.\.\. ignored' "$log" | sed 's/^test /skipped: /; s/ *\.\.\. ignored,\{0,1\} */: /'
-grep -aE '^test .* \.\.\. FAILED' "$log" | sed 's/^test /FAILED: /; s/ *\.\.\. FAILED.*//'
-# Both harnesses head a message with `---- NAME ... ----`.
-awk '/^---- .* ----$/ { left = 30 } /^failures:|^test result/ { left = 0 } left > 0 && NF { print "  " substr($0, 1, 300); left-- }' "$log"
-awk -v status="$status" '
-    /^test result: / {
-        for (i = 2; i <= NF; i++) {
-            if ($i == "passed;") passed += $(i - 1)
-            if ($i == "failed;") failed += $(i - 1)
-            if ($i == "ignored;") skipped += $(i - 1)
+# The same in the background, in a process group of its own; returns once the log holds TEXT, which
+# says that cargo's lock is free, or the command has ended.
+aside() { # NAME TEXT COMMAND...
+    local name=$1 text=$2
+    shift 2
+    part "$name" setsid --wait bash -c 'echo $$ >"$0.group"; exec "$@"' "$logs/$name" "$@" &
+    until grep -qs "$text" "$logs/$name.log" || [ -e "$logs/$name.end" ]; do sleep 0.2; done
+}
+
+build="nice -n 19 cargo"
+tests="nice -n 5 cargo test --workspace --no-fail-fast"
+
+everything() {
+    part format cargo fmt --all --check || return
+    part build cargo build --workspace --bins --test live --test vm || return
+    aside guests 'guests boot' cargo test --workspace --test vm
+    aside live '^running ' cargo test --workspace --test live
+    local live=$!
+    part clippy $build clippy --workspace --all-targets -- -D warnings
+    if part compile $build test --workspace --no-run; then
+        part tidy $tests --test tidy
+        part units $tests --lib --bins
+        part simulation $tests --test decisions
+        wait "$live"
+        part host $tests --test host --test kernel
+        part programs $tests --test programs
+    fi
+    wait
+}
+
+everything
+awk '
+    function row(kind, passed, failed, skipped, time) {
+        printf "%-12s %7s %7s %8s %8s\n", kind, passed, failed, skipped, time
+    }
+    FNR == 1 {
+        part = FILENAME
+        sub(/.*\//, "", part)
+        ends = sub(/\.end$/, "", part)
+        sub(/\.log$/, "", part)
+        if (!(part in known)) { known[part] = 1; parts[++count] = part }
+    }
+    ends && FNR == 1 { status[part] = $1; seconds[part] = $2; next }
+    /^test .* \.\.\. / {
+        kind = part
+        name = $0
+        sub(/^test /, "", name)
+        sub(/ *\.\.\. .*/, "", name)
+        # Tests of guests are named after them: 6.12/NAME.
+        if (part == "guests") { kind = $2; sub(/\/.*/, "", kind); kind = "guest " kind }
+        if (!(kind in of)) { of[kind] = part; kinds[++last] = kind }
+        if (/ \.\.\. ok$/) passed[kind]++
+        if (/ \.\.\. FAILED/) { failed[kind]++; names[++broken] = kind ": " name }
+        if (/ \.\.\. ignored/) {
+            skipped[kind]++
+            reason = $0
+            sub(/.* \.\.\. ignored[, ]*/, "", reason)
+            why[kind ": " reason]++
         }
     }
+    # Both harnesses head a message with `---- NAME ... ----`.
+    /^---- .* ----$/ { left = 30 }
+    /^failures:|^test result/ { left = 0 }
+    left > 0 && NF { messages[++said] = "  " substr($0, 1, 300); left-- }
     END {
-        if (status != 0 && failed == 0) print "cargo test itself failed: see above"
-        printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
-        exit (status != 0 || failed > 0 || passed == 0)
-    }' "$log"
+        print ""
+        for (reason in why) printf "skipped %3d: %s\n", why[reason], reason | "sort -k3"
+        close("sort -k3")
+        for (i = 1; i <= broken; i++) print "FAILED: " names[i]
+        for (i = 1; i <= said; i++) print messages[i]
+        print ""
+        row("", "passed", "failed", "skipped", "seconds")
+        for (i = 1; i <= last; i++) {
+            kind = kinds[i]
+            row(kind, passed[kind] + 0, failed[kind] + 0, skipped[kind] + 0, seconds[of[kind]])
+            total += passed[kind]; bad += failed[kind]; omitted += skipped[kind]
+            ran[of[kind]] += passed[kind]
+        }
+        for (i = 1; i <= count; i++) {
+            part = parts[i]
+            only_works = part ~ /^(format|build|clippy|compile)$/
+            if (only_works) row(part, "", status[part] ? "failed" : "", "", seconds[part])
+            if (!only_works && !ran[part]) print part ": no test passed: see above"
+            if (status[part] || !only_works && !ran[part]) failing = 1
+        }
+        printf "%d passed, %d failed, %d skipped\n", total, bad, omitted
+        exit (failing || bad > 0 || total == 0)
+    }' "$logs"/*.log "$logs"/*.end

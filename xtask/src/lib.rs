@@ -1,8 +1,6 @@
 //! What the project needs to check itself: house rules ([`tidy`]) and guest kernels ([`vm`]); and
 //! what is made from its source: manual pages and completions ([`pages`]).
 
-#![forbid(unsafe_code)]
-
 pub mod pages;
 pub mod tidy;
 pub mod vm;

@@ -2,7 +2,7 @@
 //! diagnosis (`cargo run -p xtask -- score`), the comparison of policies
 //! (`cargo run -p xtask -- policies`). `make install` runs `pages`.
 
-#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -59,8 +59,8 @@ fn file_and_path(text: &str) -> Result<(PathBuf, String), String> {
 fn main() -> ExitCode {
     match Cli::parse().command {
         // Tests do both, and also check what this writes.
-        Command::Score => update("hugewise-evidence", "corpus"),
-        Command::Policies => update("hugewise-manager", "policies"),
+        Command::Score => update("hugewise-evidence", "host", "corpus"),
+        Command::Policies => update("hugewise-manager", "decisions", "policies"),
         Command::Pages { share } => match pages::write(&share) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -77,10 +77,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a test that writes a page.
-fn update(package: &str, test: &str) -> ExitCode {
+/// Runs tests of one file, of which one writes a page.
+fn update(package: &str, test: &str, file: &str) -> ExitCode {
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["test", "--quiet", "-p", package, "--test", test, "--", "--nocapture"]);
+    cargo.args(["test", "--quiet", "-p", package, "--test", test, file, "--", "--nocapture"]);
     match cargo.env("HUGEWISE_UPDATE_GOLDEN", "1").status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

@@ -1,13 +1,14 @@
 //! The house rules, applied to the working copy.
 
-#![forbid(unsafe_code)]
+#[path = "tidy/commit_hook.rs"]
+mod commit_hook;
 
 use std::fs;
 use std::process::Command;
 use xtask::tidy::citations::{self, Tree};
 use xtask::tidy::imports::Import;
 use xtask::tidy::{
-    Problem, TextFile, circles, collect, deps, imports, layers, limits, order, promises, render,
+    Problem, TextFile, circles, collect, deps, imports, limits, order, promises, targets, walls,
 };
 use xtask::workspace_root;
 
@@ -53,16 +54,6 @@ fn no_test_is_ignored() {
     check(&[".rs"], limits::ignored_tests);
 }
 
-#[test]
-fn unsafe_code_stays_in_sys() {
-    check(&[".rs"], layers::unsafe_code);
-}
-
-#[test]
-fn layers_keep_their_borders() {
-    report(working_copy().iter().flat_map(layers::imports));
-}
-
 fn working_copy() -> Vec<TextFile> {
     collect(&workspace_root(), &[".rs"]).expect("the working copy is readable")
 }
@@ -81,27 +72,9 @@ fn imports_make_no_circle() {
 #[test]
 fn rooms_have_an_order() {
     let files = working_copy();
-    report(order::breaches(&order::ORDERS, &files, &all_imports(&files)));
-}
-
-#[test]
-fn the_daemon_needs_no_lab() {
-    report(layers::daemon_alone(&all_imports(&working_copy())));
-}
-
-#[test]
-fn libraries_do_not_print() {
-    check(&[".rs"], layers::prints);
-}
-
-#[test]
-fn render_draws_in_order() {
-    check(&[".rs"], render::order);
-}
-
-#[test]
-fn output_is_written_in_one_place() {
-    check(&[".rs"], render::prints);
+    let imports = all_imports(&files);
+    report(order::breaches(&order::ORDERS, &files, &imports));
+    report(order::commands_in_render(&imports));
 }
 
 #[test]
@@ -155,6 +128,22 @@ fn dependencies_have_one_version() {
 
 #[test]
 fn dependencies_have_accepted_licences() {
+    report(deps::licences(&metadata()));
+}
+
+#[test]
+fn packages_keep_their_walls() {
+    report(walls::breaches(&metadata()));
+}
+
+#[test]
+fn every_test_file_runs() {
+    let script = read("scripts/test.sh").expect("scripts/test.sh runs the tests");
+    report(targets::not_run(&metadata(), &script));
+    report(targets::forgotten(&working_copy(), &metadata()));
+}
+
+fn metadata() -> serde_json::Value {
     let host = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let host = String::from_utf8_lossy(&host.stdout).into_owned();
     let host = host.lines().find_map(|l| l.strip_prefix("host: ")).expect("rustc names its host");
@@ -165,6 +154,5 @@ fn dependencies_have_accepted_licences() {
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
-    report(deps::licences(&metadata));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }

@@ -4,7 +4,7 @@
 //! every test of the guest a trial of this binary, named `<guest>/<test>`. Boots two kernels, and
 //! one of them once more with two NUMA nodes; with `HUGEWISE_SOAK=1` all kernels.
 
-#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
@@ -63,6 +63,8 @@ fn run_guests(args: &Arguments) -> Vec<Trial> {
     let guests = guests().into_iter().filter(|guest| wanted(args, guest));
     match build() {
         Ok(programs) => {
+            // scripts/test.sh waits for it: from here on cargo's lock is free.
+            println!("guests boot");
             let filter = args.filter.as_ref().and_then(|f| f.split_once('/')).map(|(_, f)| f);
             // Side by side: the tests of a guest mostly wait for the next tick of a manager.
             std::thread::scope(|scope| {
@@ -159,11 +161,11 @@ fn boot_trial(kernel: &str, skip: bool, why: &str) -> Trial {
     trial(kernel, "boot", outcome)
 }
 
-/// Builds what the guest needs, or finds it built: the arguments are those of
-/// `cargo test --workspace`, so that nothing is compiled twice.
+/// Builds what the guest needs, or finds it built: the whole workspace, as `cargo test --workspace`
+/// does, so that nothing is compiled twice.
 fn build() -> vm::Result<Programs> {
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--workspace", "--tests", "--bins", "--message-format=json"])
+        .args(["build", "--workspace", "--bins", "--test", "live", "--message-format=json"])
         .current_dir(xtask::workspace_root())
         .stderr(std::process::Stdio::inherit())
         .output()

@@ -1,5 +1,4 @@
 //! `hugewise`: huge pages, used wisely.
-#![forbid(unsafe_code)]
 
 mod cli;
 mod cmd;

@@ -1,6 +1,8 @@
 //! Standard output: what a command says when it is done, and the one place that writes it. Files
 //! that a user asks for beside it.
 
+#![expect(clippy::disallowed_methods, reason = "one of the two places that write")]
+
 use crate::cli::{Color, Global};
 use crate::exit;
 use crate::render::colour::Paint;

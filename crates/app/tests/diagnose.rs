@@ -1,13 +1,11 @@
 //! `hugewise diagnose` as a user meets it: exit codes, errors, JSON, the width of its text.
 //! What it finds in which recording is tested in `crates/evidence/tests/diagnose.rs`.
 
-#![forbid(unsafe_code)]
-
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,12 +33,11 @@ const TESTS: &[(&str, Test)] = &[
     ("a_pipe_is_read_from_its_first_byte", a_pipe_is_read_from_its_first_byte),
 ];
 
-fn main() -> ExitCode {
-    let trial = |(name, test): &(&str, Test)| {
-        let test = *test;
-        Trial::ignorable_test(*name, test)
-    };
-    libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
+pub(crate) fn trials() -> Vec<Trial> {
+    TESTS
+        .iter()
+        .map(|(name, test)| Trial::ignorable_test(format!("diagnose::{name}"), *test))
+        .collect()
 }
 
 fn recording(name: &str) -> String {

@@ -4,11 +4,9 @@
 //! with `hugewise` on the PATH. `sh run root` needs root and says so where it is missing; with
 //! `exits-5` its commands of hugewise may end with that code, as on a machine that lacks something.
 
-#![forbid(unsafe_code)]
-
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// One example.
 struct Example {
@@ -20,22 +18,15 @@ struct Example {
     script: String,
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let examples = match documents().map(|files| files.iter().flat_map(examples).collect()) {
-        Ok(examples) => examples,
-        Err(error) => {
-            eprintln!("cannot read the documents: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let examples: Vec<Example> = examples;
+pub(crate) fn trials() -> Vec<Trial> {
+    let files = documents().expect("the documents are readable");
+    let examples: Vec<Example> = files.iter().flat_map(examples).collect();
     assert!(!examples.is_empty(), "no document has an example that is run");
     let trial = |example: Example| {
-        let name = format!("{}:{}", example.file, example.line);
+        let name = format!("docs::{}:{}", example.file, example.line);
         Trial::ignorable_test(name, move || run(&example))
     };
-    libtest_mimic::run(&arguments, examples.into_iter().map(trial).collect()).exit_code()
+    examples.into_iter().map(trial).collect()
 }
 
 fn repository() -> PathBuf {

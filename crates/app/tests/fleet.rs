@@ -1,23 +1,21 @@
 //! What is for many machines: `hugewise diagnose --fleet` on the command line, one table and SQL on
 //! it; and the manifests for Kubernetes.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
-use libtest_mimic::{Arguments, Completion, Trial};
+use libtest_mimic::{Completion, Trial};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn main() {
+pub(crate) fn trials() -> Vec<Trial> {
     let done = |test: fn()| {
         move || {
             test();
             Ok(())
         }
     };
-    let trials = vec![
+    vec![
         Trial::test("one_bad_recording_is_named_and_the_rest_is_used", done(one_bad_recording)),
         Trial::test("what_it_cannot_take_is_said", done(what_it_cannot_take)),
         Trial::ignorable_test("duckdb_runs_the_queries_of_the_page", || {
@@ -39,8 +37,7 @@ fn main() {
             manifests(&tools);
             Ok(Completion::Completed)
         }),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    ]
 }
 
 /// Where `scripts/deps.sh` puts modules of Python.

@@ -1,7 +1,5 @@
 //! `hugewise diagnose --follow`: watches, keeps what drew attention, and ends cleanly.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;

@@ -1,8 +1,6 @@
 //! `hugewise hugetlb` on the command line: what it answers to bad input, and the numbers of a
 //! known machine. Needs no right and changes nothing.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;

@@ -1,7 +1,5 @@
 //! `make install`, `make uninstall` and what is handed out, into directories.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fs;

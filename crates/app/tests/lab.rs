@@ -1,7 +1,5 @@
 //! What `hugewise lab` says and refuses before it touches the machine: exit codes and messages.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use serde_json::{Value, json};
 use std::fs;

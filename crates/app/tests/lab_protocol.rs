@@ -1,7 +1,5 @@
 //! The built-in workloads of experiments as an experiment drives them: one process each.
 
-#![forbid(unsafe_code)]
-
 use hugewise_experiment::kind::{Kind, More};
 use hugewise_experiment::kinds::{self, AFTER, PARENT_METRICS};
 use hugewise_scratch::Scratch;

@@ -1,6 +1,7 @@
 //! Tests that need a real kernel: this machine's, and, as `/init`, that of a virtual machine.
 
-#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
 #[path = "live/attack_lab.rs"]
 mod attack_lab;

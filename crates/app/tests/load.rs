@@ -1,14 +1,12 @@
 //! Load generators for real: our own against Redis, Gatling against a server in this test. What is
 //! not installed is reported as skipped.
 
-#![forbid(unsafe_code)]
-
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,12 +21,8 @@ const TESTS: &[(&str, Test)] = &[
     ("a_load_that_is_none_says_what_is_wrong", a_load_that_is_none_says_what_is_wrong),
 ];
 
-fn main() -> ExitCode {
-    let trial = |(name, test): &(&str, Test)| {
-        let test = *test;
-        Trial::ignorable_test(*name, test)
-    };
-    libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
+pub(crate) fn trials() -> Vec<Trial> {
+    TESTS.iter().map(|(name, test)| Trial::ignorable_test(format!("load::{name}"), *test)).collect()
 }
 
 /// How long a server may take to begin.

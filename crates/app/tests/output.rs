@@ -1,8 +1,6 @@
 //! Where output goes that nobody takes: a reader that has gone ends a command quietly, a full disk
 //! is an error that says so, and neither cuts short what a manager does.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

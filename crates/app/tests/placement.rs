@@ -1,7 +1,5 @@
 //! `hugewise placement` on the command line. Needs no right and changes nothing.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use std::fs;
 use std::path::PathBuf;

@@ -1,14 +1,12 @@
 //! Whatever `diagnose` tells somebody to run can be read back: each command runs here, and its
 //! output goes back behind a prompt, as people paste it.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::diagnose::{Cause, RECORDED, Reach};
 use hugewise_scratch::Scratch;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 /// Commands whose output is for people, with the reason.
 const FOR_PEOPLE: [(&str, &str); 16] = [
@@ -31,16 +29,16 @@ const FOR_PEOPLE: [(&str, &str); 16] = [
 ];
 
 /// Most of the commands wait for their samples, not for a CPU.
-const AT_ONCE: usize = 16;
+pub(crate) const AT_ONCE: usize = 16;
 
-fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+pub(crate) fn trials() -> Vec<Trial> {
     let looks = Cause::ALL.iter().flat_map(|cause| cause.about().remedies);
     let looks = looks.filter(|remedy| remedy.reach == Reach::Look).map(|remedy| remedy.command);
     let all: BTreeSet<&str> = RECORDED.iter().map(|missing| missing.command).chain(looks).collect();
-    let trial = |command: &'static str| Trial::ignorable_test(command, move || read_back(command));
-    libtest_mimic::run(&arguments, all.into_iter().map(trial).collect()).exit_code()
+    let trial = |command: &'static str| {
+        Trial::ignorable_test(format!("recommended::{command}"), move || read_back(command))
+    };
+    all.into_iter().map(trial).collect()
 }
 
 /// The command with one sample instead of many, or why it cannot run here.

@@ -1,7 +1,5 @@
 //! `hugewise record -o` on the machine at hand, as the user who runs the test.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::history::frame::{HEAD_BYTES, Head};
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Field, Host, Recording, Subject};

@@ -1,8 +1,6 @@
 //! `hugewise replay` over the recordings of an earlier build, which
 //! `crates/manager/tests/replays.rs` compares decision by decision.
 
-#![forbid(unsafe_code)]
-
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use std::fs;

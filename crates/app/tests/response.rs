@@ -1,8 +1,6 @@
 //! `hugewise response` on the command line: logs of a service with a known fault, other formats,
 //! recordings beside them, and bad input. Needs no right and changes nothing.
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use serde_json::Value;
 use std::fmt::Write as _;

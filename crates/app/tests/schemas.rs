@@ -1,8 +1,6 @@
 //! What commands print with `--json` is what `docs/reference/schemas` says. Nothing is changed
 //! here, and no right is needed; outputs of real changes are looked at by the live tests.
 
-#![forbid(unsafe_code)]
-
 #[path = "schemas/check.rs"]
 mod check;
 #[path = "live/http.rs"]

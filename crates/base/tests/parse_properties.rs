@@ -1,8 +1,6 @@
 //! Properties of every parser: no input makes one panic, what is printed reads back, and text
 //! torn off anywhere is either understood in part or refused.
 
-#![forbid(unsafe_code)]
-
 use std::collections::BTreeSet;
 
 use hugewise_base::parse::maps::MapName;

@@ -1,7 +1,7 @@
 //! What a live machine says as evidence: captures of its files ([`capture`]), probes that notice
-//! freezes ([`freeze`]), HugeTLB pools with their users, and the way they are changed ([`hugetlb`]).
-//! Decides nothing: that is `hugewise-evidence`.
-#![forbid(unsafe_code)]
+//! freezes ([`freeze`]), HugeTLB pools with their users, and the way they are changed
+//! ([`hugetlb`]). Decides nothing: that is `hugewise-evidence`.
+
 #![warn(missing_docs)]
 
 pub mod capture;

@@ -1,6 +1,8 @@
 //! Standard error: notes, and the one progress line. Both are by the way: a reader that has gone,
 //! or a full disk, stops nothing.
 
+#![expect(clippy::disallowed_methods, reason = "one of the two places that write")]
+
 use crate::words::plain;
 use hugewise_base::escape::printable;
 use std::io::{IsTerminal, Write, stderr};

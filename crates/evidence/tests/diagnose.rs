@@ -1,6 +1,5 @@
 //! The diagnosis against recordings: real ones of known load, listings of published cases, and
 //! made ones for what neither shows. Each says which causes must be found, and in which order.
-#![forbid(unsafe_code)]
 
 /// A text of the folder `made`, for the parts in the folder beside this file.
 macro_rules! text_of {

@@ -1,8 +1,6 @@
 //! Input from strangers: whatever a text holds, what is kept of it and what is said about it are
 //! bounded, and what is left out is named.
 
-#![forbid(unsafe_code)]
-
 use std::fmt::Write as _;
 
 use hugewise_evidence::diagnose::{Diagnosis, INTERVALS_MAX, Thresholds, diagnose};

@@ -1,7 +1,5 @@
 //! HugeTLB plans over made machines: sums, choices, warnings, files, verification.
 
-#![forbid(unsafe_code)]
-
 #[path = "hugetlb/checks.rs"]
 mod checks;
 #[path = "hugetlb/machine.rs"]

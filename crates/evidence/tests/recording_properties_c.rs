@@ -1,8 +1,6 @@
 //! Properties of reading captures: whatever the bytes, nothing panics, reading ends, and every
 //! value is a finite number in its field's range.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Field, Recording, Subject, Unit};
 use proptest::prelude::*;

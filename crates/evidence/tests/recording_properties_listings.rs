@@ -1,8 +1,6 @@
 //! Properties of the readers of listings and of atop: whatever happened to a text, reading it
 //! ends, does not panic, and gives finite values only.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::recording::{Builder, Field, Recording, SourceKind, Subject};
 use proptest::prelude::*;
 use proptest::sample::Index;

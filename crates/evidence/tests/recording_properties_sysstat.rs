@@ -1,6 +1,5 @@
 //! Properties of the readers of sysstat's tools and vmstat: whatever the text, reading ends, and
 //! every value is a number.
-#![forbid(unsafe_code)]
 
 use hugewise_evidence::recording::{Builder, Recording};
 use proptest::prelude::*;

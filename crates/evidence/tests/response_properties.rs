@@ -1,8 +1,6 @@
 //! Properties of reading logs: whatever the bytes, nothing panics, every line is counted once, and
 //! the parts of the response time add up to it.
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::response::{Account, Format, How, MARGIN, Options, Tally, account};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! Signatures, and loads that ran later on the same machine: all measured by `hugewise lab
 //! signatures` and its `--check` on a quiet virtual machine of two CPUs (`signatures/`).
 
-#![forbid(unsafe_code)]
-
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::recording::Builder;
 use hugewise_evidence::signature::{

@@ -4,7 +4,6 @@
 //! back, a [`driver`] runs the workload and measures by means of a [`run`], and [`store`] keeps
 //! what came of it. What it means is `hugewise_experiment`'s business. Nothing here prints:
 //! a [`session::Progress`] that the caller brings shows what goes on.
-#![forbid(unsafe_code)]
 
 mod beside;
 pub mod change;

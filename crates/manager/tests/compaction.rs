@@ -1,8 +1,6 @@
 //! Compaction under the production loop: promotions go on where memory is fragmented, and nothing
 //! is compacted that nobody waits for, or at anybody's cost.
 
-#![forbid(unsafe_code)]
-
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::CompactReport;

@@ -1,8 +1,6 @@
 //! Whatever other users do with their own processes: a victim is found, promoted and given back
 //! under pressure within a bound, and the manager stays within its own.
 
-#![forbid(unsafe_code)]
-
 use hugewise_base::units::Ns;
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::Compact;

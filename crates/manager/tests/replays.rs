@@ -5,9 +5,6 @@
 //! `replays/README.md` says where the recordings come from, and which of them today's limits decide
 //! differently: those are compared with what the build decided that changed the limits.
 
-#![forbid(unsafe_code)]
-
-#[path = "replays/simulated.rs"]
 mod simulated;
 
 use hugewise_base::units::Ns;

@@ -1,7 +1,5 @@
 //! The production loop over thousands of simulated machines, each watched by checkers.
 
-#![forbid(unsafe_code)]
-
 use hugewise_base::units::{Bytes, Ns};
 use hugewise_manager::access::Tracker;
 use hugewise_manager::compaction::Compact;

@@ -1,5 +1,4 @@
 //! A directory for one test, removed afterwards. Only tests depend on this crate.
-#![forbid(unsafe_code)]
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

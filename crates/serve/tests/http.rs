@@ -1,7 +1,5 @@
 //! A server as its clients see it: good ones, and those that flood, stall and lie.
 
-#![forbid(unsafe_code)]
-
 use hugewise_serve::{Content, Limits, Question, Reply, Server, Settings, Stopper, Token, Verdict};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

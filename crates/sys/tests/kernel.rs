@@ -1,6 +1,7 @@
 //! The wrappers against the running kernel. What it lacks, or this user may not do, is reported
 //! as skipped with the reason.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 #![deny(unsafe_code)]
 
 #[path = "kernel/child.rs"]

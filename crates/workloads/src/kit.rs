@@ -2,6 +2,8 @@
 //!
 //! They answer requests ([`crate::protocol`]), and end with their parent or their input.
 
+#![expect(clippy::disallowed_methods, reason = "a program of its own, which answers its starter")]
+
 use crate::protocol::{Event, Request};
 use anyhow::Context;
 use clap::ValueEnum;

@@ -1,7 +1,6 @@
 //! Programs that tests and experiments look at from outside: they touch, fault, fork and verify
 //! their memory. Each runs in a process of its own, as `hugewise workload NAME`, and obeys its
 //! standard input.
-#![forbid(unsafe_code)]
 
 mod bloat;
 pub mod demo;

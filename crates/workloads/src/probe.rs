@@ -2,6 +2,8 @@
 //! what the kernel does. It speaks the few words of `hugewise_linux::probe` and not
 //! [`crate::protocol`]: the crate that asks lies below this one.
 
+#![expect(clippy::disallowed_methods, reason = "a program of its own, which answers its starter")]
+
 use anyhow::{Context, ensure};
 use hugewise_linux::memory::Arena;
 use hugewise_linux::prctl;

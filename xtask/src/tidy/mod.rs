@@ -7,12 +7,12 @@ pub mod circles;
 pub mod citations;
 pub mod deps;
 pub mod imports;
-pub mod layers;
 pub mod limits;
 pub mod order;
 pub mod promises;
-pub mod render;
 pub mod source;
+pub mod targets;
+pub mod walls;
 
 use std::fmt;
 use std::fs;

@@ -34,15 +34,6 @@ pub struct Order {
 /// The orders of this project.
 pub const ORDERS: [Order; 4] = [
     Order {
-        folder: "crates/core/src",
-        layers: &[
-            Apart(&["base"]),
-            Apart(&["parse", "stats"]),
-            Apart(&["manager", "evidence"]),
-            Apart(&["experiment"]),
-        ],
-    },
-    Order {
         folder: "crates/manager/src",
         layers: &[
             Together(&[
@@ -61,6 +52,7 @@ pub const ORDERS: [Order; 4] = [
             ]),
             Apart(&["limits"]),
             Apart(&["state"]),
+            Apart(&["gate"]),
             Apart(&["policy"]),
             Together(&["engine", "record", "replay", "status"]),
             Apart(&["sim"]),
@@ -92,7 +84,46 @@ pub const ORDERS: [Order; 4] = [
             Apart(&["across"]),
         ],
     },
+    Order {
+        folder: "crates/app/src/render",
+        layers: &[
+            Together(&[
+                "colour",
+                "exposition",
+                "html",
+                "parquet",
+                "svg",
+                "text",
+            ]),
+            Apart(&["axes"]),
+            Apart(&["view"]),
+        ],
+    },
 ];
+
+/// A view gets plain values and returns its text: what is below the first knows nothing of these.
+const RENDER: &str = "crates/app/src/render/";
+const COMMANDS: [&str; 4] = [
+    "crates/app/src/cmd",
+    "crates/app/src/cli",
+    "crates/app/src/output.rs",
+    "crates/app/src/say.rs",
+];
+
+/// Imports of commands into what draws.
+pub fn commands_in_render(imports: &[Import]) -> Vec<Problem> {
+    let mut found = Vec::new();
+    for import in imports.iter().filter(|import| import.from.starts_with(RENDER)) {
+        if COMMANDS.iter().any(|folder| import.to.starts_with(folder)) {
+            let what = format!(
+                "{} is of a command ({}): hand the value in, return the text",
+                import.path, import.to
+            );
+            found.push(Problem::new(&import.from, import.line, what));
+        }
+    }
+    found
+}
 
 /// Imports from a lower room into a higher one, and rooms without a place in their order.
 pub fn breaches(orders: &[Order], files: &[TextFile], imports: &[Import]) -> Vec<Problem> {

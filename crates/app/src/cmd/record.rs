@@ -2,8 +2,8 @@
 //! history into a file.
 
 use super::programs::{FILE, Teller};
-use crate::cli::{Global, HISTORY_DIR, RecordArgs};
 use crate::cli::duration;
+use crate::cli::{Global, HISTORY_DIR, RecordArgs};
 use crate::cmd::past::{clock, parse};
 use crate::exit::{self, coded};
 use crate::history::{Book, FrameFile, Limits, Past};

@@ -1,6 +1,6 @@
 //! Outputs of the program itself, as JSON by the schema that each is to fit.
 
-use crate::http::answering;
+use super::http::answering;
 use hugewise_base::stats::Histogram;
 use hugewise_experiment::record::{Record, RunPlan, SCHEMA, Series};
 use hugewise_lab::{shipped, store::Store};

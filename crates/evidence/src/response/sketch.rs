@@ -1,7 +1,7 @@
 //! A histogram of times with a constant relative error, small enough to have thousands.
 //!
-//! [`hugewise_base::stats::Histogram`] is more exact and takes 8 KiB for each power of two; of this one
-//! there is one for each second of a log.
+//! [`hugewise_base::stats::Histogram`] is more exact and takes 8 KiB for each power of two; of this
+//! one there is one for each second of a log.
 
 /// Buckets for each power of two, as a number of bits.
 const BITS: u32 = 6;

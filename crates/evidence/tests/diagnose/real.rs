@@ -137,7 +137,7 @@ fn healthy_machines_suffer_from_nothing() {
 fn a_compiler_at_work_is_healthy() {
     let diagnosis = of_texts(&[text!("compile", ".sar")]);
     assert!(suffers(&diagnosis).is_empty(), "{:?}", suffers(&diagnosis));
-    assert!(crate::answer(&diagnosis, "cpu.user").is_yes());
+    assert!(super::answer(&diagnosis, "cpu.user").is_yes());
 }
 
 #[test]

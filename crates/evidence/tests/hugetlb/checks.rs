@@ -1,6 +1,6 @@
 //! Expected against actual.
 
-use crate::machine::{GIB, HUGE, MIB, machine, pool, run, sga, share};
+use super::machine::{GIB, HUGE, MIB, machine, pool, run, sga, share};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::facts::{Facts, ObjectKind, Pool};
 use hugewise_evidence::hugetlb::files::{SYSCTL, WantedFile};

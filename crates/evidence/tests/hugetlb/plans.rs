@@ -1,6 +1,6 @@
 //! Sums and choices.
 
-use crate::machine::{GIB, HUGE, MIB, java, machine, node, pool, run, sga, share};
+use super::machine::{GIB, HUGE, MIB, java, machine, node, pool, run, sga, share};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::demand::{LeftOutReason, Origin};
 use hugewise_evidence::hugetlb::facts::ObjectKind;

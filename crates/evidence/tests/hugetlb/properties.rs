@@ -1,6 +1,6 @@
 //! Whatever a machine looks like: no panic, nothing taken from those who use it, sums that add up.
 
-use crate::machine::{HUGE, machine, run, share};
+use super::machine::{HUGE, machine, run, share};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::facts::{Facts, NodePool, ObjectKind, Pool};
 use hugewise_evidence::hugetlb::files;

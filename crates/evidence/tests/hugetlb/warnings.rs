@@ -1,6 +1,6 @@
 //! Each warning is reached by a machine, and no other machine has it.
 
-use crate::machine::{GIB, HUGE, MIB, machine, node, pool, run, sga, share};
+use super::machine::{GIB, HUGE, MIB, machine, node, pool, run, sga, share};
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::facts::{ConfiguredLine, Facts, Kubelet, ObjectKind, Pool};
 use hugewise_evidence::hugetlb::input::Inputs;

@@ -1,7 +1,7 @@
 //! The comparison of policies: `docs/policies.md`. It is written by a test, and each of its tables
 //! is checked by one.
 
-use crate::text::{AFTER, BEFORE, about};
+use super::text::{AFTER, BEFORE, about};
 use hugewise_manager::access::Tracker;
 use hugewise_manager::config::PolicyKind;
 use hugewise_manager::sim::baseline::Kernel;

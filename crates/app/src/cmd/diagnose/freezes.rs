@@ -4,8 +4,8 @@
 //! the last seconds are kept in memory. After a freeze a whole sample is taken each second for a
 //! while. Then all of them are written to a file.
 
-use crate::cli::{DiagnoseArgs, Global};
 use crate::cli::duration;
+use crate::cli::{DiagnoseArgs, Global};
 use crate::exit;
 use crate::history::Ring;
 use crate::output::{self, Output, paint};

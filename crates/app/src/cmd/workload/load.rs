@@ -8,6 +8,7 @@ use hugewise_linux::prctl;
 use hugewise_linux::root::Root;
 
 /// `hugewise workload load FILE`: a load in TOML in, a result in JSON out.
+#[expect(clippy::print_stdout, reason = "a program of its own, which answers its starter")]
 pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     prctl::set_parent_death_signal()?;
     let [file] = args else { bail!("usage: workload load FILE") };

@@ -1,7 +1,5 @@
 //! The hook that checks commit messages (`make hooks`).
 
-#![forbid(unsafe_code)]
-
 use hugewise_scratch::Scratch;
 use std::fs;
 use std::process::{Command, Output};
