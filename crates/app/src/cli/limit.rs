@@ -1,5 +1,6 @@
 //! Syntax of `limit`.
 
+use super::values::within;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -48,16 +49,10 @@ pub(crate) struct LimitArgs {
 
 /// A rate that can be tried.
 fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if (0.1..=1_000_000.0).contains(&rate) => Ok(rate),
-        _ => Err("must be a number of requests in a second, 0.1 to 1000000".to_owned()),
-    }
+    within(text, 0.1..=1_000_000.0, "a number of requests in a second, 0.1 to 1000000")
 }
 
 /// How much more of something there is.
 fn factor(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(factor) if (0.01..=1000.0).contains(&factor) => Ok(factor),
-        _ => Err("must be a number such as 2 for twice as much, 0.01 to 1000".to_owned()),
-    }
+    within(text, 0.01..=1000.0, "a number such as 2 for twice as much, 0.01 to 1000")
 }

@@ -1,8 +1,8 @@
 //! Syntax of `serve`.
 
-use super::count::at_least_one;
 use super::daemon::DaemonArgs;
 use super::places::{HISTORY_DIR, STATE_DIR};
+use super::values::at_least_one;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! `hugewise capture`.
 
 use crate::capture::{CapturePlan, Directory, Manifest, Stop, Taken, live};
+use crate::cli::duration;
 use crate::cli::{CaptureArgs, Global};
-use crate::cmd::manage::duration;
 use crate::cmd::past::{clock, parse};
 use crate::exit;
 use crate::history::{Moment, Past};

@@ -11,7 +11,7 @@ pub(super) use input::{of_past, read, read_of_many};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
 
-use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
+use crate::cli::{DiagnoseArgs, Global, STATE_DIR, duration};
 use crate::cmd::lab::signatures;
 use crate::cmd::past;
 use crate::config::nearest;
@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
                    --follow";
         return Err(coded(exit::USAGE, why));
     }
-    let length = args.r#for.as_deref().map(super::manage::duration).transpose()?;
+    let length = args.r#for.as_deref().map(duration).transpose()?;
     let length = length.map(|length| Duration::from_nanos(length.0));
     if args.follow {
         return follow::run(global, args, thresholds, length);

@@ -5,8 +5,8 @@
 //! while. Then all of them are written down as a capture.
 
 use crate::capture::{Ring, Stop};
+use crate::cli::duration;
 use crate::cli::{FreezesArgs, Global};
-use crate::cmd::manage::duration;
 use crate::exit;
 use crate::output::{self, Output, paint};
 use crate::render::view::freeze::{self, Told, Watched};

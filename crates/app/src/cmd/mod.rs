@@ -34,7 +34,7 @@ mod r#try;
 mod watch;
 mod workload;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine};
 use crate::output::Output;
 use hugewise_linux::root::Root;
 
@@ -51,11 +51,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Map(args) => map::run(global, &args),
         Command::Metrics(args) => metrics::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
-        Command::Manage(args) => manage::run(global, &args),
-        Command::Pause(args) => control::run(global, &args, control::Verb::Pause),
-        Command::Resume(args) => control::run(global, &args, control::Verb::Resume),
+        Command::Manage(line) => managed(global, &line),
         Command::Revert(args) => revert::run(global, &args),
-        Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
         Command::Bill(args) => bill::run(global, &args),
@@ -68,9 +65,19 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Investigate(command) => investigate::run(global, &command),
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
-        Command::Config(command) => config::run(global, &command),
-        Command::Journal(command) => journal::run(global, &command),
         Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
+    }
+}
+
+/// Runs a manager, or asks one, or reads what one wrote.
+fn managed(global: &Global, line: &ManageLine) -> anyhow::Result<Output> {
+    match &line.command {
+        None => manage::run(global, &line.args),
+        Some(ManageCommand::Pause(args)) => control::run(global, args, control::Verb::Pause),
+        Some(ManageCommand::Resume(args)) => control::run(global, args, control::Verb::Resume),
+        Some(ManageCommand::Config(command)) => config::run(global, command),
+        Some(ManageCommand::Journal(args)) => journal::run(global, args),
+        Some(ManageCommand::Replay(args)) => replay::run(global, args),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::programs::{FILE, Teller};
 use crate::capture::{NotRead, Stop, Taken};
+use crate::cli::duration;
 use crate::cli::{Global, RecordArgs};
-use crate::cmd::manage::duration;
 use crate::exit;
 use crate::history::{Book, Limits};
 use crate::output::Output;

@@ -15,7 +15,7 @@ pub(crate) mod placement;
 pub(crate) mod response;
 pub(crate) mod revert;
 pub(crate) mod rules;
-pub(crate) mod score;
+pub(crate) mod journal;
 pub(crate) mod signature;
 pub(crate) mod status;
 pub(crate) mod thp;
