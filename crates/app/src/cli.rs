@@ -37,11 +37,12 @@ pub(crate) use hugetlb::{
 pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
-    LabSetupArgs, LabSignaturesArgs,
+    LabSetupArgs, LabSignaturesArgs, WorkloadArgs,
 };
 pub(crate) use limit::LimitArgs;
 pub(crate) use manage::{
-    ConfigArgs, ConfigCommand, JournalArgs, ManageArgs, ManageCommand, ManageLine, ModeArg, ReplayArgs,
+    ConfigArgs, ConfigCommand, JournalArgs, ManageArgs, ManageCommand, ManageLine, ModeArg,
+    ReplayArgs,
 };
 pub(crate) use pids::pids;
 pub(crate) use placement::PlacementArgs;
@@ -149,8 +150,6 @@ pub(crate) enum Command {
     Bill(BillArgs),
     /// Which of several hosts is out of line, by which program, and what a move would give
     Placement(PlacementArgs),
-    /// At which rate a server on this machine is full, what is full then, and what comes next
-    Limit(LimitArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
@@ -169,8 +168,6 @@ pub(crate) enum Command {
     Rules,
     /// Record kernel data, to diagnose later or elsewhere
     Capture(CaptureArgs),
-    /// A small program to look at, for examples, probes and experiments; changes no setting
-    Workload(WorkloadArgs),
 }
 
 /// Arguments of `try`.
@@ -244,18 +241,4 @@ pub(crate) struct FreezesArgs {
     /// Directory for captures of the seconds before and after each freeze
     #[arg(long, default_value = "hugewise-freezes", value_name = "DIR")]
     pub(crate) keep: PathBuf,
-}
-
-/// Arguments of `workload`.
-#[derive(Debug, Args)]
-#[command(after_help = "It ends when its standard input does. Example:\n  \
-sleep 60 | hugewise workload bloat --kind purge --mib 64 --advise huge\n      \
-# fills 64 MiB of huge pages, then frees most of their pieces\n\n\
-The other programs and their options belong to the tests, and may change.")]
-pub(crate) struct WorkloadArgs {
-    /// Which one
-    pub(crate) kind: String,
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) args: Vec<String>,
 }

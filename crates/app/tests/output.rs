@@ -15,8 +15,8 @@ const COMMANDS: [&[&str]; 13] = [
     &["doctor"],
     &["doctor", "--json"],
     &["status", "--json"],
-    &["config", "show"],
-    &["config", "check"],
+    &["manage", "config", "show"],
+    &["manage", "config", "check"],
     &["lab", "list"],
     &["lab", "setup", "gups", "--json"],
     &["diagnose", "RECORDING"],
@@ -117,7 +117,9 @@ fn a_full_disk_is_an_error_that_says_so() {
 
 #[test]
 fn nobody_who_reads_errors_changes_no_exit_code() {
-    for (arguments, code) in [(&["replay", "/nowhere"][..], 1), (&["lab", "list", "nothing"], 2)] {
+    for (arguments, code) in
+        [(&["manage", "replay", "/nowhere"][..], 1), (&["lab", "list", "nothing"], 2)]
+    {
         for stderr in [closed(), full()] {
             let done = hugewise(arguments).stderr(stderr).output().expect("it runs");
             assert_eq!(done.status.code(), Some(code), "{arguments:?}");

@@ -151,7 +151,7 @@ fn defaults() {
     let dir = if dir.is_dir() { dir.to_path_buf() } else { std::env::temp_dir() };
     let empty = dir.join(format!(".hugewise-empty-{}.toml", std::process::id()));
     std::fs::write(&empty, "").expect("a file can be written");
-    let shown = output(&["config", "show", "--config", &empty.display().to_string()]);
+    let shown = output(&["manage", "config", "show", "--config", &empty.display().to_string()]);
     std::fs::remove_file(&empty).expect("and removed");
     check("config.md", &config::page(&shown));
 }

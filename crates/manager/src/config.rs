@@ -109,7 +109,7 @@ pub struct PolicyChoice {
     /// The policy in force. Default worth.
     pub active: PolicyKind,
     /// Policies that decide beside it and change nothing: the journal says what they would have
-    /// done, and `hugewise journal score` who was right. Default none.
+    /// done. Default none.
     pub shadow: Vec<PolicyKind>,
     /// Share of its CPU time that a program saves when all that it uses is huge, and far more than
     /// the TLB covers. Default 20: between the 9 and the 41 % of walk cycles that servers and

@@ -221,7 +221,7 @@ impl Recorded {
             Event::Observed { ask, .. } => ask.targets.as_slice(),
             Event::Began { .. } | Event::Paused { .. } | Event::Acted { .. } => &[],
         });
-        // As `hugewise replay` does; the simulated managers were given no pids.
+        // As `hugewise manage replay` does; the simulated managers were given no pids.
         let simulated = self.name.starts_with("sim-");
         let named = (!simulated).then(|| asked.copied().collect());
         let mut world = Replay::new(events);

@@ -1,5 +1,6 @@
 //! Syntax of `lab`.
 
+use super::limit::LimitArgs;
 use super::places::STATE_DIR;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -20,6 +21,11 @@ pub(crate) enum LabCommand {
     /// Run a stressor of each kind once and keep which counters each moves here, so that
     /// 'diagnose --signatures' can say what a bad time resembles
     Signatures(LabSignaturesArgs),
+    /// Find the rate at which a server on this machine is full, what is full then, and what comes
+    /// next
+    Limit(LimitArgs),
+    /// A small program to look at, for examples, probes and experiments; changes no setting
+    Workload(WorkloadArgs),
 }
 
 /// Arguments of `lab list`.
@@ -137,4 +143,18 @@ pub(crate) struct LabSignaturesArgs {
 /// As many as give two samples, up to ten minutes of each.
 fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=600)
+}
+
+/// Arguments of `workload`.
+#[derive(Debug, Args)]
+#[command(after_help = "It ends when its standard input does. Example:\n  \
+sleep 60 | hugewise lab workload bloat --kind purge --mib 64 --advise huge\n      \
+# fills 64 MiB of huge pages, then frees most of their pieces\n\n\
+The other programs and their options belong to the tests, and may change.")]
+pub(crate) struct WorkloadArgs {
+    /// Which one
+    pub(crate) kind: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
 }

@@ -12,9 +12,9 @@ who must not notice. Rates are doubled until one is not served, then halved in b
 answered within ten times what the lowest rate takes, or within --p99-ms.\n\n\
 Exit codes: 0 limit and cause found, 3 the prediction of --check did not come true, 5 no limit \
 of the server was found, 1 the server does not answer, 2 usage.\n\n\
-Examples:\n  hugewise limit http://127.0.0.1:8080/item\n  \
-hugewise limit redis://127.0.0.1:6379 --p99-ms 5 -o before.json\n  \
-hugewise limit http://127.0.0.1:8080/item --check hugewise-limit.json   # after a change")]
+Examples:\n  hugewise lab limit http://127.0.0.1:8080/item\n  \
+hugewise lab limit redis://127.0.0.1:6379 --p99-ms 5 -o before.json\n  \
+hugewise lab limit http://127.0.0.1:8080/item --check hugewise-limit.json   # after a change")]
 pub(crate) struct LimitArgs {
     /// The server, as http://127.0.0.1:8080/item or redis://127.0.0.1:6379
     #[arg(value_name = "URL")]

@@ -49,7 +49,7 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
     if !root.is_live() {
         return Err(exit::coded(
             exit::USAGE,
-            "manage acts on the running machine only; leave out '--root', or use 'replay'",
+            "manage acts on the running machine only; leave out '--root', or use 'manage replay'",
         ));
     }
     let load = || Ok(config::load(args.config.as_deref(), &args.set)?.config.in_force(args.once));
@@ -290,7 +290,7 @@ fn summary(status: &status::ManagerStatus, why: &str) -> String {
 /// What this kernel can do. An error where the mode must not run, as where nothing can be promoted:
 /// then khugepaged must not be kept from it either.
 fn able_to(mode: Mode, root: &Root, config: &Config) -> anyhow::Result<Abilities> {
-    let able = probe::abilities(root, &ProbeChild::this_program(&["workload", "probe"]));
+    let able = probe::abilities(root, &ProbeChild::this_program(&["lab", "workload", "probe"]));
     if mode != Mode::Ingens || able.promotes != Some(false) {
         return wanted_settings(root, config, mode).map(|_| able);
     }

@@ -11,7 +11,6 @@ mod hugetlb;
 mod investigate;
 mod journal;
 mod lab;
-mod limit;
 mod look;
 mod machine;
 mod manage;
@@ -32,7 +31,6 @@ mod thp;
 mod top;
 mod r#try;
 mod watch;
-mod workload;
 
 use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine};
 use crate::output::Output;
@@ -57,7 +55,6 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Response(args) => response::run(global, &args),
         Command::Bill(args) => bill::run(global, &args),
         Command::Placement(args) => placement::run(global, &args),
-        Command::Limit(args) => limit::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
@@ -65,7 +62,6 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Investigate(command) => investigate::run(global, &command),
         Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
-        Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
     }
 }
 

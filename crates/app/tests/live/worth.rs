@@ -1,11 +1,11 @@
-//! What is accessed most becomes huge first, and others are asked beside the policy in force.
+//! What is accessed most becomes huge first.
 
 use crate::hold::Hold;
-use crate::kit::{Scratch, hugewise, promotes, trial_of_any_kernel};
+use crate::kit::{Scratch, promotes, trial_of_any_kernel};
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, MIB, is_covered};
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use libtest_mimic::Trial;
 use serde_json::Value;
 
@@ -16,10 +16,7 @@ const HOT_MIB: u64 = MIB / 2;
 const HOT_REGIONS: u64 = (MIB - HOT_MIB) / 2;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![
-        trial_of_any_kernel("worth_what_is_hinted_to_be_hot_comes_first", hot_comes_first),
-        trial_of_any_kernel("worth_a_shadow_changes_nothing_and_is_scored", a_shadow_is_scored),
-    ]
+    vec![trial_of_any_kernel("worth_what_is_hinted_to_be_hot_comes_first", hot_comes_first)]
 }
 
 /// A configuration whose hints say that only the end of a program's largest mapping is in use.
@@ -64,24 +61,5 @@ fn hot_comes_first(_: &Turn) -> anyhow::Result<()> {
     let (scratch, mut hold) = (Scratch::new()?, Hold::start(&format!("--mib {MIB}"))?);
     let journal = run(&scratch, &mut hold, "--set policy.active=utilization")?;
     ensure!(promoted(&journal).first() == Some(&0), "{journal:?}");
-    Ok(())
-}
-
-fn a_shadow_is_scored(_: &Turn) -> anyhow::Result<()> {
-    promotes()?;
-    let scratch = Scratch::new()?;
-    let mut hold = Hold::start(&format!("--mib {MIB}"))?;
-    // One call in each turn, so that the two can differ.
-    let slow = "--set policy.shadow=[\"utilization\"] --set promote.burst=never \
-                --set quota.bytes_per_s=4194304";
-    let journal = run(&scratch, &mut hold, slow)?;
-    let hot = promoted(&journal).iter().take_while(|offset| **offset >= HOT_MIB).count();
-    ensure!(hot as u64 == HOT_REGIONS, "as without a shadow: {journal:?}");
-    let file = scratch.join("state/journal.jsonl").display().to_string();
-    let said = hugewise(["journal", "score", &file, "--json"])?.expect(0)?.json()?;
-    let score = &said["shadows"]["utilization"];
-    let percent = |key: &str| score[key].as_f64().with_context(|| format!("{key}: {said}"));
-    let (ours, theirs) = (percent("active_accessed_percent")?, percent("shadow_accessed_percent")?);
-    ensure!(ours > theirs, "{said}");
     Ok(())
 }

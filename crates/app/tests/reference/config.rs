@@ -94,7 +94,7 @@ fn table(out: &mut String, block: &Block<'_>, prefix: &str, defaults: &BTreeMap<
     }
 }
 
-/// The page; `shown` is what `hugewise config show` prints.
+/// The page; `shown` is what `hugewise manage config show` prints.
 pub(crate) fn page(shown: &str) -> String {
     let values = shown.lines().filter_map(|line| line.split('#').next()?.split_once(" = "));
     let defaults: BTreeMap<_, _> = values.map(|(key, value)| (key.trim(), value.trim())).collect();
@@ -102,8 +102,8 @@ pub(crate) fn page(shown: &str) -> String {
     let mut page = String::from(
         "# Configuration\n\nMade from the program; do not edit. `/etc/hugewise/hugewise.toml`, \
          then `/etc/hugewise/hugewise.d/*.toml`\nin the order of their names, then `--set \
-         KEY=VALUE`. Units stand at the end of a key's name. `hugewise config show`\nprints \
-         what is in force and where it comes from; `hugewise config check` finds mistakes.\n",
+         KEY=VALUE`. Units stand at the end of a key's name. `hugewise manage config show`\nprints \
+         what is in force and where it comes from; `hugewise manage config check` finds mistakes.\n",
     );
     let root = &blocks["Config"];
     let (tables, plain): (Vec<_>, Vec<_>) = root.items.iter().partition(|item| {

@@ -17,7 +17,7 @@ schemas! {
     "bill" "capture" "config-check" "config-show" "diagnose" "diagnose-fleet" "diagnose-follow"
     "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
-    "investigate-plan" "investigate-setup" "journal" "journal-score"
+    "investigate-plan" "investigate-setup" "journal"
     "lab-compare" "lab-signatures"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
@@ -32,11 +32,11 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("status", "status"),
     ("map", "map"),
     ("metrics", "metrics"),
+    ("manage pause", "pause"),
+    ("manage resume", "pause"),
     ("manage", "manage"),
-    ("pause", "pause"),
-    ("resume", "pause"),
     ("revert", "revert"),
-    ("replay", "replay"),
+    ("manage replay", "replay"),
     ("diagnose --explain", "rules"),
     ("diagnose --fleet", "diagnose-fleet"),
     ("diagnose --follow", "diagnose-follow"),
@@ -44,7 +44,6 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("response", "response"),
     ("bill", "bill"),
     ("placement", "placement"),
-    ("limit", "limit"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
@@ -61,6 +60,7 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
     ("lab signatures", "lab-signatures"),
+    ("lab limit", "limit"),
     ("investigate plan", "investigate-plan"),
     ("investigate run --dry-run", "investigate-setup"),
     ("investigate run", "investigate"),
@@ -69,9 +69,9 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("capture", "capture"),
     ("record", "record"),
     ("serve", "serve"),
-    ("config show", "config-show"),
-    ("config check", "config-check"),
-    ("journal score", "journal-score"),
+    ("manage config show", "config-show"),
+    ("manage config check", "config-check"),
+    ("manage journal", "journal"),
 ];
 
 /// A schema as a value.

@@ -102,15 +102,13 @@ pub(crate) fn looked(all: &mut Outputs) {
     written(&config, rule);
     let own = ["--config", text(&config)];
     let set = ["--set", "scan.interval_ms=500"];
-    all.run("config-show", &[&["config", "show"], &own[..], &set[..]].concat(), &[0]);
+    all.run("config-show", &[&["manage", "config", "show"], &own[..], &set[..]].concat(), &[0]);
     // There is no user 'x'.
-    all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[3]);
-    all.run("config-check", &["config", "check", "--set", "x=1"], &[2]);
+    all.run("config-check", &[&["manage", "config", "check"], &own[..]].concat(), &[3]);
+    all.run("config-check", &["manage", "config", "check", "--set", "x=1"], &[2]);
     let journal = scratch.join("journal.jsonl");
-    let shadow = r#"{"record":"shadow","policy":"paper","target":{"pid":7,"start_ticks":9},
-        "both":3,"differ":1,"active_accessed_percent":90.5,"shadow_accessed_percent":null}"#;
-    written(&journal, &shadow.replace('\n', ""));
-    all.run("journal-score", &["journal", "score", text(&journal)], &[0]);
+    written(&journal, r#"{"time":"2026-11-28T03:00:00.000Z","record":"reload","error":null}"#);
+    all.run("journal", &["manage", "journal", text(&journal), "-n", "1"], &[0]);
     all.run("rules", &["rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
     let list = all.run("lab-list", &["lab", "list"], &[0]);
@@ -181,8 +179,8 @@ pub(crate) fn managed(all: &mut Outputs) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     until_it_answers(&run, &mut child);
     let at = ["--run-dir", text(&run)];
-    all.run("pause", &[&["pause"], &at[..]].concat(), &[0]);
-    all.run("pause", &[&["resume"], &at[..]].concat(), &[0]);
+    all.run("pause", &[&["manage", "pause"], &at[..]].concat(), &[0]);
+    all.run("pause", &[&["manage", "resume"], &at[..]].concat(), &[0]);
     let seen = all.run("status", &[&["status", "--pid", &me], &at[..]].concat(), DONE);
     let metrics = all.run("metrics", &[&["metrics"], &at[..]].concat(), &[0]);
     let up = |metric: &Value| metric["name"] == "hugewise_manager_up";
@@ -198,14 +196,15 @@ pub(crate) fn managed(all: &mut Outputs) {
     for line in lines.lines() {
         all.add("journal", serde_json::from_str(line).expect("JSON"));
     }
-    all.run("replay", &["replay", text(&record)], &[0]);
+    all.run("replay", &["manage", "replay", text(&record)], &[0]);
 }
 
 fn until_it_answers(run: &Path, child: &mut Child) {
     let began = Instant::now();
     loop {
-        let asked =
-            hugewise(&["pause", "--run-dir", text(run)]).output().expect("the program runs");
+        let asked = hugewise(&["manage", "pause", "--run-dir", text(run)])
+            .output()
+            .expect("the program runs");
         if asked.status.success() {
             return;
         }
@@ -339,7 +338,7 @@ fn billed(all: &mut Outputs, scratch: &Scratch) {
 fn limited(all: &mut Outputs) {
     let url = answering("200 OK").expect("a server");
     let rates = ["--from", "30", "--most", "30", "--seconds", "3"];
-    all.run("limit", &[&["limit", &url], &rates[..]].concat(), &[5]);
+    all.run("limit", &[&["lab", "limit", &url], &rates[..]].concat(), &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

@@ -95,7 +95,7 @@ pub struct State {
     /// Inspections show no page frames: this observer may not see them.
     pub(super) frames_hidden: bool,
     pub(super) thresholds: Thresholds,
-    /// `hugewise pause` is in force.
+    /// `hugewise manage pause` is in force.
     pub(super) paused: bool,
     pub(super) totals: Totals,
     /// How fast regions become huge.

@@ -40,7 +40,7 @@ fn running(manager: &ManagerStatus) -> String {
     };
     let begin = format!("A manager runs in mode '{mode}'{dry}{whom}");
     if manager.paused {
-        return format!("{begin} and is paused: 'hugewise resume' lets it go on.");
+        return format!("{begin} and is paused: 'hugewise manage resume' lets it go on.");
     }
     if let Some(gate) = manager.gate {
         let (means, remedy) = gate.text();
