@@ -48,9 +48,10 @@ pub(crate) struct DiagnoseArgs {
     /// recording does not name is called as the file.
     #[arg(long, value_name = "DIR|LIST")]
     pub(crate) fleet: Option<PathBuf>,
-    /// Also write the table of --fleet to this file as Parquet, for DuckDB, Spark or ClickHouse
+    /// Also write the table of --fleet to this file as JSON lines, for DuckDB or jq; '-' is
+    /// standard output
     #[arg(long, value_name = "FILE", requires = "fleet")]
-    pub(crate) parquet: Option<PathBuf>,
+    pub(crate) table: Option<PathBuf>,
     /// Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated
     ///
     /// Read-only: INFO before and after the machine is watched, SLOWLOG GET and LATENCY LATEST. The

@@ -7,7 +7,6 @@ pub(crate) mod colour;
 pub(crate) mod exposition;
 mod html;
 pub(crate) mod number;
-pub(crate) mod parquet;
 mod svg;
 pub(crate) mod text;
 pub(crate) mod view;
