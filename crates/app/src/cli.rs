@@ -13,7 +13,6 @@ mod manage;
 #[cfg(test)]
 mod pages;
 mod pids;
-mod placement;
 mod places;
 mod response;
 mod serve;
@@ -45,7 +44,6 @@ pub(crate) use manage::{
     ReplayArgs,
 };
 pub(crate) use pids::pids;
-pub(crate) use placement::PlacementArgs;
 pub(crate) use places::STATE_DIR;
 pub(crate) use response::ResponseArgs;
 pub(crate) use serve::ServeArgs;
@@ -148,8 +146,6 @@ pub(crate) enum Command {
     Response(ResponseArgs),
     /// What memory, stalls and speed would be under never, always, HugeTLB and the manager
     Bill(BillArgs),
-    /// Which of several hosts is out of line, by which program, and what a move would give
-    Placement(PlacementArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
@@ -164,8 +160,6 @@ pub(crate) enum Command {
     /// Find the cause of a slow service: hypotheses, put to the test by changes that are undone
     #[command(subcommand)]
     Investigate(InvestigateCommand),
-    /// Every question that 'diagnose' asks, with its thresholds and remedies, as Markdown
-    Rules,
     /// Record kernel data, to diagnose later or elsewhere
     Capture(CaptureArgs),
 }

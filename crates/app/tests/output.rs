@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 const COMMANDS: [&[&str]; 13] = [
     &["--help"],
     &["--version"],
-    &["rules"],
+    &["diagnose", "--rules"],
     &["doctor"],
     &["doctor", "--json"],
     &["status", "--json"],

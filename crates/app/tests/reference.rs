@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 24] = [
     "doctor",
     "try",
     "status",
@@ -36,7 +36,6 @@ const COMMANDS: [&str; 25] = [
     "lab run",
     "lab report",
     "lab compare",
-    "rules",
     "capture",
     "config show",
     "config check",
@@ -87,11 +86,6 @@ fn commands() {
         let _ = write!(page, "\n## {}\n\n```text\n{}\n```\n", title.trim(), output(&words).trim());
     }
     check("commands.md", &page);
-}
-
-#[test]
-fn rules() {
-    check("../rules.md", &format!("{}\n", output(&["rules"])));
 }
 
 #[test]

@@ -13,8 +13,8 @@ turbostat, cpupower, uptime, dmesg, perf report, perf trace -s, strace -c, /proc
 interrupts, softirqs, softnet_stat, buddyinfo, zoneinfo, cpuinfo, mdstat, THP settings, files of \
 cgroups, mount, df, ethtool, multipath -ll, MegaCli and ssacli, Java GC logs, jstat, INFO, SLOWLOG \
 and LATENCY of Redis, views of PostgreSQL by psql, status pages of nginx and php-fpm, and \
-directories of 'hugewise capture': also several in one file, pasted with prompts. Files of \
-several machines are compared.\n\n\
+directories of 'hugewise capture': also several in one file, pasted with prompts. Three machines \
+or more are compared: a host that is busier than the others is a warning.\n\n\
 Exit codes: 0 nothing found, or notes only (worth knowing, no trouble), 3 warnings, 4 critical \
 findings, 5 nothing found and a part of the input was left out, or no question could be \
 answered, 1 unreadable input.\n\n\
@@ -38,6 +38,13 @@ pub(crate) struct DiagnoseArgs {
     /// with the five minutes before, and says what it found.
     #[arg(long, conflicts_with_all = ["files", "report", "explain", "full", "tree", "redis"])]
     pub(crate) follow: bool,
+    /// Each FILE is of another host, which is called as the file where it is not named in it;
+    /// compare them
+    ///
+    /// Hosts that their files name are compared without this: which one is busier than the others,
+    /// by which program, and what a move would give. That takes three hosts or more.
+    #[arg(long, requires = "files")]
+    pub(crate) hosts: bool,
     /// Where --follow keeps what it captured (default: hugewise-captures)
     #[arg(long, value_name = "DIR", requires = "follow")]
     pub(crate) keep: Option<PathBuf>,
@@ -62,6 +69,10 @@ pub(crate) struct DiagnoseArgs {
     /// Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name
     #[arg(long, value_name = "NODE")]
     pub(crate) explain: Option<String>,
+    /// Print every question of the tree, with its thresholds and remedies, as Markdown
+    #[arg(long, conflicts_with_all = ["files", "follow", "fleet", "redis", "explain", "report",
+          "signatures", "at", "history"])]
+    pub(crate) rules: bool,
     /// Show the questions that led to each finding, what was ruled out and what was not observed
     #[arg(long)]
     pub(crate) full: bool,
@@ -75,7 +86,7 @@ pub(crate) struct DiagnoseArgs {
     /// time, where there is none): FILE is what 'hugewise lab signatures' wrote. Not with --follow
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     pub(crate) signatures: Option<PathBuf>,
-    /// Set one threshold, e.g. kernel_high_percent=20 ('hugewise rules' lists them)
+    /// Set one threshold, e.g. kernel_high_percent=20 ('--rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]

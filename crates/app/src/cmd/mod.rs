@@ -18,13 +18,11 @@ mod map;
 mod metrics;
 mod moment;
 mod past;
-mod placement;
 mod programs;
 mod record;
 mod replay;
 mod response;
 mod revert;
-mod rules;
 mod serve;
 mod status;
 mod thp;
@@ -54,13 +52,11 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
         Command::Bill(args) => bill::run(global, &args),
-        Command::Placement(args) => placement::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
         Command::Investigate(command) => investigate::run(global, &command),
-        Command::Rules => rules::run(global),
         Command::Capture(args) => capture::run(global, &args),
     }
 }

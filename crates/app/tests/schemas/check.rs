@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 45] = [
+pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status", "status"),
@@ -38,12 +38,12 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("revert", "revert"),
     ("manage replay", "replay"),
     ("diagnose --explain", "rules"),
+    ("diagnose --rules", "rules"),
     ("diagnose --fleet", "diagnose-fleet"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
     ("response", "response"),
     ("bill", "bill"),
-    ("placement", "placement"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
@@ -65,7 +65,6 @@ pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("investigate run --dry-run", "investigate-setup"),
     ("investigate run", "investigate"),
     ("investigate report", "investigate"),
-    ("rules", "rules"),
     ("capture", "capture"),
     ("record", "record"),
     ("serve", "serve"),

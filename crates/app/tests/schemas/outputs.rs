@@ -109,7 +109,7 @@ pub(crate) fn looked(all: &mut Outputs) {
     let journal = scratch.join("journal.jsonl");
     written(&journal, r#"{"time":"2026-11-28T03:00:00.000Z","record":"reload","error":null}"#);
     all.run("journal", &["manage", "journal", text(&journal), "-n", "1"], &[0]);
-    all.run("rules", &["rules"], &[0]);
+    all.run("rules", &["diagnose", "--rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
     let list = all.run("lab-list", &["lab", "list"], &[0]);
     for kind in list["kinds"].as_array().into_iter().flatten() {
@@ -318,8 +318,10 @@ fn placed(all: &mut Outputs, scratch: &Scratch) {
         file
     };
     let (full, one, other) = (host("full", 4, 560), host("one", 60, 210), host("other", 58, 230));
-    all.run("placement", &["placement", text(&full), text(&one), text(&other)], &[3]);
-    all.run("placement", &["placement", text(&one), text(&other), "/nowhere"], &[5]);
+    for files in [[text(&full), text(&one), text(&other)], [text(&one), text(&other), "/nowhere"]] {
+        let json = all.run("diagnose", &[&["diagnose", "--hosts"], &files[..]].concat(), DONE);
+        all.add("placement", json["placement"].clone());
+    }
 }
 
 /// The bill of a machine whose memory is known, scored by itself.
