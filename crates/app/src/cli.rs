@@ -50,7 +50,6 @@ pub(crate) use serve::ServeArgs;
 pub(crate) use status::{MapArgs, StatusArgs};
 pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
 pub(crate) use top::TopArgs;
-use values::at_least_one;
 pub(crate) use values::duration;
 
 /// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
@@ -130,10 +129,6 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Record machine and programs, to go back to any moment later
     Record(RecordArgs),
-    /// A process's address space as a picture: one cell per region
-    Map(MapArgs),
-    /// Machine, manager, programs and cgroups as metrics for Prometheus
-    Metrics(MetricsArgs),
     /// A web page of machine, programs and manager, and metrics for Prometheus, over HTTP
     Serve(ServeArgs),
     /// Promote well-used memory in the background
@@ -144,8 +139,6 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Where the time of requests passes, and when it is slow, from access logs
     Response(ResponseArgs),
-    /// What memory, stalls and speed would be under never, always, HugeTLB and the manager
-    Bill(BillArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
     Freezes(FreezesArgs),
     /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
@@ -181,29 +174,6 @@ pub(crate) struct TryArgs {
     /// Run on the simulator, as without root or huge pages
     #[arg(long)]
     pub(crate) simulate: bool,
-}
-
-/// Arguments of `metrics`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  hugewise metrics                          # as Prometheus reads \
-them\n  hugewise metrics --output ./hugewise.prom # a file for node_exporter"
-)]
-pub(crate) struct MetricsArgs {
-    /// Write to this file, which is replaced as a whole; '-' is standard output
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
-    /// Write OpenMetrics
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) openmetrics: bool,
-    /// Number of programs and of cgroups: the largest ones
-    #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
-    pub(crate) top: usize,
-    /// Directory in which a manager keeps old values of settings
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
 }
 
 /// Arguments of `revert`.

@@ -71,7 +71,7 @@ fn a_narrow_terminal_is_filled_and_not_exceeded() {
     for arguments in [
         &["doctor"][..],
         &["status"],
-        &["map", &pid],
+        &["status", "--map", &pid],
         &["hugetlb", "plan", "--sga", "100M", "--java", "-Xmx100m"],
         &["diagnose", "--full", "RECORDING"],
         &["diagnose", "--explain", "kernel"],

@@ -177,6 +177,8 @@ fn live_tests_know_what_they_asked_for() {
         ("status --json --pid 7", Some("status")),
         ("--json hugetlb revert --dry-run", Some("hugetlb-revert")),
         ("revert --all --json", Some("revert")),
+        ("status --map 7 --json", Some("map")),
+        ("serve --json --once", Some("metrics")),
         ("lab run x.toml --noisy --json", Some("lab-report")),
         ("lab list gups --json", None),
         ("diagnose --explain kernel --json", None),
@@ -209,7 +211,7 @@ fn the_page_names_the_schema_of_every_command() {
     let rows = page.lines().filter(|line| line.contains("](schemas/")).count();
     assert_eq!(rows, COMMANDS.len() + 1, "one row a command, and one for the journal");
     let mut all = 0;
-    // What 'lab workload' runs talks to its parent, and 'top' draws on a terminal: neither has a form.
+    // What 'lab workload' runs talks to its parent, 'top' draws on a terminal: neither has a form.
     let formless = ["lab workload", "top"];
     for command in listed(&[]) {
         let parts = listed(&[&command]);

@@ -1,5 +1,6 @@
 //! Syntax of `status`.
 
+use super::bill::BillArgs;
 use super::daemon::DaemonArgs;
 use super::history::PastArgs;
 use super::pids::Pids;
@@ -13,7 +14,9 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  hugewise status               # machine, programs, manager\n  \
 hugewise status --pid 812     # all memory of one program\n  hugewise status --explain 812 # why \
-its memory is as it is, in words\n  hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
+its memory is as it is, in words\n  hugewise status --map 812     # a picture of its memory\n  \
+hugewise status --bill before # what each way to have huge pages would cost\n  \
+hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
 hugewise status --json | jq .manager"
 )]
 pub(crate) struct StatusArgs {
@@ -43,24 +46,30 @@ pub(crate) struct StatusArgs {
     pub(crate) daemon: DaemonArgs,
     #[command(flatten)]
     pub(crate) past: PastArgs,
+    #[command(flatten)]
+    pub(crate) map: MapArgs,
+    #[command(flatten)]
+    pub(crate) bill: BillArgs,
 }
 
-/// Arguments of `map`.
+/// Options of the picture of one process.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise map 812\n  hugewise map 812 --svg map.svg")]
+#[command(next_help_heading = "The memory of one process")]
 pub(crate) struct MapArgs {
-    /// The process
-    pub(crate) pid: u32,
+    /// Draw the address space of a process: a cell for each region
+    #[arg(long, value_name = "PID", conflicts_with_all = ["top", "pid", "explain", "fields", "sort",
+          "filter", "at", "history", "bill"])]
+    pub(crate) map: Option<u32>,
     /// Write a picture to this file; '-' is standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "map")]
     pub(crate) svg: Option<PathBuf>,
     /// Cells per line (default: what fits the terminal, at most 64)
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, requires = "map")]
     pub(crate) width: Option<usize>,
     /// Read samples of the process's memory: how much of its huge pages is zeros
     ///
     /// Reads 32 of 512 base pages of every huge region. It checks only whether a page is all
     /// zeros, and stores nothing.
-    #[arg(long)]
+    #[arg(long, requires = "map")]
     pub(crate) sample: bool,
 }

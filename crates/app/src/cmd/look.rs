@@ -1,4 +1,4 @@
-//! What `status` and `map` have in common: scanning processes for a limited time.
+//! What `status` and `status --map` have in common: scanning processes for a limited time.
 
 use crate::say::note;
 use hugewise_base::units::{Addr, Ns, ProcId};

@@ -30,7 +30,7 @@ mod top;
 mod r#try;
 mod watch;
 
-use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine};
+use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine, StatusArgs};
 use crate::output::Output;
 use hugewise_linux::root::Root;
 
@@ -41,23 +41,30 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
     match cli.command {
         Command::Doctor => doctor::run(global),
         Command::Try(args) => r#try::run(global, &args),
-        Command::Status(args) => status::run(global, &args),
+        Command::Status(args) => seen(global, &args),
         Command::Top(args) => top::run(global, &args),
         Command::Record(args) => record::run(global, &args),
-        Command::Map(args) => map::run(global, &args),
-        Command::Metrics(args) => metrics::run(global, &args),
+        Command::Serve(args) if args.once => metrics::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Manage(line) => managed(global, &line),
         Command::Revert(args) => revert::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
-        Command::Bill(args) => bill::run(global, &args),
         Command::Freezes(args) => freezes::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
         Command::Investigate(command) => investigate::run(global, &command),
         Command::Capture(args) => capture::run(global, &args),
+    }
+}
+
+/// The machine, the memory of one process, or what huge pages would cost.
+fn seen(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
+    match (args.map.map, &args.bill.bill) {
+        (Some(pid), _) => map::run(global, pid, &args.map),
+        (None, Some(recordings)) => bill::run(global, recordings, &args.bill),
+        (None, None) => status::run(global, args),
     }
 }
 

@@ -29,9 +29,9 @@ schemas! {
 pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("doctor", "doctor"),
     ("try", "try"),
+    ("status --map", "map"),
+    ("status --bill", "bill"),
     ("status", "status"),
-    ("map", "map"),
-    ("metrics", "metrics"),
     ("manage pause", "pause"),
     ("manage resume", "pause"),
     ("manage", "manage"),
@@ -43,7 +43,6 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose", "diagnose"),
     ("response", "response"),
-    ("bill", "bill"),
     ("freezes", "freezes"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
@@ -67,6 +66,7 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("investigate report", "investigate"),
     ("capture", "capture"),
     ("record", "record"),
+    ("serve --once", "metrics"),
     ("serve", "serve"),
     ("manage config show", "config-show"),
     ("manage config check", "config-check"),
@@ -114,6 +114,11 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     if !has("--json") {
         return None;
+    }
+    let all = |words: &str| words.split(' ').all(has);
+    let modes = ["status --map", "status --bill", "serve --once", "diagnose --rules"];
+    if let Some(mode) = modes.into_iter().find(|mode| all(mode)) {
+        return COMMANDS.iter().find(|(words, _)| *words == mode).map(|(_, schema)| *schema);
     }
     let begins = |words: &str| words.split(' ').all(|word| word.starts_with('-') || has(word));
     // Whether a question is explained beside a diagnosis, and what follows 'list', is not seen

@@ -82,14 +82,14 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("status", &["status", "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--pid", &me, "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--root", text(&machine(&scratch))], DONE);
-    all.run("metrics", &["metrics", "--run-dir", text(&run)], DONE);
-    all.run("metrics", &["metrics", "--root", text(&machine(&scratch))], DONE);
+    all.run("metrics", &["serve", "--once", "--run-dir", text(&run)], DONE);
+    all.run("metrics", &["serve", "--once", "--root", text(&machine(&scratch))], DONE);
     // No machine freezes for so long.
     let kept = scratch.join("freezes");
     let freezes = ["freezes", "--longer-than", "1h", "--for", "1s", "--keep", text(&kept)];
     all.run("freezes", &freezes, &[0, 5]);
-    all.run("map", &["map", &me], DONE);
-    all.run("map", &["map", &me, "--sample"], DONE);
+    all.run("map", &["status", "--map", &me], DONE);
+    all.run("map", &["status", "--map", &me, "--sample"], DONE);
     drop(memory);
     let report = scratch.join("try.html");
     let size = ["--simulate", "--size", "32MiB", "--report", text(&report)];
@@ -182,7 +182,7 @@ pub(crate) fn managed(all: &mut Outputs) {
     all.run("pause", &[&["manage", "pause"], &at[..]].concat(), &[0]);
     all.run("pause", &[&["manage", "resume"], &at[..]].concat(), &[0]);
     let seen = all.run("status", &[&["status", "--pid", &me], &at[..]].concat(), DONE);
-    let metrics = all.run("metrics", &[&["metrics"], &at[..]].concat(), &[0]);
+    let metrics = all.run("metrics", &[&["serve", "--once"], &at[..]].concat(), &[0]);
     let up = |metric: &Value| metric["name"] == "hugewise_manager_up";
     let up = metrics["metrics"].as_array().and_then(|all| all.iter().find(|one| up(one)));
     assert_eq!(up.expect("always there")["values"][0]["value"], 1.0);
@@ -332,8 +332,8 @@ fn billed(all: &mut Outputs, scratch: &Scratch) {
     let all_lines = lines.iter().chain(&more).map(|line| format!("{line} kB\n"));
     written(&file, &all_lines.collect::<String>());
     let file = text(&file);
-    all.run("bill", &["bill", file, "--walk-percent", "20"], &[5]);
-    all.run("bill", &["bill", file, "--check", file, "--as", "never"], &[5]);
+    all.run("bill", &["status", "--bill", file, "--walk-percent", "20"], &[5]);
+    all.run("bill", &["status", "--bill", file, "--check", file, "--as", "never"], &[5]);
 }
 
 /// A server that answers at once, and is not loaded to its limit.

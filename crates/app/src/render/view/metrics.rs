@@ -1,4 +1,5 @@
-//! What `hugewise metrics` says. Names have the units of Prometheus: bytes, seconds, and shares as
+//! What `hugewise serve --once` says. Names have the units of Prometheus: bytes, seconds, and
+//! shares as
 //! ratios from 0 to 1.
 
 use crate::render::exposition::{Labels, Metric, Type};
