@@ -4,6 +4,7 @@ mod bill;
 mod capture;
 mod daemon;
 mod diagnose;
+mod groups;
 mod history;
 mod hugetlb;
 mod investigate;
@@ -74,9 +75,15 @@ rule.";
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let mut command = with_exit_codes(Cli::command());
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let matches = matches.map_err(groups::with_new_name)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// All commands.
+fn command() -> clap::Command {
+    groups::grouped(with_exit_codes(Cli::command()))
 }
 
 /// A command, and all below it, whose help says how it ends. Its manual has a section for that.
@@ -97,8 +104,9 @@ pub(crate) struct Global {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to use colour (NO_COLOR is honoured by 'auto')
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// When to use colour: auto (which honours NO_COLOR), always or never
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN",
+          hide_possible_values = true)]
     pub(crate) color: Color,
     /// Read copies of /proc and /sys below this directory instead; changes nothing
     #[arg(long, global = true, default_value = "/", value_name = "DIR")]
@@ -119,41 +127,43 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// What this kernel and these privileges allow, and what hugewise does without the rest
+    /// Show what this kernel and these privileges allow
     Doctor,
-    /// Demonstrate hugewise on a bundled workload, against THP 'never' and 'always', in two minutes
+    /// Show what huge pages change, on a bundled program, in two minutes
     Try(TryArgs),
-    /// Huge pages of the machine and of its largest processes; what limits a running manager
+    /// Show huge pages of the machine and of its largest processes
     Status(StatusArgs),
-    /// Machine, programs, manager and findings on a screen that goes on
+    /// Watch machine, programs, manager and findings live
     Top(TopArgs),
     /// Record machine and programs, to go back to any moment later
     Record(RecordArgs),
-    /// A web page of machine, programs and manager, and metrics for Prometheus, over HTTP
+    /// Serve a web page and metrics for Prometheus over HTTP
     Serve(ServeArgs),
-    /// Promote well-used memory in the background
+    /// Give huge pages to well-used memory in the background
     Manage(ManageLine),
-    /// Put back every kernel setting that a killed manager left changed ('--all': HugeTLB, too)
+    /// Put back the kernel settings that a killed manager left changed
     Revert(RevertArgs),
-    /// Why a machine burns CPU in the kernel, waits or stalls: live, or from recordings
+    /// Find out why a machine burns CPU in the kernel, waits or stalls
     Diagnose(DiagnoseArgs),
-    /// Where the time of requests passes, and when it is slow, from access logs
+    /// Find out from access logs where the time of requests goes
     Response(ResponseArgs),
     /// Watch for freezes, and say who held the CPU or the memory meanwhile
+    #[command(hide = true)]
     Freezes(FreezesArgs),
-    /// Size HugeTLB pools for databases, Java and virtual machines; apply, verify, revert
+    /// Size HugeTLB pools for databases, Java and virtual machines
     #[command(subcommand)]
     Hugetlb(HugetlbCommand),
-    /// Show and change the settings of transparent huge pages, with a way back
+    /// Show, change and put back settings of transparent huge pages
     #[command(subcommand)]
     Thp(ThpCommand),
-    /// Compare settings on this machine: interleaved runs, statistics, a report
+    /// Compare settings on this machine by interleaved runs
     #[command(subcommand)]
     Lab(LabCommand),
-    /// Find the cause of a slow service: hypotheses, put to the test by changes that are undone
+    /// Find the cause of a slow service by changes that are undone
     #[command(subcommand)]
     Investigate(InvestigateCommand),
     /// Record kernel data, to diagnose later or elsewhere
+    #[command(hide = true)]
     Capture(CaptureArgs),
 }
 

@@ -194,8 +194,12 @@ fn listed(of: &[&str]) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
     let done = command.args(of).arg("--help").output().expect("the program runs");
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    let list = text.split("Commands:\n").nth(1).unwrap_or_default();
-    let lines = list.lines().take_while(|line| !line.is_empty());
+    // Those of the program stand in groups, before its options.
+    let list = match of.is_empty() {
+        true => text.split("Options:\n").next(),
+        false => text.split("Commands:\n").nth(1).and_then(|list| list.split("\n\n").next()),
+    };
+    let lines = list.unwrap_or_default().lines();
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
 }

@@ -63,6 +63,23 @@ pub(crate) struct LabSetupArgs {
     pub(crate) write: Option<PathBuf>,
 }
 
+/// How an experiment or a ledger is run.
+#[derive(Debug, Args)]
+pub(crate) struct TrialArgs {
+    /// Seed of the order and of the workloads (default: another one each time)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Allow settings that affect every program on the machine, such as 'enabled'
+    #[arg(long)]
+    pub(crate) machine_wide: bool,
+    /// Say what would be changed, in how many runs and how long; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
 /// Arguments of `lab run`.
 #[derive(Debug, Args)]
 pub(crate) struct LabRunArgs {
@@ -72,21 +89,11 @@ pub(crate) struct LabRunArgs {
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Seed of the order and of the workloads (default: another one each time)
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
     /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
     pub(crate) noisy: bool,
-    /// Allow settings that affect every program on the machine, such as 'enabled'
-    #[arg(long)]
-    pub(crate) machine_wide: bool,
-    /// Do everything but the runs: the same as 'setup'
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) trials: TrialArgs,
 }
 
 /// Arguments of `lab report`.
