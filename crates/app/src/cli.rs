@@ -37,7 +37,7 @@ pub(crate) use hugetlb::{
 pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub(crate) use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
-    LabSetupArgs, LabSignaturesArgs, WorkloadArgs,
+    LabSetupArgs, LabSignaturesArgs, LabSimulateArgs, WorkloadArgs,
 };
 pub(crate) use limit::LimitArgs;
 pub(crate) use manage::{

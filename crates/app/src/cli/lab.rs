@@ -24,6 +24,8 @@ pub(crate) enum LabCommand {
     /// Find the rate at which a server on this machine is full, what is full then, and what comes
     /// next
     Limit(LimitArgs),
+    /// Compare policies on simulated machines; needs no rights and changes nothing
+    Simulate(LabSimulateArgs),
     /// A small program to look at, for examples, probes and experiments; changes no setting
     Workload(WorkloadArgs),
 }
@@ -152,7 +154,25 @@ fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=600)
 }
 
-/// Arguments of `workload`.
+/// Arguments of `lab simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise lab simulate --scenario hot-tail\n  \
+hugewise lab simulate --policy worth,utilization --seed 7 --json")]
+pub(crate) struct LabSimulateArgs {
+    /// Only these policies (repeat or separate by commas): linux-always, khugepaged, freebsd,
+    /// hawkeye, paper, utilization, worth
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) policy: Vec<String>,
+    /// Only these scenarios (repeat or separate by commas): hot-tail, sparse, deleted, scarce,
+    /// uniform, skewed
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) scenario: Vec<String>,
+    /// Seed of the machines
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+/// Arguments of `lab workload`.
 #[derive(Debug, Args)]
 #[command(after_help = "It ends when its standard input does. Example:\n  \
 sleep 60 | hugewise lab workload bloat --kind purge --mib 64 --advise huge\n      \

@@ -18,7 +18,7 @@ schemas! {
     "doctor" "freezes"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal"
-    "lab-compare" "lab-signatures"
+    "lab-compare" "lab-signatures" "lab-simulate"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
     "record" "replay" "response" "revert"
@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 44] = [
+pub(crate) const COMMANDS: [(&str, &str); 45] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),
@@ -60,6 +60,7 @@ pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("lab compare", "lab-compare"),
     ("lab signatures", "lab-signatures"),
     ("lab limit", "limit"),
+    ("lab simulate", "lab-simulate"),
     ("investigate plan", "investigate-plan"),
     ("investigate run --dry-run", "investigate-setup"),
     ("investigate run", "investigate"),

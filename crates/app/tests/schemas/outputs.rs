@@ -111,6 +111,8 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("journal", &["manage", "journal", text(&journal), "-n", "1"], &[0]);
     all.run("rules", &["diagnose", "--rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
+    let some = ["lab", "simulate", "--policy", "worth,khugepaged", "--scenario", "scarce"];
+    all.run("lab-simulate", &some, &[0]);
     let list = all.run("lab-list", &["lab", "list"], &[0]);
     for kind in list["kinds"].as_array().into_iter().flatten() {
         all.run("lab-kind", &["lab", "list", kind["name"].as_str().expect("a name")], &[0]);

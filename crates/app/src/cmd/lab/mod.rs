@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod setup;
 pub(crate) mod signatures;
+mod simulate;
 mod workload;
 
 pub(super) use prepare::file_text;
@@ -25,7 +26,8 @@ use hugewise_linux::root::Root;
 /// Runs the command.
 pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Output> {
     let is_live = Root::at(&global.root).is_live();
-    if !is_live && !matches!(command, LabCommand::Workload(_)) {
+    let needs_none = matches!(command, LabCommand::Simulate(_) | LabCommand::Workload(_));
+    if !is_live && !needs_none {
         let message = "experiments run on the live machine: leave --root out";
         return Err(exit::coded(exit::USAGE, message));
     }
@@ -37,6 +39,7 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Compare(args) => compare::run(global, args),
         LabCommand::Signatures(args) => signatures::run(global, args),
         LabCommand::Limit(args) => limit::run(global, args),
+        LabCommand::Simulate(args) => simulate::run(global, args),
         LabCommand::Workload(args) => workload::run(args).map(|code| Output::text("", code)),
     }
 }
