@@ -23,6 +23,7 @@ mod top;
 mod values;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) use bill::BillArgs;
@@ -77,7 +78,10 @@ rule.";
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os());
-    let matches = matches.map_err(groups::with_new_name)?;
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let first = std::env::args_os().skip(1).find(|word| !is_option(word));
+    let is_first = |name: &str| first.as_ref().is_some_and(|word| word == name);
+    let matches = matches.map_err(|error| groups::with_new_name(error, is_first))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 

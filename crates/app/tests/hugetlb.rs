@@ -204,7 +204,7 @@ fn more_than_there_is_is_refused() {
     hugetlb(&["plan", "--sga", "18G", "--leave", "1G", &file]).says(0, &["9216"]);
     hugetlb(&["plan", "--java", "-Xmx19g", &file]).says(3, &["REFUSED"]);
     // Sums that no number can hold.
-    let most = "18446744073709551614";
+    let most = "18446744073709551614B";
     hugetlb(&["plan", "--sga", most, "--sga", most, "--processes", "4194304", &file])
         .says(3, &["REFUSED"]);
     let root = scratch.file("root/proc/meminfo", MEMINFO);

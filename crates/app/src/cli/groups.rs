@@ -49,11 +49,14 @@ pub(super) fn grouped(command: Command) -> Command {
     ))
 }
 
-/// The error of a command that has another name now.
-pub(super) fn with_new_name(error: Error) -> Error {
+/// The error of a command that has another name now; `is_first`: no command stands before it.
+pub(super) fn with_new_name(error: Error, is_first: impl Fn(&str) -> bool) -> Error {
     let Some(ContextValue::String(old)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
+    if !is_first(old) {
+        return error;
+    }
     match RENAMED.iter().find(|(name, _)| name == old) {
         Some((old, new)) => {
             let text = format!("'hugewise {old}' is now 'hugewise {new}'\n");
@@ -103,7 +106,7 @@ mod tests {
     fn an_old_name_says_the_new_one() {
         for (old, new) in RENAMED {
             let error = command().try_get_matches_from(["hugewise", "--json", old, "7"]);
-            let error = with_new_name(error.expect_err(old)).to_string();
+            let error = with_new_name(error.expect_err(old), |_| true).to_string();
             assert_eq!(error, format!("error: 'hugewise {old}' is now 'hugewise {new}'\n"));
             let mut command = command();
             for word in new.split(' ') {
@@ -115,6 +118,8 @@ mod tests {
             }
         }
         let other = command().try_get_matches_from(["hugewise", "mapp"]).expect_err("unknown");
-        assert!(with_new_name(other).to_string().contains("unrecognized subcommand 'mapp'"));
+        assert!(
+            with_new_name(other, |_| true).to_string().contains("unrecognized subcommand 'mapp'")
+        );
     }
 }
