@@ -104,11 +104,6 @@ impl Asked {
             Some(draft) => draft.finish(text.as_bytes()).map(|()| None).map_err(refused),
         }
     }
-
-    /// Writes what is no text; nothing of it goes to standard output.
-    pub(crate) fn finish_bytes(self, bytes: &[u8]) -> anyhow::Result<()> {
-        self.0.map_or(Ok(()), |draft| draft.finish(bytes).map_err(refused))
-    }
 }
 
 /// What has become of a write to standard output.

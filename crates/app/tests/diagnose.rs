@@ -229,10 +229,13 @@ fn questions_are_explained() -> Result<Completion, Failed> {
     assert!(!shown.contains("**") && !shown.contains("###"), "Markdown in:\n{shown}");
     let done = ends_with(&["--explain", "kernel.reclam"], 2)?;
     let said = text(&done.stderr);
-    assert!(said.contains("did you mean 'kernel.reclaim'? ('hugewise rules' lists all)"), "{said}");
+    assert!(
+        said.contains("did you mean 'kernel.reclaim'? ('hugewise diagnose --rules' lists all)"),
+        "{said}"
+    );
     let done = ends_with(&["--explain", "kernel.nothing"], 2)?;
     let said = text(&done.stderr);
-    assert!(said.contains("'hugewise rules' lists all") && said.len() < 200, "{said}");
+    assert!(said.contains("'hugewise diagnose --rules' lists all") && said.len() < 200, "{said}");
     Ok(Completion::Completed)
 }
 

@@ -110,7 +110,7 @@ fn what_it_cannot_take() {
     for (args, code, said) in [
         (vec![text(scratch.path())], 1, "holds no recordings"),
         (vec!["/nowhere"], 1, "cannot read '/nowhere'"),
-        (vec![text(scratch.path()), "--parquet", "-"], 2, "a table is no text"),
+        (vec![text(scratch.path()), "--table", "-", "--json"], 2, "both are standard output"),
         (vec![text(scratch.path()), "--at", "03:00"], 2, "one table"),
     ] {
         let done = fleet(&args);
@@ -124,8 +124,8 @@ fn what_it_cannot_take() {
 
 fn queries(tools: &Path) {
     let scratch = Scratch::new();
-    let table = scratch.join("findings.parquet");
-    let done = fleet(&[text(&recordings()), "--parquet", text(&table), "--json"]);
+    let table = scratch.join("findings.jsonl");
+    let done = fleet(&[text(&recordings()), "--table", text(&table), "--json"]);
     let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let findings = json["findings"].as_array().expect("a list").len();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/fleet.md");
@@ -135,7 +135,7 @@ fn queries(tools: &Path) {
     assert_eq!(queries.len(), 3);
     let code = format!(
         "import duckdb, os\nos.chdir({:?})\nprint(duckdb.sql(\"SELECT count(*) FROM \
-         'findings.parquet'\").fetchall()[0][0])\nfor query in {queries:?}:\n    \
+         'findings.jsonl'\").fetchall()[0][0])\nfor query in {queries:?}:\n    \
          print(len(duckdb.sql(query).fetchall()))\n",
         text(scratch.path())
     );

@@ -75,6 +75,10 @@ fn sizes_that_make_no_sense_are_refused_by_name() {
         for (args, why) in [
             (&["--sga", "0"][..], "--sga 0: nothing to plan for"),
             (&["--sga=-5G"], "--sga '-5G': wanted a size that is not negative"),
+            (&["--sga", "10"], "--sga '10' has no unit: write 10GiB, 10MiB"),
+            (&["--sga", "1G", "--headroom", "2"], "--headroom '2' has no unit"),
+            (&["--sga", "1G", "--page-size", "2097152"], "--page-size '2097152' has no unit"),
+            (&["--sga", "1G", "--leave", "512"], "--leave '512' has no unit"),
             (&["--sga", "-5G"], "--sga '-5G': wanted a size that is not negative"),
             (&["--sga", "10X"], "wanted a unit"),
             (&["--sga", ""], "--sga"),
@@ -198,7 +202,7 @@ fn more_than_there_is_is_refused() {
     hugetlb(&["plan", "--sga", "18G", "--leave", "1G", &file]).says(0, &["9216"]);
     hugetlb(&["plan", "--java", "-Xmx19g", &file]).says(3, &["REFUSED"]);
     // Sums that no number can hold.
-    let most = "18446744073709551614";
+    let most = "18446744073709551614B";
     hugetlb(&["plan", "--sga", most, "--sga", most, "--processes", "4194304", &file])
         .says(3, &["REFUSED"]);
     let root = scratch.file("root/proc/meminfo", MEMINFO);

@@ -37,7 +37,7 @@ struct Workload {
 impl Workload {
     fn start(kind: &Kind, scratch: &Path, huge_pages: &str) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_hugewise"))
-            .args(["workload", "lab", kind.name, "--seed", "7", "--params", tiny(kind.name)])
+            .args(["lab", "workload", "lab", kind.name, "--seed", "7", "--params", tiny(kind.name)])
             .args(["--huge-pages", huge_pages, "--scratch"])
             .arg(scratch)
             .stdin(Stdio::piped())

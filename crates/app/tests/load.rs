@@ -86,7 +86,7 @@ fn load(directory: &Path, text: &str) -> Result<std::process::Output, Failed> {
     let file = directory.join("load.toml");
     std::fs::write(&file, text)?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-    Ok(command.args(["workload", "load"]).arg(file).output()?)
+    Ok(command.args(["lab", "workload", "load"]).arg(file).output()?)
 }
 
 impl Drop for Redis {
@@ -245,7 +245,8 @@ fn a_gatling_that_fails_is_quoted() -> Result<Completion, Failed> {
         std::fs::write(&file, format!("{text}tool = \"gatling\"\n"))?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
         let programs = format!("{}:/usr/bin:/bin", place.directory.display());
-        let output = command.args(["workload", "load"]).arg(file).env("PATH", programs).output()?;
+        let output =
+            command.args(["lab", "workload", "load"]).arg(file).env("PATH", programs).output()?;
         assert!(!output.status.success());
         Ok(String::from_utf8_lossy(&output.stderr).into_owned())
     };

@@ -9,12 +9,12 @@ use std::process::{Command, Output, Stdio};
 const COMMANDS: [&[&str]; 13] = [
     &["--help"],
     &["--version"],
-    &["rules"],
+    &["diagnose", "--rules"],
     &["doctor"],
     &["doctor", "--json"],
     &["status", "--json"],
-    &["config", "show"],
-    &["config", "check"],
+    &["manage", "config", "show"],
+    &["manage", "config", "check"],
     &["lab", "list"],
     &["lab", "setup", "gups", "--json"],
     &["diagnose", "RECORDING"],
@@ -69,7 +69,7 @@ fn a_narrow_terminal_is_filled_and_not_exceeded() {
     for arguments in [
         &["doctor"][..],
         &["status"],
-        &["map", &pid],
+        &["status", "--map", &pid],
         &["hugetlb", "plan", "--sga", "100M", "--java", "-Xmx100m"],
         &["diagnose", "--full", "RECORDING"],
         &["diagnose", "--explain", "kernel"],
@@ -115,7 +115,9 @@ fn a_full_disk_is_an_error_that_says_so() {
 
 #[test]
 fn nobody_who_reads_errors_changes_no_exit_code() {
-    for (arguments, code) in [(&["replay", "/nowhere"][..], 1), (&["lab", "list", "nothing"], 2)] {
+    for (arguments, code) in
+        [(&["manage", "replay", "/nowhere"][..], 1), (&["lab", "list", "nothing"], 2)]
+    {
         for stderr in [closed(), full()] {
             let done = hugewise(arguments).stderr(stderr).output().expect("it runs");
             assert_eq!(done.status.code(), Some(code), "{arguments:?}");

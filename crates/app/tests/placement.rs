@@ -1,4 +1,4 @@
-//! `hugewise placement` on the command line. Needs no right and changes nothing.
+//! `hugewise diagnose` of several hosts. Needs no right and changes nothing.
 
 use hugewise_scratch::Scratch;
 use std::fs;
@@ -37,7 +37,7 @@ fn written(scratch: &Scratch, hosts: &[(&str, String)]) -> Vec<PathBuf> {
 
 fn placement(files: &[PathBuf]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-    command.args(["--color", "never", "placement"]).args(files);
+    command.args(["--color", "never", "diagnose", "--hosts"]).args(files);
     let Output { status, stdout, stderr } = command.output().expect("the program runs");
     let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -83,7 +83,7 @@ fn files_that_are_called_alike_are_of_several_hosts() {
         fs::write(file, top(50.0, &[("java", 190.0)])).expect("written");
     }
     let (code, said) = placement(&files);
-    assert!(code == Some(0) && said.starts_with("3 hosts, none"), "{code:?}: {said}");
+    assert!(code == Some(0) && said.contains("\n3 hosts, none"), "{code:?}: {said}");
 }
 
 #[test]

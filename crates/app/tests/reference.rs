@@ -68,11 +68,6 @@ fn output(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn rules() {
-    check("../rules.md", &format!("{}\n", output(&["rules"])));
-}
-
-#[test]
 fn reasons() {
     let mut reasons = head("key | meaning | what you can do");
     for reason in SkipReason::ALL {
@@ -116,7 +111,7 @@ fn defaults() {
     let dir = if dir.is_dir() { dir.to_path_buf() } else { std::env::temp_dir() };
     let empty = dir.join(format!(".hugewise-empty-{}.toml", std::process::id()));
     std::fs::write(&empty, "").expect("a file can be written");
-    let shown = output(&["config", "show", "--config", &empty.display().to_string()]);
+    let shown = output(&["manage", "config", "show", "--config", &empty.display().to_string()]);
     std::fs::remove_file(&empty).expect("and removed");
     check_tables("config.md", &config::tables(&shown));
 }

@@ -1,4 +1,4 @@
-//! `hugewise replay` over the recordings of an earlier build, which
+//! `hugewise manage replay` over the recordings of an earlier build, which
 //! `crates/manager/tests/replays.rs` compares decision by decision.
 
 use anyhow::{Context, ensure};
@@ -16,7 +16,7 @@ fn old_recordings_replay_exactly() -> anyhow::Result<()> {
         fs::write(&recording, zstd::stream::decode_all(packed.as_slice())?)?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
         let config = folder.join(format!("{name}.toml"));
-        command.args(["replay", "--json", "--config"]).arg(config).arg(&recording);
+        command.args(["manage", "replay", "--json", "--config"]).arg(config).arg(&recording);
         let output = command.output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let value: Value = serde_json::from_slice(&output.stdout).context(said.into_owned())?;
@@ -35,7 +35,7 @@ fn a_recording_that_was_cut_replays_up_to_there() -> anyhow::Result<()> {
     let replay = |bytes: &[u8]| {
         fs::write(&file, bytes)?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-        command.args(["replay", "--json"]).arg(&file).output()
+        command.args(["manage", "replay", "--json"]).arg(&file).output()
     };
     let output = replay(&whole[..whole.len() - 20])?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -69,7 +69,7 @@ fn a_recording_of_no_run_is_refused() -> anyhow::Result<()> {
     let refused = |text: &str, wanted: &str| -> anyhow::Result<()> {
         fs::write(&file, text)?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-        let output = command.arg("replay").arg(&file).output()?;
+        let output = command.args(["manage", "replay"]).arg(&file).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.code() == Some(1) && said.contains(wanted), "{wanted}: {said}");
         Ok(())

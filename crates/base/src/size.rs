@@ -86,8 +86,8 @@ pub fn parse(text: &str) -> Result<Size, ParseError> {
     }
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
-    let factor = unit_bytes(unit.trim_ascii_start())
-        .ok_or_else(|| error("a unit such as KiB, MB, G or none for bytes"))?;
+    let factor =
+        unit_bytes(unit.trim_ascii_start()).ok_or_else(|| error("a unit such as KiB, MB or G"))?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || fraction.len() > FRACTION_DIGITS_MAX {
@@ -104,6 +104,24 @@ pub fn parse(text: &str) -> Result<Size, ParseError> {
     }
     let bytes = u128::from(whole) * u128::from(factor) + part / scale;
     u64::try_from(bytes).map(Size).map_err(|_| too_large())
+}
+
+/// Reads a size that a person typed on a command line: 10 may be meant as bytes or as GiB, so a
+/// number alone is refused. Nothing needs no unit: 0.
+///
+/// # Errors
+/// As [`parse`], and where the unit is missing: a sentence.
+pub fn with_unit(text: &str) -> Result<Size, String> {
+    let text = text.trim_ascii();
+    let size =
+        parse(text).map_err(|error| format!("'{}': wanted {}", error.found, error.wanted))?;
+    let is_bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_bare && size != Size(0) {
+        return Err(format!(
+            "'{text}' has no unit: write {text}GiB, {text}MiB or {text}KiB, or {text}B for bytes"
+        ));
+    }
+    Ok(size)
 }
 
 /// Bytes in one unit; the empty unit is one byte.
@@ -184,8 +202,8 @@ mod tests {
             ("-1", "a size that is not negative"),
             ("16EiB", "less than 16 EiB"),
             ("18446744073709551616", "less than 16 EiB"),
-            ("5 bananas", "a unit such as KiB, MB, G or none for bytes"),
-            ("1e9", "a unit such as KiB, MB, G or none for bytes"),
+            ("5 bananas", "a unit such as KiB, MB or G"),
+            ("1e9", "a unit such as KiB, MB or G"),
             ("", "a number such as '512' or '1.5'"),
             ("MiB", "a number such as '512' or '1.5'"),
             ("1.", "a number such as '512' or '1.5'"),
@@ -194,6 +212,24 @@ mod tests {
         ];
         for (text, wanted) in cases {
             assert_eq!(parse(text).map_err(|error| error.wanted), Err(wanted), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_no_size_on_a_command_line() {
+        for (text, size) in [("10GiB", 10 << 30), ("7B", 7), ("0", 0), (" 0.0 ", 0), ("1.5K", 1536)]
+        {
+            assert_eq!(with_unit(text), Ok(Size(size)), "{text:?}");
+        }
+        for (text, said) in [
+            ("10", "'10' has no unit: write 10GiB, 10MiB or 10KiB, or 10B for bytes"),
+            (" 4096 ", "'4096' has no unit: write 4096GiB, 4096MiB or 4096KiB, or 4096B for bytes"),
+            ("1.0", "'1.0' has no unit: write 1.0GiB, 1.0MiB or 1.0KiB, or 1.0B for bytes"),
+            ("1.5", "'1.5': wanted a whole number of bytes"),
+            ("-1", "'-1': wanted a size that is not negative"),
+            ("", "'': wanted a number such as '512' or '1.5'"),
+        ] {
+            assert_eq!(with_unit(text), Err(said.to_owned()), "{text:?}");
         }
     }
 

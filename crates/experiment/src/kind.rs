@@ -30,7 +30,7 @@ pub struct Kind {
 /// How a kind is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// As `hugewise workload lab KIND`: part of hugewise, needs nothing else, verifies its data.
+    /// As `hugewise lab workload lab KIND`: part of hugewise, needs nothing else, verifies its data.
     BuiltIn,
     /// A server of others, with its clients.
     Server,

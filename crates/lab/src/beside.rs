@@ -150,7 +150,7 @@ fn start(
     let (kind, params) = task(part)?;
     let errors = errors_in(scratch)?;
     let mut command = this_program()?;
-    command.args(["workload", "lab", kind.name, "--params"]);
+    command.args(hugewise_workloads::COMMAND).args(["lab", kind.name, "--params"]);
     command.arg(serde_json::to_string(&params)?);
     command.args(["--huge-pages", huge_pages.key()]);
     command.arg("--scratch").arg(scratch).stderr(File::create(&errors)?);
@@ -188,7 +188,11 @@ fn last_line(file: &Path) -> Option<String> {
 
 fn shim() -> anyhow::Result<Command> {
     let mut command = this_program()?;
-    command.args(["workload", "exec", "--parent", &std::process::id().to_string()]);
+    command.args(hugewise_workloads::COMMAND).args([
+        "exec",
+        "--parent",
+        &std::process::id().to_string(),
+    ]);
     Ok(command)
 }
 

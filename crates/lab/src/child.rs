@@ -32,7 +32,10 @@ pub fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 /// Touches and frees as much memory as the next run may take, in a process of its own.
 pub fn warm(session: &Session, bytes: Bytes) -> anyhow::Result<()> {
     let mut command = this_program()?;
-    command.args(["workload", "warm", &bytes.0.to_string()]).stdin(Stdio::null());
+    command
+        .args(hugewise_workloads::COMMAND)
+        .args(["warm", &bytes.0.to_string()])
+        .stdin(Stdio::null());
     let mut child = command.spawn().context("cannot start the warm-up")?;
     let ended = loop {
         match (session.beat(), child.try_wait()?) {

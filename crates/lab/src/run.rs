@@ -297,13 +297,17 @@ impl<'a> Run<'a> {
         if let Some(group) = &self.group {
             command.arg("--group").arg(group.procs());
         }
-        command.args(["--", &program, "workload"]).envs(&self.variant().env);
+        command.args(["--", &program]).args(hugewise_workloads::COMMAND).envs(&self.variant().env);
         Ok(command)
     }
 
     fn shim(&self, tidy: bool) -> anyhow::Result<Command> {
         let mut command = this_program()?;
-        command.args(["workload", "exec", "--parent", &std::process::id().to_string()]);
+        command.args(hugewise_workloads::COMMAND).args([
+            "exec",
+            "--parent",
+            &std::process::id().to_string(),
+        ]);
         if tidy {
             command.args(["--end", "term"]);
         }

@@ -20,7 +20,7 @@ named! {
     IsolatedCpu = "isolated_cpu": "runs on isolated CPUs only",
         "write a rule with action 'manage' for it if interrupts are acceptable";
     ExcludedByRule = "excluded_by_rule": "a rule in the configuration excludes it",
-        "see 'hugewise config show'";
+        "see 'hugewise manage config show'";
     NotSelected = "not_selected": "neither '--pid' nor a rule selects it", "";
     TooSmall = "too_small": "less anonymous memory than select.min_anon_bytes", "";
     NoSlot = "no_slot": "all select.max_targets places are taken",
@@ -124,7 +124,7 @@ named! {
     LowMemory = "low_memory": "little memory is left on this machine", "";
     CgroupLowMemory = "cgroup_low_memory": "its cgroup is near its memory limit",
         "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
-    Paused = "paused": "'hugewise pause' is in force", "run 'hugewise resume'";
+    Paused = "paused": "'hugewise manage pause' is in force", "run 'hugewise manage resume'";
     // Compaction that does not begin, or ends early.
     CompactionOff = "compaction_off": "compact.mode is 'off'",
         "set it to 'on' to have the kernel make free blocks while promotions wait for them";

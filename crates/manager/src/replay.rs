@@ -28,7 +28,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<Mode>,
     },
-    /// `hugewise pause`, or `resume`.
+    /// `hugewise manage pause`, or `resume`.
     Paused {
         /// When.
         at: Ns,

@@ -172,7 +172,7 @@ pub struct ManagerStatus {
     /// known of its use.
     #[serde(default)]
     pub outlook: Outlook,
-    /// `hugewise pause` is in force.
+    /// `hugewise manage pause` is in force.
     pub paused: bool,
     /// A reason for which nothing at all is promoted now.
     pub gate: Option<SkipReason>,

@@ -173,7 +173,7 @@ impl Recorded {
             Event::Observed { ask, .. } => ask.targets.as_slice(),
             Event::Began { .. } | Event::Paused { .. } | Event::Acted { .. } => &[],
         });
-        // As `hugewise replay` does.
+        // As `hugewise manage replay` does.
         let selection = Selection { named: Some(asked.copied().collect()) };
         decide(events, self.config(), self.mode, selection)
     }

@@ -1,4 +1,4 @@
-//! `hugewise workload bloat`: programs that use little of what they have touched, so that huge
+//! `hugewise lab workload bloat`: programs that use little of what they have touched, so that huge
 //! pages make them grow at once.
 //!
 //! Three kinds that are found in the wild: allocators with an arena for each thread, tables that
@@ -27,7 +27,7 @@ const SLOT: usize = 16;
 /// Look-ups between two looks at the clock.
 const BATCH: u64 = 1024;
 
-/// Arguments of `hugewise workload bloat`.
+/// Arguments of `hugewise lab workload bloat`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {

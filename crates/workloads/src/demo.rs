@@ -1,5 +1,5 @@
 //! How the memory of the program is laid out that `hugewise try` looks at: a dense, a sparse and an
-//! idle part. The program itself is the workload `demo` of `hugewise workload lab`.
+//! idle part. The program itself is the workload `demo` of `hugewise lab workload lab`.
 
 use hugewise_base::units::Bytes;
 use serde::{Deserialize, Serialize};

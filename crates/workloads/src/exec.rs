@@ -1,4 +1,4 @@
-//! `hugewise workload exec`: becomes another program, after arranging what cannot be arranged from
+//! `hugewise lab workload exec`: becomes another program, after arranging what cannot be arranged from
 //! outside: its end with its parent, its cgroup, whether it may have huge pages, and whose program
 //! it is.
 
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Arguments of `hugewise workload exec`.
+/// Arguments of `hugewise lab workload exec`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {

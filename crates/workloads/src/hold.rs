@@ -1,4 +1,4 @@
-//! `hugewise workload hold`: memory with known contents, kept and changed on request.
+//! `hugewise lab workload hold`: memory with known contents, kept and changed on request.
 //!
 //! Tests and experiments look at it from outside. It answers requests
 //! ([`crate::protocol`]), and ends with its parent or its input.
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-/// Arguments of `hugewise workload hold`.
+/// Arguments of `hugewise lab workload hold`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
@@ -145,7 +145,7 @@ fn keep_hot(args: &Args) -> anyhow::Result<Range<u64>> {
 
 /// Becomes a fresh copy of this program in a new address space; returns only on failure.
 fn exec(args: &[String]) -> std::io::Error {
-    std::process::Command::new("/proc/self/exe").args(["workload", "hold"]).args(args).exec()
+    std::process::Command::new("/proc/self/exe").args(crate::COMMAND).arg("hold").args(args).exec()
 }
 
 /// The memory, and which pages of it hold the pattern.

@@ -1,5 +1,5 @@
 //! Programs that tests and experiments look at from outside: they touch, fault, fork and verify
-//! their memory. Each runs in a process of its own, as `hugewise workload NAME`, and obeys its
+//! their memory. Each runs in a process of its own, as `hugewise lab workload NAME`, and obeys its
 //! standard input.
 
 mod bloat;
@@ -17,6 +17,9 @@ mod shadow;
 mod warm;
 
 use hugewise_base::exit::{self, Coded};
+
+/// Arguments of hugewise before the name of a workload.
+pub const COMMAND: [&str; 2] = ["lab", "workload"];
 
 /// Becomes the workload of this name; returns its exit code.
 ///

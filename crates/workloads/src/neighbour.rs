@@ -1,4 +1,4 @@
-//! `hugewise workload neighbour`: what an unprivileged user may do with processes of their own to
+//! `hugewise lab workload neighbour`: what an unprivileged user may do with processes of their own to
 //! be in a manager's way. Tests of the manager run it as another user beside a victim.
 
 use crate::kit::{HUGE, MIB, request, say, unknown};
@@ -25,7 +25,7 @@ const PIECE: usize = 512 << 20;
 /// Pause between two rounds of knocking: the rest is spent on system calls.
 const KNOCK: Duration = Duration::from_millis(1);
 
-/// Arguments of `hugewise workload neighbour`.
+/// Arguments of `hugewise lab workload neighbour`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {

@@ -1,4 +1,4 @@
-//! `hugewise workload probe HUGE_BYTES`: lends memory to `hugewise doctor`, which proves on it
+//! `hugewise lab workload probe HUGE_BYTES`: lends memory to `hugewise doctor`, which proves on it
 //! what the kernel does. It speaks the few words of `hugewise_linux::probe` and not
 //! [`crate::protocol`]: the crate that asks lies below this one.
 

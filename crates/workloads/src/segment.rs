@@ -1,4 +1,4 @@
-//! `hugewise workload segment`: many processes with one System V segment, as a database has them.
+//! `hugewise lab workload segment`: many processes with one System V segment, as a database has them.
 //!
 //! The first process makes the segment and forks the others; each touches every base page of it. It
 //! answers requests ([`crate::protocol`]).
@@ -15,7 +15,7 @@ use std::io::{PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-/// Arguments of `hugewise workload segment`.
+/// Arguments of `hugewise lab workload segment`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {

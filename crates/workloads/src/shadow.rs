@@ -1,4 +1,4 @@
-//! `hugewise workload shadow`: writers that check their memory against a copy all the time.
+//! `hugewise lab workload shadow`: writers that check their memory against a copy all the time.
 //!
 //! What a manager must never do is lose a write. Here are the writes that it could lose: to pages
 //! that are zero at one moment and hold data at the next, and to pages that were just dropped, by
@@ -30,7 +30,7 @@ const DROP_PAGES: u64 = 64;
 /// Longest wait for a request when there is no end to wait for.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// Arguments of `hugewise workload shadow`.
+/// Arguments of `hugewise lab workload shadow`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {

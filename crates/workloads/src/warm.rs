@@ -9,10 +9,10 @@ use hugewise_linux::prctl;
 const BASE: usize = 4096;
 const HUGE: usize = 2 << 20;
 
-/// `hugewise workload warm BYTES`.
+/// `hugewise lab workload warm BYTES`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
     prctl::set_parent_death_signal()?;
-    let [bytes] = args else { bail!("usage: workload warm BYTES") };
+    let [bytes] = args else { bail!("usage: lab workload warm BYTES") };
     let bytes: usize = bytes.parse().context("BYTES is a number")?;
     let len = bytes.next_multiple_of(HUGE).max(HUGE);
     let mut arena = Arena::new(len, HUGE).context("cannot map the memory to warm")?;

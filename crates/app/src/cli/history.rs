@@ -3,7 +3,7 @@
 use super::daemon::DaemonArgs;
 use super::places::{HISTORY_DIR, STATE_DIR};
 use clap::Args;
-use hugewise_base::size::Size;
+use hugewise_base::size::{self, Size};
 use std::path::{Path, PathBuf};
 
 /// Above the options that go back.
@@ -46,7 +46,7 @@ pub(crate) struct RecordArgs {
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub(crate) days: u32,
     /// Most disk space; the oldest hours make room
-    #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = size)]
+    #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = room)]
     pub(crate) max_size: Size,
     /// Record the arguments of processes and of the kernel, too
     ///
@@ -66,8 +66,8 @@ pub(crate) struct RecordArgs {
 }
 
 /// A size of which an eighth is room for a sample.
-fn size(text: &str) -> Result<Size, String> {
-    let size = text.parse::<Size>().map_err(|error| error.to_string())?;
+fn room(text: &str) -> Result<Size, String> {
+    let size = size::with_unit(text)?;
     if size.0 < 8 << 20 { Err("must be 8MiB or more".to_owned()) } else { Ok(size) }
 }
 

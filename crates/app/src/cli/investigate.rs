@@ -1,6 +1,6 @@
 //! Syntax of `investigate`.
 
-use super::places::STATE_DIR;
+use super::lab::TrialArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -36,18 +36,8 @@ pub(crate) struct InvestigateRunArgs {
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Seed of the order (default: another one each time)
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Allow settings that affect every program on the machine, such as 'enabled'
-    #[arg(long)]
-    pub(crate) machine_wide: bool,
-    /// Say what would be changed, in how many trials and how long; change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) trials: TrialArgs,
 }
 
 /// Arguments of `investigate report`.

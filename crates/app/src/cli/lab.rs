@@ -1,5 +1,6 @@
 //! Syntax of `lab`.
 
+use super::limit::LimitArgs;
 use super::places::STATE_DIR;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -20,6 +21,13 @@ pub(crate) enum LabCommand {
     /// Run a stressor of each kind once and keep which counters each moves here, so that
     /// 'diagnose --signatures' can say what a bad time resembles
     Signatures(LabSignaturesArgs),
+    /// Find the rate at which a server on this machine is full, what is full then, and what comes
+    /// next
+    Limit(LimitArgs),
+    /// Compare policies on simulated machines; needs no rights and changes nothing
+    Simulate(LabSimulateArgs),
+    /// A small program to look at, for examples, probes and experiments; changes no setting
+    Workload(WorkloadArgs),
 }
 
 /// Arguments of `lab list`.
@@ -57,6 +65,23 @@ pub(crate) struct LabSetupArgs {
     pub(crate) write: Option<PathBuf>,
 }
 
+/// How an experiment or a ledger is run.
+#[derive(Debug, Args)]
+pub(crate) struct TrialArgs {
+    /// Seed of the order and of the workloads (default: another one each time)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Allow settings that affect every program on the machine, such as 'enabled'
+    #[arg(long)]
+    pub(crate) machine_wide: bool,
+    /// Say what would be changed, in how many runs and how long; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of the settings trail
+    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
+    pub(crate) state_dir: PathBuf,
+}
+
 /// Arguments of `lab run`.
 #[derive(Debug, Args)]
 pub(crate) struct LabRunArgs {
@@ -66,21 +91,11 @@ pub(crate) struct LabRunArgs {
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Seed of the order and of the workloads (default: another one each time)
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
     /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
     pub(crate) noisy: bool,
-    /// Allow settings that affect every program on the machine, such as 'enabled'
-    #[arg(long)]
-    pub(crate) machine_wide: bool,
-    /// Do everything but the runs: the same as 'setup'
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) trials: TrialArgs,
 }
 
 /// Arguments of `lab report`.
@@ -137,4 +152,36 @@ pub(crate) struct LabSignaturesArgs {
 /// As many as give two samples, up to ten minutes of each.
 fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=600)
+}
+
+/// Arguments of `lab simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  hugewise lab simulate --scenario hot-tail\n  \
+hugewise lab simulate --policy worth,utilization --seed 7 --json")]
+pub(crate) struct LabSimulateArgs {
+    /// Only these policies (repeat or separate by commas): linux-always, khugepaged, freebsd,
+    /// hawkeye, paper, utilization, worth
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) policy: Vec<String>,
+    /// Only these scenarios (repeat or separate by commas): hot-tail, sparse, deleted, scarce,
+    /// uniform, skewed
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) scenario: Vec<String>,
+    /// Seed of the machines
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+/// Arguments of `lab workload`.
+#[derive(Debug, Args)]
+#[command(after_help = "It ends when its standard input does. Example:\n  \
+sleep 60 | hugewise lab workload bloat --kind purge --mib 64 --advise huge\n      \
+# fills 64 MiB of huge pages, then frees most of their pieces\n\n\
+The other programs and their options belong to the tests, and may change.")]
+pub(crate) struct WorkloadArgs {
+    /// Which one
+    pub(crate) kind: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
 }

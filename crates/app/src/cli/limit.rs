@@ -1,5 +1,6 @@
 //! Syntax of `limit`.
 
+use super::values::within;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,9 +12,9 @@ who must not notice. Rates are doubled until one is not served, then halved in b
 answered within ten times what the lowest rate takes, or within --p99-ms.\n\n\
 Exit codes: 0 limit and cause found, 3 the prediction of --check did not come true, 5 no limit \
 of the server was found, 1 the server does not answer, 2 usage.\n\n\
-Examples:\n  hugewise limit http://127.0.0.1:8080/item\n  \
-hugewise limit redis://127.0.0.1:6379 --p99-ms 5 -o before.json\n  \
-hugewise limit http://127.0.0.1:8080/item --check hugewise-limit.json   # after a change")]
+Examples:\n  hugewise lab limit http://127.0.0.1:8080/item\n  \
+hugewise lab limit redis://127.0.0.1:6379 --p99-ms 5 -o before.json\n  \
+hugewise lab limit http://127.0.0.1:8080/item --check hugewise-limit.json   # after a change")]
 pub(crate) struct LimitArgs {
     /// The server, as http://127.0.0.1:8080/item or redis://127.0.0.1:6379
     #[arg(value_name = "URL")]
@@ -48,16 +49,10 @@ pub(crate) struct LimitArgs {
 
 /// A rate that can be tried.
 fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if (0.1..=1_000_000.0).contains(&rate) => Ok(rate),
-        _ => Err("must be a number of requests in a second, 0.1 to 1000000".to_owned()),
-    }
+    within(text, 0.1..=1_000_000.0, "a number of requests in a second, 0.1 to 1000000")
 }
 
 /// How much more of something there is.
 fn factor(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(factor) if (0.01..=1000.0).contains(&factor) => Ok(factor),
-        _ => Err("must be a number such as 2 for twice as much, 0.01 to 1000".to_owned()),
-    }
+    within(text, 0.01..=1000.0, "a number such as 2 for twice as much, 0.01 to 1000")
 }

@@ -1,8 +1,8 @@
 //! Syntax of `serve`.
 
-use super::count::at_least_one;
 use super::daemon::DaemonArgs;
 use super::places::{HISTORY_DIR, STATE_DIR};
+use super::values::at_least_one;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +15,8 @@ a process of its own, which gives up all rights where this is started as root.\n
 Exit codes: 0 ended by a signal, 1 error, 2 usage, 6 refused by a safety rule.\n\n\
 Examples:\n  hugewise serve                            # prints the URL of the page\n  \
 hugewise serve --token-file ./token       # the same token at each start\n  \
-hugewise serve --listen 10.0.0.5:9917 --host db5.example")]
+hugewise serve --listen 10.0.0.5:9917 --host db5.example\n  \
+hugewise serve --once --output ./hugewise.prom  # a file for node_exporter")]
 pub(crate) struct ServeArgs {
     /// Address and port to listen on
     #[arg(long, default_value = "127.0.0.1:9917", value_name = "ADDRESS")]
@@ -36,6 +37,16 @@ pub(crate) struct ServeArgs {
     /// The manager's journal (default: journal.jsonl in the state directory)
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
+    /// Print the metrics once and end, such as for the textfile collector of node_exporter
+    #[arg(long, conflicts_with_all = ["listen", "host", "token_file", "history", "journal"])]
+    pub(crate) once: bool,
+    /// Write the metrics of --once to this file, which is replaced as a whole; '-' is standard
+    /// output
+    #[arg(long, short, value_name = "FILE", default_value = "-", requires = "once")]
+    pub(crate) output: PathBuf,
+    /// Write the metrics of --once as OpenMetrics
+    #[arg(long, conflicts_with = "json", requires = "once")]
+    pub(crate) openmetrics: bool,
     /// Answer HTTP with what comes over standard input
     #[arg(long, hide = true)]
     pub(crate) front: bool,

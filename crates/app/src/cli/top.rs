@@ -3,6 +3,7 @@
 use super::daemon::DaemonArgs;
 use super::history::PastArgs;
 use super::places::STATE_DIR;
+use super::values::within;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,8 +31,5 @@ pub(crate) struct TopArgs {
 
 /// A pause that a person can wait for.
 fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.2..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("must be a number of seconds, 0.2 to 3600".to_owned()),
-    }
+    within(text, 0.2..=3600.0, "a number of seconds, 0.2 to 3600")
 }

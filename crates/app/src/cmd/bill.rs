@@ -1,4 +1,5 @@
-//! `hugewise bill`: what each way to have huge pages would cost and give, and how far off that was.
+//! `hugewise status --bill`: what each way to have huge pages would cost and give, and how
+//! far off that was.
 
 use super::diagnose::{self, OneHost};
 use crate::cli::{BillArgs, Global};
@@ -12,19 +13,24 @@ use hugewise_evidence::hugetlb::plan::{HugetlbPlan, plan};
 use hugewise_evidence::hugetlb::recorded;
 use hugewise_evidence::recording::Host;
 use hugewise_manager::config::Config;
+use std::path::PathBuf;
 
 /// More would leave a program no cycle of its own.
 const WALKS: std::ops::RangeInclusive<f64> = 0.0..=95.0;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &BillArgs) -> anyhow::Result<Output> {
+pub(crate) fn run(
+    global: &Global,
+    recordings: &[PathBuf],
+    args: &BillArgs,
+) -> anyhow::Result<Output> {
     let walks = args.walk_percent;
     if let Some(percent) = walks.filter(|percent| !WALKS.contains(percent)) {
         let text = format!("--walk-percent {percent}: wanted a share from 0 to 95");
         return Err(coded(exit::USAGE, text));
     }
     let chosen = args.r#as.as_deref().and_then(Way::named);
-    let OneHost { host, name, problems } = match args.recordings.as_slice() {
+    let OneHost { host, name, problems } = match recordings {
         [] => diagnose::this_host(global)?,
         files => diagnose::one_host(files)?,
     };

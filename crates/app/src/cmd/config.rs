@@ -1,4 +1,4 @@
-//! `hugewise config`.
+//! `hugewise manage config`.
 
 use crate::cli::{ConfigArgs, ConfigCommand, Global};
 use crate::config::{self, Loaded};

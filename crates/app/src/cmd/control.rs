@@ -1,4 +1,4 @@
-//! `hugewise pause` and `hugewise resume`.
+//! `hugewise manage pause` and `hugewise manage resume`.
 
 use crate::cli::{DaemonArgs, Global, STATE_DIR};
 pub(crate) use crate::control::Verb;
@@ -18,7 +18,7 @@ pub(crate) fn run(global: &Global, args: &DaemonArgs, verb: Verb) -> anyhow::Res
     }
     let text = match verb {
         Verb::Pause => {
-            "paused: the manager observes, and promotes nothing until 'resume'\n".to_owned()
+            "paused: the manager observes, and promotes nothing until 'manage resume'\n".to_owned()
         }
         Verb::Resume => "resumed: the manager promotes again\n".to_owned(),
         Verb::Status => format!("{reply}\n"),

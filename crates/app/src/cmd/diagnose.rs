@@ -8,21 +8,22 @@ mod one_host;
 mod servers;
 mod told;
 
-pub(super) use input::{of_past, read, read_of_many};
+pub(super) use input::{of_past, read};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
 
 use crate::abandoned;
-use crate::cli::{DiagnoseArgs, Global, STATE_DIR};
+use crate::cli::{DiagnoseArgs, Global, STATE_DIR, duration};
 use crate::cmd::lab::signatures;
 use crate::cmd::past;
 use crate::config::nearest;
 use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
-use crate::render::view::{rules, signature};
+use crate::render::view::{placement, rules, signature};
 use hugewise_evidence::diagnose::nodes::Node;
 use hugewise_evidence::diagnose::{Thresholds, diagnose};
+use hugewise_evidence::placement::{HOSTS_MIN, Placement};
 use hugewise_evidence::recording::Recording;
 use hugewise_evidence::signature::resembled;
 use hugewise_linux::root::Root;
@@ -42,6 +43,12 @@ pub(super) fn watched(root: &Root) -> anyhow::Result<Recording> {
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output> {
+    if args.rules {
+        return match global.json {
+            true => Output::pretty_json(&rules::page_json(), exit::OK),
+            false => Ok(Output::text(rules::page(), exit::OK)),
+        };
+    }
     let thresholds = thresholds(args)?;
     if let Some(place) = &args.fleet {
         return fleet::run(global, args, place, &thresholds);
@@ -54,16 +61,8 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
             false => Ok(Output::text(rules::explain(nodes, &thresholds, paint(global)), exit::OK)),
         };
     }
-    if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
-        let why = format!("--report {}: it is one of the files to read", report.display());
-        return Err(coded(exit::USAGE, why));
-    }
-    if args.past.is_meant() && (!alone || args.follow) {
-        let why = "'--at' and '--history' are of what was recorded: not with FILE, --redis or \
-                   --follow";
-        return Err(coded(exit::USAGE, why));
-    }
-    let length = args.r#for.as_deref().map(crate::cli::duration).transpose()?;
+    refuse(args, alone)?;
+    let length = args.r#for.as_deref().map(duration).transpose()?;
     let length = length.map(|length| Duration::from_nanos(length.0));
     if args.freezes {
         return freezes::run(global, args, length);
@@ -75,17 +74,13 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
     let signatures = args.signatures.as_deref().map(signatures::read).transpose()?;
     let recording = recording(global, args, length)?;
     let found = diagnose(&recording, &thresholds);
-    let code = told::code(&found);
     let resembled = signatures
         .map(|signatures| resembled(&recording, &found, &thresholds, &signatures))
         .unwrap_or_default();
+    let placement = placed(args, &recording);
+    let code = told::code(&found, placement.as_ref(), args.hosts);
     if let Some(asked) = asked {
-        let page = crate::render::view::diagnosis::page::page(
-            &recording,
-            &found,
-            &resembled,
-            &thresholds,
-        )?;
+        let page = diagnosis::page::page(&recording, &found, &resembled, &thresholds)?;
         if let Some(page) = asked.finish(page)? {
             return Ok(Output::text(page, code));
         }
@@ -98,16 +93,43 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
         if let Some(nodes) = &explained {
             json["explained"] = rules::questions(nodes, &thresholds);
         }
+        if let Some(placement) = &placement {
+            json["placement"] = serde_json::to_value(placement)?;
+        }
         return Output::pretty_json(&json, code);
     }
     let explain = |nodes: Vec<_>| rules::explain(&nodes, &thresholds, paint(global)) + "\n";
     let mut text = explained.map(explain).unwrap_or_default();
     let resembles = signature::text(&resembled, paint(global));
     text += &diagnosis::render(&recording, &found, &resembles, detail(args), paint(global));
+    if let Some(placement) = &placement {
+        text.push('\n');
+        text += &placement::text(placement, paint(global));
+    }
     if let Some(path) = &args.report {
         text += &format!("Report: {}\n", path.display());
     }
     Ok(Output::text(text, code))
+}
+
+/// Refuses what does not go together.
+fn refuse(args: &DiagnoseArgs, alone: bool) -> anyhow::Result<()> {
+    if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
+        let why = format!("--report {}: it is one of the files to read", report.display());
+        return Err(coded(exit::USAGE, why));
+    }
+    if args.past.is_meant() && (!alone || args.follow) {
+        let why = "'--at' and '--history' are of what was recorded: not with FILE, --redis or \
+                   --follow";
+        return Err(coded(exit::USAGE, why));
+    }
+    Ok(())
+}
+
+/// The hosts compared with each other, where files tell of enough of them, or that was asked for.
+fn placed(args: &DiagnoseArgs, recording: &Recording) -> Option<Placement> {
+    let are_enough = recording.hosts.len() >= HOSTS_MIN && !args.files.is_empty();
+    (args.hosts || are_enough).then(|| Placement::of(recording))
 }
 
 fn thresholds(args: &DiagnoseArgs) -> anyhow::Result<Thresholds> {
@@ -128,6 +150,9 @@ fn recording(
     args: &DiagnoseArgs,
     length: Option<Duration>,
 ) -> anyhow::Result<Recording> {
+    if args.hosts {
+        return input::read_of_many(&args.files);
+    }
     if !args.files.is_empty() {
         return input::read(&args.files);
     }
@@ -158,7 +183,8 @@ fn questions(id: &str) -> anyhow::Result<Vec<&'static Node>> {
     }
     let near = nearest(id, rules::names());
     let near = near.map_or_else(String::new, |near| format!(": did you mean '{near}'?"));
-    let message = format!("no question is called '{id}'{near} ('hugewise rules' lists all)");
+    let message =
+        format!("no question is called '{id}'{near} ('hugewise diagnose --rules' lists all)");
     Err(coded(exit::USAGE, message))
 }
 

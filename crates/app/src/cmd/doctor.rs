@@ -36,7 +36,7 @@ struct Report<'a> {
 /// Runs the command.
 pub(crate) fn run(global: &Global) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
-    let features = probe::run(&root, &ProbeChild::this_program(&["workload", "probe"]));
+    let features = probe::run(&root, &ProbeChild::this_program(&["lab", "workload", "probe"]));
     let trackers = track::find(&root);
     let live =
         if root.is_live() { doctor::Source::Live } else { doctor::Source::Tree(&global.root) };

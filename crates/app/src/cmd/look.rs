@@ -1,4 +1,4 @@
-//! What `status` and `map` have in common: scanning processes for a limited time.
+//! What `status` and `status --map` have in common: scanning processes for a limited time.
 
 use hugewise_base::units::{Addr, Ns, ProcId};
 pub(super) use hugewise_daemon::privileges::say_what_root_adds;

@@ -32,7 +32,7 @@ fn options(global: &Global, args: &ManageArgs) -> anyhow::Result<Options> {
         state_dir: args.state_dir.clone(),
         run_dir: args.daemon.run_dir.clone(),
         in_experiment: args.in_experiment,
-        probe: &["workload", "probe"],
+        probe: &["lab", "workload", "probe"],
         experiments: &settings::LEFT,
     })
 }

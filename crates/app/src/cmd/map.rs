@@ -1,4 +1,4 @@
-//! `hugewise map`.
+//! `hugewise status --map`.
 
 use crate::cli::{Global, MapArgs};
 use crate::cmd::look;
@@ -31,20 +31,20 @@ const SAMPLED: &str = "samples of this process's memory were read: 32 base pages
                        page; amounts of zeros are estimates";
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &MapArgs) -> anyhow::Result<Output> {
+pub(crate) fn run(global: &Global, pid: u32, args: &MapArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     anyhow::ensure!(
         root.is_live(),
-        "'{}' holds copies of files, which have no page tables: 'map' needs the live machine",
+        "'{}' holds copies of files, which have no page tables: '--map' needs the live machine",
         global.root.display()
     );
     look::say_what_root_adds(
         &root,
-        "map",
+        "status --map",
         "shows programs of other users, and blocks that are held though unmapped",
     );
     let asked = args.svg.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
-    let map = look(&root, args.pid, args.sample)?;
+    let map = look(&root, pid, args.sample)?;
     let code = if map.missing.is_empty() { exit::OK } else { exit::PARTIAL };
     if let Some(asked) = asked
         && let Some(picture) = asked.finish(picture::render(&map))?

@@ -1,8 +1,8 @@
-//! `hugewise metrics`.
+//! `hugewise serve --once`.
 
 use super::machine::machine;
 use super::programs::ask_manager;
-use crate::cli::{Global, MetricsArgs};
+use crate::cli::{Global, ServeArgs};
 use crate::cmd::look;
 use crate::exit;
 use crate::output::{Asked, Output};
@@ -23,11 +23,11 @@ use hugewise_manager::ownership::THP_DIR;
 use hugewise_manager::snapshot::Ask;
 
 /// Runs the command.
-pub(crate) fn run(global: &Global, args: &MetricsArgs) -> anyhow::Result<Output> {
+pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     // It takes no capability to ask: only the user counts.
     if probe::privileges(&root).uid != Some(0) {
-        look::say_what_root_adds(&root, "metrics", "asks a running manager");
+        look::say_what_root_adds(&root, "serve --once", "asks a running manager");
     }
     // With '--json' it is that which goes to standard output.
     let standard = args.output.as_os_str() == "-";
@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, args: &MetricsArgs) -> anyhow::Result<Output>
     Ok(Output::text(text.flatten().unwrap_or_default(), code))
 }
 
-fn facts(root: &Root, args: &MetricsArgs, missing: &mut Vec<String>) -> Facts {
+fn facts(root: &Root, args: &ServeArgs, missing: &mut Vec<String>) -> Facts {
     let seen = Live::observer(root.clone()).observe(&Ask { machine: true, ..Ask::default() });
     let sample = seen.machine.as_ref();
     let machine = sample.map(|m| machine(root, m, None)).unwrap_or_default();

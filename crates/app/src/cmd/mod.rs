@@ -8,7 +8,7 @@ mod doctor;
 mod hugetlb;
 mod investigate;
 mod lab;
-mod limit;
+mod journal;
 mod look;
 mod machine;
 mod manage;
@@ -16,22 +16,19 @@ mod map;
 mod metrics;
 mod moment;
 mod past;
-mod placement;
 mod programs;
 mod record;
 mod replay;
 mod response;
 mod revert;
-mod rules;
 mod serve;
 mod status;
 mod thp;
 mod top;
 mod r#try;
 mod watch;
-mod workload;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine, StatusArgs};
 use crate::output::Output;
 use hugewise_linux::root::Root;
 
@@ -42,29 +39,40 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Output> {
     match cli.command {
         Command::Doctor => doctor::run(global),
         Command::Try(args) => r#try::run(global, &args),
-        Command::Status(args) => status::run(global, &args),
+        Command::Status(args) => seen(global, &args),
         Command::Top(args) => top::run(global, &args),
         Command::Record(args) => record::run(global, &args),
-        Command::Map(args) => map::run(global, &args),
-        Command::Metrics(args) => metrics::run(global, &args),
+        Command::Serve(args) if args.once => metrics::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
-        Command::Manage(args) => manage::run(global, &args),
-        Command::Pause(args) => control::run(global, &args, control::Verb::Pause),
-        Command::Resume(args) => control::run(global, &args, control::Verb::Resume),
+        Command::Manage(line) => managed(global, &line),
         Command::Revert(args) => revert::run(global, &args),
-        Command::Replay(args) => replay::run(global, &args),
         Command::Diagnose(args) => diagnose::run(global, &args),
         Command::Response(args) => response::run(global, &args),
-        Command::Bill(args) => bill::run(global, &args),
-        Command::Placement(args) => placement::run(global, &args),
-        Command::Limit(args) => limit::run(global, &args),
         Command::Hugetlb(command) => hugetlb::run(global, &command),
         Command::Thp(command) => thp::run(global, &command),
         Command::Lab(command) => lab::run(global, &command),
         Command::Investigate(command) => investigate::run(global, &command),
-        Command::Rules => rules::run(global),
-        Command::Config(command) => config::run(global, &command),
-        Command::Workload(args) => workload::run(&args).map(|code| Output::text("", code)),
+    }
+}
+
+/// The machine, the memory of one process, or what huge pages would cost.
+fn seen(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {
+    match (args.map.map, &args.bill.bill) {
+        (Some(pid), _) => map::run(global, pid, &args.map),
+        (None, Some(recordings)) => bill::run(global, recordings, &args.bill),
+        (None, None) => status::run(global, args),
+    }
+}
+
+/// Runs a manager, or asks one, or reads what one wrote.
+fn managed(global: &Global, line: &ManageLine) -> anyhow::Result<Output> {
+    match &line.command {
+        None => manage::run(global, &line.args),
+        Some(ManageCommand::Pause(args)) => control::run(global, args, control::Verb::Pause),
+        Some(ManageCommand::Resume(args)) => control::run(global, args, control::Verb::Resume),
+        Some(ManageCommand::Config(command)) => config::run(global, command),
+        Some(ManageCommand::Journal(args)) => journal::run(global, args),
+        Some(ManageCommand::Replay(args)) => replay::run(global, args),
     }
 }
 

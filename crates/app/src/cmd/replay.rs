@@ -1,4 +1,4 @@
-//! `hugewise replay`.
+//! `hugewise manage replay`.
 
 use crate::cli::{Global, ReplayArgs};
 use crate::config::{self, Loaded, Origin};

@@ -1,7 +1,7 @@
 //! `hugewise response`: where the time of requests passes, from access logs.
 
 use super::diagnose;
-use crate::cli::{Global, ResponseArgs};
+use crate::cli::{Global, ResponseArgs, duration};
 use crate::exit::{self, coded};
 use crate::output::{Output, paint};
 use crate::render::view::response::{self, Answer};
@@ -26,7 +26,7 @@ const MARGINS: std::ops::RangeInclusive<f64> = 1.1..=100.0;
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &ResponseArgs) -> anyhow::Result<Output> {
     let options = options(args)?;
-    let every = args.every.as_deref().map(crate::cli::duration).transpose()?;
+    let every = args.every.as_deref().map(duration).transpose()?;
     if !MARGINS.contains(&args.margin) {
         let text = format!("--margin {}: wanted a factor from 1.1 to 100", args.margin);
         return Err(coded(exit::USAGE, text));

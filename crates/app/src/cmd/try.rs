@@ -120,7 +120,8 @@ fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Byte
         let quarter = environment.mem_available.map_or(SIZE_MAX, |bytes| bytes.percent(25.0));
         return Ok(quarter.min(SIZE_MAX).max(SIZE_MIN));
     };
-    let size = size::parse(text).map_err(|e| exit::coded(exit::USAGE, format!("--size: {e}")))?;
+    let size = size::with_unit(text);
+    let size = size.map_err(|why| exit::coded(exit::USAGE, format!("--size {why}")))?;
     let size = Bytes(size.bytes());
     if size < SIZE_MIN || size > SIZE_LARGEST {
         let message = format!("--size is from {SIZE_MIN} to {SIZE_LARGEST}");

@@ -6,7 +6,6 @@ mod axes;
 pub(crate) mod colour;
 pub(crate) mod exposition;
 mod html;
-pub(crate) mod parquet;
 mod svg;
 pub(crate) mod text;
 pub(crate) mod view;

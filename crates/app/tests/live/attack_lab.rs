@@ -353,7 +353,7 @@ fn planted_links_are_not_followed(_: &Turn) -> anyhow::Result<()> {
         let manage = |option| [&observe[..], &["--run-dir", &run_dir, option, path]].concat();
         for args in [
             vec!["diagnose", &text, "--report", path],
-            vec!["map", &own, "--svg", path],
+            vec!["status", "--map", &own, "--svg", path],
             vec!["try", "--report", path],
             vec!["lab", "setup", "gups", "--write", path],
             vec!["record", "--for", "1s", "--output", path],
@@ -415,7 +415,8 @@ fn pipes_and_hard_links(_: &Turn) -> anyhow::Result<()> {
     ensure!(fs::metadata(&linked)?.mode() & 0o777 == 0o600, "others read it");
     ensure!(fs::read_to_string(&precious)? == "as it was\n", "another name was written through");
     let own = std::process::id().to_string();
-    let said = bounded(&["map", &own, "--svg", &pipe.display().to_string()])?.expect(REFUSED)?;
+    let said = bounded(&["status", "--map", &own, "--svg", &pipe.display().to_string()])?
+        .expect(REFUSED)?;
     ensure!(said.err.contains("of another user"), "{said:#?}");
     Ok(())
 }

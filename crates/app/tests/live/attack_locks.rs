@@ -259,7 +259,7 @@ fn one_line_says_what_root_adds(_: &Turn) -> anyhow::Result<()> {
     };
     // Part of it is missing, and that is said, too.
     run(&["status", "--pid", &pid])?;
-    run(&["map", &pid])?;
+    run(&["status", "--map", &pid])?;
     // Neither has a place for a journal or a socket.
     for how in ["--mode=observe", "--dry-run"] {
         let said = run(&["manage", how, "--pid", &pid, "--for", "2s"])?.expect(0)?;

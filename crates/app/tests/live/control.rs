@@ -48,7 +48,7 @@ fn a_second_manager_is_refused(_: &Turn) -> anyhow::Result<()> {
 
 fn told(scratch: &Scratch, what: &str) -> anyhow::Result<Said> {
     let run = scratch.join("run");
-    hugewise([what, "--json", "--run-dir", run.to_str().context("a plain path")?])
+    hugewise(["manage", what, "--json", "--run-dir", run.to_str().context("a plain path")?])
 }
 
 fn pause_and_resume(_: &Turn) -> anyhow::Result<()> {

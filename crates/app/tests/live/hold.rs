@@ -47,7 +47,7 @@ impl Hold {
 
     fn spawn(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
-        command.arg("workload").args(args.split_whitespace());
+        command.args(["lab", "workload"]).args(args.split_whitespace());
         if let Some(uid) = uid {
             command.uid(uid).gid(uid);
         }

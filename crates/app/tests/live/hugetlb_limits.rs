@@ -74,7 +74,7 @@ fn a_group_may_use_segments(_: &Turn) -> anyhow::Result<()> {
     let before = Settings::read()?;
     hugetlb.run("apply --sga 32M --leave 64M --user nobody")?.expect(0)?;
     let mut command = Command::new(&program);
-    command.args("workload segment --mib 32 --huge".split(' ')).uid(USER).gid(USER);
+    command.args("lab workload segment --mib 32 --huge".split(' ')).uid(USER).gid(USER);
     let said = Said::of(&command.stdin(Stdio::null()).output()?).expect(1)?;
     ensure!(said.err.contains("Operation not permitted"), "no right yet: {said:?}");
     let args = format!("apply --sga 32M --leave 64M --user nobody --shm-group {USER}");

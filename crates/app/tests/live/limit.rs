@@ -1,4 +1,4 @@
-//! `hugewise limit` on a small service: its workers are the limit, and what more of them give is
+//! `hugewise lab limit` on a small service: its workers are the limit, and what more of them give is
 //! predicted.
 
 use crate::http::answering;
@@ -21,7 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn limit(shop: &Shop, more: &[&str]) -> anyhow::Result<Said> {
     let url = format!("http://{}/", shop.address);
-    let all = ["limit", &url, "--from", "30", "--seconds", "3"];
+    let all = ["lab", "limit", &url, "--from", "30", "--seconds", "3"];
     hugewise([&all[..], more].concat())
 }
 
@@ -63,17 +63,17 @@ fn nobody_answers(_: &Turn) -> anyhow::Result<()> {
     if init::is_guest() {
         return Err(skip("a guest has no network"));
     }
-    let said = hugewise(["limit", "http://127.0.0.1:1/"])?.expect(1)?;
+    let said = hugewise(["lab", "limit", "http://127.0.0.1:1/"])?.expect(1)?;
     ensure!(said.err.contains("is the server running?"), "{}", said.err);
-    let said = hugewise(["limit", &answering("404 Not Found")?])?.expect(1)?;
+    let said = hugewise(["lab", "limit", &answering("404 Not Found")?])?.expect(1)?;
     ensure!(said.err.contains("failed at 20/s already: HTTP status other"), "{}", said.err);
-    let far = hugewise(["limit", "http://192.0.2.1/"])?.expect(2)?;
+    let far = hugewise(["lab", "limit", "http://192.0.2.1/"])?.expect(2)?;
     ensure!(far.err.contains("not on this machine"), "{}", far.err);
     let scratch = Scratch::new()?;
     let other = scratch.join("other.json");
     fs::write(&other, "{}")?;
     let path = other.display().to_string();
-    let said = hugewise(["limit", "http://127.0.0.1:1/", "--check", &path])?.expect(1)?;
-    ensure!(said.err.contains("is no result of 'limit'"), "{}", said.err);
+    let said = hugewise(["lab", "limit", "http://127.0.0.1:1/", "--check", &path])?.expect(1)?;
+    ensure!(said.err.contains("is no result of 'lab limit'"), "{}", said.err);
     Ok(())
 }

@@ -33,7 +33,7 @@ fn written(scratch: &Scratch) -> anyhow::Result<PathBuf> {
     let manager = Manage::new(scratch, &args).start()?;
     manager.wait("all to be huge", |s| s["promoted"].as_u64() == Some(MIB / 2))?;
     let (file, run) = (scratch.join("hugewise.prom"), scratch.join("run"));
-    let output = ["metrics", "--output"].map(Path::new);
+    let output = ["serve", "--once", "--output"].map(Path::new);
     let words = output.into_iter().chain([&*file, Path::new("--run-dir"), &*run]);
     let said = hugewise(words)?.expect(0)?;
     ensure!(said.out.is_empty(), "it went to the file: {said:?}");

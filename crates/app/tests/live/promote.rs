@@ -223,7 +223,7 @@ fn a_recording_replays_exactly(_: &Turn) -> anyhow::Result<()> {
     let journal = journal(&scratch)?;
     let decisions = journal.iter().filter(|r| r["record"] == "action").count() as u64;
     ensure!(decisions >= MIB / 2, "all regions were decided on: {status}");
-    let mut args = vec!["replay", file.to_str().context("a plain path")?, "--json"];
+    let mut args = vec!["manage", "replay", file.to_str().context("a plain path")?, "--json"];
     args.extend(FAST.split_whitespace());
     let replay = hugewise(args)?.expect(0)?.json()?;
     let same = number(&replay, "/decisions/same")?;

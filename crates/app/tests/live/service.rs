@@ -148,7 +148,13 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
     let by_manager = called(&trace)?;
     ensure!(by_manager.contains("process_madvise") || by_manager.len() > 30, "{by_manager:?}");
     let (program, file) = (init::hugewise(), scratch.join("hugewise.prom"));
-    let words = [to.as_ref(), program.as_os_str(), "metrics".as_ref(), "--output".as_ref()];
+    let words = [
+        to.as_ref(),
+        program.as_os_str(),
+        "serve".as_ref(),
+        "--once".as_ref(),
+        "--output".as_ref(),
+    ];
     let done = Command::new("strace").args(words).arg(&file).output()?;
     ensure!(done.status.success() && file.exists(), "{}", said(&done));
     let by_metrics = called(&trace)?;
@@ -196,7 +202,7 @@ fn capabilities_are_enough(_: &Turn) -> anyhow::Result<()> {
     ensure!(before.differences().is_empty(), "{:?}", before.differences());
     // Metrics need none at all, and say nothing of missing ones.
     let mut metrics = Command::new("setpriv");
-    metrics.arg("--bounding-set=-all").arg(init::hugewise()).arg("metrics");
+    metrics.arg("--bounding-set=-all").arg(init::hugewise()).args(["serve", "--once"]);
     let done = metrics.arg("--run-dir").arg(scratch.join("run")).output()?;
     ensure!(done.status.success() && done.stderr.is_empty(), "{}", self::said(&done));
     Ok(())

@@ -96,7 +96,7 @@ fn table(items: &[Item<'_>], prefix: &str, defaults: &BTreeMap<&str, &str>) -> S
     out
 }
 
-/// The tables of the page; `shown` is what `hugewise config show` prints.
+/// The tables of the page; `shown` is what `hugewise manage config show` prints.
 pub(crate) fn tables(shown: &str) -> Vec<Made> {
     let values = shown.lines().filter_map(|line| line.split('#').next()?.split_once(" = "));
     let defaults: BTreeMap<_, _> = values.map(|(key, value)| (key.trim(), value.trim())).collect();

@@ -18,7 +18,7 @@ schemas! {
     "diagnose-freezes" "doctor"
     "hugetlb-apply" "hugetlb-plan" "hugetlb-revert" "hugetlb-verify" "investigate"
     "investigate-plan" "investigate-setup" "journal"
-    "lab-compare" "lab-signatures"
+    "lab-compare" "lab-signatures" "lab-simulate"
     "lab-kind" "lab-list" "lab-report" "lab-setup" "limit" "manage" "map" "metrics" "pause"
     "placement"
     "record" "replay" "response" "revert"
@@ -29,23 +29,21 @@ schemas! {
 pub(crate) const COMMANDS: [(&str, &str); 43] = [
     ("doctor", "doctor"),
     ("try", "try"),
+    ("status --map", "map"),
+    ("status --bill", "bill"),
     ("status", "status"),
-    ("map", "map"),
-    ("metrics", "metrics"),
+    ("manage pause", "pause"),
+    ("manage resume", "pause"),
     ("manage", "manage"),
-    ("pause", "pause"),
-    ("resume", "pause"),
     ("revert", "revert"),
-    ("replay", "replay"),
+    ("manage replay", "replay"),
     ("diagnose --explain", "rules"),
+    ("diagnose --rules", "rules"),
     ("diagnose --fleet", "diagnose-fleet"),
     ("diagnose --follow", "diagnose-follow"),
     ("diagnose --freezes", "diagnose-freezes"),
     ("diagnose", "diagnose"),
     ("response", "response"),
-    ("bill", "bill"),
-    ("placement", "placement"),
-    ("limit", "limit"),
     ("hugetlb plan", "hugetlb-plan"),
     ("hugetlb apply", "hugetlb-apply"),
     ("hugetlb verify", "hugetlb-verify"),
@@ -61,15 +59,18 @@ pub(crate) const COMMANDS: [(&str, &str); 43] = [
     ("lab report", "lab-report"),
     ("lab compare", "lab-compare"),
     ("lab signatures", "lab-signatures"),
+    ("lab limit", "limit"),
+    ("lab simulate", "lab-simulate"),
     ("investigate plan", "investigate-plan"),
     ("investigate run --dry-run", "investigate-setup"),
     ("investigate run", "investigate"),
     ("investigate report", "investigate"),
-    ("rules", "rules"),
     ("record", "record"),
+    ("serve --once", "metrics"),
     ("serve", "serve"),
-    ("config show", "config-show"),
-    ("config check", "config-check"),
+    ("manage config show", "config-show"),
+    ("manage config check", "config-check"),
+    ("manage journal", "journal"),
 ];
 
 /// A schema as a value.
@@ -113,6 +114,11 @@ pub(crate) fn of_arguments(arguments: &[String]) -> Option<&'static str> {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     if !has("--json") {
         return None;
+    }
+    let all = |words: &str| words.split(' ').all(has);
+    let modes = ["status --map", "status --bill", "serve --once", "diagnose --rules"];
+    if let Some(mode) = modes.into_iter().find(|mode| all(mode)) {
+        return COMMANDS.iter().find(|(words, _)| *words == mode).map(|(_, schema)| *schema);
     }
     let begins = |words: &str| words.split(' ').all(|word| word.starts_with('-') || has(word));
     // Whether a question is explained beside a diagnosis, and what follows 'list', is not seen

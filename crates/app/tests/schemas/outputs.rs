@@ -82,14 +82,14 @@ pub(crate) fn looked(all: &mut Outputs) {
     all.run("status", &["status", "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--pid", &me, "--run-dir", text(&run)], DONE);
     all.run("status", &["status", "--root", text(&machine(&scratch))], DONE);
-    all.run("metrics", &["metrics", "--run-dir", text(&run)], DONE);
-    all.run("metrics", &["metrics", "--root", text(&machine(&scratch))], DONE);
+    all.run("metrics", &["serve", "--once", "--run-dir", text(&run)], DONE);
+    all.run("metrics", &["serve", "--once", "--root", text(&machine(&scratch))], DONE);
     // No machine freezes for so long.
     let kept = scratch.join("freezes");
     let freezes = ["diagnose", "--freezes", "--longer-than", "1h", "--for", "1s", "--keep"];
     all.run("diagnose-freezes", &[&freezes[..], &[text(&kept)]].concat(), &[0, 5]);
-    all.run("map", &["map", &me], DONE);
-    all.run("map", &["map", &me, "--sample"], DONE);
+    all.run("map", &["status", "--map", &me], DONE);
+    all.run("map", &["status", "--map", &me, "--sample"], DONE);
     drop(memory);
     let report = scratch.join("try.html");
     let size = ["--simulate", "--size", "32MiB", "--report", text(&report)];
@@ -102,12 +102,17 @@ pub(crate) fn looked(all: &mut Outputs) {
     written(&config, rule);
     let own = ["--config", text(&config)];
     let set = ["--set", "scan.interval_ms=500"];
-    all.run("config-show", &[&["config", "show"], &own[..], &set[..]].concat(), &[0]);
+    all.run("config-show", &[&["manage", "config", "show"], &own[..], &set[..]].concat(), &[0]);
     // There is no user 'x'.
-    all.run("config-check", &[&["config", "check"], &own[..]].concat(), &[3]);
-    all.run("config-check", &["config", "check", "--set", "x=1"], &[2]);
-    all.run("rules", &["rules"], &[0]);
+    all.run("config-check", &[&["manage", "config", "check"], &own[..]].concat(), &[3]);
+    all.run("config-check", &["manage", "config", "check", "--set", "x=1"], &[2]);
+    let journal = scratch.join("journal.jsonl");
+    written(&journal, r#"{"time":"2026-11-28T03:00:00.000Z","record":"reload","error":null}"#);
+    all.run("journal", &["manage", "journal", text(&journal), "-n", "1"], &[0]);
+    all.run("rules", &["diagnose", "--rules"], &[0]);
     all.run("rules", &["diagnose", "--explain", "kernel"], &[0]);
+    let some = ["lab", "simulate", "--policy", "worth,khugepaged", "--scenario", "scarce"];
+    all.run("lab-simulate", &some, &[0]);
     let list = all.run("lab-list", &["lab", "list"], &[0]);
     for kind in list["kinds"].as_array().into_iter().flatten() {
         all.run("lab-kind", &["lab", "list", kind["name"].as_str().expect("a name")], &[0]);
@@ -176,10 +181,10 @@ pub(crate) fn managed(all: &mut Outputs) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     until_it_answers(&run, &mut child);
     let at = ["--run-dir", text(&run)];
-    all.run("pause", &[&["pause"], &at[..]].concat(), &[0]);
-    all.run("pause", &[&["resume"], &at[..]].concat(), &[0]);
+    all.run("pause", &[&["manage", "pause"], &at[..]].concat(), &[0]);
+    all.run("pause", &[&["manage", "resume"], &at[..]].concat(), &[0]);
     let seen = all.run("status", &[&["status", "--pid", &me], &at[..]].concat(), DONE);
-    let metrics = all.run("metrics", &[&["metrics"], &at[..]].concat(), &[0]);
+    let metrics = all.run("metrics", &[&["serve", "--once"], &at[..]].concat(), &[0]);
     let up = |metric: &Value| metric["name"] == "hugewise_manager_up";
     let up = metrics["metrics"].as_array().and_then(|all| all.iter().find(|one| up(one)));
     assert_eq!(up.expect("always there")["values"][0]["value"], 1.0);
@@ -193,14 +198,15 @@ pub(crate) fn managed(all: &mut Outputs) {
     for line in lines.lines() {
         all.add("journal", serde_json::from_str(line).expect("JSON"));
     }
-    all.run("replay", &["replay", text(&record)], &[0]);
+    all.run("replay", &["manage", "replay", text(&record)], &[0]);
 }
 
 fn until_it_answers(run: &Path, child: &mut Child) {
     let began = Instant::now();
     loop {
-        let asked =
-            hugewise(&["pause", "--run-dir", text(run)]).output().expect("the program runs");
+        let asked = hugewise(&["manage", "pause", "--run-dir", text(run)])
+            .output()
+            .expect("the program runs");
         if asked.status.success() {
             return;
         }
@@ -310,8 +316,10 @@ fn placed(all: &mut Outputs, scratch: &Scratch) {
         file
     };
     let (full, one, other) = (host("full", 4, 560), host("one", 60, 210), host("other", 58, 230));
-    all.run("placement", &["placement", text(&full), text(&one), text(&other)], &[3]);
-    all.run("placement", &["placement", text(&one), text(&other), "/nowhere"], &[5]);
+    for files in [[text(&full), text(&one), text(&other)], [text(&one), text(&other), "/nowhere"]] {
+        let json = all.run("diagnose", &[&["diagnose", "--hosts"], &files[..]].concat(), DONE);
+        all.add("placement", json["placement"].clone());
+    }
 }
 
 /// The bill of a machine whose memory is known, scored by itself.
@@ -322,15 +330,15 @@ fn billed(all: &mut Outputs, scratch: &Scratch) {
     let all_lines = lines.iter().chain(&more).map(|line| format!("{line} kB\n"));
     written(&file, &all_lines.collect::<String>());
     let file = text(&file);
-    all.run("bill", &["bill", file, "--walk-percent", "20"], &[5]);
-    all.run("bill", &["bill", file, "--check", file, "--as", "never"], &[5]);
+    all.run("bill", &["status", "--bill", file, "--walk-percent", "20"], &[5]);
+    all.run("bill", &["status", "--bill", file, "--check", file, "--as", "never"], &[5]);
 }
 
 /// A server that answers at once, and is not loaded to its limit.
 fn limited(all: &mut Outputs) {
     let url = answering("200 OK").expect("a server");
     let rates = ["--from", "30", "--most", "30", "--seconds", "3"];
-    all.run("limit", &[&["limit", &url], &rates[..]].concat(), &[5]);
+    all.run("limit", &[&["lab", "limit", &url], &rates[..]].concat(), &[5]);
 }
 
 /// A machine of 20 GB with a pool, as copies of its files; the directory.

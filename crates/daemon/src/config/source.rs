@@ -155,7 +155,7 @@ pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> St
     let shown: String = key.escape_debug().take(MAX_KEY).collect();
     match nearest(key, known) {
         Some(near) => format!("unknown key '{shown}': did you mean '{near}'?"),
-        None => format!("unknown key '{shown}': 'hugewise config show' lists all keys"),
+        None => format!("unknown key '{shown}': 'hugewise manage config show' lists all keys"),
     }
 }
 

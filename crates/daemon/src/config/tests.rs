@@ -110,7 +110,7 @@ fn errors_name_place_key_and_the_nearest_known_key() {
     let moved = error_of("bytes_per_s = 3");
     assert!(moved.contains("did you mean 'quota.bytes_per_s'"), "{moved}");
     let far = error_of("[zebra]\nx = 1");
-    assert!(far.contains("'hugewise config show' lists"), "{far}");
+    assert!(far.contains("'hugewise manage config show' lists"), "{far}");
     let rule = error_of("[[rule]]\naction = \"manage\"\nexee = \"/bin/x\"");
     assert!(rule.starts_with(":3:1: rule 1: unknown key 'exee': did you mean 'exe'?"), "{rule}");
 }

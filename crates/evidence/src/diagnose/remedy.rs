@@ -459,7 +459,7 @@ ladders! {
             fragmented", "hugewise manage", "hugewise status names fragmentation as the limit";
     }
     BLOAT {
-        Look "see whose", "hugewise status; hugewise map PID", "bloat by process";
+        Look "see whose", "hugewise status; hugewise status --map PID", "bloat by process";
         [Linux(6, 1)] Machine "give it back, worst first", "hugewise manage --mode guard",
             "hugewise status: \
             bloat falls; cgroup usage falls";

@@ -544,7 +544,7 @@ impl Thresholds {
                 )
             };
             return Err(format!(
-                "no threshold is called '{key}'{hint}; `hugewise rules` lists \
+                "no threshold is called '{key}'{hint}; `hugewise diagnose --rules` lists \
                 them"
             ));
         };

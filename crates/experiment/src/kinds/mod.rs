@@ -80,7 +80,7 @@ macro_rules! tasks {
 }
 
 tasks! {
-    /// Part of hugewise: `hugewise workload lab KIND`.
+    /// Part of hugewise: `hugewise lab workload lab KIND`.
     BuiltIn {
         FaultLatency: FaultLatency = builtin::FAULT_LATENCY;
         SparseTouch: SparseTouch = builtin::SPARSE_TOUCH;
@@ -229,7 +229,7 @@ pub fn builtin() -> impl Iterator<Item = &'static Kind> {
     all().filter(|kind| kind.start == Start::BuiltIn)
 }
 
-/// The kinds whose program is `hugewise workload lab`: all built-in ones, and that of
+/// The kinds whose program is `hugewise lab workload lab`: all built-in ones, and that of
 /// `hugewise try`, which has a driver of its own.
 pub fn in_lab_workload() -> impl Iterator<Item = &'static Kind> {
     all().filter(|kind| kind.start == Start::BuiltIn || kind.name == manager::DEMO.name)

@@ -1,5 +1,5 @@
 // Counters of which few are in use: a typed array is allocated as zeros by the C library. Speaks
-// as `hugewise workload bloat` does.
+// as `hugewise lab workload bloat` does.
 const say = (answer) => console.log(JSON.stringify(answer));
 const n = Number(process.argv[1]) * 131072;
 const c = new Float64Array(n);

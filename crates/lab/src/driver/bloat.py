@@ -1,4 +1,4 @@
-# Counters of which few are in use. Speaks as `hugewise workload bloat` does.
+# Counters of which few are in use. Speaks as `hugewise lab workload bloat` does.
 import json
 import sys
 import time

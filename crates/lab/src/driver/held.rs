@@ -25,7 +25,7 @@ impl Held {
         Ok(Self { talk, name: name.into() })
     }
 
-    /// `hugewise workload hold`, filled.
+    /// `hugewise lab workload hold`, filled.
     pub(super) fn hold(run: &Run<'_>, mib: u64, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut command = run.own_workload()?;
         command.args(["hold", "--mib", &mib.to_string()]).args(arguments);

@@ -163,7 +163,11 @@ fn start(place: &Place, user: Option<Nobody>) -> anyhow::Result<Tool> {
     let program = runner.find(PROGRAM).ok_or_else(missing)?;
     let output = File::create(place.output())?;
     let mut command = this_program()?;
-    command.args(["workload", "exec", "--parent", &std::process::id().to_string()]);
+    command.args(hugewise_workloads::COMMAND).args([
+        "exec",
+        "--parent",
+        &std::process::id().to_string(),
+    ]);
     runner.apply(&mut command, &place.home());
     if user.is_some() {
         // A JVM asks for the home of an account, and this user has none.

@@ -82,7 +82,12 @@ pub(super) const MECHANISMS: &[Row] = &[
     ),
     row(Useful, "psi_memory", "pressure: back off in time", "pressure from MemAvailable alone"),
     row(Useful, "memcg", "who shares a memory limit", "limits are noticed only on failure"),
-    row(Useful, "pagemap_pfn", "partially mapped huge pages", "'map' shows these as base pages"),
+    row(
+        Useful,
+        "pagemap_pfn",
+        "partially mapped huge pages",
+        "'status --map' shows these as base pages",
+    ),
     row(Unused, "kpageflags", "state of single page frames", NOT_USED),
     row(Unused, "per_size_thp_stats", "counters of each huge page size", NOT_USED),
     row(Unused, "thp_disable_except_advised", "huge pages for one program", NOT_USED),

@@ -44,7 +44,7 @@ pub struct Situation {
     pub scheduled: bool,
     /// Memory is short for everybody.
     pub short: bool,
-    /// `hugewise pause` is in force.
+    /// `hugewise manage pause` is in force.
     pub paused: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct View<'a> {
     pub pressure: &'a Pressure,
     /// Why nothing at all is promoted now: the first closed gate of the machine.
     pub machine_gate: Option<SkipReason>,
-    /// `hugewise pause` is in force: nothing is promoted or split.
+    /// `hugewise manage pause` is in force: nothing is promoted or split.
     pub paused: bool,
     /// Page frames cannot be seen: inspections tell nothing of partially mapped blocks.
     pub frames_hidden: bool,

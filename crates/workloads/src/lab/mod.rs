@@ -1,4 +1,4 @@
-//! `hugewise workload lab`: the workloads of experiments that are part of hugewise.
+//! `hugewise lab workload lab`: the workloads of experiments that are part of hugewise.
 //!
 //! One process a workload. It fills its memory, says that it is ready, and then answers each line
 //! of its standard input with lines of JSON ([`crate::protocol`]). It ends with its parent or
@@ -32,7 +32,7 @@ use kit::{Measured, Progress, Setup, Workload};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Arguments of `hugewise workload lab`.
+/// Arguments of `hugewise lab workload lab`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
@@ -52,7 +52,7 @@ struct Args {
     scratch: Option<PathBuf>,
 }
 
-/// `hugewise workload lab KIND`.
+/// `hugewise lab workload lab KIND`.
 pub(super) fn run(args: &[String]) -> anyhow::Result<u8> {
     // First of all: a workload without its parent would hold its memory for good.
     prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;

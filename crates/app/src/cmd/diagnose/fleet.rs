@@ -5,7 +5,6 @@ use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::history::Past;
 use crate::output::{Asked, Output, paint};
-use crate::render::parquet;
 use crate::render::view::fleet;
 use crate::say::Progress;
 use anyhow::Context;
@@ -41,25 +40,24 @@ pub(super) fn run(
         || args.r#for.is_some()
         || !(args.files.is_empty() && args.redis.is_empty());
     if only {
-        let why = "'--fleet' reads recordings and gives one table: only --set, --parquet and \
+        let why = "'--fleet' reads recordings and gives one table: only --set, --table and \
                    --json go with it";
         return Err(coded(exit::USAGE, why));
     }
-    if args.parquet.as_deref() == Some(Path::new("-")) {
-        return Err(coded(exit::USAGE, "'--parquet -': a table is no text: give a file"));
-    }
-    let asked = args.parquet.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
+    let asked = args.table.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let all = recordings(place)?;
     let fleet = Fleet::of(read(&all, thresholds, &Progress::new(!global.json))?);
-    if let Some(asked) = asked {
-        asked.finish_bytes(&parquet::findings(&fleet).context("cannot make a table")?)?;
-    }
     let code = match fleet.worst() {
         Some(Severity::Critical) => exit::CRITICAL,
         Some(Severity::Warning) => exit::WARNING,
         _ if fleet.left_out.is_empty() && fleet.problems.is_empty() => exit::OK,
         _ => exit::PARTIAL,
     };
+    if let Some(asked) = asked
+        && let Some(lines) = asked.finish(fleet::lines(&fleet)?)?
+    {
+        return Ok(Output::text(lines, code));
+    }
     match global.json {
         true => Output::pretty_json(&fleet, code),
         false => Ok(Output::text(fleet::text(&fleet, paint(global)), code)),

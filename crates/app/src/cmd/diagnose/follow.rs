@@ -174,7 +174,7 @@ impl<'a> Follower<'a> {
         self.events += 1;
         let recording = self.recording()?;
         let found = diagnose(&recording, &self.thresholds);
-        self.code = worse(self.code, told::code(&found));
+        self.code = worse(self.code, told::code(&found, None, false));
         let kept = self.kept(&event);
         if let Err(error) = &kept {
             note(&format!("not kept: {error:#}"));

@@ -41,7 +41,7 @@ pub(in crate::cmd) fn read(files: &[PathBuf]) -> anyhow::Result<Recording> {
 
 /// The same of several machines: one that its recording does not name is called as the file, or by
 /// its whole path where several files are called so.
-pub(in crate::cmd) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recording> {
+pub(super) fn read_of_many(files: &[PathBuf]) -> anyhow::Result<Recording> {
     let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_owned();
     let mut stems = BTreeMap::<_, usize>::new();
     files.iter().for_each(|file| *stems.entry(stem(file)).or_default() += 1);

@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::render::view::diagnosis;
 use hugewise_evidence::diagnose::{Diagnosis, Severity};
+use hugewise_evidence::placement::Placement;
 
 /// The form of `docs/reference/schemas/diagnose.json`.
 pub(crate) fn as_json(found: &Diagnosis) -> anyhow::Result<serde_json::Value> {
@@ -23,12 +24,21 @@ fn partial(found: &Diagnosis) -> bool {
     !found.problems.is_empty() || diagnosis::nothing_seen(found) || (silent && left_out)
 }
 
-/// The exit code.
-pub(super) fn code(found: &Diagnosis) -> u8 {
+/// The exit code. A host that is busier than the others is a warning; that hosts cannot be compared
+/// counts where `comparison_was_asked`.
+pub(super) fn code(
+    found: &Diagnosis,
+    placement: Option<&Placement>,
+    comparison_was_asked: bool,
+) -> u8 {
+    let out_of_line = placement.is_some_and(|all| all.too_busy().next().is_some());
+    let lacks = |all: &Placement| !all.left_out.is_empty() || all.middle_percent.is_none();
+    let not_compared = comparison_was_asked && placement.is_some_and(lacks);
     match found.worst() {
         Some(Severity::Critical) => exit::CRITICAL,
         Some(Severity::Warning) => exit::WARNING,
-        Some(Severity::Note) | None if partial(found) => exit::PARTIAL,
+        Some(Severity::Note) | None if out_of_line => exit::WARNING,
+        Some(Severity::Note) | None if partial(found) || not_compared => exit::PARTIAL,
         Some(Severity::Note) | None => exit::OK,
     }
 }

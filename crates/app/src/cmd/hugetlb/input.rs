@@ -3,7 +3,7 @@
 use crate::cli::{HugetlbInputs, pids};
 use crate::exit::{self, coded};
 use anyhow::Context;
-use hugewise_base::size::Size;
+use hugewise_base::size;
 use hugewise_base::units::Bytes;
 use hugewise_collect::hugetlb::{postgres, users};
 use hugewise_evidence::hugetlb::files;
@@ -124,9 +124,8 @@ fn java_flags(text: &str) -> anyhow::Result<Vec<String>> {
 }
 
 fn size(option: &str, text: &str) -> anyhow::Result<Bytes> {
-    let size: Result<Size, _> = text.parse();
-    size.map(|size| Bytes(size.bytes()))
-        .map_err(|error| usage(format!("{option} '{}': wanted {}", error.found, error.wanted)))
+    let size = size::with_unit(text).map_err(|why| usage(format!("{option} {why}")))?;
+    Ok(Bytes(size.bytes()))
 }
 
 fn not_zero(option: &str, bytes: Bytes) -> anyhow::Result<Bytes> {

@@ -31,23 +31,23 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
     let text = file_text("the ledger", &args.ledger)?;
     let (ledger, checked) = read(&args.ledger.display().to_string(), &text)?;
     let directory = args.output.clone().unwrap_or_else(|| directory(&ledger));
-    if args.dry_run {
+    if args.trials.dry_run {
         return planned(global, &ledger, &checked);
     }
-    needs_leave(&checked, args.machine_wide)?;
+    needs_leave(&checked, args.trials.machine_wide)?;
     let found = Store::at(&directory).plan()?;
     let mut trials = match &found {
         Some(old) => resumable(args, old, &text, &directory)?,
         None => {
             let empty = plan();
-            RunPlan { text, seed: args.seed.unwrap_or(empty.seed), ..empty }
+            RunPlan { text, seed: args.trials.seed.unwrap_or(empty.seed), ..empty }
         }
     };
-    let _lock = alone(&Root::live(), &args.state_dir)?;
+    let _lock = alone(&Root::live(), &args.trials.state_dir)?;
     let store = Store::create(&directory)?;
     let session = Session::start("investigate", AFTERWARDS, progress::line())?;
     // A live machine is never quiet: what others do meanwhile happens to all trials alike.
-    let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, true)?;
+    let (mut stage, left) = Stage::open(&checked, session, &args.trials.state_dir, true)?;
     for step in &left {
         note(&format!("left by an experiment that was killed: {step}"));
     }
@@ -73,7 +73,7 @@ fn resumable(
     directory: &Path,
 ) -> anyhow::Result<RunPlan> {
     let differs = if old.text == text {
-        let other = args.seed.is_some_and(|seed| seed != old.seed);
+        let other = args.trials.seed.is_some_and(|seed| seed != old.seed);
         other.then(|| format!("this ledger with the seed {}", old.seed))
     } else {
         Some("another ledger, or this one before it was changed".to_owned())

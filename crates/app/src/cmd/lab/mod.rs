@@ -2,6 +2,7 @@
 
 mod compare;
 pub(super) mod form;
+mod limit;
 mod list;
 mod obstacles;
 mod prepare;
@@ -10,6 +11,8 @@ mod results;
 mod run;
 mod setup;
 pub(crate) mod signatures;
+mod simulate;
+mod workload;
 
 pub(super) use prepare::file_text;
 pub(crate) use run::{alone, plan};
@@ -22,7 +25,9 @@ use hugewise_linux::root::Root;
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Output> {
-    if !Root::at(&global.root).is_live() {
+    let is_live = Root::at(&global.root).is_live();
+    let needs_none = matches!(command, LabCommand::Simulate(_) | LabCommand::Workload(_));
+    if !is_live && !needs_none {
         let message = "experiments run on the live machine: leave --root out";
         return Err(exit::coded(exit::USAGE, message));
     }
@@ -33,5 +38,8 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Report(args) => report::run(global, args),
         LabCommand::Compare(args) => compare::run(global, args),
         LabCommand::Signatures(args) => signatures::run(global, args),
+        LabCommand::Limit(args) => limit::run(global, args),
+        LabCommand::Simulate(args) => simulate::run(global, args),
+        LabCommand::Workload(args) => workload::run(args).map(|code| Output::text("", code)),
     }
 }

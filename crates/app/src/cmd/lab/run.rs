@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
         .output
         .clone()
         .unwrap_or_else(|| setup::directory(&prepared.checked, args.which.quick));
-    if args.dry_run {
+    if args.trials.dry_run {
         return setup::tell(global, &prepared, &directory, exit::OK);
     }
     let found = Store::at(&directory).plan()?;
@@ -45,13 +45,13 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
     let checked = planned(&plan)?;
     permitted(args, &checked, found.is_some())?;
     let root = Root::live();
-    let _lock = alone(&root, &args.state_dir)?;
+    let _lock = alone(&root, &args.trials.state_dir)?;
     let store = Store::create(&directory)?;
     if store.plan()? != found {
         anyhow::bail!("another start wrote to {} just now: start again", directory.display());
     }
     let session = Session::start("lab", AFTERWARDS, progress::line())?;
-    let (mut stage, left) = Stage::open(&checked, session, &args.state_dir, args.noisy)?;
+    let (mut stage, left) = Stage::open(&checked, session, &args.trials.state_dir, args.noisy)?;
     for step in &left {
         note(&format!("left by an experiment that was killed: {step}"));
     }
@@ -68,7 +68,7 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
 
 /// Refuses what touches programs outside the experiment, and what cannot run at all.
 fn permitted(args: &LabRunArgs, checked: &Checked, resumed: bool) -> anyhow::Result<()> {
-    needs_leave(checked, args.machine_wide)?;
+    needs_leave(checked, args.trials.machine_wide)?;
     let missing = obstacles::missing_programs(checked);
     if !missing.is_empty() {
         return Err(exit::coded(exit::PARTIAL, format!("skipped: {}", missing.join("; "))));
@@ -123,7 +123,7 @@ fn resumable(
 ) -> anyhow::Result<RunPlan> {
     let differs = if old.text != prepared.text || old.quick != args.which.quick {
         Some("another experiment, or this one before its file was changed".to_owned())
-    } else if args.seed.is_some_and(|seed| seed != old.seed) {
+    } else if args.trials.seed.is_some_and(|seed| seed != old.seed) {
         Some(format!("this experiment with the seed {}", old.seed))
     } else {
         let checked = planned(old)?;
@@ -149,7 +149,7 @@ fn new(args: &LabRunArgs, prepared: Prepared) -> RunPlan {
     RunPlan {
         text: prepared.text,
         quick: args.which.quick,
-        seed: args.seed.unwrap_or(empty.seed),
+        seed: args.trials.seed.unwrap_or(empty.seed),
         repetitions: args.which.repetitions,
         without: prepared.without,
         ..empty

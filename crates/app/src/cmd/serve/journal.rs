@@ -17,7 +17,7 @@ const RECORDS_MAX: usize = 100;
 ///
 /// # Errors
 /// There is none, or it is no file of this user's choice: a link, or a device.
-pub(super) fn tail(path: &Path) -> anyhow::Result<String> {
+pub(in crate::cmd) fn tail(path: &Path) -> anyhow::Result<String> {
     let opened = save::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, 0);
     let mut file = opened.map_err(|error| match error {
         // It would speak of writing.

@@ -8,6 +8,7 @@ mod token;
 mod wire;
 
 use self::answers::Answers;
+pub(super) use self::journal::tail;
 use self::wire::{Begun, Start};
 use crate::cli::{Global, ServeArgs};
 use crate::exit;

@@ -1,4 +1,4 @@
-//! What `hugewise bill` says.
+//! What `hugewise status --bill` says.
 
 use crate::render::colour::Paint;
 use crate::render::number::short;

@@ -6,6 +6,8 @@ use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::diagnose::{Interval, Severity};
 use hugewise_evidence::fleet::{Fleet, LeftOut, Row};
+use hugewise_evidence::recording::Stamp;
+use serde_json::Value;
 
 /// Most findings, and most problems, that the text shows.
 const SHOWN_MAX: usize = 40;
@@ -18,6 +20,32 @@ pub(crate) fn text(fleet: &Fleet, paint: Paint) -> String {
     text += &not_read("left out", &fleet.left_out, paint);
     text += &not_read("not all was read", &fleet.problems, paint);
     text
+}
+
+/// The findings as JSON lines, for engines that read tables; `docs/how-to/fleet.md` says what the
+/// columns mean.
+pub(crate) fn lines(fleet: &Fleet) -> serde_json::Result<String> {
+    let mut text = String::new();
+    for row in &fleet.findings {
+        let mut line = serde_json::to_value(row)?;
+        if let Some(members) = line.as_object_mut() {
+            // Words of SQL.
+            members.remove("from");
+            members.remove("to");
+        }
+        line["began"] = dated(row.from);
+        line["ended"] = dated(row.to);
+        line["times"] = Interval { from: row.from, to: row.to }.to_string().into();
+        text += &line.to_string();
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A time whose date is known: of others a table knows nothing.
+fn dated(stamp: Option<Stamp>) -> Value {
+    let stamp = stamp.filter(|stamp| stamp.has_date());
+    stamp.map_or(Value::Null, |stamp| stamp.to_string().into())
 }
 
 fn head(fleet: &Fleet) -> String {
@@ -108,4 +136,60 @@ fn not_read(what: &str, all: &[LeftOut], paint: Paint) -> String {
         text += &format!("and {more} more (--json has all)\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_evidence::diagnose::{Cause, Level};
+    use hugewise_evidence::fleet::{Found, Read};
+
+    fn row(host: &str, from: Option<i64>) -> Row {
+        Row {
+            host: host.to_owned(),
+            recording: "a,\"b\"\n\u{1b}[31m<i>".to_owned(),
+            from: from.map(Stamp),
+            to: from.map(Stamp),
+            stretches: 2,
+            severity: Severity::Warning,
+            cause: Cause::ALL[0],
+            title: "a cause",
+            evidence: None,
+            confidence: Level::Likely,
+            weight: 0.25,
+            follows: None,
+        }
+    }
+
+    fn read(rows: Vec<Row>) -> Vec<Value> {
+        let found = Found { rows, ..Found::default() };
+        let fleet = Fleet::of(vec![Read { recording: "r".into(), result: Ok(found) }]);
+        let text = lines(&fleet).expect("written");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        let rows =
+            read(vec![row("h\u{202e}1", Some(1_795_305_600)), row("z", Some(7)), row("zz", None)]);
+        assert_eq!(rows.len(), 3);
+        assert_eq!(rows[0]["host"], "h\u{202e}1");
+        assert_eq!(rows[0]["recording"], "a,\"b\"\n\u{1b}[31m<i>");
+        assert_eq!(rows[0]["began"], "2026-11-22 00:00:00");
+        assert_eq!(
+            (&rows[0]["severity"], &rows[0]["confidence"]),
+            (&"warning".into(), &"likely".into())
+        );
+        assert_eq!(rows[0]["cause"], Cause::ALL[0].about().key);
+        assert!(
+            rows[1]["began"].is_null()
+                && rows[1]["times"].as_str().is_some_and(|t| t.contains("00:00:07"))
+        );
+        assert!(rows[2]["evidence"].is_null() && rows[2]["weight"] == 0.25, "{rows:?}");
+    }
+
+    #[test]
+    fn no_finding_is_a_table_without_rows() {
+        assert!(read(Vec::new()).is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! What `hugewise limit` says.
+//! What `hugewise lab limit` says.
 
 use crate::render::colour::Paint;
 use crate::render::number::latency;
@@ -31,7 +31,7 @@ pub(crate) fn text(limit: &Limit, file: Option<&Path>, paint: Paint) -> String {
         let file = file.display();
         text.push('\n');
         let how = format!(
-            "After a change, 'hugewise limit {} --check {file}' says whether that came true.",
+            "After a change, 'hugewise lab limit {} --check {file}' says whether that came true.",
             printable(&limit.target)
         );
         text += &wrap("", &how);

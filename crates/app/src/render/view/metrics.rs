@@ -1,4 +1,5 @@
-//! What `hugewise metrics` says. Names have the units of Prometheus: bytes, seconds, and shares as
+//! What `hugewise serve --once` says. Names have the units of Prometheus: bytes, seconds, and
+//! shares as
 //! ratios from 0 to 1.
 
 use crate::render::exposition::{Labels, Metric, Type};
@@ -218,7 +219,11 @@ fn manager(all: &mut List, status: &ManagerStatus) {
     let number = |n: u64| Some(n as f64);
     let dry = "1 where nothing is changed ('--dry-run').";
     all.gauge("manager_dry_run", dry, flag(status.dry_run));
-    all.gauge("manager_paused", "1 while 'hugewise pause' is in force.", flag(status.paused));
+    all.gauge(
+        "manager_paused",
+        "1 while 'hugewise manage pause' is in force.",
+        flag(status.paused),
+    );
     let help = "1 while memory is short on the machine.";
     all.gauge("memory_short", help, flag(status.pressure.is_some()));
     let help = "1 while waste above its budget is taken back.";

@@ -1,36 +1,16 @@
-//! What `hugewise placement` says.
+//! What `hugewise diagnose` says of several hosts beside each other.
 
 use crate::render::colour::Paint;
 use crate::render::text::{left, right, wrap};
 use hugewise_base::count::counted;
 use hugewise_base::escape::printable;
 use hugewise_evidence::placement::{HOSTS_MIN, HostLoad, Move, Placement, Program};
-use serde_json::{Value, json};
 
 /// Most hosts that the table shows; those out of line are always in it.
 const SHOWN_MAX: usize = 40;
 
-/// The answer of recordings of several hosts.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// What they say.
-    pub(crate) placement: Placement,
-    /// What could not be read.
-    pub(crate) problems: Vec<String>,
-}
-
-impl Answer {
-    /// As one JSON object.
-    pub(crate) fn json(&self) -> serde_json::Result<Value> {
-        let mut value = serde_json::to_value(&self.placement)?;
-        value["problems"] = json!(self.problems);
-        Ok(value)
-    }
-}
-
-/// The answer in words.
-pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
-    let placement = &answer.placement;
+/// The comparison in words.
+pub(crate) fn text(placement: &Placement, paint: Paint) -> String {
     let mut text = head(placement, paint);
     for host in placement.too_busy() {
         text.push('\n');
@@ -40,8 +20,8 @@ pub(crate) fn text(answer: &Answer, paint: Paint) -> String {
     text += &table(placement, paint);
     let left_out =
         placement.left_out.iter().map(|one| format!("{}: {}", printable(&one.host), one.why));
-    for problem in left_out.chain(answer.problems.iter().map(|text| printable(text))) {
-        text += &paint.warn(&wrap("not read: ", &problem));
+    for problem in left_out {
+        text += &paint.warn(&wrap("not compared: ", &problem));
     }
     text
 }
@@ -154,9 +134,7 @@ mod tests {
     #[test]
     fn one_host_is_no_comparison() {
         let placement = Placement::of(&hugewise_evidence::recording::Recording::default());
-        let said =
-            text(&Answer { placement, problems: vec!["x: left out".into()] }, Paint::plain());
+        let said = text(&placement, Paint::plain());
         assert!(said.starts_with("0 hosts: at least 3 are needed"), "{said}");
-        assert!(said.contains("not read: x: left out"), "{said}");
     }
 }

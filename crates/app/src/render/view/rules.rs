@@ -1,5 +1,4 @@
-//! The tree as documentation: one question or some for `--explain`, all of them as the Markdown of
-//! `docs/rules.md`.
+//! The tree as documentation: one question or some for `--explain`, all of them as Markdown for `--rules`.
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
@@ -14,8 +13,7 @@ const SCHEMA: u32 = 1;
 /// The page of all questions and thresholds.
 pub(crate) fn page() -> String {
     let mut out = String::from(
-        "# Rules of `hugewise diagnose`\n\nMade from the program; do not edit (`hugewise rules`). \
-         Each question is asked when the one above\nit was answered yes, or could not be answered. \
+        "# Rules of `hugewise diagnose`\n\nEach question is asked when the one above\nit was answered yes, or could not be answered. \
          A yes leads to a finding unless a question below\nit says it better.\n\n## Questions\n",
     );
     for node in ALL {
@@ -147,6 +145,21 @@ fn threshold_json(threshold: Threshold, thresholds: &Thresholds) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_has_every_question_and_every_threshold() {
+        let (page, json) = (page(), page_json());
+        for node in ALL {
+            assert!(page.contains(&format!("\n### `{}`\n", node.id)), "{} is missing", node.id);
+            assert!(page.contains(node.question), "{}", node.id);
+        }
+        for threshold in Threshold::ALL {
+            let key = threshold.entry().key;
+            assert!(page.contains(&format!("\n| `{key}` |")), "{key} is missing");
+        }
+        let all = |list: &str| json[list].as_array().map_or(0, Vec::len);
+        assert_eq!((all("questions"), all("thresholds")), (ALL.len(), Threshold::ALL.len()));
+    }
 
     #[test]
     fn an_explanation_is_for_a_terminal() {

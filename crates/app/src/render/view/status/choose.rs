@@ -146,11 +146,16 @@ impl Test {
             };
         }
         let number = match field.kind {
-            Kind::Bytes => size::parse(value).ok().map(|size| size.bytes() as f64),
-            _ => value.trim_end_matches('%').parse::<f64>().ok().filter(|value| value.is_finite()),
+            Kind::Bytes => {
+                let why = |why| wrong(&format!("the value must be a size such as 512MiB: {why}"));
+                size::with_unit(value).map_err(why)?.bytes() as f64
+            }
+            _ => {
+                let number = value.trim_end_matches('%').parse::<f64>();
+                let number = number.ok().filter(|value| value.is_finite());
+                number.ok_or_else(|| wrong("the value must be a number"))?
+            }
         };
-        let unit = if field.kind == Kind::Bytes { "a size such as 512MiB" } else { "a number" };
-        let number = number.ok_or_else(|| wrong(&format!("the value must be {unit}")))?;
         let wanted = match sign {
             ">" => Wanted::Above(number),
             "<" => Wanted::Below(number),
@@ -220,6 +225,7 @@ mod tests {
         assert!(wrong(None, Some("pid:up"), "pid=1").contains("':asc'"));
         assert!(wrong(None, None, "anon").contains("such as anon>1GiB"));
         assert!(wrong(None, None, "anon>much").contains("a size such as 512MiB"));
+        assert!(wrong(None, None, "anon>1000").contains("'1000' has no unit: write 1000GiB"));
         assert!(wrong(None, None, "name>a").contains("only be compared by ="));
     }
 

@@ -41,7 +41,7 @@ fn running(manager: &ManagerStatus) -> String {
     };
     let begin = format!("A manager runs in mode '{mode}'{dry}{whom}");
     if manager.paused {
-        return format!("{begin} and is paused: 'hugewise resume' lets it go on.");
+        return format!("{begin} and is paused: 'hugewise manage resume' lets it go on.");
     }
     if let Some(gate) = manager.gate {
         return format!("{begin} and promotes nothing now: {}.", sentence(gate));

@@ -157,7 +157,7 @@ fn manager(shown: &Shown, columns: u16, palette: Palette) -> Line<'static> {
 fn running(manager: &ManagerStatus, palette: Palette) -> (String, Style) {
     let mode = printable(&manager.mode);
     if manager.paused {
-        return (format!("{mode}, paused: 'hugewise resume' lets it go on"), palette.warn());
+        return (format!("{mode}, paused: 'hugewise manage resume' lets it go on"), palette.warn());
     }
     let made = counted(manager.promoted, "region", "regions");
     let made = format!("{mode}, made {made} huge, split {}", manager.demoted);

@@ -1,7 +1,22 @@
-//! Lengths of time on the command line.
+//! Values on the command line, read.
 
 use crate::exit;
 use hugewise_base::units::Ns;
+use std::ops::RangeInclusive;
+
+/// A count that must not be 0.
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("must be a whole number, 1 or more".to_owned()),
+        Ok(count) => Ok(count),
+    }
+}
+
+/// A number within bounds; `wanted` says which.
+pub(super) fn within(text: &str, bounds: RangeInclusive<f64>, wanted: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| bounds.contains(number));
+    number.ok_or_else(|| format!("must be {wanted}"))
+}
 
 /// `90s`, `10m` or `2h`. A number alone is refused: 10 may be meant as seconds or as minutes.
 pub(crate) fn duration(text: &str) -> anyhow::Result<Ns> {

@@ -1,4 +1,4 @@
-//! `hugewise limit`: at which rate a server on this machine is full, and what is full then.
+//! `hugewise lab limit`: at which rate a server on this machine is full, and what is full then.
 
 use crate::cli::{Global, LimitArgs};
 use crate::cmd::watch::watch;
@@ -90,7 +90,7 @@ fn read(path: &Path) -> anyhow::Result<Limit> {
     let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
     read.with_context(|| format!("--check: cannot read '{}'", path.display()))?;
     let limit: Limit = serde_json::from_str(&text).map_err(|error| {
-        anyhow::anyhow!("--check: '{}' is no result of 'limit': {error}", path.display())
+        anyhow::anyhow!("--check: '{}' is no result of 'lab limit': {error}", path.display())
     })?;
     anyhow::ensure!(
         limit.schema == SCHEMA,

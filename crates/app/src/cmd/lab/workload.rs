@@ -1,4 +1,4 @@
-//! `hugewise workload`: what examples, probes, experiments and tests look at.
+//! `hugewise lab workload`: what examples, probes, experiments and tests look at.
 
 mod load;
 
