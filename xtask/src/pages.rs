@@ -1,23 +1,15 @@
 //! Manual pages and completions, made from the definition of the command line. `make install` and
 //! `make dist` write them; the repository has none.
 
-use app::cli::Cli;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use hugewise_cli::Cli;
 use std::fs;
 use std::io::Result;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-/// The source of the program, of which the definition is compiled here once more: the program need
-/// not run, and does not carry what writes the pages.
-#[path = "../../crates/app/src"]
-#[expect(dead_code, unused_imports, reason = "only the definition is used, no argument is read")]
-mod app {
-    pub(crate) mod cli;
-}
 
 /// What every command ends with, for the manual.
 const EXIT_STATUS: [(&str, &str); 7] = [

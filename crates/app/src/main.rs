@@ -1,6 +1,5 @@
 //! `hugewise`: huge pages, used wisely.
 
-mod cli;
 mod cmd;
 mod history;
 mod hugetlb;
@@ -9,6 +8,7 @@ mod progress;
 mod render;
 mod stop;
 
+use hugewise_cli as cli;
 use hugewise_console::{exit, say};
 use hugewise_daemon::{abandoned, config, control, journal};
 use output::Output;

@@ -87,14 +87,7 @@ pub const ORDERS: [Order; 4] = [
     Order {
         folder: "crates/app/src/render",
         layers: &[
-            Together(&[
-                "colour",
-                "exposition",
-                "html",
-                "parquet",
-                "svg",
-                "text",
-            ]),
+            Together(&["colour", "exposition", "html", "parquet", "svg", "text"]),
             Apart(&["axes"]),
             Apart(&["view"]),
         ],

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A package, and what it must not reach. `x-*` are all packages that begin so.
 type Wall = (&'static str, &'static [&'static str]);
 
-const MUST_NOT_REACH: [Wall; 14] = [
+const MUST_NOT_REACH: [Wall; 15] = [
     ("hugewise-base", &["hugewise-*", "tokio", "hyper"]),
     ("hugewise-sys", &["hugewise-*"]),
     ("hugewise-scratch", &["hugewise-*"]),
@@ -22,6 +22,7 @@ const MUST_NOT_REACH: [Wall; 14] = [
     ("hugewise-collect", &[EXPERIMENT, LAB, SERVE, WORKLOADS, "tokio", "hyper"]),
     ("hugewise-workloads", &[LAB, SERVE, "tokio", "hyper"]),
     ("hugewise-lab", &[SERVE]),
+    ("hugewise-cli", &[EVIDENCE, EXPERIMENT, LAB, SERVE, WORKLOADS, "tokio", "hyper"]),
     ("hugewise-console", &[EVIDENCE, EXPERIMENT, LAB, SERVE, WORKLOADS, "tokio", "hyper"]),
     (
         "hugewise-daemon",

@@ -26,7 +26,7 @@ schemas! {
 }
 
 /// What a command with `--json` prints, the longer name before the shorter one.
-pub(crate) const COMMANDS: [(&str, &str); 43] = [
+pub(crate) const COMMANDS: [(&str, &str); 44] = [
     ("doctor", "doctor"),
     ("try", "try"),
     ("status --map", "map"),

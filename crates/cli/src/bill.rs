@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Options of the bill.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What huge pages would cost and give")]
-pub(crate) struct BillArgs {
+pub struct BillArgs {
     /// Estimate what memory, stalls and speed would be under 'never', 'always', HugeTLB pools and
     /// 'hugewise manage', from recordings of one machine (default: this one, watched for 10 s)
     ///
@@ -15,18 +15,18 @@ pub(crate) struct BillArgs {
     /// with --check: something came out beyond its error bars, 5 partial.
     #[arg(long, value_name = "RECORDING", num_args = 0.., conflicts_with_all = ["top", "pid",
           "explain", "fields", "sort", "filter", "at", "history"])]
-    pub(crate) bill: Option<Vec<PathBuf>>,
+    pub bill: Option<Vec<PathBuf>>,
     /// Recordings that were made after a change: score the bill by what came
     #[arg(long, value_name = "RECORDING", requires = "bill")]
-    pub(crate) check: Vec<PathBuf>,
+    pub check: Vec<PathBuf>,
     /// What was chosen; otherwise as the settings of the later recording say
     #[arg(long, value_name = "WAY", requires = "check",
           value_parser = ["never", "always", "hugetlb", "worth"])]
-    pub(crate) r#as: Option<String>,
+    pub r#as: Option<String>,
     /// CPU cycles that go into page walks now, percent
     ///
     /// Only the CPU can say it: 'perf stat -a -e
     /// cycles,dtlb_load_misses.walk_active,dtlb_store_misses.walk_active sleep 60'.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, requires = "bill")]
-    pub(crate) walk_percent: Option<f64>,
+    pub walk_percent: Option<f64>,
 }

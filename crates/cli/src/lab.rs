@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// What `lab` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum LabCommand {
+pub enum LabCommand {
     /// The experiments that come with hugewise, and kinds of workloads for your own
     List(LabListArgs),
     /// What an experiment needs and would change here, and how long it takes; changes nothing
@@ -32,92 +32,92 @@ pub(crate) enum LabCommand {
 
 /// Arguments of `lab list`.
 #[derive(Debug, Args)]
-pub(crate) struct LabListArgs {
+pub struct LabListArgs {
     /// Explain a kind of workload: its parameters and metrics
     #[arg(value_name = "KIND")]
-    pub(crate) kind: Option<String>,
+    pub kind: Option<String>,
 }
 
 /// Which experiment.
 #[derive(Debug, Args)]
-pub(crate) struct LabExperiment {
+pub struct LabExperiment {
     /// A name of 'hugewise lab list', or a file (with a '/' or ending in .toml)
     #[arg(value_name = "EXPERIMENT")]
-    pub(crate) experiment: String,
+    pub experiment: String,
     /// Less of everything, for a first look
     #[arg(long)]
-    pub(crate) quick: bool,
+    pub quick: bool,
     /// Only these variants, the baseline among them (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    pub(crate) variant: Vec<String>,
+    pub variant: Vec<String>,
     /// Repetitions of every variant (default: as the file says)
     #[arg(long, value_name = "N")]
-    pub(crate) repetitions: Option<u32>,
+    pub repetitions: Option<u32>,
 }
 
 /// Arguments of `lab setup`.
 #[derive(Debug, Args)]
-pub(crate) struct LabSetupArgs {
+pub struct LabSetupArgs {
     #[command(flatten)]
-    pub(crate) which: LabExperiment,
+    pub which: LabExperiment,
     /// Write the experiment's file here, to make it your own
     #[arg(long, value_name = "FILE")]
-    pub(crate) write: Option<PathBuf>,
+    pub write: Option<PathBuf>,
 }
 
 /// How an experiment or a ledger is run.
 #[derive(Debug, Args)]
-pub(crate) struct TrialArgs {
+pub struct TrialArgs {
     /// Seed of the order and of the workloads (default: another one each time)
     #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Allow settings that affect every program on the machine, such as 'enabled'
     #[arg(long)]
-    pub(crate) machine_wide: bool,
+    pub machine_wide: bool,
     /// Say what would be changed, in how many runs and how long; change nothing
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// Arguments of `lab run`.
 #[derive(Debug, Args)]
-pub(crate) struct LabRunArgs {
+pub struct LabRunArgs {
     #[command(flatten)]
-    pub(crate) which: LabExperiment,
+    pub which: LabExperiment,
     /// Directory of the results (default: hugewise-lab/NAME). An experiment that was interrupted
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
-    pub(crate) noisy: bool,
+    pub noisy: bool,
     #[command(flatten)]
-    pub(crate) trials: TrialArgs,
+    pub trials: TrialArgs,
 }
 
 /// Arguments of `lab report`.
 #[derive(Debug, Args)]
-pub(crate) struct LabReportArgs {
+pub struct LabReportArgs {
     /// Directory that 'lab run' wrote
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Print Markdown
     #[arg(long)]
-    pub(crate) markdown: bool,
+    pub markdown: bool,
 }
 
 /// Arguments of `lab compare`.
 #[derive(Debug, Args)]
-pub(crate) struct LabCompareArgs {
+pub struct LabCompareArgs {
     /// Directory of the earlier runs
     #[arg(value_name = "BEFORE")]
-    pub(crate) before: PathBuf,
+    pub before: PathBuf,
     /// Directory of the later runs
     #[arg(value_name = "AFTER")]
-    pub(crate) after: PathBuf,
+    pub after: PathBuf,
 }
 
 /// Arguments of `lab signatures`.
@@ -127,26 +127,26 @@ pub(crate) struct LabCompareArgs {
 hugewise diagnose --signatures hugewise-lab/signatures.json sar.txt\n  hugewise lab \
 signatures --check   # runs them again, alone and two by two: are they found?"
 )]
-pub(crate) struct LabSignaturesArgs {
+pub struct LabSignaturesArgs {
     /// Where they are kept, and read from with --check; '-' is standard output
     #[arg(long, short = 'o', default_value = "hugewise-lab/signatures.json", value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub output: PathBuf,
     /// How long each stressor is watched, in seconds
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = seconds())]
-    pub(crate) seconds: u64,
+    pub seconds: u64,
     /// Only these stressors (repeat or separate by commas): cpu, io, network, memory, thp, fork
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    pub(crate) only: Vec<String>,
+    pub only: Vec<String>,
     /// Keep nothing: run each stressor again, alone and with each other one, and loads that none of
     /// them is; say which of the kept signatures each resembles
     #[arg(long)]
-    pub(crate) check: bool,
+    pub check: bool,
     /// Measure even if others keep the machine busy; the result says so
     #[arg(long)]
-    pub(crate) noisy: bool,
+    pub noisy: bool,
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// As many as give two samples, up to ten minutes of each.
@@ -158,18 +158,18 @@ fn seconds() -> clap::builder::RangedU64ValueParser {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  hugewise lab simulate --scenario hot-tail\n  \
 hugewise lab simulate --policy worth,utilization --seed 7 --json")]
-pub(crate) struct LabSimulateArgs {
+pub struct LabSimulateArgs {
     /// Only these policies (repeat or separate by commas): linux-always, khugepaged, freebsd,
     /// hawkeye, paper, utilization, worth
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    pub(crate) policy: Vec<String>,
+    pub policy: Vec<String>,
     /// Only these scenarios (repeat or separate by commas): hot-tail, sparse, deleted, scarce,
     /// uniform, skewed
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
-    pub(crate) scenario: Vec<String>,
+    pub scenario: Vec<String>,
     /// Seed of the machines
     #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 /// Arguments of `lab workload`.
@@ -178,10 +178,10 @@ pub(crate) struct LabSimulateArgs {
 sleep 60 | hugewise lab workload bloat --kind purge --mib 64 --advise huge\n      \
 # fills 64 MiB of huge pages, then frees most of their pieces\n\n\
 The other programs and their options belong to the tests, and may change.")]
-pub(crate) struct WorkloadArgs {
+pub struct WorkloadArgs {
     /// Which one
-    pub(crate) kind: String,
+    pub kind: String,
     /// Its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) args: Vec<String>,
+    pub args: Vec<String>,
 }

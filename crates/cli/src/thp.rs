@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What `thp` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ThpCommand {
+pub enum ThpCommand {
     /// Every setting with its value, its choices, and what it was before 'thp set'
     Show(ThpShowArgs),
     /// Change settings; old values are kept for 'thp revert'
@@ -17,10 +17,10 @@ pub(crate) enum ThpCommand {
 
 /// Arguments of `thp show`.
 #[derive(Debug, Args)]
-pub(crate) struct ThpShowArgs {
+pub struct ThpShowArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// Arguments of `thp set`.
@@ -28,28 +28,28 @@ pub(crate) struct ThpShowArgs {
 #[command(after_help = "Examples:\n  hugewise thp set enabled=madvise defrag=defer+madvise\n  \
 hugewise thp set khugepaged/max_ptes_none=51 --dry-run\n  \
 hugewise thp set enabled=never --persist")]
-pub(crate) struct ThpSetArgs {
+pub struct ThpSetArgs {
     /// Settings by their path below /sys/kernel/mm/transparent_hugepage
     #[arg(required = true, value_name = "KEY=VALUE")]
-    pub(crate) settings: Vec<String>,
+    pub settings: Vec<String>,
     /// Also write tmpfiles.d, so that they survive a reboot
     #[arg(long)]
-    pub(crate) persist: bool,
+    pub persist: bool,
     /// Do everything except the last step: change nothing
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// Arguments of `thp revert`.
 #[derive(Debug, Args)]
-pub(crate) struct ThpRevertArgs {
+pub struct ThpRevertArgs {
     /// Show what would be put back; nothing is changed
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }

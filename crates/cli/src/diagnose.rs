@@ -24,14 +24,14 @@ hugewise diagnose --follow        # catches what comes and goes\n  \
 hugewise diagnose --freezes       # who held the CPU or the memory when all stood still\n  \
 hugewise diagnose --at 03:00      # what 'hugewise record' saw then\n  \
 hugewise diagnose --fleet hosts/  # one table of all hosts' recordings")]
-pub(crate) struct DiagnoseArgs {
+pub struct DiagnoseArgs {
     /// Recordings, '-' for standard input (default: watch this machine)
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// How long this machine is watched, without FILE (default: 10s, and with --follow or --freezes
     /// until Ctrl-C); with --at: how much of the history around it (default: 10m)
     #[arg(long, value_name = "TIME", conflicts_with = "files")]
-    pub(crate) r#for: Option<String>,
+    pub r#for: Option<String>,
     /// Watch this machine, and take a closer look by itself when it draws attention
     ///
     /// That is when CPU time in the kernel, in waiting for disks, in interrupts or in the
@@ -39,69 +39,69 @@ pub(crate) struct DiagnoseArgs {
     /// with the five minutes before, and says what it found.
     #[arg(long, group = "watching", conflicts_with_all = ["files", "report", "explain", "full",
           "tree", "redis"])]
-    pub(crate) follow: bool,
+    pub follow: bool,
     /// Watch this machine for freezes, and report what held the CPU or the memory meanwhile
     ///
     /// Keeps the seconds before and after each freeze. Exit codes: 0 no freeze, 3 some, 5 none, but
     /// not everything could be watched.
     #[arg(long, group = "watching", conflicts_with_all = ["files", "report", "explain", "full",
           "tree", "redis", "fleet", "signatures", "set", "at", "history"])]
-    pub(crate) freezes: bool,
+    pub freezes: bool,
     /// Report freezes longer than this (minimum 20ms)
     #[arg(long, default_value = "300ms", value_name = "TIME", requires = "freezes")]
-    pub(crate) longer_than: String,
+    pub longer_than: String,
     /// Each FILE is of another host, which is called as the file where it is not named in it;
     /// compare them
     ///
     /// Hosts that their files name are compared without this: which one is busier than the others,
     /// by which program, and what a move would give. That takes three hosts or more.
     #[arg(long, requires = "files")]
-    pub(crate) hosts: bool,
+    pub hosts: bool,
     /// Directory for what --follow and --freezes recorded around an event (default:
     /// hugewise-captures, hugewise-freezes)
     #[arg(long, value_name = "DIR", requires = "watching")]
-    pub(crate) keep: Option<PathBuf>,
+    pub keep: Option<PathBuf>,
     /// One table of the findings of many hosts: a directory of their recordings, or a file that
     /// lists them, one path a line
     ///
     /// A directory in it is a history, or holds all files of one host. A host that its
     /// recording does not name is called as the file.
     #[arg(long, value_name = "DIR|LIST")]
-    pub(crate) fleet: Option<PathBuf>,
+    pub fleet: Option<PathBuf>,
     /// Also write the table of --fleet to this file as JSON lines, for DuckDB or jq; '-' is
     /// standard output
     #[arg(long, value_name = "FILE", requires = "fleet")]
-    pub(crate) table: Option<PathBuf>,
+    pub table: Option<PathBuf>,
     /// Also ask this Redis or Valkey what it does: a UNIX socket or HOST:PORT; may be repeated
     ///
     /// Read-only: INFO before and after the machine is watched, SLOWLOG GET and LATENCY LATEST. The
     /// password is taken from the environment variable REDISCLI_AUTH. Arguments of commands are not
     /// kept. A server that does not answer is named, and the diagnosis goes on without it.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "files")]
-    pub(crate) redis: Vec<String>,
+    pub redis: Vec<String>,
     /// Explain one question of the tree, e.g. kernel.reclaim, or all that start with this name
     #[arg(long, value_name = "NODE")]
-    pub(crate) explain: Option<String>,
+    pub explain: Option<String>,
     /// Print every question of the tree, with its thresholds and remedies, as Markdown
     #[arg(long, conflicts_with_all = ["files", "follow", "freezes", "fleet", "redis", "explain",
           "report", "signatures", "at", "history"])]
-    pub(crate) rules: bool,
+    pub rules: bool,
     /// Show the questions that led to each finding, what was ruled out and what was not observed
     #[arg(long)]
-    pub(crate) full: bool,
+    pub full: bool,
     /// As --full, with every question, also those that were not asked
     #[arg(long)]
-    pub(crate) tree: bool,
+    pub tree: bool,
     /// Write a report with plots: one HTML file; '-' is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     /// Also say which mixture of stressors the time of the worst finding resembles (all of the
     /// time, where there is none): FILE is what 'hugewise lab signatures' wrote. Not with --follow
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
-    pub(crate) signatures: Option<PathBuf>,
+    pub signatures: Option<PathBuf>,
     /// Set one threshold, e.g. kernel_high_percent=20 ('--rules' lists them)
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     #[command(flatten)]
-    pub(crate) past: PastArgs,
+    pub past: PastArgs,
 }

@@ -15,27 +15,27 @@ Examples:\n  hugewise response /var/log/nginx/access.log\n  \
 hugewise response haproxy.log --with sar.txt          # and what the machine did\n  \
 zcat access.log.2.gz | hugewise response - --every 1m\n  \
 hugewise response a.log --format '$time_local $status $request_time $upstream_response_time'")]
-pub(crate) struct ResponseArgs {
+pub struct ResponseArgs {
     /// Access logs of one service, '-' for standard input
     #[arg(value_name = "LOG", required = true)]
-    pub(crate) logs: Vec<PathBuf>,
+    pub logs: Vec<PathBuf>,
     /// Recordings of the machine in that time, as 'diagnose' reads them
     #[arg(long = "with", value_name = "RECORDING", num_args = 1..)]
-    pub(crate) with: Vec<PathBuf>,
+    pub with: Vec<PathBuf>,
     /// Format of the logs in the words of nginx ('$request_time'), Apache, HAProxy or Envoy ('%D')
     #[arg(long, value_name = "LOG_FORMAT")]
-    pub(crate) format: Option<String>,
+    pub format: Option<String>,
     /// Unit of the response time where the log does not say it: s, ms, us or ns
     #[arg(long, value_name = "UNIT")]
-    pub(crate) unit: Option<String>,
+    pub unit: Option<String>,
     /// The machine's zone where the log does not say it, e.g. +01:00
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
-    pub(crate) zone: Option<String>,
+    pub zone: Option<String>,
     /// Length of the rows over time, and of the windows in which slow times are looked for, e.g.
     /// 10s (default: what gives up to 60 rows)
     #[arg(long, value_name = "TIME")]
-    pub(crate) every: Option<String>,
+    pub every: Option<String>,
     /// From how many times the calm level on it is slow
     #[arg(long, value_name = "FACTOR", default_value = "1.5")]
-    pub(crate) margin: f64,
+    pub margin: f64,
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What `investigate` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum InvestigateCommand {
+pub enum InvestigateCommand {
     /// A ledger to begin with, from what 'diagnose' finds on this machine or in recordings
     Plan(InvestigatePlanArgs),
     /// Put the hypotheses of a ledger to the test, or what is left of it, and report
@@ -17,33 +17,33 @@ pub(crate) enum InvestigateCommand {
 
 /// Arguments of `investigate plan`.
 #[derive(Debug, Args)]
-pub(crate) struct InvestigatePlanArgs {
+pub struct InvestigatePlanArgs {
     /// Files and captures as 'diagnose' reads them (default: this machine is watched for 10 s)
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// Where the service answers, as http://127.0.0.1:8080/ or redis://127.0.0.1:6379
     #[arg(long, value_name = "URL")]
-    pub(crate) target: Option<String>,
+    pub target: Option<String>,
 }
 
 /// Arguments of `investigate run`.
 #[derive(Debug, Args)]
-pub(crate) struct InvestigateRunArgs {
+pub struct InvestigateRunArgs {
     /// The ledger: a file in TOML ('hugewise investigate plan' writes one to begin with)
     #[arg(value_name = "LEDGER")]
-    pub(crate) ledger: PathBuf,
+    pub ledger: PathBuf,
     /// Directory of the trials (default: hugewise-investigate/NAME). A ledger that was interrupted
     /// there is continued
     #[arg(long, short = 'o', value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) trials: TrialArgs,
+    pub trials: TrialArgs,
 }
 
 /// Arguments of `investigate report`.
 #[derive(Debug, Args)]
-pub(crate) struct InvestigateReportArgs {
+pub struct InvestigateReportArgs {
     /// Directory that 'investigate run' wrote
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
 }

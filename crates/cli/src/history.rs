@@ -21,48 +21,48 @@ hugewise record --from 02:55 --to 03:10 -o bad-night.history\n  \
 hugewise record --for 5m -o bad-hour.history    # without a history\n  \
 hugewise diagnose bad-hour.history"
 )]
-pub(crate) struct RecordArgs {
+pub struct RecordArgs {
     /// Write to this new file instead of a history: for 60s, with a sample each second
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with_all = ["days", "max_size"])]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Take the samples of the history from this time on, in UTC, instead of new ones
     #[arg(long, value_name = "TIME", conflicts_with_all = ["for", "every", "with_arguments",
           "processes"])]
-    pub(crate) from: Option<String>,
+    pub from: Option<String>,
     /// The last time of the history that is taken (default: its last sample)
     #[arg(long, value_name = "TIME")]
-    pub(crate) to: Option<String>,
+    pub to: Option<String>,
     /// Directory of the history (default: /var/lib/hugewise/history)
     #[arg(long, value_name = "DIR")]
-    pub(crate) history: Option<PathBuf>,
+    pub history: Option<PathBuf>,
     /// Time between samples (default: 5s, with '-o' 1s)
     #[arg(long, alias = "interval", value_name = "TIME")]
-    pub(crate) every: Option<String>,
+    pub every: Option<String>,
     /// How long to record (default: until SIGINT or SIGTERM, with '-o' 60s)
     #[arg(long, value_name = "TIME")]
-    pub(crate) r#for: Option<String>,
+    pub r#for: Option<String>,
     /// Days that are stored, today included
     #[arg(long, default_value_t = 7, value_name = "DAYS",
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
-    pub(crate) days: u32,
+    pub days: u32,
     /// Most disk space; the oldest hours make room
     #[arg(long, default_value = "1GiB", value_name = "SIZE", value_parser = room)]
-    pub(crate) max_size: Size,
+    pub max_size: Size,
     /// Record the arguments of processes and of the kernel, too
     ///
     /// They may hold passwords. Without this, processes are recorded by their names only. Their
     /// environment is never recorded.
     #[arg(long)]
-    pub(crate) with_arguments: bool,
+    pub with_arguments: bool,
     /// Most processes in a sample; the rest is counted
     #[arg(long, value_name = "N", default_value_t = 4096,
           value_parser = clap::value_parser!(u16).range(..=4096))]
-    pub(crate) processes: u16,
+    pub processes: u16,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
+    pub daemon: DaemonArgs,
 }
 
 /// A size of which an eighth is room for a sample.
@@ -73,23 +73,23 @@ fn room(text: &str) -> Result<Size, String> {
 
 /// A moment that was recorded.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PastArgs {
+pub struct PastArgs {
     /// As it was then, in UTC: 03:00, '2026-11-26 03:00:30', '10m ago' (from the last sample on)
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
-    pub(crate) at: Option<String>,
+    pub at: Option<String>,
     /// What 'hugewise record' wrote: a directory, or a file (default: /var/lib/hugewise/history)
     #[arg(long, value_name = "DIR|FILE", help_heading = HEADING)]
-    pub(crate) history: Option<PathBuf>,
+    pub history: Option<PathBuf>,
 }
 
 impl PastArgs {
     /// Whether a moment that was recorded is meant, and not now.
-    pub(crate) const fn is_meant(&self) -> bool {
+    pub const fn is_meant(&self) -> bool {
         self.at.is_some() || self.history.is_some()
     }
 
     /// Where it was recorded.
-    pub(crate) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         self.history.as_deref().unwrap_or(Path::new(HISTORY_DIR))
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// One value of `--pid`: a process, or several with commas or blanks between, as `pidof` and
 /// `pgrep` print them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pids(Vec<u32>);
+pub struct Pids(Vec<u32>);
 
 impl FromStr for Pids {
     type Err = String;
@@ -27,7 +27,7 @@ impl FromStr for Pids {
 }
 
 /// All that were named.
-pub(crate) fn pids(given: &[Pids]) -> Vec<u32> {
+pub fn pids(given: &[Pids]) -> Vec<u32> {
     given.iter().flat_map(|pids| &pids.0).copied().collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// What `hugetlb` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum HugetlbCommand {
+pub enum HugetlbCommand {
     /// How many pages, for whom, and how much memory remains for everybody else; changes nothing
     Plan(HugetlbPlanArgs),
     /// Give the pools their planned size; old values are kept for 'revert'
@@ -20,48 +20,48 @@ pub(crate) enum HugetlbCommand {
 
 /// What to plan for. Without any of the first three: what runs here.
 #[derive(Debug, Args)]
-pub(crate) struct HugetlbInputs {
+pub struct HugetlbInputs {
     /// A shared memory segment that a database will make, e.g. 10G (repeat for several)
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
-    pub(crate) sga: Vec<String>,
+    pub sga: Vec<String>,
     /// A Java program with -XX:+UseLargePages, by its other flags, e.g. '-Xmx4g
     /// -XX:+UseParallelGC' (repeat for several)
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
-    pub(crate) java: Vec<String>,
+    pub java: Vec<String>,
     /// A stopped PostgreSQL server (15 or later), by its data directory: its program is asked
     #[arg(long, value_name = "DIR")]
-    pub(crate) postgres: Vec<PathBuf>,
+    pub postgres: Vec<PathBuf>,
     /// Only these processes, and all shared memory of theirs (repeat, or separate by commas or
     /// blanks)
     #[arg(long, value_name = "PID")]
-    pub(crate) pid: Vec<Pids>,
+    pub pid: Vec<Pids>,
     /// Extra memory for later needs
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE", default_value = "0")]
-    pub(crate) headroom: String,
+    pub headroom: String,
     /// Processes that will attach each segment: what their page tables cost
     #[arg(long, value_name = "N")]
-    pub(crate) processes: Option<u64>,
+    pub processes: Option<u64>,
     /// Size of the pages, e.g. 1G (default: the machine's, 2M on x86-64)
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
-    pub(crate) page_size: Option<String>,
+    pub page_size: Option<String>,
     /// NUMA nodes that the new pages come from (default: all, evenly)
     #[arg(long, value_delimiter = ',', value_name = "N")]
-    pub(crate) node: Vec<u32>,
+    pub node: Vec<u32>,
     /// User who may lock the pool's memory (limits.d)
     #[arg(long, value_name = "NAME")]
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// systemd service that may lock the pool's memory (a drop-in with LimitMEMLOCK=)
     #[arg(long, value_name = "NAME.service")]
-    pub(crate) unit: Vec<String>,
+    pub unit: Vec<String>,
     /// Group whose members may use System V segments of huge pages (vm.hugetlb_shm_group)
     #[arg(long, value_name = "GID")]
-    pub(crate) shm_group: Option<u32>,
+    pub shm_group: Option<u32>,
     /// Memory that must remain for everybody else (default: a tenth, at least 256M)
     #[arg(long, allow_hyphen_values = true, value_name = "SIZE")]
-    pub(crate) leave: Option<String>,
+    pub leave: Option<String>,
     /// Also give back pages that nobody needs, uses or has reserved
     #[arg(long)]
-    pub(crate) shrink: bool,
+    pub shrink: bool,
 }
 
 /// Arguments of `hugetlb plan`.
@@ -71,30 +71,30 @@ hugewise hugetlb plan --sga 10G --headroom 2G --processes 300\n  \
 hugewise hugetlb plan --java '-Xmx4g -XX:+UseParallelGC'\n  \
 hugewise hugetlb plan --sga 10G meminfo-of-another-machine.txt\n\n\
 Exit codes: 0 done, 3 the plan cannot be applied as it is, 1 unreadable input, 2 usage.")]
-pub(crate) struct HugetlbPlanArgs {
+pub struct HugetlbPlanArgs {
     #[command(flatten)]
-    pub(crate) inputs: HugetlbInputs,
+    pub inputs: HugetlbInputs,
     /// Another machine: its recording ('hugewise record -o') or pasted texts such as /proc/meminfo
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 /// Arguments of `hugetlb apply`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 applied, 5 partial (the kernel granted fewer pages), 6 \
 refused (too little memory would remain, or another apply or revert runs), 1 error, 2 usage.")]
-pub(crate) struct HugetlbApplyArgs {
+pub struct HugetlbApplyArgs {
     #[command(flatten)]
-    pub(crate) inputs: HugetlbInputs,
+    pub inputs: HugetlbInputs,
     /// Also write sysctl.d, limits.d, tmpfiles.d and unit drop-ins, so that it survives a reboot
     #[arg(long)]
-    pub(crate) persist: bool,
+    pub persist: bool,
     /// Do everything except the last step: change nothing
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// Arguments of `hugetlb verify`.
@@ -102,27 +102,27 @@ pub(crate) struct HugetlbApplyArgs {
 #[command(after_help = "Without options it compares with the plan that 'apply' left.\n\n\
 Exit codes: 0 everything is as planned, 3 something is not, 5 something \
 cannot be told, 1 error, 2 usage.")]
-pub(crate) struct HugetlbVerifyArgs {
+pub struct HugetlbVerifyArgs {
     /// What was planned for, where it was not applied from --state-dir
     #[command(flatten)]
-    pub(crate) inputs: HugetlbInputs,
+    pub inputs: HugetlbInputs,
     /// A plan to compare with: the output of 'hugetlb plan --json' from before
     #[arg(long, value_name = "FILE")]
-    pub(crate) plan: Option<PathBuf>,
+    pub plan: Option<PathBuf>,
     /// Directory in which 'apply' left its plan
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }
 
 /// Arguments of `hugetlb revert`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 everything is as it was, 5 some pages are still in use or \
 something could not be put back: again later, 6 another apply or revert runs, 1 error.")]
-pub(crate) struct HugetlbRevertArgs {
+pub struct HugetlbRevertArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     /// Show what would be put back; nothing is changed
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
 }

@@ -19,57 +19,57 @@ hugewise status --bill before # what each way to have huge pages would cost\n  \
 hugewise status --sort known_bloat --filter 'anon>1GiB'\n  \
 hugewise status --json | jq .manager"
 )]
-pub(crate) struct StatusArgs {
+pub struct StatusArgs {
     /// Number of processes to show
     #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
-    pub(crate) top: usize,
+    pub top: usize,
     /// Only these processes (repeat, or separate by commas or blanks)
     #[arg(long, value_name = "PID")]
-    pub(crate) pid: Vec<Pids>,
+    pub pid: Vec<Pids>,
     /// Say in words why the memory of one process is huge, waiting, small or given back
     #[arg(long, value_name = "PID", conflicts_with = "pid")]
-    pub(crate) explain: Option<u32>,
+    pub explain: Option<u32>,
     /// Columns of the table, such as pid,name,huge,promoted ('--json' lists all below 'fields')
     #[arg(long, value_name = "FIELDS", conflicts_with = "explain")]
-    pub(crate) fields: Option<String>,
+    pub fields: Option<String>,
     /// Sort by a field, the largest first; FIELD:asc, the smallest first
     #[arg(long, value_name = "FIELD", conflicts_with = "explain")]
-    pub(crate) sort: Option<String>,
+    pub sort: Option<String>,
     /// Only processes for which this holds, such as anon>1GiB, huge_percent<50, name=redis (repeat
     /// for more)
     #[arg(long, value_name = "TEST", conflicts_with = "explain")]
-    pub(crate) filter: Vec<String>,
+    pub filter: Vec<String>,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
+    pub daemon: DaemonArgs,
     #[command(flatten)]
-    pub(crate) past: PastArgs,
+    pub past: PastArgs,
     #[command(flatten)]
-    pub(crate) map: MapArgs,
+    pub map: MapArgs,
     #[command(flatten)]
-    pub(crate) bill: BillArgs,
+    pub bill: BillArgs,
 }
 
 /// Options of the picture of one process.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The memory of one process")]
-pub(crate) struct MapArgs {
+pub struct MapArgs {
     /// Draw the address space of a process: a cell for each region
     #[arg(long, value_name = "PID", conflicts_with_all = ["top", "pid", "explain", "fields", "sort",
           "filter", "at", "history", "bill"])]
-    pub(crate) map: Option<u32>,
+    pub map: Option<u32>,
     /// Write a picture to this file; '-' is standard output
     #[arg(long, value_name = "FILE", requires = "map")]
-    pub(crate) svg: Option<PathBuf>,
+    pub svg: Option<PathBuf>,
     /// Cells per line (default: what fits the terminal, at most 64)
     #[arg(long, value_name = "N", value_parser = at_least_one, requires = "map")]
-    pub(crate) width: Option<usize>,
+    pub width: Option<usize>,
     /// Read samples of the process's memory: how much of its huge pages is zeros
     ///
     /// Reads 32 of 512 base pages of every huge region. It checks only whether a page is all
     /// zeros, and stores nothing.
     #[arg(long, requires = "map")]
-    pub(crate) sample: bool,
+    pub sample: bool,
 }

@@ -1,7 +1,7 @@
 //! Values on the command line, read.
 
-use crate::exit;
 use hugewise_base::units::Ns;
+use hugewise_console::exit;
 use std::ops::RangeInclusive;
 
 /// A count that must not be 0.
@@ -19,7 +19,7 @@ pub(super) fn within(text: &str, bounds: RangeInclusive<f64>, wanted: &str) -> R
 }
 
 /// `90s`, `10m` or `2h`. A number alone is refused: 10 may be meant as seconds or as minutes.
-pub(crate) fn duration(text: &str) -> anyhow::Result<Ns> {
+pub fn duration(text: &str) -> anyhow::Result<Ns> {
     let wrong = |why: String| exit::coded(exit::USAGE, why);
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

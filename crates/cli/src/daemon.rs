@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 /// How to find a running manager.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct DaemonArgs {
+pub struct DaemonArgs {
     /// Directory of the manager's socket
     #[arg(long, default_value = "/run/hugewise", value_name = "DIR")]
-    pub(crate) run_dir: PathBuf,
+    pub run_dir: PathBuf,
 }

@@ -10,16 +10,16 @@ use std::path::PathBuf;
 /// `manage` runs a manager, unless it is given something else to do.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct ManageLine {
+pub struct ManageLine {
     #[command(subcommand)]
-    pub(crate) command: Option<ManageCommand>,
+    pub command: Option<ManageCommand>,
     #[command(flatten)]
-    pub(crate) args: ManageArgs,
+    pub args: ManageArgs,
 }
 
 /// What else `manage` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ManageCommand {
+pub enum ManageCommand {
     /// Make the running manager stop acting until 'manage resume'; it keeps observing
     Pause(DaemonArgs),
     /// Make the running manager act again after 'manage pause'
@@ -35,7 +35,7 @@ pub(crate) enum ManageCommand {
 
 /// How a manager acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
+pub enum ModeArg {
     /// Faults hand out base pages, hugewise promotes in the background
     Ingens,
     /// The machine keeps its THP setting (always); hugewise takes back what this wastes
@@ -52,64 +52,64 @@ hugewise manage --pid 812 --once          # one program, as fast as its lock all
 hugewise manage                           # the daemon; Ctrl-C puts all settings back\n  \
 hugewise manage --set controller.lock_share_percent=0.5"
 )]
-pub(crate) struct ManageArgs {
+pub struct ManageArgs {
     /// What to do (default: the configuration's mode, which is 'ingens' unless set)
     #[arg(long, value_enum)]
-    pub(crate) mode: Option<ModeArg>,
+    pub mode: Option<ModeArg>,
     /// Only these processes (repeat, or separate by commas or blanks)
     #[arg(long, value_name = "PID")]
-    pub(crate) pid: Vec<Pids>,
+    pub pid: Vec<Pids>,
     /// Stop when everything that is eligible now is huge or has a reason not to be; goes as fast as
     /// the programs' locks allow (promote.burst)
     #[arg(long)]
-    pub(crate) once: bool,
+    pub once: bool,
     /// Stop after this time, e.g. 90s or 10m
     #[arg(long, value_name = "TIME")]
-    pub(crate) r#for: Option<String>,
+    pub r#for: Option<String>,
     /// Do everything except the last step: change no setting and no memory
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Leave all kernel settings as they are
     #[arg(long)]
-    pub(crate) keep_settings: bool,
+    pub keep_settings: bool,
     /// Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)
     #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Set one configuration key, e.g. promote.utilization_percent=80
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     /// Journal file (default: journal.jsonl in the state directory)
     #[arg(long, value_name = "FILE")]
-    pub(crate) journal: Option<PathBuf>,
+    pub journal: Option<PathBuf>,
     /// Record everything that is seen, for 'hugewise manage replay'
     #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// Directory of the settings trail and the journal
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     /// Started by an experiment, whose settings are to stand meanwhile
     #[arg(long, hide = true)]
-    pub(crate) in_experiment: bool,
+    pub in_experiment: bool,
     #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
+    pub daemon: DaemonArgs,
 }
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
-pub(crate) struct ReplayArgs {
+pub struct ReplayArgs {
     /// A file written by 'manage --record'
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// Configuration file to decide with
     #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Set one configuration key; 'mode' is the recording's unless it is set
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
 }
 
 /// What `config` does.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
+pub enum ConfigCommand {
     /// Every key with its value and where that comes from
     Show(ConfigArgs),
     /// Say whether the configuration is valid
@@ -118,13 +118,13 @@ pub(crate) enum ConfigCommand {
 
 /// Which configuration.
 #[derive(Debug, Args)]
-pub(crate) struct ConfigArgs {
+pub struct ConfigArgs {
     /// Configuration file (default: /etc/hugewise/hugewise.toml and hugewise.d/*.toml)
     #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Set one configuration key
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
 }
 
 /// Arguments of `manage journal`.
@@ -132,20 +132,20 @@ pub(crate) struct ConfigArgs {
 #[command(after_help = "Examples:\n  hugewise manage journal                        # the last \
 twenty records\n  hugewise manage journal --pid 812 -n 100\n  \
 hugewise manage journal --record action --json | jq .outcome")]
-pub(crate) struct JournalArgs {
+pub struct JournalArgs {
     /// The journal (default: journal.jsonl in the state directory)
     #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Number of records: the last ones
     #[arg(long, short = 'n', default_value = "20", value_name = "N", value_parser = at_least_one)]
-    pub(crate) last: usize,
+    pub last: usize,
     /// Only records of these processes (repeat, or separate by commas or blanks)
     #[arg(long, value_name = "PID")]
-    pub(crate) pid: Vec<Pids>,
+    pub pid: Vec<Pids>,
     /// Only records of these kinds, such as action, plan or setting (repeat or separate by commas)
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
-    pub(crate) record: Vec<String>,
+    pub record: Vec<String>,
     /// Directory of the journal
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
 }

@@ -15,36 +15,36 @@ of the server was found, 1 the server does not answer, 2 usage.\n\n\
 Examples:\n  hugewise lab limit http://127.0.0.1:8080/item\n  \
 hugewise lab limit redis://127.0.0.1:6379 --p99-ms 5 -o before.json\n  \
 hugewise lab limit http://127.0.0.1:8080/item --check hugewise-limit.json   # after a change")]
-pub(crate) struct LimitArgs {
+pub struct LimitArgs {
     /// The server, as http://127.0.0.1:8080/item or redis://127.0.0.1:6379
     #[arg(value_name = "URL")]
-    pub(crate) target: String,
+    pub target: String,
     /// The first rate, requests in a second: one that is served with ease
     #[arg(long, default_value_t = 20.0, value_name = "RATE", value_parser = rate)]
-    pub(crate) from: f64,
+    pub from: f64,
     /// No rate above this one is tried
     #[arg(long, default_value_t = 200_000.0, value_name = "RATE", value_parser = rate)]
-    pub(crate) most: f64,
+    pub most: f64,
     /// Length of each rate, in seconds
     #[arg(long, default_value_t = 8, value_name = "N",
           value_parser = clap::value_parser!(u64).range(3..=600))]
-    pub(crate) seconds: u64,
+    pub seconds: u64,
     /// Connections of the load
     #[arg(long, default_value_t = 64, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) connections: u32,
+    pub connections: u32,
     /// A served rate answers 99 % of its requests within so many milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
-    pub(crate) p99_ms: Option<u64>,
+    pub p99_ms: Option<u64>,
     /// Where the result goes (default: hugewise-limit.json, and with --check or --json nowhere)
     #[arg(long, short = 'o', value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Result from before a change: did its prediction come true?
     #[arg(long, value_name = "FILE")]
-    pub(crate) check: Option<PathBuf>,
+    pub check: Option<PathBuf>,
     /// With --check: how much more of the limit there is since then (default: it is gone)
     #[arg(long, value_name = "N", requires = "check", value_parser = factor)]
-    pub(crate) factor: Option<f64>,
+    pub factor: Option<f64>,
 }
 
 /// A rate that can be tried.

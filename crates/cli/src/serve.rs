@@ -17,44 +17,44 @@ Examples:\n  hugewise serve                            # prints the URL of the p
 hugewise serve --token-file ./token       # the same token at each start\n  \
 hugewise serve --listen 10.0.0.5:9917 --host db5.example\n  \
 hugewise serve --once --output ./hugewise.prom  # a file for node_exporter")]
-pub(crate) struct ServeArgs {
+pub struct ServeArgs {
     /// Address and port to listen on
     #[arg(long, default_value = "127.0.0.1:9917", value_name = "ADDRESS")]
-    pub(crate) listen: SocketAddr,
+    pub listen: SocketAddr,
     /// A name under which it is asked, beside that address (repeat for more)
     #[arg(long, value_name = "NAME", value_parser = host)]
-    pub(crate) host: Vec<String>,
+    pub host: Vec<String>,
     /// Take the token from this file, which is made where it is missing (default: another token at
     /// each start, which is printed)
     #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
     /// Number of programs and of cgroups in metrics: the largest ones
     #[arg(long, short = 'n', default_value = "10", value_name = "N", value_parser = at_least_one)]
-    pub(crate) top: usize,
+    pub top: usize,
     /// Directory of the history that 'hugewise record' keeps
     #[arg(long, default_value = HISTORY_DIR, value_name = "DIR")]
-    pub(crate) history: PathBuf,
+    pub history: PathBuf,
     /// The manager's journal (default: journal.jsonl in the state directory)
     #[arg(long, value_name = "FILE")]
-    pub(crate) journal: Option<PathBuf>,
+    pub journal: Option<PathBuf>,
     /// Print the metrics once and end, such as for the textfile collector of node_exporter
     #[arg(long, conflicts_with_all = ["listen", "host", "token_file", "history", "journal"])]
-    pub(crate) once: bool,
+    pub once: bool,
     /// Write the metrics of --once to this file, which is replaced as a whole; '-' is standard
     /// output
     #[arg(long, short, value_name = "FILE", default_value = "-", requires = "once")]
-    pub(crate) output: PathBuf,
+    pub output: PathBuf,
     /// Write the metrics of --once as OpenMetrics
     #[arg(long, conflicts_with = "json", requires = "once")]
-    pub(crate) openmetrics: bool,
+    pub openmetrics: bool,
     /// Answer HTTP with what comes over standard input
     #[arg(long, hide = true)]
-    pub(crate) front: bool,
+    pub front: bool,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
+    pub daemon: DaemonArgs,
 }
 
 /// A name of a host, without a port.

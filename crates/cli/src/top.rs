@@ -16,17 +16,17 @@ Exit codes: 0 ended by a key or a signal, 1 no terminal, 2 usage.\n\n\
 Examples:\n  sudo hugewise top\n  \
 hugewise top --interval 5  # without root: your own programs\n  \
 hugewise top --at 03:00    # what 'hugewise record' saw")]
-pub(crate) struct TopArgs {
+pub struct TopArgs {
     /// Seconds from one sample to the next
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) interval: f64,
+    pub interval: f64,
     /// Directory in which a manager keeps old values of settings
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     #[command(flatten)]
-    pub(crate) daemon: DaemonArgs,
+    pub daemon: DaemonArgs,
     #[command(flatten)]
-    pub(crate) past: PastArgs,
+    pub past: PastArgs,
 }
 
 /// A pause that a person can wait for.

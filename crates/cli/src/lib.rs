@@ -1,4 +1,5 @@
-//! The command line: syntax only. What a command does is in `cmd`.
+//! The command line: syntax only. What a command does is in the app, and manual pages and
+//! completions are made from this alone.
 
 mod bill;
 mod daemon;
@@ -23,32 +24,32 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub(crate) use bill::BillArgs;
-pub(crate) use daemon::DaemonArgs;
-pub(crate) use diagnose::DiagnoseArgs;
-pub(crate) use history::{PastArgs, RecordArgs};
-pub(crate) use hugetlb::{
+pub use bill::BillArgs;
+pub use daemon::DaemonArgs;
+pub use diagnose::DiagnoseArgs;
+pub use history::{PastArgs, RecordArgs};
+pub use hugetlb::{
     HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
     HugetlbVerifyArgs,
 };
-pub(crate) use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
-pub(crate) use lab::{
+pub use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
+pub use lab::{
     LabCommand, LabCompareArgs, LabExperiment, LabListArgs, LabReportArgs, LabRunArgs,
     LabSetupArgs, LabSignaturesArgs, LabSimulateArgs, WorkloadArgs,
 };
-pub(crate) use limit::LimitArgs;
-pub(crate) use manage::{
+pub use limit::LimitArgs;
+pub use manage::{
     ConfigArgs, ConfigCommand, JournalArgs, ManageArgs, ManageCommand, ManageLine, ModeArg,
     ReplayArgs,
 };
-pub(crate) use pids::pids;
-pub(crate) use places::{HISTORY_DIR, STATE_DIR};
-pub(crate) use response::ResponseArgs;
-pub(crate) use serve::ServeArgs;
-pub(crate) use status::{MapArgs, StatusArgs};
-pub(crate) use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
-pub(crate) use top::TopArgs;
-pub(crate) use values::duration;
+pub use pids::pids;
+pub use places::{HISTORY_DIR, STATE_DIR};
+pub use response::ResponseArgs;
+pub use serve::ServeArgs;
+pub use status::{MapArgs, StatusArgs};
+pub use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
+pub use top::TopArgs;
+pub use values::duration;
 
 /// Huge pages, used wisely: gives huge pages to well-used memory of running programs, in the
 /// background and within budgets, and finds out why a machine burns CPU time in the kernel.
@@ -56,11 +57,11 @@ pub(crate) use values::duration;
 #[command(name = "hugewise", version)]
 #[command(after_help = "Exit codes: 0 done, 1 error, 2 usage, 3 warnings found, 4 critical \
 findings, 5 partial, 6 refused by a safety rule.")]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub command: Command,
 }
 
 /// What the help of a command ends with that has no codes of its own.
@@ -71,7 +72,7 @@ rule.";
 ///
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
+pub fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os());
     let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
@@ -100,22 +101,22 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
 /// Flags of every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
+pub struct Global {
     /// Print JSON instead of text
     #[arg(long, global = true)]
-    pub(crate) json: bool,
+    pub json: bool,
     /// When to use colour: auto (which honours NO_COLOR), always or never
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN",
           hide_possible_values = true)]
-    pub(crate) color: Color,
+    pub color: Color,
     /// Read copies of /proc and /sys below this directory instead; changes nothing
     #[arg(long, global = true, default_value = "/", value_name = "DIR")]
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
 }
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
+pub enum Color {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
@@ -126,7 +127,7 @@ pub(crate) enum Color {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub enum Command {
     /// Show what this kernel and these privileges allow
     Doctor,
     /// Show what huge pages change, on a bundled program, in two minutes
@@ -165,31 +166,31 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  hugewise try                  # two minutes; a report\n  \
 hugewise try --simulate       # without root, changes nothing")]
-pub(crate) struct TryArgs {
+pub struct TryArgs {
     /// Where the report goes; '-' is standard output
     #[arg(long, default_value = "hugewise-try.html", value_name = "FILE")]
-    pub(crate) report: PathBuf,
+    pub report: PathBuf,
     /// Memory of the workload, e.g. 512MiB (default: what fits this machine, at most 384MiB)
     #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<String>,
+    pub size: Option<String>,
     /// Rounds of never, always and hugewise, interleaved
     #[arg(long, default_value_t = 3, value_name = "N")]
-    pub(crate) rounds: u32,
+    pub rounds: u32,
     /// Run on the simulator, as without root or huge pages
     #[arg(long)]
-    pub(crate) simulate: bool,
+    pub simulate: bool,
 }
 
 /// Arguments of `revert`.
 #[derive(Debug, Args)]
-pub(crate) struct RevertArgs {
+pub struct RevertArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub(crate) state_dir: PathBuf,
+    pub state_dir: PathBuf,
     /// Show what would be put back
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// Also what 'hugetlb apply' and 'thp set' changed, and what an experiment that was killed left
     #[arg(long)]
-    pub(crate) all: bool,
+    pub all: bool,
 }

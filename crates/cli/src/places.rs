@@ -1,0 +1,6 @@
+//! Directories, unless told otherwise.
+
+pub use hugewise_base::owner::STATE_DIR;
+
+/// Where the machine's history is kept.
+pub const HISTORY_DIR: &str = "/var/lib/hugewise/history";
