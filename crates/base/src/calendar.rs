@@ -11,7 +11,6 @@ const TO_1970: i64 = 719_468;
 ///
 /// Counts from 1 March: a leap day is then the last day of its year, and the months before it have
 /// lengths that repeat every 5 months, which are 153 days.
-#[must_use]
 pub const fn date(days: i64) -> (i64, i64, i64) {
     let days = days + TO_1970;
     let (era, of_era) = (days.div_euclid(DAYS_400_YEARS), days.rem_euclid(DAYS_400_YEARS));
@@ -25,7 +24,6 @@ pub const fn date(days: i64) -> (i64, i64, i64) {
 
 /// Days since 1970-01-01 of a date: [`date`] the other way round. A day too many counts into the
 /// next month; months are from 1 to 12.
-#[must_use]
 pub const fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 
 /// `1 region`, `2 regions`: a count with its noun, and whatever else depends on it.
-#[must_use]
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(
     count: N,
     one: &str,
@@ -14,7 +13,6 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(
 }
 
 /// `once`, `2 times`: how often something happened.
-#[must_use]
 pub fn times<N: Copy + Display + PartialEq + From<u8>>(count: N) -> String {
     if count == N::from(1) { "once".to_owned() } else { format!("{count} times") }
 }

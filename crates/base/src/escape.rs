@@ -5,7 +5,6 @@ use std::fmt::Write;
 /// A name that a program chose, safe to show in a terminal: whatever is neither a letter nor a
 /// digit of some script nor visible ASCII is written as an escape. So control sequences, line ends,
 /// bidi marks and invisible characters cannot touch the terminal or pretend to be something else.
-#[must_use]
 pub fn printable(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for c in name.chars() {
@@ -23,7 +22,6 @@ pub fn printable(name: &str) -> String {
 
 /// Text for HTML and SVG, also inside attribute values. XML has no escape for control characters,
 /// and refuses a document with one: they become U+FFFD.
-#[must_use]
 pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -44,7 +44,6 @@ impl fmt::Display for Coded {
 impl Error for Coded {}
 
 /// The code of an error: that of the innermost [`Coded`] among its causes, or [`ERROR`].
-#[must_use]
 pub fn of(error: &(dyn Error + 'static)) -> u8 {
     let (mut code, mut cause) = (ERROR, Some(error));
     while let Some(error) = cause {

@@ -20,13 +20,11 @@ macro_rules! named {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The key used in journal, JSON and metrics.
-            #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$variant => $key,)* }
             }
 
             /// What it means, and what can be done about it (empty: nothing needed).
-            #[must_use]
             pub const fn text(self) -> (&'static str, &'static str) {
                 match self { $(Self::$variant => ($means, $remedy),)* }
             }

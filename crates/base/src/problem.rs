@@ -38,7 +38,6 @@ impl ParseError {
     }
 
     /// Without kind and line, for a value whose place the reader is told otherwise.
-    #[must_use]
     pub fn of_value(&self) -> String {
         format!("found '{}', wanted {}", self.found.escape_debug(), self.wanted)
     }

@@ -6,7 +6,6 @@ pub struct Rng(u64);
 
 impl Rng {
     /// A generator for this seed.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -29,14 +29,12 @@ pub struct Size(pub u64);
 
 impl Size {
     /// The number of bytes.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         self.0
     }
 
     /// For people to read: three or four digits and an IEC unit, such as `1.5 GiB`. Rounded, so
     /// it does not read back the same.
-    #[must_use]
     pub fn rounded(self) -> String {
         let mut value = self.0 as f64;
         let mut unit = "B";

@@ -13,25 +13,21 @@ pub struct Bytes(pub u64);
 
 impl Bytes {
     /// `n` KiB.
-    #[must_use]
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
     }
 
     /// `n` MiB.
-    #[must_use]
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
     }
 
     /// `self - other`, or zero bytes where `other` is larger.
-    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// This share of the amount, in percent; negative percentages count as zero.
-    #[must_use]
     pub fn percent(self, percent: f64) -> Self {
         Self(saturating_u64(self.0 as f64 * percent.max(0.0) / 100.0))
     }
@@ -72,43 +68,36 @@ pub struct Ns(pub u64);
 
 impl Ns {
     /// `n` microseconds.
-    #[must_use]
     pub const fn us(n: u64) -> Self {
         Self(n * 1_000)
     }
 
     /// `n` milliseconds.
-    #[must_use]
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000)
     }
 
     /// `n` seconds.
-    #[must_use]
     pub const fn s(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
 
     /// Seconds as a float, for rates and for people.
-    #[must_use]
     pub fn as_s(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// Milliseconds as a float, for people.
-    #[must_use]
     pub fn as_ms(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
     /// A duration from seconds; negative and NaN count as zero.
-    #[must_use]
     pub fn from_s(seconds: f64) -> Self {
         Self(saturating_u64(seconds * 1e9))
     }
 
     /// Time from `earlier` to `self`; zero when the clock went backwards.
-    #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
@@ -182,7 +171,6 @@ impl Geometry {
 
     /// Whether a kernel has such pages: Linux has base pages from 4 to 256 KiB and PMD entries of
     /// up to 16 GiB.
-    #[must_use]
     pub const fn is_real(self) -> bool {
         let (base, huge) = (self.base.0, self.huge.0);
         let powers = base.is_power_of_two() && huge.is_power_of_two();
@@ -190,25 +178,21 @@ impl Geometry {
     }
 
     /// Base pages in a huge page (512 on x86-64).
-    #[must_use]
     pub fn pages_per_huge(self) -> u32 {
         u32::try_from(self.huge.0 / self.base.0.max(1)).unwrap_or(u32::MAX)
     }
 
     /// Buddy order of a huge page (9 on x86-64).
-    #[must_use]
     pub fn huge_order(self) -> u32 {
         self.pages_per_huge().max(1).ilog2()
     }
 
     /// `pages` base pages in bytes.
-    #[must_use]
     pub fn bytes(self, pages: u64) -> Bytes {
         Bytes(pages.saturating_mul(self.base.0))
     }
 
     /// `regions` whole regions in bytes.
-    #[must_use]
     pub fn regions(self, regions: u64) -> Bytes {
         Bytes(regions.saturating_mul(self.huge.0))
     }

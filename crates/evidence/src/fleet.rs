@@ -105,7 +105,6 @@ pub struct Fleet {
 
 impl Found {
     /// What a diagnosis says; a host without a name is called `otherwise`.
-    #[must_use]
     pub fn of(recording: &str, otherwise: &str, diagnosis: &Diagnosis) -> Self {
         let name = |host: &Option<String>| host.clone().unwrap_or_else(|| otherwise.to_owned());
         let row = |finding: &Finding| row(recording, name(&finding.host), finding);
@@ -143,7 +142,6 @@ fn row(recording: &str, host: String, finding: &Finding) -> Row {
 
 impl Fleet {
     /// The table of what was read.
-    #[must_use]
     pub fn of(read: Vec<Read>) -> Self {
         let (mut findings, mut left_out, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         let mut hosts = BTreeSet::new();
@@ -179,7 +177,6 @@ impl Fleet {
     }
 
     /// The worst severity; `None` without findings.
-    #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|row| row.severity).max()
     }

@@ -140,7 +140,6 @@ pub struct Watch {
 
 impl Watch {
     /// Nothing was seen yet.
-    #[must_use]
     pub fn new(thresholds: Thresholds) -> Self {
         Self { thresholds, last: None, courses: Default::default() }
     }
@@ -160,7 +159,6 @@ impl Watch {
     }
 
     /// The latest shares, percent of all CPUs, in the order of [`Share::ALL`].
-    #[must_use]
     pub fn latest(&self) -> Option<[f64; 4]> {
         let latest = self.courses.each_ref().map(|course| course.looks.back().copied());
         let [Some(a), Some(b), Some(c), Some(d)] = latest else { return None };

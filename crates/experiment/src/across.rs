@@ -30,7 +30,6 @@ pub struct Across {
 }
 
 /// What became of each variant that both have. The error rate holds for all of them together.
-#[must_use]
 pub fn across(before: Side<'_>, after: Side<'_>) -> Vec<Across> {
     let (old, new) = (before.checked, after.checked);
     let common = new.variants().iter().filter(|variant| old.variant(&variant.name).is_some());
@@ -62,7 +61,6 @@ pub fn across(before: Side<'_>, after: Side<'_>) -> Vec<Across> {
 
 /// What differs between the machines of two plans, or one machine then and later: key, before,
 /// after.
-#[must_use]
 pub fn environments(before: &Value, after: &Value) -> Vec<(String, String, String)> {
     let (old, new) = (flat(before), flat(after));
     // These differ in any two runs.

@@ -42,20 +42,17 @@ pub struct Checked {
 
 impl Checked {
     /// The variants.
-    #[must_use]
     pub fn variants(&self) -> &[Variant] {
         &self.experiment.variants
     }
 
     /// The variant with this name, and its parameters.
-    #[must_use]
     pub fn variant(&self, name: &str) -> Option<(&Variant, &Params)> {
         let index = self.variants().iter().position(|variant| variant.name == name)?;
         Some((&self.variants()[index], self.params.get(index)?))
     }
 
     /// Settings of a variant: the experiment's, and its own on top.
-    #[must_use]
     pub fn settings(&self, variant: &Variant) -> BTreeMap<String, String> {
         let mut all = self.experiment.settings.clone();
         all.extend(variant.settings.clone());
@@ -64,7 +61,6 @@ impl Checked {
 
     /// Whether any variant changes the machine: settings, pools, or what a manager changes that
     /// does not keep all settings.
-    #[must_use]
     pub fn changes_machine(&self) -> bool {
         self.variants().iter().any(|variant| {
             let manages = variant.manage.as_ref().is_some_and(|manage| !manage.keep_settings);
@@ -73,7 +69,6 @@ impl Checked {
     }
 
     /// Settings that touch programs outside the experiment, with the variant that wants them.
-    #[must_use]
     pub fn machine_wide(&self) -> Vec<(String, String)> {
         let of = |variant: &Variant| {
             let all = self.settings(variant).into_iter();

@@ -36,7 +36,6 @@ pub fn fields() -> impl Iterator<Item = Field> {
 }
 
 /// The field with this key, if a run can have a value of it.
-#[must_use]
 pub fn find(key: &str) -> Option<Field> {
     fields().find(|field| field.about().key == key)
 }
@@ -52,7 +51,6 @@ pub fn like(key: &str) -> impl Iterator<Item = &'static str> {
 ///
 /// What the machine has no value of its own for is put together from its disks, or its network
 /// interfaces: rates are added up, of all else the largest counts.
-#[must_use]
 pub fn over(samples: &[Vec<u8>]) -> BTreeMap<String, f64> {
     let (mut builder, mut capture) = (Builder::new(), Capture::new("counters"));
     samples.iter().for_each(|sample| capture.take(sample, &mut builder));

@@ -24,7 +24,6 @@ pub enum Enough {
 
 impl Enough {
     /// Why nothing more is run, in words; `None` where all was run that was asked for.
-    #[must_use]
     pub const fn text(self) -> Option<&'static str> {
         match self {
             Self::Repetitions | Self::Precise => None,
@@ -79,7 +78,6 @@ fn runs(records: &[Record], variant: &str) -> u32 {
 }
 
 /// Whether a variant failed so often in a row that it is not tried again.
-#[must_use]
 pub fn given_up(records: &[Record], variant: &str) -> bool {
     let mut own: Vec<_> = records.iter().filter(|record| record.variant == variant).collect();
     own.sort_by_key(|record| record.repetition);

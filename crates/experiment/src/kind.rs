@@ -87,7 +87,6 @@ pub struct Part {
 
 impl Program {
     /// A program of this package.
-    #[must_use]
     pub const fn of(name: &'static str, package: &'static str) -> Self {
         Self { name, package, part: None }
     }
@@ -309,7 +308,6 @@ macro_rules! words {
 
         impl $name {
             /// The word in experiment files.
-            #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -324,7 +322,6 @@ pub(super) use words;
 
 impl Param {
     /// What is allowed, in words.
-    #[must_use]
     pub fn allowed(&self) -> String {
         match self.default {
             Default::Count(_, least, most) => format!("a whole number from {least} to {most}"),

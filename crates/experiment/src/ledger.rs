@@ -179,7 +179,6 @@ pub struct Claim {
 
 impl Ledger {
     /// What a hypothesis says of the goal, and then of all else.
-    #[must_use]
     pub fn claims(&self, hypothesis: &Hypothesis) -> Vec<Claim> {
         let percent = match self.better() {
             Better::Higher => hypothesis.gain_percent,
@@ -192,7 +191,6 @@ impl Ledger {
     }
 
     /// The good direction of the goal.
-    #[must_use]
     pub fn better(&self) -> Better {
         let known = metric::find(&self.goal.metric).map(|metric| metric.better);
         let known = known.filter(|better| *better != Better::Neither);
@@ -201,7 +199,6 @@ impl Ledger {
 
     /// The share of the error rate that each claim has: of all hypotheses, and of all claims of
     /// the one that has most.
-    #[must_use]
     pub fn level(&self) -> f64 {
         let claims = self.hypotheses.iter().map(|one| self.claims(one).len()).max().unwrap_or(1);
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
@@ -210,7 +207,6 @@ impl Ledger {
     }
 
     /// Trials of each hypothesis.
-    #[must_use]
     pub fn repetitions(&self) -> u32 {
         let needed = values_needed(self.level()).map_or(usize::MAX, |needed| needed + SPARE);
         self.trials.repetitions.unwrap_or_else(|| u32::try_from(needed).unwrap_or(u32::MAX))
@@ -387,7 +383,6 @@ fn fault_of_key(key: &str) -> Option<String> {
 }
 
 /// The parameters of the service of a checked ledger.
-#[must_use]
 pub fn service(params: &Params) -> Option<&kinds::Service> {
     match params.task() {
         kinds::Task::Measurement(kinds::Measurement::Service(service)) => Some(service),

@@ -41,13 +41,11 @@ pub const MACHINE: &[&str] = &[
 ];
 
 /// Whether [`Machine::since`] may know this.
-#[must_use]
 pub fn is_known(key: &str) -> bool {
     MACHINE.contains(&key)
 }
 
 /// Whether what the machine did is noted for a kind with these keys.
-#[must_use]
 pub fn is_noted(keys: &[&str]) -> bool {
     MACHINE.iter().all(|key| keys.contains(key))
 }
@@ -61,14 +59,12 @@ pub struct Machine {
 
 impl Machine {
     /// From the texts of `/proc/vmstat` and `/proc/stat`; empty ones where a file cannot be read.
-    #[must_use]
     pub fn parse(vmstat: &str, stat: &str) -> Self {
         Self { events: vmstat::parse(vmstat).value, cpu: proc_stat::parse(stat).value.all }
     }
 
     /// What happened since an earlier look, by the keys of metrics: events, and percent of all
     /// CPUs. What the kernel does not count is left out.
-    #[must_use]
     pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
         let cpu = before.cpu.as_ref().zip(self.cpu.as_ref());
         let shares = SHARES.iter().filter_map(|(key, of)| {

@@ -134,14 +134,12 @@ metrics! {
 }
 
 /// What is known of a key, without its phase.
-#[must_use]
 pub fn find(key: &str) -> Option<&'static Metric> {
     let name = key.rsplit_once('.').map_or(key, |(_, name)| name);
     METRICS.iter().find(|metric| metric.name == name)
 }
 
 /// Whether a metric is of a manager, which a variant may not have.
-#[must_use]
 pub fn of_manager(key: &str) -> bool {
     let own = ["promoted", "demoted", "failed", "freed_mib", "call_p50_us", "call_p99_us"];
     let (phase, name) = key.rsplit_once('.').unwrap_or(("", key));

@@ -45,7 +45,6 @@ const fn test_of(cause: Cause) -> Option<Test> {
 }
 
 /// The text of a ledger; `target` is where the service answers.
-#[must_use]
 pub fn ledger(found: &Diagnosis, target: Option<&str>) -> String {
     let mut out = String::from(
         "# Hypotheses to put to the test: 'hugewise investigate run FILE'. Read each one first.\n\

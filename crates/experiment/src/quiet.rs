@@ -39,7 +39,6 @@ pub struct Quiet<'a> {
 
 impl<'a> Quiet<'a> {
     /// Begins to wait, on a machine with so much memory.
-    #[must_use]
     pub const fn new(rule: &'a Settle, total: Option<Bytes>) -> Self {
         Self { rule, total, looks: Vec::new() }
     }
@@ -59,7 +58,6 @@ impl<'a> Quiet<'a> {
     }
 
     /// Seconds since the first look.
-    #[must_use]
     pub fn waited_s(&self) -> f64 {
         match (self.looks.first(), self.looks.last()) {
             (Some(first), Some(last)) => last.at.0.saturating_sub(first.at.0) as f64 / 1e9,
@@ -80,7 +78,6 @@ impl<'a> Quiet<'a> {
     }
 
     /// What the wait has shown.
-    #[must_use]
     pub fn conditions(&self, state: State, noise: &Noise) -> Conditions {
         let (first, last) = (self.looks.first(), self.looks.last());
         let times = first.and_then(|look| look.cpu).zip(last.and_then(|look| look.cpu));
@@ -137,7 +134,6 @@ pub fn during(conditions: &mut Conditions, from: &CpuTimes, to: &CpuTimes, noise
 }
 
 /// Why nothing should be measured now; empty when it may be.
-#[must_use]
 pub fn refusals(conditions: &Conditions, noise: &Noise) -> Vec<String> {
     complaints(conditions, (noise.refuse_busy_percent, noise.refuse_steal_percent))
 }

@@ -87,7 +87,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Why its values do not count; `None` where they do.
-    #[must_use]
     pub fn problem(&self) -> Option<&str> {
         match self {
             Self::Done => None,
@@ -141,7 +140,6 @@ pub struct Conditions {
 
 impl Record {
     /// A run that went through, and in which nothing was measured.
-    #[must_use]
     pub fn new(repetition: u32, variant: &str) -> Self {
         Self {
             schema: SCHEMA,
@@ -156,14 +154,12 @@ impl Record {
     }
 
     /// Whether its values count.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.outcome == Outcome::Done
     }
 }
 
 /// Values of a metric by variant, each in the order of repetitions; failed runs leave a gap.
-#[must_use]
 pub fn values<'a>(records: &'a [Record], key: &str) -> BTreeMap<&'a str, Vec<f64>> {
     let mut all: BTreeMap<&str, Vec<(u32, f64)>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.is_done()) {

@@ -19,7 +19,6 @@ pub struct Turn {
 }
 
 /// The order of the variants in a repetition.
-#[must_use]
 pub fn order(seed: u64, repetition: u32, variants: usize) -> Vec<usize> {
     let mut rng = Rng::new(seed ^ (u64::from(repetition) + 1).wrapping_mul(0xd6e8_feb8_6659_fd93));
     let mut order: Vec<_> = (0..variants).collect();
@@ -31,7 +30,6 @@ pub fn order(seed: u64, repetition: u32, variants: usize) -> Vec<usize> {
 }
 
 /// The first turn of `repetitions` that is not `done`; `None` when all are.
-#[must_use]
 pub fn next(seed: u64, repetitions: u32, variants: usize, done: &BTreeSet<Turn>) -> Option<Turn> {
     let turns = (0..repetitions).flat_map(|repetition| {
         let order = order(seed, repetition, variants).into_iter();

@@ -66,7 +66,6 @@ const CGROUP_DIR: &str = "sys/fs/cgroup";
 /// A key is a path below `/sys/kernel/mm/transparent_hugepage`, as `khugepaged/max_ptes_none` or
 /// `hugepages-64kB/enabled`, `vm.` with the name of a sysctl, or `cgroup/` with the path of a
 /// limit below `/sys/fs/cgroup`, as `cgroup/batch.slice/cpu.max`.
-#[must_use]
 pub fn file(key: &str) -> Option<String> {
     if let Some(name) = key.strip_prefix("vm.") {
         return VM.contains(&name).then(|| format!("proc/sys/vm/{name}"));
@@ -112,7 +111,6 @@ fn of_size(key: &str) -> bool {
 /// khugepaged's do not: they change how soon and where programs get huge pages that want them
 /// anyway (or all, where the machine says `always`), not what a fault does. Neither do `HugeTLB`
 /// pools, whose memory is taken from what is free.
-#[must_use]
 pub fn is_machine_wide(key: &str) -> bool {
     let everywhere = ["defrag", "use_zero_page"].contains(&key);
     everywhere || key.starts_with("vm.") || key.ends_with("enabled")

@@ -101,7 +101,6 @@ impl Experiment {
     /// often: at the full level a simulated rule of 4 % width over 5 to 20 repetitions claimed a
     /// difference in 6.7 % of 3,000 experiments without one, where 5 % were promised. With half of
     /// it the promise holds (`experiment/tests/stats/stopping.rs`).
-    #[must_use]
     pub fn level(&self) -> f64 {
         let stop = &self.stop;
         let early = stop.interval_percent.is_some() && stop.max_repetitions > stop.repetitions;
@@ -109,7 +108,6 @@ impl Experiment {
     }
 
     /// Most repetitions that may be run.
-    #[must_use]
     pub fn repetitions_at_most(&self) -> u32 {
         self.stop.max_repetitions.max(self.stop.repetitions)
     }
@@ -216,7 +214,6 @@ impl HugePages {
     }
 
     /// The word in files and on command lines.
-    #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Inherit => "inherit",
@@ -228,7 +225,6 @@ impl HugePages {
     }
 
     /// Whether the program has them switched off while it is filled, and then no more.
-    #[must_use]
     pub const fn come_later(self) -> bool {
         matches!(self, Self::Later | Self::Khugepaged)
     }
@@ -276,7 +272,6 @@ const fn yes() -> bool {
 
 impl MetricSpec {
     /// One that is shown and decides nothing.
-    #[must_use]
     pub fn shown(key: &str) -> Self {
         let key = key.to_owned();
         Self { key, equal_within_percent: None, decides: false, unit: None, better: None }

@@ -121,7 +121,6 @@ impl Verdicts {
     }
 
     /// Judges what there is.
-    #[must_use]
     pub fn of(ledger: &Ledger, records: &[Record]) -> Self {
         let count = |name: &str| counted(records, name).0;
         let tried = |one: &Hypothesis| judge(ledger, one, records);

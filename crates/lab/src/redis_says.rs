@@ -62,7 +62,6 @@ impl Address {
     }
 
     /// The machine, where it is not this one.
-    #[must_use]
     pub fn remote(&self) -> Option<&str> {
         match self {
             Self::Unix(_) => None,
@@ -74,7 +73,6 @@ impl Address {
     }
 
     /// The options of `redis-cli` that stand for it.
-    #[must_use]
     pub fn options(&self) -> String {
         match self {
             Self::Unix(path) => format!("-s {path}"),

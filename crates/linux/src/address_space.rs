@@ -34,7 +34,6 @@ pub enum SpaceFile {
 
 impl SpaceFile {
     /// Its name below `/proc/PID`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClearRefs => "clear_refs",

@@ -73,7 +73,6 @@ const V2: Files = Files {
 ///
 /// `None` when none of them has a limit, when nothing can be read, or when the path leads out of
 /// what this process sees: the root of its cgroup namespace.
-#[must_use]
 pub fn usage(root: &Root, cgroup: &str) -> Option<Usage> {
     let parts = parts(cgroup)?;
     // On a hybrid host version 1 has the memory controller.
@@ -96,7 +95,6 @@ pub fn usage(root: &Root, cgroup: &str) -> Option<Usage> {
 /// that is not counted, and for cgroups of version 1.
 ///
 /// Its ancestors are not asked: what their other members do is no trouble of this one.
-#[must_use]
 pub fn stalled_us(root: &Root, cgroup: &str) -> Option<u64> {
     let path: String = parts(cgroup)?.iter().flat_map(|part| ["/", part]).collect();
     // On a hybrid host this path is one of version 1, and leads nowhere here.
@@ -113,7 +111,6 @@ const SHARES: u64 = 1024;
 /// 1 where there is one, else the one of version 2. `None` where it has none, and where somebody
 /// else than root may set it: a user to whom a part of the tree was given would make claims out of
 /// nothing.
-#[must_use]
 pub fn cpu_weight_percent(root: &Root, v1: Option<&str>, v2: Option<&str>) -> Option<u32> {
     let (folder, path, name, default) = match (v1, v2) {
         (Some(path), _) => ("/cpu", path, "cpu.shares", SHARES),

@@ -34,7 +34,6 @@ const NODES: &str = "sys/devices/system/node";
 const WHOLE_MACHINE: &str = "proc/sys/vm/compact_memory";
 
 /// The file that has a node compacted.
-#[must_use]
 pub fn file_of(root: &Root, node: u32) -> String {
     if root.has(NODES) { format!("{NODES}/node{node}/compact") } else { WHOLE_MACHINE.to_owned() }
 }
@@ -57,7 +56,6 @@ struct Running {
 
 impl Compactor {
     /// One for the machine below `root`.
-    #[must_use]
     pub fn new(root: &Root, geometry: Geometry) -> Self {
         Self { root: root.clone(), geometry, running: None }
     }

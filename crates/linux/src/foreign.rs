@@ -50,7 +50,6 @@ pub enum Tool {
 
 impl Tool {
     /// The program's name.
-    #[must_use]
     pub const fn program(self) -> &'static str {
         match self {
             Self::Sadf => "sadf",
@@ -59,7 +58,6 @@ impl Tool {
     }
 
     /// The package that has it, in most distributions.
-    #[must_use]
     pub const fn package(self) -> &'static str {
         match self {
             Self::Sadf => "sysstat",
@@ -138,13 +136,11 @@ pub struct Converter {
 
 impl Converter {
     /// The tools of this machine, with the usual limits: 512 MiB and 120 s.
-    #[must_use]
     pub fn live() -> Self {
         Self::at(DIRECTORIES.iter().map(PathBuf::from).collect(), OUTPUT_BYTES_MAX, TIME_MAX)
     }
 
     /// Tools in other directories, the first one first, with other limits.
-    #[must_use]
     pub const fn at(directories: Vec<PathBuf>, output_bytes_max: u64, time_max: Duration) -> Self {
         Self { directories, output_bytes_max, time_max }
     }

@@ -9,7 +9,6 @@ use hugewise_manager::snapshot::{MachineSample, NodeFree, ThpMode};
 use std::collections::BTreeSet;
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
-#[must_use]
 pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
     let memory = root.read_text("proc/meminfo").map(|t| parse::meminfo::parse(&t).value);
     let memory = memory.unwrap_or_default();
@@ -56,7 +55,6 @@ fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
 }
 
 /// NUMA nodes that have memory; `None` where the kernel does not say, as without NUMA.
-#[must_use]
 pub fn nodes_with_memory(root: &Root) -> Option<BTreeSet<u32>> {
     let list = root.read_line("sys/devices/system/node/has_memory").ok()?;
     parse::cpulist::parse(&list).ok()
@@ -64,7 +62,6 @@ pub fn nodes_with_memory(root: &Root) -> Option<BTreeSet<u32>> {
 
 /// Free blocks of huge-page size, counted in huge pages; `None` where `/proc/buddyinfo` cannot be
 /// read.
-#[must_use]
 pub fn free_huge(root: &Root, geometry: Geometry) -> Option<u64> {
     free_of(root, geometry, None).huge
 }
@@ -79,7 +76,6 @@ pub struct FreeBlocks {
 }
 
 /// Free blocks of one NUMA node, or of all of them.
-#[must_use]
 pub fn free_of(root: &Root, geometry: Geometry, node: Option<u32>) -> FreeBlocks {
     let order = usize::try_from(geometry.huge_order()).unwrap_or(9);
     let text = root.read_text("proc/buddyinfo").unwrap_or_default();
@@ -96,7 +92,6 @@ pub fn free_of(root: &Root, geometry: Geometry, node: Option<u32>) -> FreeBlocks
 
 /// Huge pages that could not be allocated for a collapse since boot, by anybody:
 /// `thp_collapse_alloc_failed` of `/proc/vmstat`.
-#[must_use]
 pub fn failed_allocations(root: &Root) -> Option<u64> {
     let text = root.read_text("proc/vmstat").ok()?;
     parse::vmstat::parse(&text).value.0.get("thp_collapse_alloc_failed").copied()
@@ -104,7 +99,6 @@ pub fn failed_allocations(root: &Root) -> Option<u64> {
 
 /// Huge pages split since boot, on the whole machine: from the size's own counter where the kernel
 /// has one (6.10), else `thp_split_page` of `/proc/vmstat`; `None` where neither can be read.
-#[must_use]
 pub fn splits(root: &Root, geometry: Geometry) -> Option<u64> {
     let file = format!("{THP_DIR}/hugepages-{}kB/stats/split", geometry.huge.0 >> 10);
     let own = root.read_line(file).ok().and_then(|text| text.trim().parse().ok());
@@ -114,7 +108,6 @@ pub fn splits(root: &Root, geometry: Geometry) -> Option<u64> {
 
 /// Page sizes of the root: `hpage_pmd_size`, and the running system's base page. A root without
 /// the file (no THP in the kernel) gets the usual 2 MiB, so that sizes can still be shown.
-#[must_use]
 pub fn geometry(root: &Root) -> Geometry {
     let base = Bytes(rustix::param::page_size() as u64);
     let huge = root.read_line(format!("{THP_DIR}/hpage_pmd_size")).ok();
@@ -123,7 +116,6 @@ pub fn geometry(root: &Root) -> Geometry {
 }
 
 /// The effective value of the anonymous switch: two small files.
-#[must_use]
 pub fn thp_mode(root: &Root, geometry: Geometry) -> Option<ThpMode> {
     let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
     let per_size = thp_choice(root, &format!("{per_size_dir}/enabled"));
@@ -138,7 +130,6 @@ fn thp_choice(root: &Root, file: &str) -> Option<String> {
 }
 
 /// The switches that modes own, as they stand.
-#[must_use]
 pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
     let per_size_dir = format!("hugepages-{}kB", geometry.huge.0 >> 10);
     let choice = |file: &str| thp_choice(root, file);
@@ -155,13 +146,11 @@ pub fn thp_files(root: &Root, geometry: Geometry) -> ThpFiles {
 }
 
 /// Identity of this boot.
-#[must_use]
 pub fn boot_id(root: &Root) -> Option<String> {
     root.read_line("proc/sys/kernel/random/boot_id").ok().filter(|id| !id.is_empty())
 }
 
 /// `uname -r`.
-#[must_use]
 pub fn kernel_release(root: &Root) -> Option<String> {
     root.read_line("proc/sys/kernel/osrelease").ok()
 }

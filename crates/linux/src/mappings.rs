@@ -24,7 +24,6 @@ pub struct Span {
 
 impl Span {
     /// The aligned addresses in it that whole regions can lie in; empty when none fits.
-    #[must_use]
     pub fn aligned(&self, geometry: Geometry) -> std::ops::Range<u64> {
         let huge = geometry.huge.0;
         let start = self.start.0.div_ceil(huge).saturating_mul(huge);
@@ -33,7 +32,6 @@ impl Span {
     }
 
     /// Whole regions in it.
-    #[must_use]
     pub fn regions(&self, geometry: Geometry) -> u64 {
         let range = self.aligned(geometry);
         (range.end - range.start) / geometry.huge.0

@@ -63,7 +63,6 @@ pub struct Counts {
 
 impl Counts {
     /// Populated base pages: present or swapped, the zero page not counted.
-    #[must_use]
     pub fn populated(self) -> u32 {
         self.present.saturating_sub(self.zero) + self.swapped
     }
@@ -147,7 +146,6 @@ impl PageReader {
     }
 
     /// Whether `PAGEMAP_SCAN` is used.
-    #[must_use]
     pub fn scans(&self) -> bool {
         self.method == Method::Scan
     }

@@ -23,7 +23,6 @@ pub fn size(root: &Root, file: &str) -> io::Result<u64> {
 }
 
 /// Pages of the pool that are in use or reserved; `None` for a file that is no pool's.
-#[must_use]
 pub fn floor(root: &Root, file: &str) -> Option<u64> {
     if !is_size(file) {
         return None;

@@ -34,7 +34,6 @@ pub struct Lister {
 
 impl Lister {
     /// Reads user names and isolated CPUs of the root.
-    #[must_use]
     pub fn new(root: &Root) -> Self {
         let isolated = root.read_line("sys/devices/system/cpu/isolated").unwrap_or_default();
         Self {
@@ -100,7 +99,6 @@ impl Lister {
     }
 
     /// One process; `None` when it ended, or its files make no sense.
-    #[must_use]
     pub fn sample(&self, root: &Root, geometry: Geometry, pid: u32) -> Option<ProcessSample> {
         let mut sample = self.briefly(root, geometry, pid, Bytes(0))?;
         if sample.anon >= SMALL {
@@ -244,7 +242,6 @@ pub fn pids(root: &Root) -> io::Result<Vec<u32>> {
 }
 
 /// Names of users by id, as far as `/etc/passwd` knows them.
-#[must_use]
 pub fn users(root: &Root) -> BTreeMap<u32, String> {
     passwd(root).into_iter().map(|(id, user)| (id, user.name)).collect()
 }
@@ -255,7 +252,6 @@ pub fn passwd(root: &Root) -> BTreeMap<u32, User> {
 }
 
 /// `/proc/PID/stat`; `None` when the process ended or the text makes no sense.
-#[must_use]
 pub fn stat(root: &Root, pid: u32) -> Option<PidStat> {
     parse::pid_stat::parse(&root.read(format!("proc/{pid}/stat")).ok()?).ok()
 }

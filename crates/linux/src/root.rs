@@ -30,19 +30,16 @@ enum Place {
 
 impl Root {
     /// The live machine.
-    #[must_use]
     pub fn live() -> Self {
         Self::at(Path::new("/"))
     }
 
     /// Any directory.
-    #[must_use]
     pub fn at(directory: &Path) -> Self {
         Self(Place::Directory(directory.to_path_buf()))
     }
 
     /// Files in memory, by path, such as those of a recorded sample.
-    #[must_use]
     pub fn of_files<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let plain = |path: &str| path.strip_prefix('/').unwrap_or(path).to_owned();
         let files = files.into_iter().map(|(path, bytes)| (plain(path), bytes.to_vec()));
@@ -50,13 +47,11 @@ impl Root {
     }
 
     /// Whether this is the machine that the program runs on: nothing is changed anywhere else.
-    #[must_use]
     pub fn is_live(&self) -> bool {
         matches!(&self.0, Place::Directory(directory) if directory == Path::new("/"))
     }
 
     /// For people: the directory as it was given.
-    #[must_use]
     pub fn shown(&self) -> String {
         match &self.0 {
             Place::Directory(directory) => directory.display().to_string(),
@@ -66,7 +61,6 @@ impl Root {
 
     /// The path of a file, given as on the live machine: `proc/meminfo`, `sys/kernel/...`. Files in
     /// memory have none: nothing is at the one that they get.
-    #[must_use]
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
         let file = file.as_ref();
         let directory = match &self.0 {
@@ -119,7 +113,6 @@ impl Root {
 
     /// Names in a directory that are plain text, in order: of its folders, or of everything else.
     /// Empty where it cannot be listed.
-    #[must_use]
     pub fn names(&self, directory: impl AsRef<Path>, folders: bool) -> Vec<String> {
         if let Place::Files(files) = &self.0 {
             return names_in(files, directory.as_ref(), folders);
@@ -132,7 +125,6 @@ impl Root {
     }
 
     /// Whether a plain file is there that its owner may write.
-    #[must_use]
     pub fn is_setting(&self, file: impl AsRef<Path>) -> bool {
         use std::os::unix::fs::PermissionsExt;
         let metadata = fs::symlink_metadata(self.path(file));
@@ -140,7 +132,6 @@ impl Root {
     }
 
     /// Whether a file or directory is there.
-    #[must_use]
     pub fn has(&self, file: impl AsRef<Path>) -> bool {
         let file = file.as_ref();
         match &self.0 {

@@ -7,14 +7,12 @@ use std::fs::File;
 pub use hugewise_sys::signal::survive_harmless;
 
 /// Whether this process was started to ignore a signal, as by `nohup`.
-#[must_use]
 pub fn is_ignored(signal: i32) -> bool {
     let status = Root::live().read_text("proc/self/status").unwrap_or_default();
     ignores(&status, signal)
 }
 
 /// Whether this process has a controlling terminal, also one that was closed already.
-#[must_use]
 pub fn has_terminal() -> bool {
     match File::open("/dev/tty") {
         Ok(_) => true,

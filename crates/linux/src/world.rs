@@ -46,7 +46,6 @@ pub struct Live {
 impl Live {
     /// A world that shows `root` and acts through `actuator`; without one every decision is
     /// withheld. The sender of `events` can wake it up.
-    #[must_use]
     pub fn new(root: Root, actuator: Option<Actuator>, events: Receiver<Wake>) -> Self {
         let geometry = machine::geometry(&root);
         Self {
@@ -66,13 +65,11 @@ impl Live {
     }
 
     /// A world that only shows.
-    #[must_use]
     pub fn observer(root: Root) -> Self {
         Self::new(root, None, mpsc::channel().1)
     }
 
     /// The same world, knowing whether a split gives zero pages back.
-    #[must_use]
     pub fn knowing(self, frees_zeros: Option<bool>) -> Self {
         Self { frees_zeros, ..self }
     }
@@ -80,7 +77,6 @@ impl Live {
     /// The same world, which tracks accesses by the trackers that the machine has; what is noted
     /// meanwhile is noted in `state_dir`. Trackers act on programs: a world that does not act has
     /// none that it may use.
-    #[must_use]
     pub fn tracking(self, state_dir: &Path) -> Self {
         let trackers = Some(Trackers::new(track::offers(&self.root), state_dir));
         Self { trackers, ..self }

@@ -104,7 +104,6 @@ pub struct AccessReport {
 
 impl AccessReport {
     /// The answer when nothing could be seen.
-    #[must_use]
     pub const fn refused(ask: &AccessAsk, reason: SkipReason, cost: Ns) -> Self {
         let AccessAsk { target, by, step, .. } = *ask;
         Self { target, by, step, seen: Vec::new(), refused: Some(reason), cost, lock: Ns(0) }

@@ -92,7 +92,6 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// What is wrong, saying which of several values are defaults.
-    #[must_use]
     pub fn explain(&self, is_default: impl Fn(&str) -> bool) -> String {
         match self {
             Self::Key(key, why) => format!("'{key}' {why}"),

@@ -87,7 +87,6 @@ pub struct CompactReport {
 
 impl CompactReport {
     /// One that did not begin: nothing was done, nothing was looked at.
-    #[must_use]
     pub const fn not_begun(ask: &CompactAsk, end: CompactEnd, reason: Option<SkipReason>) -> Self {
         Self {
             node: ask.node,
@@ -105,14 +104,12 @@ impl CompactReport {
     }
 
     /// Whether the kernel began with it.
-    #[must_use]
     pub const fn has_begun(&self) -> bool {
         !matches!(self.end, CompactEnd::Refused | CompactEnd::Withheld)
     }
 
     /// Blocks that were made: those that the node has more than before, and those that were given
     /// out meanwhile. What programs gave back is among them. `None`: unknown.
-    #[must_use]
     pub fn won(&self) -> Option<u64> {
         let after = self.free_after?.saturating_add(self.taken.unwrap_or(0));
         Some(after.saturating_sub(self.free_before?))

@@ -28,7 +28,6 @@ pub enum Mode {
 
 impl Mode {
     /// The word used in configuration, journal and views.
-    #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Ingens => "ingens",
@@ -92,7 +91,6 @@ pub enum PolicyKind {
 
 impl PolicyKind {
     /// The word used in configuration, journal and views.
-    #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Worth => "worth",
@@ -506,7 +504,6 @@ fn one() -> f64 {
 impl Config {
     /// What is in force: while promotions go in a burst (`once`: `manage --once`), a whole core
     /// and all bytes, and a quarter of a core for scans.
-    #[must_use]
     pub fn in_force(mut self, once: bool) -> Self {
         let bursts = match self.promote.burst {
             Burst::Never => false,

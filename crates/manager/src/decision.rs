@@ -46,7 +46,6 @@ pub struct Outlook {
 
 impl Outlook {
     /// Gain that is left when the cost is taken off.
-    #[must_use]
     pub const fn is_worth_it(self) -> bool {
         self.gain_ns_per_s > self.cost_ns_per_s
     }
@@ -106,7 +105,6 @@ pub enum FailureClass {
 
 impl FailureClass {
     /// The class of an error number of `MADV_COLLAPSE` (Linux 6.18 `madvise_collapse_errno`).
-    #[must_use]
     pub const fn of_errno(errno: i32) -> Self {
         match errno {
             errno::ENOMEM => Self::Allocation,
@@ -119,7 +117,6 @@ impl FailureClass {
     }
 
     /// The reason that stands for the class where nothing more exact is known.
-    #[must_use]
     pub const fn reason(self) -> SkipReason {
         match self {
             Self::Allocation => SkipReason::AllocationBackoff,
@@ -220,7 +217,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Duration of the warm-up, if there was one.
-    #[must_use]
     pub const fn warm(&self) -> Option<Ns> {
         match self {
             Self::Promoted { warm, .. }
@@ -231,7 +227,6 @@ impl Outcome {
     }
 
     /// The call into the kernel on the target, if there was one.
-    #[must_use]
     pub const fn call(&self) -> Option<Call> {
         match self {
             Self::Promoted { call, .. }
@@ -242,7 +237,6 @@ impl Outcome {
     }
 
     /// Own CPU time spent.
-    #[must_use]
     pub const fn cpu(&self) -> Ns {
         match self {
             Self::Promoted { cpu, .. }

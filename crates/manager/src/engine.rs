@@ -144,13 +144,11 @@ pub enum TickEnd {
 impl Manager {
     /// A manager that knows nothing yet. The mode may differ from the configuration's: the command
     /// line overrides it.
-    #[must_use]
     pub fn new(config: Config, mode: Mode, selection: Selection, now: Ns) -> Self {
         Self::with_policy(policy::of(config.policy.active), config, mode, selection, now)
     }
 
     /// The same, with another policy.
-    #[must_use]
     pub fn with_policy(
         policy: Box<dyn Policy>,
         config: Config,
@@ -182,37 +180,31 @@ impl Manager {
     }
 
     /// The configuration in force.
-    #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
     /// The mode in force.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
     /// What the command line selected.
-    #[must_use]
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
 
     /// What is known.
-    #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
     /// The last plan, without its queues: those were served, or dropped when the tick ended.
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// What holds targets down that waited for their turn at the end of the last tick.
-    #[must_use]
     pub fn limits(&self) -> &BTreeMap<ProcId, Limit> {
         &self.limits
     }
@@ -228,7 +220,6 @@ impl Manager {
 
     /// True while a target is not known completely, has work waiting for its turn, or a failure
     /// is fresh enough at `now` to be tried again soon.
-    #[must_use]
     pub fn busy(&self, now: Ns) -> bool {
         let planned = |id: &ProcId| self.plan.reasons.get(id).is_some_and(|reasons| reasons.busy());
         self.state.limits.paused
@@ -325,7 +316,6 @@ impl Manager {
 
     /// The plan at `now`, and the one that a policy makes which remembers nothing: a difference is
     /// a fault. `None` where the policy never remembers.
-    #[must_use]
     pub fn plan_twice(&self, now: Ns) -> Option<[Plan; 2]> {
         let (view, afresh) = (self.view(now), self.policy.afresh()?);
         let remembered = self.policy.plan(&self.config, &view, now);

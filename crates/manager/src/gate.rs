@@ -63,7 +63,6 @@ pub enum Scope {
 
 impl Scope {
     /// Name in documents.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Program => "program",
@@ -92,7 +91,6 @@ pub struct ProgramFacts {
 
 impl ProgramFacts {
     /// Those of a target at `now`.
-    #[must_use]
     pub fn of(target: &Target, backoffs: &Backoffs, pressure: &Pressure, now: Ns) -> Self {
         let cgroup = target.sample.cgroup_key();
         Self {
@@ -127,7 +125,6 @@ pub struct RegionFacts {
 
 impl RegionFacts {
     /// Those of a region at `now`; `frames_hidden`: inspections see no page frames here.
-    #[must_use]
     pub fn of(region: &Region, thresholds: Thresholds, frames_hidden: bool, now: Ns) -> Self {
         // Where no page is missing no block can be held.
         let missing = region.populated + region.zero_page < thresholds.whole;
@@ -144,7 +141,6 @@ impl RegionFacts {
     }
 
     /// Whether it is promoted whatever the bloat budget.
-    #[must_use]
     pub const fn is_full(&self) -> bool {
         self.populated >= self.thresholds.always
     }
@@ -169,7 +165,6 @@ pub struct MachineFacts {
 
 impl MachineFacts {
     /// Those of the machine at `now`; `None` before it was first observed.
-    #[must_use]
     pub fn of(config: &Config, state: &State, now: Ns) -> Option<Self> {
         let machine = state.machine.sample.as_ref()?;
         Some(Self {
@@ -383,7 +378,6 @@ gates! {
 
 impl Gate {
     /// What its facts are about.
-    #[must_use]
     pub const fn scope(&self) -> Scope {
         match self.ask {
             Ask::Program(_) => Scope::Program,
@@ -410,7 +404,6 @@ pub enum Asked {
 macro_rules! first_closed {
     ($name:ident, $scope:ident, $facts:ty, $about:literal) => {
         #[doc = $about]
-        #[must_use]
         pub fn $name(facts: &$facts, asked: Asked) -> Option<SkipReason> {
             for gate in GATES {
                 if let Ask::$scope(closed) = gate.ask
@@ -434,14 +427,12 @@ first_closed!(check, Check, CheckFacts, "Why the region must not be promoted aft
 first_closed!(node, Node, NodeFacts, "Why its NUMA node has no block for it.");
 
 /// Why nothing at all is promoted at `now`.
-#[must_use]
 pub fn closed_for_all(config: &Config, state: &State, now: Ns) -> Option<SkipReason> {
     machine(&MachineFacts::of(config, state, now)?, Asked::All)
 }
 
 /// Where a reason stands among the gates: views list reasons in this order. Reasons of no gate come
 /// last.
-#[must_use]
 pub fn place(reason: SkipReason) -> usize {
     GATES.iter().position(|gate| gate.reason == Some(reason)).unwrap_or(GATES.len())
 }

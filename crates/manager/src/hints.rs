@@ -101,7 +101,6 @@ pub struct Mapping {
 
 /// What these hints say of a program with these mappings, ascending and without overlaps: of two
 /// hints for the same memory the first counts.
-#[must_use]
 pub fn accesses(hints: &[&Hint], mappings: &[Mapping], geometry: Geometry) -> Vec<Access> {
     let mut ranked: Vec<_> = mappings.iter().collect();
     ranked.sort_by_key(|mapping| (std::cmp::Reverse(mapping.populated), mapping.start));

@@ -20,7 +20,6 @@ pub enum Placement {
 }
 
 /// From the nodes of some of its pages; `None` for those that are not populated.
-#[must_use]
 pub fn placement(pages: &[Option<u32>]) -> Placement {
     let mut known: Vec<u32> = pages.iter().flatten().copied().collect();
     known.sort_unstable();
@@ -36,7 +35,6 @@ pub fn placement(pages: &[Option<u32>]) -> Placement {
 
 impl Placement {
     /// The node on which the kernel would make the huge page; `None`: not known.
-    #[must_use]
     pub const fn node(self) -> Option<u32> {
         match self {
             Self::Unknown => None,

@@ -52,7 +52,6 @@ pub struct WantedSetting {
 
 impl ThpFiles {
     /// The mode in force and the file that decides it.
-    #[must_use]
     pub fn effective(&self) -> Option<(ThpMode, String)> {
         let top = || (self.top.as_deref(), format!("{THP_DIR}/enabled"));
         let (word, file) = match self.per_size.as_deref() {
@@ -126,7 +125,6 @@ pub fn wanted(
 
 /// What `mode` writes while memory is short on the machine, and takes back when it is not any
 /// more.
-#[must_use]
 pub fn while_short(config: &Config, mode: Mode) -> Option<WantedSetting> {
     let wanted = config.settings.own && config.settings.guard_parks_khugepaged;
     (mode == Mode::Guard && wanted).then(|| WantedSetting {

@@ -145,7 +145,6 @@ named! {
 impl SkipReason {
     /// Whether the region or its program is why an attempt came to nothing, and not the state of
     /// the machine or of a cgroup.
-    #[must_use]
     pub const fn lies_in_region(self) -> bool {
         matches!(
             self,
@@ -162,7 +161,6 @@ impl SkipReason {
     }
 
     /// Whether further attempts on the same program would come to nothing as well, for a while.
-    #[must_use]
     pub const fn lies_in_program(self) -> bool {
         self.lies_in_region() || matches!(self, Self::NoFreeHugePageOnNode | Self::NodeInPieces)
     }
@@ -191,7 +189,6 @@ impl Limit {
     pub const ALL: [Self; 3] = [Self::LockShare, Self::OwnCpu, Self::QuotaBytes];
 
     /// What it means, for users.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::LockShare => "at its share of the program's lock",
@@ -201,7 +198,6 @@ impl Limit {
     }
 
     /// The configuration key that sets it.
-    #[must_use]
     pub const fn config_key(self) -> &'static str {
         match self {
             Self::LockShare => "controller.lock_share_percent",

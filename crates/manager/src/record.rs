@@ -135,7 +135,6 @@ pub enum Record {
 
 impl Record {
     /// The record of one decision.
-    #[must_use]
     pub fn action(decision: &Decision, outcome: &Outcome) -> Self {
         Self::Action {
             target: decision.target,
@@ -157,7 +156,6 @@ pub fn read(journal: &str) -> impl Iterator<Item = Record> {
 }
 
 /// The record of a target's reasons.
-#[must_use]
 pub fn skips_record(
     target: &Target,
     reasons: &Reasons,
@@ -177,7 +175,6 @@ pub fn skips_record(
 }
 
 /// The record of a look that is complete, if there was one since `begin`.
-#[must_use]
 pub fn use_record(target: &Target, begin: Ns) -> Option<Record> {
     let (by, _) = target.looks.last().filter(|(_, at)| *at >= begin)?;
     let [hot_bytes, idle_bytes, other_bytes] = target.heat.bytes();

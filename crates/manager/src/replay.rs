@@ -211,7 +211,6 @@ pub struct Replay {
 
 impl Replay {
     /// A world from recorded events, in their order.
-    #[must_use]
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut replay = Self::default();
         let (mut began, mut cgroups) = (None, BTreeMap::new());
@@ -245,19 +244,16 @@ impl Replay {
     }
 
     /// Whether `manage --once` was recorded.
-    #[must_use]
     pub const fn once(&self) -> bool {
         self.once
     }
 
     /// The mode of the manager that was recorded; `None` in older recordings.
-    #[must_use]
     pub const fn mode(&self) -> Option<Mode> {
         self.mode
     }
 
     /// How it went.
-    #[must_use]
     pub fn comparison(&self) -> Comparison {
         let missing = self.outcomes.values().map(|left| left.len() as u64).sum();
         Comparison { same: self.same, new: self.new, missing }

@@ -76,7 +76,6 @@ pub struct Selected {
 }
 
 /// [`select`] for a whole list.
-#[must_use]
 pub fn select_all(
     config: &Config,
     selection: &Selection,
@@ -100,7 +99,6 @@ impl Conditions<'_> {
 }
 
 /// The hints that are meant for a process, in their order.
-#[must_use]
 pub fn hints<'a>(config: &'a Config, process: &ProcessSample) -> Vec<&'a Hint> {
     config.hints.iter().filter(|hint| hint.conditions().hold(process)).collect()
 }

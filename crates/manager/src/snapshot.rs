@@ -215,7 +215,6 @@ pub struct MachineSample {
 
 impl MachineSample {
     /// A machine for simulations and tests: 16 GiB, half free, no fragmentation.
-    #[must_use]
     pub fn example() -> Self {
         Self {
             geometry: Geometry::X86_64,
@@ -279,7 +278,6 @@ pub struct ProcessSample {
 
 impl ProcessSample {
     /// What shares a memory limit with it: its cgroup; where that is unknown, itself alone.
-    #[must_use]
     pub fn cgroup_key(&self) -> Cow<'_, str> {
         match &self.cgroup {
             Some(cgroup) => Cow::Borrowed(cgroup),
@@ -288,13 +286,11 @@ impl ProcessSample {
     }
 
     /// What its cgroup belongs to ([`cgroup::belongs_to`]); else its unit.
-    #[must_use]
     pub fn belongs_to(&self) -> Option<String> {
         self.cgroup.as_deref().and_then(cgroup::belongs_to).or_else(|| self.unit.clone())
     }
 
     /// A process for simulations and tests: of an ordinary user, in cgroup `/sim0` or `/sim1`.
-    #[must_use]
     pub fn example(pid: u32, anon: Bytes) -> Self {
         Self {
             id: ProcId { pid, start_ticks: u64::from(pid) * 100 },
@@ -349,7 +345,6 @@ pub struct RegionSample {
 
 impl RegionSample {
     /// Whether it maps pieces of a huge page whose rest is still held.
-    #[must_use]
     pub fn partially_mapped(&self) -> Option<bool> {
         self.held.map(|held| held > 0)
     }

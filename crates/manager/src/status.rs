@@ -109,7 +109,6 @@ pub struct UseStatus {
 
 impl TargetStatus {
     /// Share of eligible memory that is huge, percent; `None` where nothing is eligible.
-    #[must_use]
     pub fn coverage_percent(&self) -> Option<f64> {
         (self.eligible.0 > 0).then(|| 100.0 * self.huge.0 as f64 / self.eligible.0 as f64)
     }
@@ -363,7 +362,6 @@ fn target(sources: Sources<'_>, target: &Target, now: Ns) -> TargetStatus {
 }
 
 /// All targets at `now`, the largest first.
-#[must_use]
 pub fn targets(sources: Sources<'_>, now: Ns) -> Vec<TargetStatus> {
     let all = sources.state.programs.targets.values();
     let mut all: Vec<_> = all.map(|t| target(sources, t, now)).collect();
@@ -372,7 +370,6 @@ pub fn targets(sources: Sources<'_>, now: Ns) -> Vec<TargetStatus> {
 }
 
 /// cgroups of all targets, the one with the most known waste first.
-#[must_use]
 pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
     let mut all = BTreeMap::<&str, CgroupStatus>::new();
     for target in state.programs.targets.values() {
@@ -407,7 +404,6 @@ fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
 }
 
 /// A whole manager at `now`.
-#[must_use]
 pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
     let (config, state, plan) = (manager.config(), manager.state(), manager.plan());
     let sources = Sources { config, state, plan, limits: manager.limits() };

@@ -32,7 +32,6 @@ fn is_key(key: &str) -> bool {
 }
 
 /// The path below the root of a key's file.
-#[must_use]
 pub fn file_of(key: &str) -> String {
     format!("{THP_DIR}/{key}")
 }
@@ -105,13 +104,11 @@ pub fn takes(key: &str, now: &str, value: &str) -> Result<(), String> {
 }
 
 /// The value in force, of what a file says.
-#[must_use]
 pub fn value_of(text: &str) -> String {
     thp_choice::parse(text).map_or_else(|_| text.trim().to_owned(), |choice| choice.selected)
 }
 
 /// Text of the file that sets all of these at boot.
-#[must_use]
 pub fn persistent(settings: &[Asked]) -> String {
     let mut text = String::from(
         "# Written by 'hugewise thp set --persist'; 'hugewise thp revert' removes it.\n",

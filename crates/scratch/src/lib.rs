@@ -14,7 +14,6 @@ impl Scratch {
     /// # Panics
     /// When the directory for temporary files cannot be written: no test can run then.
     #[expect(clippy::new_without_default, reason = "a default that makes a directory surprises")]
-    #[must_use]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -26,7 +25,6 @@ impl Scratch {
     }
 
     /// Its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }

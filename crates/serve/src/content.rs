@@ -98,13 +98,11 @@ pub struct Reply {
 
 impl Reply {
     /// The answer as JSON.
-    #[must_use]
     pub fn json(body: String) -> Self {
         Self { verdict: Verdict::Done, kind: Kind::Json, body }
     }
 
     /// Why there is none, a sentence.
-    #[must_use]
     pub fn none(verdict: Verdict, why: &str) -> Self {
         Self { verdict, kind: Kind::Text, body: format!("{why}\n") }
     }

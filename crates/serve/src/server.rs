@@ -113,13 +113,11 @@ impl Server {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// What ends it.
-    #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }

@@ -7,7 +7,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// The CPU this thread was running on a moment ago. It may have moved since, unless pinned.
-#[must_use]
 pub fn current_cpu() -> u32 {
     u32::try_from(sched_getcpu()).unwrap_or(u32::MAX)
 }
@@ -54,7 +53,6 @@ impl Drop for CpuPin {
 
 /// Scheduling policy of a thread, `SCHED_*` of `include/uapi/linux/sched.h`, without the flag
 /// `SCHED_RESET_ON_FORK`. `None` when it ended.
-#[must_use]
 pub fn scheduling_policy(tid: u32) -> Option<u32> {
     let tid = libc::pid_t::try_from(tid).ok()?;
     // SAFETY: takes and returns plain numbers.
@@ -81,7 +79,6 @@ pub fn enter_idle_class() -> io::Result<()> {
 }
 
 /// CPUs that a thread may run on; `None` when it ended.
-#[must_use]
 pub fn allowed_cpus(tid: u32) -> Option<Vec<u32>> {
     let tid = rustix::process::Pid::from_raw(i32::try_from(tid).ok()?)?;
     let set = sched_getaffinity(Some(tid)).ok()?;
@@ -90,13 +87,11 @@ pub fn allowed_cpus(tid: u32) -> Option<Vec<u32>> {
 }
 
 /// CPU time used by the calling thread so far, in nanoseconds.
-#[must_use]
 pub fn thread_cpu_time_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
 /// CPU time used by all threads of this process so far, in nanoseconds.
-#[must_use]
 pub fn process_cpu_time_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
 }
@@ -104,7 +99,6 @@ pub fn process_cpu_time_ns() -> u64 {
 /// CPU time used by all threads of process `pid` so far, in nanoseconds; `None` when it ended. What
 /// a running thread used since its CPU's last timer tick, up to 10 ms, is not in it
 /// (`__thread_group_cputime()` in `kernel/sched/cputime.c` of Linux 6.18).
-#[must_use]
 pub fn process_cpu_time_of_ns(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;

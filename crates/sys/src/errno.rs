@@ -46,13 +46,11 @@ impl Errno {
     }
 
     /// The number inside an `io::Error`; `EIO` when the error did not come from the kernel.
-    #[must_use]
     pub fn of(error: &io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(Self::IO.0))
     }
 
     /// The symbolic name, such as `"EINVAL"`; `"E?"` for a number none of these calls documents.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self.0 {
             libc::EPERM => "EPERM",

@@ -76,7 +76,6 @@ pub fn touching_child(
 
 impl PausingChild {
     /// The child's pid, valid for as long as this value lives: nobody else reaps it.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.0.as_raw_nonzero().get().unsigned_abs()
     }

@@ -4,7 +4,6 @@ use std::mem::MaybeUninit;
 
 /// Local time less UTC at a moment (seconds since 1970-01-01 UTC), in seconds: what `TZ` or
 /// `/etc/localtime` say. `None` for a moment outside the C library's years.
-#[must_use]
 pub fn utc_offset_s(unix_s: i64) -> Option<i64> {
     let mut parts = MaybeUninit::<libc::tm>::uninit();
     // SAFETY: both pointers are valid for the call, which keeps neither. It reads TZ from the

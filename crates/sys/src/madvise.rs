@@ -26,7 +26,6 @@ pub enum RemoteAdvice {
 
 impl RemoteAdvice {
     /// The kernel's number for this advice.
-    #[must_use]
     pub const fn number(self) -> i32 {
         match self {
             Self::Cold => MADV_COLD,
@@ -90,7 +89,6 @@ fn advise_one(fd: i32, base: usize, len: usize, advice: i32) -> Result<u64, Errn
 }
 
 /// Tells whether `process_madvise` exists, by calling it with a descriptor that cannot exist.
-#[must_use]
 pub fn syscall_present() -> Presence {
     let (vlen, flags): (libc::c_ulong, libc::c_ulong) = (0, 0);
     let no_ranges = ptr::null::<libc::iovec>();
@@ -110,7 +108,6 @@ pub fn syscall_present() -> Presence {
 }
 
 /// Whether the kernel knows `MADV_COLLAPSE` at all (Linux 6.1), asked about no memory.
-#[must_use]
 pub fn collapse_known_locally() -> bool {
     // SAFETY: a length of zero names no memory; the kernel only checks the advice number.
     // WHY UNSAFE: rustix's `Advice` stops before this number, and its function is unsafe too.

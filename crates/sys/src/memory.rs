@@ -100,20 +100,17 @@ impl Arena {
     }
 
     /// Address of the first byte.
-    #[must_use]
     pub fn addr(&self) -> u64 {
         self.start.as_ptr().expose_provenance() as u64
     }
 
     /// Length in bytes.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an arena is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// The memory, for reading. Pages that were never written are mapped by reading them.
-    #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: the range is mapped and readable for as long as `self` lives (no method takes
         // read permission away), every byte is initialized (the kernel starts with zeros), and
@@ -126,7 +123,6 @@ impl Arena {
     ///
     /// # Panics
     /// After [`Arena::protect_read_only`]: writing would end the process.
-    #[must_use]
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         assert!(self.all_writable, "part of this arena was made read-only");
         // SAFETY: as in `as_slice`; all of it is writable (checked above), and `&mut self` makes
@@ -136,7 +132,6 @@ impl Arena {
     }
 
     /// The memory as words, for reading.
-    #[must_use]
     pub fn words(&self) -> &[u64] {
         debug_assert!(self.start.cast::<u64>().is_aligned(), "mappings start at a page");
         // SAFETY: as in `as_slice`: mapped, readable, initialized, no writer. The start is aligned
@@ -149,7 +144,6 @@ impl Arena {
     ///
     /// # Panics
     /// As [`Arena::as_mut_slice`].
-    #[must_use]
     pub fn words_mut(&mut self) -> &mut [u64] {
         assert!(self.all_writable, "part of this arena was made read-only");
         debug_assert!(self.start.cast::<u64>().is_aligned(), "mappings start at a page");

@@ -172,7 +172,6 @@ fn scan_arg(q: &ScanQuery) -> pm_scan_arg {
 }
 
 /// Tells whether `fd`, an open `/proc/PID/maps`, answers `PROCMAP_QUERY` (Linux 6.11).
-#[must_use]
 pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
     let mut query = procmap_query {
         size: size_of::<procmap_query>() as u64,

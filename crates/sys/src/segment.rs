@@ -65,13 +65,11 @@ impl Segment {
     }
 
     /// Its number, by which others can attach it.
-    #[must_use]
     pub fn id(&self) -> i32 {
         self.id
     }
 
     /// The memory. Other processes change it at any time, so that each byte is an atomic.
-    #[must_use]
     pub fn bytes(&self) -> &[AtomicU8] {
         let start: *const AtomicU8 = self.start.as_ptr().cast();
         // SAFETY: the kernel attached `len` bytes at `start`, readable and writable, which start

@@ -69,7 +69,6 @@ fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Those arguments of a Java program that size its memory. Ends where the program's own begin:
 /// they may be alike.
-#[must_use]
 pub fn java_memory_flags(cmdline: &[u8]) -> Vec<String> {
     let mut flags = Vec::new();
     let mut rest = arguments(cmdline);
@@ -108,7 +107,6 @@ fn is_java_memory_flag(argument: &str) -> bool {
 
 /// The directory that a PostgreSQL server was started with (`-D`, postgres(1)), where it is an
 /// absolute path.
-#[must_use]
 pub fn postgres_directory(cmdline: &[u8]) -> Option<String> {
     let mut found = None;
     let mut rest = arguments(cmdline);

@@ -23,7 +23,6 @@ pub struct ZoneFree {
 }
 
 /// Reads the file.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<ZoneFree>> {
     let mut parsed = Parsed::<Vec<ZoneFree>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
@@ -72,14 +71,12 @@ fn index(free: u128, suitable: u128) -> Option<f64> {
 /// too small, 0 (none) to 1 (all). `None` when nothing is free.
 ///
 /// This is `unusable_free_index` of `mm/vmstat.c`, not the kernel's `fragmentation_index`.
-#[must_use]
 pub fn fmfi(zone_blocks: &[u64], order: usize) -> Option<f64> {
     let (free, suitable) = free_pages(zone_blocks, order);
     index(free, suitable)
 }
 
 /// [`fmfi`] over all zones together; zone `DMA` is left out, `DMA32` counts.
-#[must_use]
 pub fn fmfi_total(zones: &[ZoneFree], order: usize) -> Option<f64> {
     let (mut free, mut suitable) = (0_u128, 0_u128);
     for zone in zones.iter().filter(|zone| zone.zone != ZONE_LEFT_OUT) {
@@ -92,7 +89,6 @@ pub fn fmfi_total(zones: &[ZoneFree], order: usize) -> Option<f64> {
 
 /// How many blocks of exactly `order` could be cut from the free blocks without compaction: a free
 /// block one order larger counts as two. Zone `DMA` is left out.
-#[must_use]
 pub fn free_blocks_at_or_above(zones: &[ZoneFree], order: usize) -> u64 {
     if order >= ORDERS_MAX {
         return 0;

@@ -27,14 +27,12 @@ pub struct Cgroup {
 impl Cgroup {
     /// The systemd unit: the last part of the path that is named like one. Searched for in the
     /// unified hierarchy, then in systemd's own version 1 hierarchy.
-    #[must_use]
     pub fn unit(&self) -> Option<&str> {
         self.last_named(&UNIT_ENDINGS)
     }
 
     /// The service of the system's systemd: as [`Cgroup::unit`], past scopes and slices. Services
     /// of users (below `user.slice`) have whatever names users give them, and are none.
-    #[must_use]
     pub fn service(&self) -> Option<&str> {
         let of_user = |path: &String| path.split('/').any(|part| part == "user.slice");
         let systemd = self.v1_paths.get("name=systemd");
@@ -66,7 +64,6 @@ fn ends_in(name: &str, endings: &[&str]) -> bool {
 ///
 /// Only a name to show: whoever may make cgroups may call them as he likes. Below `user.slice`,
 /// where any user may, there are no containers.
-#[must_use]
 pub fn belongs_to(path: &str) -> Option<String> {
     let path = path.strip_suffix(DELETED).unwrap_or(path);
     let parts: Vec<&str> = path.split('/').collect();
@@ -104,13 +101,11 @@ fn pod(part: &str) -> Option<String> {
 }
 
 /// Whether a unit may be called so that [`Cgroup::unit`] finds it.
-#[must_use]
 pub fn is_unit(name: &str) -> bool {
     ends_in(name, &UNIT_ENDINGS)
 }
 
 /// Reads the file: bytes, because a directory name may contain any.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Cgroup> {
     let mut parsed = Parsed::<Cgroup>::empty();
     for (number, bytes) in numbered_lines(text) {

@@ -35,7 +35,6 @@ pub fn parse(text: &str) -> Result<BTreeSet<u32>, ParseError> {
 }
 
 /// Writes a list the way the kernel does: ascending, neighbours joined to ranges.
-#[must_use]
 pub fn format(cpus: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus.iter().copied() {

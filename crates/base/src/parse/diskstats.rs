@@ -43,7 +43,6 @@ pub struct Disk {
 }
 
 /// Reads the file: all devices, partitions included.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Disk>> {
     let mut parsed = Parsed::<Vec<Disk>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
@@ -107,7 +106,6 @@ fn disk(line: &str) -> Option<Disk> {
 
 /// Whether `name` is a partition of a disk in `all`: the disk's name and a number, with a `p`
 /// between them where the disk's name ends in a digit (`disk_name` of `block/genhd.c`).
-#[must_use]
 pub fn is_partition(name: &str, all: &BTreeSet<&str>) -> bool {
     let digit = |c: char| c.is_ascii_digit();
     let start = name.trim_end_matches(digit);

@@ -4,7 +4,6 @@ use super::{ParseError, Parsed, decimal, numbered_lines};
 use core::ops::Range;
 
 /// Reads either file: ranges of ids as seen within the namespace.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Range<u32>>> {
     let mut parsed = Parsed::<Vec<Range<u32>>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

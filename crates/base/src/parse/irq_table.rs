@@ -18,7 +18,6 @@ pub struct Vector {
 }
 
 /// Reads the file. Lines with one number for the whole machine (`ERR`, `MIS`) are left out.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Vector>> {
     let mut parsed = Parsed::<Vec<Vector>>::empty();
     let mut lines = numbered_lines(text.as_bytes());

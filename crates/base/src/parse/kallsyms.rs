@@ -18,7 +18,6 @@ pub struct Kallsyms {
 ///
 /// Without the right to see addresses (`kernel.kptr_restrict`) each of them is 0, and the result
 /// is empty.
-#[must_use]
 pub fn parse(text: &str) -> Kallsyms {
     let mut found = Kallsyms::default();
     for line in text.lines() {
@@ -47,13 +46,11 @@ pub fn parse(text: &str) -> Kallsyms {
 
 impl Kallsyms {
     /// Whether it names nothing.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
     /// The function that the code at `address` belongs to.
-    #[must_use]
     pub fn function(&self, address: u64) -> Option<&str> {
         let after = self.functions.partition_point(|function| function.0 <= address);
         let (start, begin, end) = *self.functions.get(after.checked_sub(1)?)?;

@@ -20,7 +20,6 @@ pub struct KernelRelease {
 
 impl KernelRelease {
     /// Whether this is release `major.minor` or a later one.
-    #[must_use]
     pub fn at_least(&self, major: u32, minor: u32) -> bool {
         (self.major, self.minor) >= (major, minor)
     }

@@ -18,7 +18,6 @@ pub struct RecordLock {
 
 impl RecordLock {
     /// Whether this byte is in the range.
-    #[must_use]
     pub fn covers(&self, byte: u64) -> bool {
         self.first <= byte && self.last.is_none_or(|last| byte <= last)
     }
@@ -26,7 +25,6 @@ impl RecordLock {
 
 /// Reads one line. `None` for locks of other kinds (`FLOCK`, `OFDLCK`, `LEASE`), for those that
 /// are only waited for (`->`), and for what makes no sense.
-#[must_use]
 pub fn record_lock(line: &str) -> Option<RecordLock> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, "POSIX", _, _, pid, file, first, last] = words[..] else { return None };

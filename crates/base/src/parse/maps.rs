@@ -79,7 +79,6 @@ pub struct MapRange {
 
 impl MapName {
     /// What the name says about the memory.
-    #[must_use]
     pub const fn kind(&self) -> MapKind {
         match self {
             Self::Anonymous | Self::Heap | Self::AnonNamed(_) => MapKind::Anonymous,
@@ -137,14 +136,12 @@ pub struct MapEntry {
 
 impl MapEntry {
     /// Length in bytes.
-    #[must_use]
     pub fn len_bytes(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 }
 
 /// Reads the file: bytes, because a path may contain any.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Vec<MapEntry>> {
     let mut parsed = Parsed::<Vec<MapEntry>>::empty();
     for (number, line) in numbered_lines(text) {

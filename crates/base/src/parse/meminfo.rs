@@ -56,7 +56,6 @@ pub struct MemInfo {
 }
 
 /// Reads the file. Keys this program has no use for are passed over in silence.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<MemInfo> {
     let mut parsed = Parsed::<MemInfo>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

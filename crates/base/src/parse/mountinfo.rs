@@ -22,13 +22,11 @@ pub struct MountEntry {
 
 impl MountEntry {
     /// Whether its files are on HugeTLB pages.
-    #[must_use]
     pub fn is_hugetlb(&self) -> bool {
         self.kind == "hugetlbfs"
     }
 
     /// The value of an option that is a size, in bytes: `pagesize`, `size`.
-    #[must_use]
     pub fn size_option(&self, name: &str) -> Option<u64> {
         let mut values = self.options.split(',').filter_map(|option| option.split_once('='));
         let (_, value) = values.rfind(|(key, _)| *key == name)?;
@@ -37,7 +35,6 @@ impl MountEntry {
 }
 
 /// Reads the file: bytes, because a path may contain any.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Vec<MountEntry>> {
     let mut parsed = Parsed::<Vec<MountEntry>>::empty();
     for (number, line) in numbered_lines(text) {

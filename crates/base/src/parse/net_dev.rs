@@ -28,7 +28,6 @@ pub struct Interface {
 }
 
 /// Reads the file. Its two title lines are passed over.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Interface>> {
     let mut parsed = Parsed::<Vec<Interface>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

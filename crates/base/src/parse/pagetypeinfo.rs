@@ -25,7 +25,6 @@ pub struct ZoneBlocks {
 }
 
 /// Reads the counts of blocks.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<ZoneBlocks>> {
     let mut parsed = Parsed::<Vec<ZoneBlocks>>::empty();
     let mut kinds: Option<Vec<&str>> = None;
@@ -66,7 +65,6 @@ fn zone_line(line: &str, kinds: &[&str]) -> Option<ZoneBlocks> {
 
 /// Share of a node's blocks whose pages cannot be moved, percent; zone `DMA` is left out. `None`
 /// where none of its blocks were counted.
-#[must_use]
 pub fn unmovable_percent(zones: &[ZoneBlocks], node: u32) -> Option<f64> {
     let of_node = zones.iter().filter(|zone| zone.node == node && zone.zone != ZONE_LEFT_OUT);
     let (all, unmovable) = of_node.fold((0_u64, 0_u64), |(all, unmovable), zone| {

@@ -16,7 +16,6 @@ pub struct User {
 
 /// Reads the file: users by id. Of several lines for one id the first counts, as for the system.
 /// Lines that stand for another source of users (`+`, `-`) and comments are passed over.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<BTreeMap<u32, User>> {
     let mut parsed = Parsed::<BTreeMap<u32, User>>::empty();
     for (number, bytes) in numbered_lines(text) {

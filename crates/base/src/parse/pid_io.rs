@@ -14,7 +14,6 @@ pub struct PidIo {
 }
 
 /// Reads the file. Keys this program has no use for are passed over in silence.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<PidIo> {
     let mut parsed = Parsed::<PidIo>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

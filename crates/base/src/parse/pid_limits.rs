@@ -15,7 +15,6 @@ pub struct PidLimits {
 }
 
 /// Reads the file. Limits this program has no use for are passed over in silence.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<PidLimits> {
     let mut parsed = Parsed::<PidLimits>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

@@ -62,7 +62,6 @@ pub struct PidStat {
 
 impl PidStat {
     /// Whether this is a thread of the kernel, which has no memory of its own.
-    #[must_use]
     pub fn is_kernel_thread(&self) -> bool {
         self.flags & PF_KTHREAD != 0
     }

@@ -44,7 +44,6 @@ pub struct PidStatus {
 }
 
 /// Reads the file: bytes, because a name may contain any.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<PidStatus> {
     let mut parsed = Parsed::<PidStatus>::empty();
     for (number, bytes) in numbered_lines(text) {

@@ -10,20 +10,17 @@ pub const POOLS: &str = "/sys/kernel/mm/hugepages";
 pub const NODES: &str = "/sys/devices/system/node";
 
 /// The page size in a folder's name, such as `hugepages-2048kB`.
-#[must_use]
 pub fn page_of_folder(name: &str) -> Option<Bytes> {
     let kib: u64 = decimal(name.strip_prefix("hugepages-")?.strip_suffix("kB")?)?;
     kib.checked_mul(1024).filter(|bytes| bytes.is_power_of_two()).map(Bytes)
 }
 
 /// Number of a node in a folder's name, such as `node0`.
-#[must_use]
 pub fn node_of_folder(name: &str) -> Option<u32> {
     decimal(name.strip_prefix("node")?)
 }
 
 /// Whether a file, by its path below the root, sizes a pool or a NUMA node's share of one.
-#[must_use]
 pub fn is_size(file: &str) -> bool {
     let below = |folder: &str| file.strip_prefix(folder.strip_prefix('/')?)?.strip_prefix('/');
     let folder = match (below(POOLS), below(NODES).and_then(|rest| rest.split_once("/hugepages/")))

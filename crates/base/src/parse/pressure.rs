@@ -27,7 +27,6 @@ pub struct Pressure {
 }
 
 /// Reads the file.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Pressure> {
     let mut parsed = Parsed::<Pressure>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

@@ -32,26 +32,22 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// Ticks spent in the kernel, interrupts included.
-    #[must_use]
     pub fn kernel(&self) -> u64 {
         self.system + self.irq + self.softirq
     }
 
     /// Ticks spent in programs, niced ones and guests included.
-    #[must_use]
     pub fn programs(&self) -> u64 {
         self.user + self.nice
     }
 
     /// Ticks in which a CPU had nothing to do.
-    #[must_use]
     pub fn unused(&self) -> u64 {
         self.idle + self.iowait
     }
 
     /// Share of the time since an earlier reading that was spent on a part, percent of all CPUs;
     /// `None` when no time has passed.
-    #[must_use]
     pub fn percent_since(&self, before: &Self, part: fn(&Self) -> u64) -> Option<f64> {
         // Each part by itself: idle time may go back a little.
         let since = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before)) as f64;
@@ -81,7 +77,6 @@ pub struct ProcStat {
 }
 
 /// Reads the file. Lines this program has no use for are passed over in silence.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<ProcStat> {
     let mut parsed = Parsed::<ProcStat>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

@@ -18,7 +18,6 @@ pub struct CpuDelay {
 }
 
 /// A line of `/proc/schedstat` about a CPU.
-#[must_use]
 pub fn row(line: &str) -> Option<CpuDelay> {
     let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
     let cpu = decimal(words.next()?)?;
@@ -29,7 +28,6 @@ pub fn row(line: &str) -> Option<CpuDelay> {
 }
 
 /// Reads `/proc/schedstat`: its CPUs. What it says of scheduling domains is left out.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<CpuDelay>> {
     let mut parsed = Parsed::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
@@ -50,7 +48,6 @@ pub fn parse(text: &str) -> Parsed<Vec<CpuDelay>> {
 
 /// Reads `/proc/PID/task/TID/schedstat`: how long the thread waited for a CPU, in ns. `None` where
 /// the text is something else.
-#[must_use]
 pub fn waited_ns(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let mut numbers = text.split_ascii_whitespace().map(decimal::<u64>);

@@ -58,14 +58,12 @@ impl SmapsEntry {
 
     /// Whether it is on HugeTLB pages; `None` where the text does not say. `base_bytes` is the size
     /// of a base page.
-    #[must_use]
     pub fn is_hugetlb(&self, base_bytes: u64) -> Option<bool> {
         let flag = self.vm_flags.as_ref().map(|flags| flags.iter().any(|flag| flag == "ht"));
         flag.or_else(|| self.kernel_page_bytes.map(|page| page > base_bytes))
     }
 
     /// HugeTLB pages of it that this process has touched, in bytes.
-    #[must_use]
     pub fn hugetlb_bytes(&self) -> Option<u64> {
         self.shared_hugetlb_bytes?.checked_add(self.private_hugetlb_bytes?)
     }
@@ -100,7 +98,6 @@ impl SmapsEntry {
 ///
 /// Fields after a header that could not be read are left out with it, so that they are not taken
 /// for the mapping before.
-#[must_use]
 pub fn parse(text: &[u8]) -> Parsed<Vec<SmapsEntry>> {
     let mut parsed = Parsed::<Vec<SmapsEntry>>::empty();
     let mut header_was_read = false;

@@ -15,14 +15,12 @@ pub struct Snmp(pub BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Snmp {
     /// One count; `None` when this kernel does not have it.
-    #[must_use]
     pub fn get(&self, protocol: &str, name: &str) -> Option<u64> {
         self.0.get(protocol)?.get(name).copied()
     }
 }
 
 /// Reads either file. What is no unsigned number, such as `MaxConn -1`, is left out.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Snmp> {
     let mut parsed = Parsed::<Snmp>::empty();
     let mut names: Option<(&str, Vec<&str>)> = None;

@@ -23,7 +23,6 @@ pub struct Backlog {
 }
 
 /// Reads the file.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Backlog>> {
     let mut parsed = Parsed::<Vec<Backlog>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
@@ -40,7 +39,6 @@ pub fn parse(text: &str) -> Parsed<Vec<Backlog>> {
 }
 
 /// Reads a row; `place`, from 0, is the CPU where no column says it. `None` when it is none.
-#[must_use]
 pub fn row(line: &str, place: usize) -> Option<Backlog> {
     let words: Option<Vec<u32>> = line.split_ascii_whitespace().map(hexadecimal).collect();
     let words = words?;

@@ -23,7 +23,6 @@ const PARAMETER_PREFIX: &str = "sysctl.";
 
 /// The lines of a file whose keys are among `keys`, in their order. A `-` before a key only says
 /// that failure is no error, and slashes may stand for its dots.
-#[must_use]
 pub fn parse(text: &str, keys: &[&str]) -> Parsed<Vec<Assignment>> {
     let mut parsed = Parsed::<Vec<Assignment>>::empty();
     for (number, line) in (1_u64..).zip(text.lines()) {
@@ -66,7 +65,6 @@ fn dotted(name: &str) -> String {
 
 /// The words of `/proc/cmdline` that size HugeTLB pools, in their order, which counts, and
 /// settings among `keys`. Their line is 1.
-#[must_use]
 pub fn kernel_parameters(text: &str, keys: &[&str]) -> Vec<Assignment> {
     let pairs = text.split_ascii_whitespace().filter_map(|word| word.split_once('='));
     let wanted = pairs.filter_map(|(name, value)| {

@@ -32,7 +32,6 @@ impl Segment {
     /// multiplies that by `page / base` once more. A number above the segment's size that is whole
     /// pages times that factor tells the page size. Other kernels give plain bytes, which tell
     /// nothing.
-    #[must_use]
     pub fn hugetlb_page(&self, base_bytes: u64, pages: &[u64]) -> Option<u64> {
         let rss = self.rss_bytes.filter(|rss| *rss > 0)?;
         if rss <= self.bytes.checked_next_multiple_of(base_bytes)? {
@@ -95,7 +94,6 @@ impl Columns {
 }
 
 /// Reads the file.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Segment>> {
     let mut parsed = Parsed::<Vec<Segment>>::empty();
     let mut lines = numbered_lines(text.as_bytes());

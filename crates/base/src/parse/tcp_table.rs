@@ -35,7 +35,6 @@ pub struct Row {
 }
 
 /// Reads either file, under its line of column names.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<Vec<Row>> {
     let mut parsed = Parsed::<Vec<Row>>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {
@@ -59,7 +58,6 @@ pub fn parse(text: &str) -> Parsed<Vec<Row>> {
 }
 
 /// Owners of the sockets that listen on a port of this machine, whatever the address.
-#[must_use]
 pub fn listeners(text: &str, port: u16) -> Vec<u32> {
     let owner = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -88,7 +86,6 @@ fn row(line: &str) -> Option<Row> {
 
 /// Whether a line is worth keeping: a title, a listening socket, or one with bytes in a queue. The
 /// others only say that a connection is idle, and a busy server has very many of them.
-#[must_use]
 pub fn worth_keeping(line: &str) -> bool {
     let row = row(line);
     row.is_none_or(|r| r.state == LISTEN || r.send_queue > 0 || r.receive_queue > 0)

@@ -17,7 +17,6 @@ pub struct Choice {
 
 impl Choice {
     /// Whether this kernel offers `option`.
-    #[must_use]
     pub fn offers(&self, option: &str) -> bool {
         self.options.iter().any(|offered| offered == option)
     }

@@ -17,7 +17,6 @@ pub struct Place {
 /// ```text
 ///     field:int sig;  offset:8;  size:4;  signed:1;
 /// ```
-#[must_use]
 pub fn parse(text: &str) -> BTreeMap<String, Place> {
     text.lines().filter_map(field).collect()
 }
@@ -39,7 +38,6 @@ fn field(line: &str) -> Option<(String, Place)> {
 
 impl Place {
     /// The number that stands there in a record, where it is one of four bytes.
-    #[must_use]
     pub fn number(self, record: &[u8]) -> Option<i32> {
         let end = self.offset.checked_add(self.size)?;
         let bytes: [u8; 4] = record.get(self.offset..end)?.try_into().ok()?;

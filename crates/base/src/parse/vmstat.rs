@@ -12,14 +12,12 @@ pub struct VmStat(pub BTreeMap<String, u64>);
 
 impl VmStat {
     /// One value; `None` when this kernel does not have it.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
         self.0.get(name).copied()
     }
 
     /// How much each value grew since `earlier`. `None` for one that shrank (a counter was reset,
     /// or it is no counter) and for one that `earlier` does not have.
-    #[must_use]
     pub fn delta(&self, earlier: &Self) -> BTreeMap<String, Option<u64>> {
         let growth = |name: &str, now: u64| now.checked_sub(earlier.get(name)?);
         self.0.iter().map(|(name, now)| (name.clone(), growth(name, *now))).collect()
@@ -27,7 +25,6 @@ impl VmStat {
 }
 
 /// Reads the file.
-#[must_use]
 pub fn parse(text: &str) -> Parsed<VmStat> {
     let mut parsed = Parsed::<VmStat>::empty();
     for (number, line) in numbered_lines(text.as_bytes()) {

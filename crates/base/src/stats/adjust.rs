@@ -13,7 +13,6 @@ fn order(p: &[f64]) -> Option<Vec<usize>> {
 /// Holm's step-down adjustment (1979): who calls every comparison with an adjusted p at or below
 /// alpha a difference is wrong anywhere in the family with a chance of at most alpha. `None` when
 /// one of them is no probability.
-#[must_use]
 pub fn holm(p: &[f64]) -> Option<Vec<f64>> {
     let (mut adjusted, mut largest) = (vec![0.0; p.len()], 0.0f64);
     for (step, index) in order(p)?.into_iter().enumerate() {
@@ -26,7 +25,6 @@ pub fn holm(p: &[f64]) -> Option<Vec<f64>> {
 /// The step-up adjustment of Benjamini and Hochberg (1995): of all comparisons with an adjusted p
 /// at or below alpha a share of at most alpha is expected to be wrong. For looking through many
 /// metrics, not for verdicts. `None` when one of them is no probability.
-#[must_use]
 pub fn benjamini_hochberg(p: &[f64]) -> Option<Vec<f64>> {
     let (mut adjusted, mut smallest) = (vec![0.0; p.len()], 1.0f64);
     for (step, index) in order(p)?.into_iter().enumerate().rev() {

@@ -7,7 +7,6 @@ const MANY: usize = 10_000;
 
 /// The chance that at least `k` of `n` events fall into a part in which each falls with the chance
 /// `p`; `None` unless 0 <= p <= 1 and k <= n.
-#[must_use]
 pub fn upper_tail(k: usize, n: usize, p: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&p) || k > n {
         return None;

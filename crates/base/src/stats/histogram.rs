@@ -72,14 +72,12 @@ impl Histogram {
     }
 
     /// How many values were counted.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.as_ref().map_or(0, hdrhistogram::Histogram::len)
     }
 
     /// The value below or at which a share `q` (0 to 1) of all values lie, off by no more than
     /// [`RELATIVE_ERROR`]; `None` when empty.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let ((low, high), counts) = (self.range?, self.counts.as_ref()?);
         if q >= 1.0 {
@@ -121,19 +119,16 @@ impl Histogram {
     }
 
     /// The smallest value, exact.
-    #[must_use]
     pub fn min(&self) -> Option<u64> {
         self.range.map(|(low, _)| low)
     }
 
     /// The largest value, exact.
-    #[must_use]
     pub fn max(&self) -> Option<u64> {
         self.range.map(|(_, high)| high)
     }
 
     /// The arithmetic mean, exact while the sum of all values fits into 64 bits; `None` when empty.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum as f64 / self.count() as f64)
     }

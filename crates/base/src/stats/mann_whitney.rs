@@ -46,14 +46,12 @@ fn ranks(one: &[f64], two: &[f64]) -> Option<(f64, f64)> {
 
 /// Exact where all values differ and there are at most [`EXACT_UP_TO`], else the
 /// [`normal_approximation`]. `None` unless both samples have at least two values, all finite.
-#[must_use]
 pub fn test(one: &[f64], two: &[f64]) -> Option<Test> {
     let few = one.len() + two.len() <= EXACT_UP_TO;
     few.then(|| exact(one, two)).flatten().or_else(|| normal_approximation(one, two))
 }
 
 /// The exact test; `None` with equal values, more than [`EXACT_UP_TO`] of them, or too few.
-#[must_use]
 pub fn exact(one: &[f64], two: &[f64]) -> Option<Test> {
     let (u, ties) = ranks(one, two)?;
     let (n, m) = (one.len(), two.len());
@@ -68,7 +66,6 @@ pub fn exact(one: &[f64], two: &[f64]) -> Option<Test> {
 
 /// The normal approximation with corrections for ties and continuity. `None` with too few values,
 /// or when all are equal.
-#[must_use]
 pub fn normal_approximation(one: &[f64], two: &[f64]) -> Option<Test> {
     let (u, ties) = ranks(one, two)?;
     let (n, m) = (one.len() as f64, two.len() as f64);
@@ -149,7 +146,6 @@ impl Table {
 
 /// How many values each of two samples must have for a p of at most `alpha` to be possible: the
 /// smallest n with 2 / C(2n, n) <= alpha. `None` unless 0 < alpha.
-#[must_use]
 pub fn values_needed(alpha: f64) -> Option<usize> {
     let mut smallest = 2.0;
     // 2 / C(1000, 500) is about 1e-299.

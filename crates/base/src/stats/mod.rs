@@ -37,14 +37,12 @@ pub struct Interval {
 
 impl Interval {
     /// From two ends in either order; `None` unless both are finite.
-    #[must_use]
     pub fn new(one: f64, two: f64) -> Option<Self> {
         let finite = one.is_finite() && two.is_finite();
         finite.then(|| Self { low: one.min(two), high: one.max(two) })
     }
 
     /// Whether a value lies in it, ends included.
-    #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }

@@ -6,13 +6,11 @@
 use std::f64::consts::{PI, SQRT_2};
 
 /// The share of a standard normal distribution below `x`; NaN for NaN.
-#[must_use]
 pub fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / SQRT_2)
 }
 
 /// The share of a standard normal distribution above `x`, exact in the far tail too.
-#[must_use]
 pub fn upper_tail(x: f64) -> f64 {
     cdf(-x)
 }
@@ -22,7 +20,6 @@ pub fn upper_tail(x: f64) -> f64 {
 ///
 /// Starts from the rational approximation 26.2.23 of Abramowitz and Stegun (error below 4.5e-4)
 /// and refines it with Halley's method on [`cdf`].
-#[must_use]
 pub fn quantile(p: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0) {
         return None;
@@ -77,7 +74,6 @@ const FARTHEST_TAIL: f64 = 1e-9;
 /// The value below which a share `p` of Student's t with `degrees` of freedom lies; `None` without
 /// a degree of freedom, or unless p and 1 - p are at least 1e-9. Good to nine digits for tails down
 /// to 1e-6, to six beyond.
-#[must_use]
 pub fn student_quantile(p: f64, degrees: usize) -> Option<f64> {
     let normal = quantile(p)?;
     if degrees == 0 || p.min(1.0 - p) < FARTHEST_TAIL {

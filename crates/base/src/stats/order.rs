@@ -21,7 +21,6 @@ pub struct Summary {
 
 impl Summary {
     /// Of all values that are numbers; `None` when there are none.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         Some(Self {
@@ -35,20 +34,17 @@ impl Summary {
     }
 
     /// The interquartile range: half of all values lie within it.
-    #[must_use]
     pub fn spread(&self) -> f64 {
         self.upper_quartile - self.lower_quartile
     }
 }
 
 /// The median; `None` without values.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
 /// The quantile `q` (0 to 1), interpolated between neighbours; `None` without values.
-#[must_use]
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), q)
 }

@@ -26,7 +26,6 @@ pub enum Outliers {
 
 impl Outliers {
     /// Of at least two finite values; `None` otherwise.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let (middle, mad) = (median(finite(values, 2)?)?, mad(values)?);
         let far = |off: f64| if mad > 0.0 { NORMAL_MAD * off / mad > THRESHOLD } else { off > 0.0 };

@@ -24,7 +24,6 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// When most of the gain was there, of rates and of memory in huge pages over time, both as
 /// (seconds, value). `None` where nothing was gained, or nothing became huge.
-#[must_use]
 pub fn reached(rates: &[(f64, f64)], huge: &[(f64, f64)]) -> Option<Reached> {
     if rates.len() < POINTS_MIN {
         return None;

@@ -28,14 +28,12 @@ pub struct Pairs {
 impl Pairs {
     /// `other - baseline`, in the values' unit. `None` unless both have at least two values, all
     /// finite, whose differences are finite.
-    #[must_use]
     pub fn differences(baseline: &[f64], other: &[f64]) -> Option<Self> {
         Self::of(baseline, other, 0.0, |base, value| value - base)
     }
 
     /// `other / baseline`, on a logarithmic scale. `None` unless both have at least two values, all
     /// finite and above 0, whose ratios are finite and above 0.
-    #[must_use]
     pub fn ratios(baseline: &[f64], other: &[f64]) -> Option<Self> {
         if baseline.iter().chain(other).any(|value| *value <= 0.0) {
             return None;
@@ -68,7 +66,6 @@ impl Pairs {
     }
 
     /// The middle of all pairs: the estimated shift, or ratio.
-    #[must_use]
     pub fn estimate(&self) -> f64 {
         let last = self.sorted.len() - 1;
         let (low, high) = (self.sorted[last / 2], self.sorted[last - last / 2]);
@@ -80,7 +77,6 @@ impl Pairs {
     }
 
     /// The interval of level `1 - alpha`; `None` where so few values allow none but the whole line.
-    #[must_use]
     pub fn interval(&self, alpha: f64) -> Option<Interval> {
         let first = self.table.rejected(alpha).checked_sub(1)?;
         let last = self.sorted.len().checked_sub(1 + first)?;
@@ -88,7 +84,6 @@ impl Pairs {
     }
 
     /// The chance of samples at least as far apart, were there no difference.
-    #[must_use]
     pub fn p(&self) -> f64 {
         let below = self.sorted.partition_point(|pair| *pair < self.neutral);
         let above = self.sorted.len() - self.sorted.partition_point(|pair| *pair <= self.neutral);

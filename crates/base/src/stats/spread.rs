@@ -5,7 +5,6 @@ use super::{finite, mean};
 
 /// The median absolute deviation from the median, not scaled; `None` unless there are at least two
 /// values, all finite.
-#[must_use]
 pub fn mad(values: &[f64]) -> Option<f64> {
     let middle = median(finite(values, 2)?)?;
     let off: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -14,7 +13,6 @@ pub fn mad(values: &[f64]) -> Option<f64> {
 
 /// The sample standard deviation (divided by n - 1); `None` unless there are at least two values,
 /// all finite.
-#[must_use]
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(finite(values, 2)?)?;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -24,7 +22,6 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 
 /// The standard deviation that two samples share, each around its own mean; `None` where one of
 /// them has no deviation.
-#[must_use]
 pub fn pooled_deviation(one: &[f64], two: &[f64]) -> Option<f64> {
     let (a, b) = (deviation(one)?, deviation(two)?);
     let (n, m) = ((one.len() - 1) as f64, (two.len() - 1) as f64);

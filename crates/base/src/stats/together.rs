@@ -6,7 +6,6 @@ const SHARED_OUT: [f64; 2] = [0.05, 0.95];
 
 /// Jain's index of fairness (Jain, Chiu and Hawe, DEC-TR-301, 1984): 1 where all have the same, 1/n
 /// where one of n has all; `None` where nobody has anything.
-#[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|value| value * value).sum();
@@ -16,7 +15,6 @@ pub fn jain(values: &[f64]) -> Option<f64> {
 /// The mean of Jain's index while `most`, all that there is to have, was being shared out: from a
 /// twentieth on, until hardly more than that is left. Of what each had, looked at evenly. `None`
 /// where nobody looked in that time.
-#[must_use]
 pub fn jain_while_shared_out(looks: &[Vec<f64>], most: f64) -> Option<f64> {
     let [from, to] = SHARED_OUT.map(|share| share * most);
     let counts = |look: &&Vec<f64>| (from..=to).contains(&look.iter().sum::<f64>());
@@ -26,7 +24,6 @@ pub fn jain_while_shared_out(looks: &[Vec<f64>], most: f64) -> Option<f64> {
 
 /// When so much work was done, seconds since the begin: of points (seconds, work a second since the
 /// point before). `None` where it was not.
-#[must_use]
 pub fn done_at(rates: &[(f64, f64)], work: f64) -> Option<f64> {
     let (mut last, mut left) = (0.0, work);
     for (time, rate) in rates {

@@ -17,7 +17,6 @@ const EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 /// square root of the rank test's efficiency. For normal values the real chance at the stated shift
 /// lies between 0.68 and 0.88 where 0.8 is asked for, lowest where only a full separation of both
 /// samples is a difference (see the tests): the shift itself is off by up to a tenth.
-#[must_use]
 pub fn shift_in_deviations(n: usize, m: usize, alpha: f64, power: f64) -> Option<f64> {
     if n < 2 || m < 2 {
         return None;

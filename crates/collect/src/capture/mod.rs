@@ -90,7 +90,6 @@ pub struct Sampler {
 
 impl Sampler {
     /// Finds the settings that this kernel has.
-    #[must_use]
     pub fn new(root: &Root, options: Options) -> Self {
         let processes_max = options.processes_max.min(PROCESSES_MAX);
         Self {
@@ -184,7 +183,6 @@ impl Sampler {
     }
 
     /// What samples had to leave out so far.
-    #[must_use]
     pub const fn left_out(&self) -> &LeftOut {
         &self.left_out
     }

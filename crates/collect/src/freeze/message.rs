@@ -23,7 +23,6 @@ pub(super) enum Message {
 }
 
 /// The monotonic clock.
-#[must_use]
 pub fn now() -> Ns {
     let clock = clock_gettime(ClockId::Monotonic);
     let (seconds, rest) = (u64::try_from(clock.tv_sec), u64::try_from(clock.tv_nsec));

@@ -123,13 +123,11 @@ impl Recorder {
     }
 
     /// What is not watched here, each with the reason.
-    #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
     /// CPUs that are watched.
-    #[must_use]
     pub fn cpus(&self) -> BTreeSet<u32> {
         self.probes.cpus()
     }
@@ -161,7 +159,6 @@ impl Recorder {
     }
 
     /// Whether something happened lately.
-    #[must_use]
     pub fn hurries(&self) -> bool {
         now() < self.hurried
     }
@@ -280,7 +277,6 @@ impl Recorder {
     }
 
     /// What was recorded around a freeze.
-    #[must_use]
     pub fn facts(&self, freeze: &Freeze) -> Facts {
         let began = self.counters.iter().rev().find(|one| one.at <= freeze.began);
         let ended = self.counters.iter().find(|one| one.at >= freeze.ended);

@@ -143,7 +143,6 @@ impl KeptFiles {
     }
 
     /// Files that were written and not put back.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -186,7 +185,6 @@ impl KeptFiles {
     }
 
     /// What [`KeptFiles::restore`] would do.
-    #[must_use]
     pub fn plan(&self) -> Vec<RestoredFile> {
         let mut names: Vec<&str> = Vec::new();
         for entry in self.entries.iter().rev() {

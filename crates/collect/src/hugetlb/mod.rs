@@ -29,7 +29,6 @@ use hugewise_linux::root::Root;
 
 /// Everything that can be seen. What cannot is in [`Facts::missing`]; processes may end at any
 /// time, which is no news.
-#[must_use]
 pub fn facts(root: &Root, wanted: &ProcessSelection) -> Facts {
     let mut notes = Notes::default();
     let meminfo = notes.text(root, "/proc/meminfo").unwrap_or_default();

@@ -42,7 +42,6 @@ pub struct PoolSize {
 
 impl PoolSize {
     /// The file that sizes it.
-    #[must_use]
     pub fn file(&self) -> String {
         match self.node {
             Some(node) => files::node_file(self.page, node),

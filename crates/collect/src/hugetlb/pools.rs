@@ -8,7 +8,6 @@ use hugewise_evidence::hugetlb::pools::{NODE_POOL_FILES, NODES, POOL_FILES, POOL
 use hugewise_linux::root::Root;
 
 /// Files of the pools of all page sizes, and of their shares of NUMA nodes, that are there.
-#[must_use]
 pub fn files(root: &Root) -> Vec<String> {
     let mut files = below(root, POOLS, &POOL_FILES);
     for node in nodes(root) {
@@ -29,7 +28,6 @@ fn below(root: &Root, folder: &str, names: &[&str]) -> Vec<String> {
 }
 
 /// Their texts by path, and what memory each node has.
-#[must_use]
 pub fn texts(root: &Root) -> BTreeMap<String, String> {
     let memory = nodes(root).into_iter().map(|node| format!("{NODES}/{node}/meminfo"));
     let all = files(root).into_iter().chain(memory);

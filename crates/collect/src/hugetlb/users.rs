@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The user whom a file or directory belongs to; `None` where either is not known.
-#[must_use]
 pub fn owner(root: &Root, path: &Path) -> Option<String> {
     let uid = fs::metadata(path).ok()?.uid();
     process::users(root).remove(&uid)
@@ -15,7 +14,6 @@ pub fn owner(root: &Root, path: &Path) -> Option<String> {
 
 /// Whether there is a user with this name; `None` where `/etc/passwd` does not have it and is
 /// missing, or not the only place for users (nsswitch.conf(5)), such as a directory service.
-#[must_use]
 pub fn exists(root: &Root, name: &str) -> Option<bool> {
     let users = process::users(root);
     if users.values().any(|user| user == name) {

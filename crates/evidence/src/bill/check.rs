@@ -59,7 +59,6 @@ pub struct Check {
 
 impl Check {
     /// What came in `after`, against the bill. `came` is the bill of `after`.
-    #[must_use]
     pub fn of(bill: &Bill, before: &Facts, after: &Facts, came: &Bill, way: Way) -> Self {
         let score = |of: fn(&super::Row) -> Option<Estimate>| {
             let estimated = bill.row(way).and_then(of);
@@ -80,7 +79,6 @@ impl Check {
     }
 
     /// Whether something lies outside of its error bars.
-    #[must_use]
     pub fn is_off(&self) -> bool {
         let all = [self.memory_bytes, self.stall_ms_per_s].into_iter().flatten();
         all.into_iter().any(|scored| !scored.inside)
@@ -88,7 +86,6 @@ impl Check {
 }
 
 /// The way that a recording was made under, where its settings say so.
-#[must_use]
 pub fn way_of(before: &Facts, after: &Facts) -> Option<Way> {
     let grown = before.pools.zip(after.pools).is_some_and(|(before, after)| after > before);
     match after.enabled.as_deref() {

@@ -16,19 +16,16 @@ pub struct Estimate {
 
 impl Estimate {
     /// A figure that is known.
-    #[must_use]
     pub const fn exact(value: f64) -> Self {
         Self { low: value, likely: value, high: value }
     }
 
     /// A figure of which only the ends are known: the middle is as good a guess as any.
-    #[must_use]
     pub const fn between(low: f64, high: f64) -> Self {
         Self { low, likely: f64::midpoint(low, high), high }
     }
 
     /// A figure between the lower ends and the higher ends of two.
-    #[must_use]
     pub const fn either(self, other: Self) -> Self {
         Self {
             low: self.low.min(other.low),
@@ -38,7 +35,6 @@ impl Estimate {
     }
 
     /// So many times.
-    #[must_use]
     pub fn times(self, factor: f64) -> Self {
         self * Self::exact(factor)
     }

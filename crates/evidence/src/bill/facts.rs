@@ -65,7 +65,6 @@ pub struct Program {
 
 impl Facts {
     /// What a host's recording says.
-    #[must_use]
     pub fn of(host: &Host) -> Self {
         let bytes = |field| last(host, field, &Subject::Machine).map(to_bytes);
         let mean = |field: Field| host.series(field, &Subject::Machine)?.mean();
@@ -90,14 +89,12 @@ impl Facts {
     }
 
     /// Memory that huge pages have a say in: anonymous and shared memory, page tables and pools.
-    #[must_use]
     pub fn memory(&self) -> Option<f64> {
         let others = [self.shmem, self.tables, self.pools].into_iter().flatten();
         Some(others.fold(self.anon?.0 as f64, |sum, part| sum + part.0 as f64))
     }
 
     /// The share of anonymous memory that is huge, 0 to 1.
-    #[must_use]
     pub fn coverage(&self) -> Option<f64> {
         let (huge, anon) = (self.huge?.0 as f64, self.anon?.0 as f64);
         (anon > 0.0).then(|| huge / anon)

@@ -49,7 +49,6 @@ impl Way {
     pub const ALL: [Self; 5] = [Self::Now, Self::Never, Self::Always, Self::Hugetlb, Self::Worth];
 
     /// Its name on the command line and in JSON.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Now => "now",
@@ -61,7 +60,6 @@ impl Way {
     }
 
     /// The one of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.name() == name)
     }
@@ -104,7 +102,6 @@ pub struct Bill {
 impl Bill {
     /// The bill of a host. `pools`: what would be planned for it; `walk_percent`: the share of CPU
     /// cycles in page walks now, as measured by whoever asks.
-    #[must_use]
     pub fn of(facts: &Facts, worth: Worth, pools: Pools, walk_percent: Option<f64>) -> Self {
         let programs = memory::growth(&facts.programs);
         let no_pool = pools.planned <= pools.now;
@@ -139,13 +136,11 @@ impl Bill {
     }
 
     /// The row of a way.
-    #[must_use]
     pub fn row(&self, way: Way) -> Option<&Row> {
         self.rows.iter().find(|row| row.way == way)
     }
 
     /// Whether memory or stalls of some way are not known.
-    #[must_use]
     pub fn is_partial(&self) -> bool {
         let told = |row: &&Row| !(self.no_pool && row.way == Way::Hugetlb);
         let mut rows = self.rows.iter().filter(told);
@@ -153,7 +148,6 @@ impl Bill {
     }
 
     /// Whether nothing is known of memory: then the recording is of no use.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.iter().all(|row| row.memory_bytes.is_none() && row.stall_ms_per_s.is_none())
     }

@@ -191,7 +191,6 @@ impl Answer {
     }
 
     /// Whether it is so.
-    #[must_use]
     pub const fn is_yes(&self) -> bool {
         matches!(self.verdict, Verdict::Yes)
     }

@@ -18,7 +18,6 @@ pub enum Severity {
 
 impl Severity {
     /// In a word.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -62,7 +61,6 @@ macro_rules! causes {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// What is said about it.
-            #[must_use]
             pub const fn about(self) -> About {
                 match self {
                     $(Self::$variant => About {

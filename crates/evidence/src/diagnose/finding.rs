@@ -26,7 +26,6 @@ pub enum Level {
 
 impl Level {
     /// In a word.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Possible => "possible",

@@ -22,7 +22,6 @@ impl Interval {
 
     /// Whether a value at this time belongs to it. Values without a time belong to every interval:
     /// nothing says that they do not.
-    #[must_use]
     pub fn holds(&self, at: Option<Stamp>) -> bool {
         match (at, self.from, self.to) {
             (Some(at), from, to) => {
@@ -33,7 +32,6 @@ impl Interval {
     }
 
     /// Whether both have a time in common; an end without a time is open.
-    #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let before = |from: Option<Stamp>, to: Option<Stamp>| {
             from.zip(to).is_none_or(|(from, to)| from < to)
@@ -63,7 +61,6 @@ pub const INTERVALS_MAX: usize = 1000;
 /// [`Look`](super::Look) has them: a search in them takes no longer than it must, whatever the
 /// recording. Those that overlap become one; those that only touch do not, unless there are more
 /// than [`INTERVALS_MAX`].
-#[must_use]
 pub fn apart(all: Vec<Interval>) -> Vec<Interval> {
     fewer(disjoint(all))
 }
@@ -146,7 +143,6 @@ pub struct Episode {
 
 impl Episode {
     /// How long it lasted; `None` where the source has no times.
-    #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         let ends = self.interval.from.zip(self.interval.to);
         ends.map(|(from, to)| to.0.saturating_sub(from.0) as f64)
@@ -154,7 +150,6 @@ impl Episode {
 }
 
 /// The usual distance of samples in seconds; `None` for fewer than two with a time.
-#[must_use]
 pub fn spacing_s(points: &[Point]) -> Option<i64> {
     let stamps: Vec<i64> = points.iter().filter_map(|point| point.at).map(|at| at.0).collect();
     let mut gaps: Vec<i64> =
@@ -217,7 +212,6 @@ pub(super) fn latest_late<'i>(
 
 /// Stretches in which values reach `enter`, lengthened on both sides by neighbours that reach
 /// `keep`: a hysteresis, so that one event is reported once.
-#[must_use]
 pub fn episodes(points: &[Point], enter: f64, keep: f64) -> Vec<Episode> {
     let spacing = spacing_s(points);
     let mut found = Vec::new();

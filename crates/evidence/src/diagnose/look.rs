@@ -55,7 +55,6 @@ impl Line {
     }
 
     /// A value of this line.
-    #[must_use]
     pub fn seen(&self, value: f64, at: Interval) -> Seen {
         let source = Series::source_at(self.source, &self.later, at.to);
         Seen { field: self.field, subject: self.subject.clone(), value, at, source }
@@ -70,7 +69,6 @@ const SAME_SHARE: f64 = 0.05;
 
 impl<'a> Look<'a> {
     /// All times of one machine, by itself.
-    #[must_use]
     pub fn alone(recording: &'a Recording, host: &'a Host, thresholds: &'a Thresholds) -> Self {
         Self { recording, host, thresholds, times: &[], busy: &[], aside: &NONE }
     }
@@ -86,7 +84,6 @@ impl<'a> Look<'a> {
 
 impl Look<'_> {
     /// The value of a threshold.
-    #[must_use]
     pub fn limit(&self, threshold: Threshold) -> f64 {
         self.thresholds.get(threshold)
     }
@@ -97,7 +94,6 @@ impl Look<'_> {
     }
 
     /// The series, as a line of its own.
-    #[must_use]
     pub fn line(&self, field: Field, subject: &Subject) -> Option<Line> {
         self.view(field, subject).map(|series| line_of(field, subject, series))
     }
@@ -136,7 +132,6 @@ impl Look<'_> {
 
     /// The sum of several fields of one subject, where all have values of the same time. Fields
     /// without a series count as 0, as long as the first has one.
-    #[must_use]
     pub fn sum(&self, name: Field, fields: &[Field], subject: &Subject) -> Option<Line> {
         let first = self.view(*fields.first()?, subject)?;
         let (mut points, sources) = (first.points.clone(), first.sources());
@@ -155,7 +150,6 @@ impl Look<'_> {
     }
 
     /// CPU in the kernel, interrupts included, of the machine or of a CPU.
-    #[must_use]
     pub fn kernel(&self, subject: &Subject) -> Option<Line> {
         let parts = [Field::CpuSystem, Field::CpuIrq, Field::CpuSoftirq];
         let (whole, sum) =
@@ -168,7 +162,6 @@ impl Look<'_> {
     }
 
     /// CPU in hardware and soft interrupts; called after the soft ones where there are no others.
-    #[must_use]
     pub fn interrupts(&self, subject: &Subject) -> Option<Line> {
         let parts = [Field::CpuSoftirq, Field::CpuIrq];
         let hard = self.line(Field::CpuIrq, subject).and_then(|line| self.highest(&line));
@@ -180,7 +173,6 @@ impl Look<'_> {
     }
 
     /// CPU in programs.
-    #[must_use]
     pub fn user(&self, subject: &Subject) -> Option<Line> {
         self.sum(Field::CpuUser, &[Field::CpuUser, Field::CpuNice], subject)
     }

@@ -74,7 +74,6 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// The worst severity; `None` without findings.
-    #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
@@ -87,7 +86,6 @@ pub(crate) fn in_one_moment(recording: &Recording) -> Cow<'_, Recording> {
 }
 
 /// Asks the tree about every machine of a recording.
-#[must_use]
 pub fn diagnose(recording: &Recording, thresholds: &Thresholds) -> Diagnosis {
     let (related, aside) = moment::related(recording);
     let (recording, aside) = (related.as_ref(), &aside);

@@ -78,7 +78,6 @@ fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The rise of a series over its whole length; `None` for fewer than [`SAMPLES_MIN`] samples.
-#[must_use]
 pub fn ramp(points: &[Point]) -> Option<Ramp> {
     if points.len() < SAMPLES_MIN {
         return None;

@@ -30,7 +30,6 @@ macro_rules! thresholds {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// What is said about it.
-            #[must_use]
             pub const fn entry(self) -> Entry {
                 match self {
                     $(Self::$variant => Entry {
@@ -515,7 +514,6 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// The value in force.
-    #[must_use]
     pub fn get(&self, threshold: Threshold) -> f64 {
         let entry = threshold.entry();
         self.changed.get(entry.key).copied().unwrap_or(entry.default)

@@ -26,19 +26,16 @@ pub struct Asked {
 
 impl Asked {
     /// Whether it was answered yes.
-    #[must_use]
     pub fn is_yes(&self) -> bool {
         self.answer.as_ref().is_some_and(Answer::is_yes)
     }
 
     /// Whether it was asked and answered with this.
-    #[must_use]
     pub fn is(&self, verdict: Verdict) -> bool {
         self.answer.as_ref().is_some_and(|answer| answer.verdict == verdict)
     }
 
     /// The node.
-    #[must_use]
     pub fn node(&self) -> Option<&'static Node> {
         super::nodes::find(self.id)
     }

@@ -57,7 +57,6 @@ pub(super) fn milliseconds(value: f64) -> String {
 }
 
 /// A value in its unit.
-#[must_use]
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Percent => format!("{} %", number(value)),

@@ -91,14 +91,12 @@ pub struct Freeze {
 
 impl Freeze {
     /// How long it lasted.
-    #[must_use]
     pub fn length(&self) -> Ns {
         self.ended.since(self.began)
     }
 
     /// The share of their delays in which its probes were ready to run, 0 to 1; `None` where the
     /// kernel does not say.
-    #[must_use]
     pub fn ready_share(&self) -> Option<f64> {
         let known = self.late.values().filter_map(|late| Some((late, late.ready?)));
         let (mut ready, mut all) = (0.0, 0.0);
@@ -174,7 +172,6 @@ pub struct Detector {
 
 impl Detector {
     /// Freezes of at least `bound`.
-    #[must_use]
     pub fn new(bound: Ns) -> Self {
         let stops = BTreeMap::new();
         Self { bound, cpu: None, told: false, waited: None, stall: None, stops, over: Vec::new() }
@@ -251,7 +248,6 @@ impl Detector {
     }
 
     /// Processes that are stopped, as far as that is known.
-    #[must_use]
     pub fn stopped(&self) -> Vec<u32> {
         self.stops.keys().copied().collect()
     }

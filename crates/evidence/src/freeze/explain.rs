@@ -177,7 +177,6 @@ impl Account {
 }
 
 /// Why it froze, and who it was.
-#[must_use]
 pub fn explain(freeze: &Freeze, facts: &Facts) -> Account {
     match &freeze.what {
         What::Cpu { cpus } => of_cpus(freeze, cpus, facts),

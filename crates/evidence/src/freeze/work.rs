@@ -68,7 +68,6 @@ const TABLE: [(Work, &[&str]); 11] = [
 
 impl Work {
     /// What a stack of the kernel's functions does; of none the program runs its own code.
-    #[must_use]
     pub fn of(chain: &[String]) -> Self {
         if chain.is_empty() {
             return Self::Own;

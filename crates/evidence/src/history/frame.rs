@@ -49,7 +49,6 @@ pub struct Head {
 
 impl Head {
     /// The bytes of the head.
-    #[must_use]
     pub fn bytes(&self) -> [u8; HEAD_BYTES] {
         let numbers = [self.packed_bytes, self.text_bytes];
         let sums = [self.packed_crc, self.text_crc, self.before_crc];
@@ -69,7 +68,6 @@ impl Head {
     }
 
     /// Reads a head; `None` where the bytes are none, or are damaged.
-    #[must_use]
     pub fn parse(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let (body, sum) = bytes.split_at(HEAD_BYTES - 4);
         if !body.starts_with(&MAGIC) || crc(body).to_le_bytes() != sum {
@@ -91,32 +89,27 @@ impl Head {
     }
 
     /// Whether the packed text is the one that was written.
-    #[must_use]
     pub fn is_of_packed(&self, packed: &[u8]) -> bool {
         packed.len() as u64 == u64::from(self.packed_bytes) && crc(packed) == self.packed_crc
     }
 
     /// Whether the text is the one that was packed.
-    #[must_use]
     pub fn is_of_text(&self, text: &[u8]) -> bool {
         text.len() as u64 == u64::from(self.text_bytes) && crc(text) == self.text_crc
     }
 
     /// Whether this frame follows that one in a chain.
-    #[must_use]
     pub const fn follows(&self, before: &Self) -> bool {
         self.number == before.number + 1 && self.before_crc == before.text_crc
     }
 }
 
 /// CRC-32 as in zip and Ethernet (IEEE 802.3).
-#[must_use]
 pub fn crc(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
 /// Where in these bytes the first head begins that is whole.
-#[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let starts = bytes.windows(HEAD_BYTES).enumerate();
     let mut heads = starts.filter(|(_, window)| window.starts_with(&MAGIC));

@@ -14,13 +14,11 @@ pub struct Place {
 
 impl Place {
     /// Where its packed text begins.
-    #[must_use]
     pub const fn packed(&self) -> u64 {
         self.offset.saturating_add(HEAD_BYTES as u64)
     }
 
     /// Where it ends.
-    #[must_use]
     pub const fn end(&self) -> u64 {
         self.packed().saturating_add(self.head.packed_bytes as u64)
     }
@@ -35,19 +33,16 @@ pub struct Index {
 
 impl Index {
     /// The frames.
-    #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places
     }
 
     /// Bytes between frames, and behind the last, that are none.
-    #[must_use]
     pub const fn damaged_bytes(&self) -> u64 {
         self.damaged_bytes
     }
 
     /// Where the last frame ends.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.places.last().map_or(0, Place::end)
     }
@@ -65,7 +60,6 @@ impl Index {
 
     /// The frames that have to be unpacked for this one, itself the last; `None` where one of them
     /// is gone.
-    #[must_use]
     pub fn chain(&self, at: usize) -> Option<RangeInclusive<usize>> {
         let number = usize::try_from(self.places.get(at)?.head.number).ok()?;
         let first = at.checked_sub(number)?;
@@ -78,7 +72,6 @@ impl Index {
 
 /// The latest of these times that is not after `at_ms`, of equal ones the last; `None`: all are.
 /// Clocks are set back now and then: the times need no order.
-#[must_use]
 pub fn at_or_before(times_ms: impl IntoIterator<Item = i64>, at_ms: i64) -> Option<usize> {
     let before = times_ms.into_iter().enumerate().filter(|(_, time)| *time <= at_ms);
     before.max_by_key(|(place, time)| (*time, *place)).map(|(place, _)| place)

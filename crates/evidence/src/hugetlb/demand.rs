@@ -153,7 +153,6 @@ impl Demand {
     }
 
     /// Its size, not rounded.
-    #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.parts.iter().map(|part| part.bytes).sum()
     }
@@ -183,7 +182,6 @@ impl Demand {
 }
 
 /// Everything that needs pages: what was described, else what runs.
-#[must_use]
 pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
     if inputs.describe_programs() {
         return Demands { all: described(facts, inputs), left_out: Vec::new() };
@@ -201,14 +199,12 @@ pub fn demands(facts: &Facts, inputs: &Inputs) -> Demands {
 }
 
 /// Processes of these demands, each once: one may map several.
-#[must_use]
 pub fn pids<'a>(demands: impl Iterator<Item = &'a Demand>) -> Vec<u32> {
     let all: BTreeSet<u32> = demands.flat_map(|demand| demand.pids.iter().copied()).collect();
     all.into_iter().collect()
 }
 
 /// Page tables of these processes; `None` where one is not known, or there are none.
-#[must_use]
 pub fn page_tables(facts: &Facts, pids: &[u32]) -> Option<Bytes> {
     let all = pids.iter().map(|pid| facts.processes.get(pid)?.page_tables);
     let all: Option<Vec<Bytes>> = all.collect();
@@ -216,7 +212,6 @@ pub fn page_tables(facts: &Facts, pids: &[u32]) -> Option<Bytes> {
 }
 
 /// The page size that is planned for.
-#[must_use]
 pub fn page_size(facts: &Facts, inputs: &Inputs) -> Bytes {
     inputs.page.or(facts.default_page).unwrap_or(Bytes::mib(2))
 }
@@ -227,7 +222,6 @@ pub(super) fn sum(pages: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// `bytes / page`, rounded up.
-#[must_use]
 pub fn pages(bytes: Bytes, page: Bytes) -> u64 {
     bytes.0.div_ceil(page.0.max(1))
 }

@@ -79,20 +79,17 @@ pub struct Pool {
 impl Pool {
     /// Pages that a new mapping can have: `free - reserved`; the most that can be, where the
     /// reserved ones are unknown.
-    #[must_use]
     pub fn available(&self) -> u64 {
         self.free.saturating_sub(self.reserved.unwrap_or(0))
     }
 
     /// Pages of its own, without surplus ones: what `vm.nr_hugepages` says.
-    #[must_use]
     pub fn own(&self) -> u64 {
         self.total.saturating_sub(self.surplus.unwrap_or(0))
     }
 
     /// Pages that are spoken for: `(total - free) + reserved`; the least that can be, where the
     /// reserved ones are unknown.
-    #[must_use]
     pub fn held(&self) -> u64 {
         self.total.saturating_sub(self.free).saturating_add(self.reserved.unwrap_or(0))
     }
@@ -134,7 +131,6 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// What people call it; `name` is its name in `/proc/PID/maps`.
-    #[must_use]
     pub fn name(&self, name: &str) -> String {
         match self {
             Self::SysV(id) => format!("SysV segment {id}"),

@@ -31,7 +31,6 @@ pub struct WantedFile {
 pub const OWNER: Owner = Owner { trail: "hugetlb-files.jsonl", owns: is_own, over_reboots: true };
 
 /// Whether a file is one of these, as it is written or as the root sees it.
-#[must_use]
 pub fn is_own(path: &str) -> bool {
     let path = path.trim_start_matches('/');
     [SYSCTL, LIMITS, TMPFILES].contains(&path)
@@ -47,7 +46,6 @@ fn is_unit_folder(name: &str) -> bool {
 
 /// Whether a name can be that of a service: nothing that could lead elsewhere in a path, and
 /// nothing that could end a line (systemd.unit(5): letters, digits, and `:-_.\@`).
-#[must_use]
 pub fn is_unit(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
     let own = name.strip_suffix(".service").is_some_and(|own| !own.is_empty());
@@ -56,14 +54,12 @@ pub fn is_unit(name: &str) -> bool {
 
 /// Whether a name can be that of a user in limits.d: no wildcard, group or range, and nothing
 /// that could end the line.
-#[must_use]
 pub fn is_user(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && !name.starts_with('-') && name.len() < 65 && name.chars().all(allowed)
 }
 
 /// The files of a plan.
-#[must_use]
 pub fn wanted(plan: &HugetlbPlan, default_page: Option<Bytes>) -> Vec<WantedFile> {
     let mut files = Vec::new();
     let mut add = |path: String, lines: Vec<String>| {
@@ -119,13 +115,11 @@ fn tmpfiles(pool: &PoolPlan, by_node: bool) -> Vec<String> {
 }
 
 /// The file that sizes a pool, below the root.
-#[must_use]
 pub fn pool_file(page: Bytes) -> String {
     format!("sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages", page.0 >> 10)
 }
 
 /// The file that sizes a NUMA node's share, below the root.
-#[must_use]
 pub fn node_file(page: Bytes, node: u32) -> String {
     format!(
         "sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/nr_hugepages",

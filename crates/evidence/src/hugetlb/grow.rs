@@ -51,7 +51,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// What it means, and what to do.
-    #[must_use]
     pub const fn text(self) -> (&'static str, &'static str) {
         match self {
             Self::Granted => ("granted", ""),
@@ -93,7 +92,6 @@ pub struct Grow {
 
 impl Grow {
     /// To `target` pages of `page`; `leave` must remain available.
-    #[must_use]
     pub fn new(page: Bytes, target: u64, leave: Bytes) -> Self {
         Self { page, target, leave, last: Last::Nothing, failures: 0 }
     }

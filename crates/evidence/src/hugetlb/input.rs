@@ -38,7 +38,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// Whether programs are described: then the machine is not searched for some.
-    #[must_use]
     pub fn describe_programs(&self) -> bool {
         !(self.segments.is_empty() && self.java.is_empty() && self.postgres.is_empty())
     }

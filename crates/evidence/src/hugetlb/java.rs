@@ -67,7 +67,6 @@ pub const COLLECTORS: [(&str, Collector); 5] = [
 ];
 
 /// A flag that asks for a collector of which nothing is known here.
-#[must_use]
 pub fn unknown_collector(flags: &[String]) -> Option<&str> {
     // Some flags are about System.gc().
     let asks = |flag: &&str| {
@@ -96,7 +95,6 @@ struct Flags {
 }
 
 /// What a program with these flags needs, once its heap has its largest size.
-#[must_use]
 pub fn need(flags: &[String]) -> Need {
     let flags = read(flags);
     let other_page = flags.page.filter(|page| *page >= 1 << 30).map(Bytes);

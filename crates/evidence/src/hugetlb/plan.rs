@@ -21,14 +21,12 @@ const LEAVE_MIN: Bytes = Bytes::mib(256);
 
 /// Makes the plan. Pages in use now belong to others than the programs that inputs describe:
 /// they will be started.
-#[must_use]
 pub fn plan(facts: &Facts, inputs: &Inputs) -> HugetlbPlan {
     make(facts, inputs, demand::demands(facts, inputs))
 }
 
 /// The plan again, after it was applied: the programs that inputs describe may run, and what is
 /// likely theirs is taken for theirs.
-#[must_use]
 pub fn plan_again(facts: &Facts, inputs: &Inputs) -> HugetlbPlan {
     let mut demands = demand::demands(facts, inputs);
     if inputs.describe_programs() {

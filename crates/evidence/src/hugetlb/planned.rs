@@ -80,19 +80,16 @@ pub struct NodeShare {
 
 impl PoolPlan {
     /// Pages that the pool has now; 0 where it is not known.
-    #[must_use]
     pub fn now_pages(&self) -> u64 {
         self.now.as_ref().map_or(0, |pool| pool.total)
     }
 
     /// The same without surplus ones.
-    #[must_use]
     pub fn own_pages(&self) -> u64 {
         self.now.as_ref().map_or(0, Pool::own)
     }
 
     /// Memory of so many of its pages.
-    #[must_use]
     pub fn bytes_of(&self, pages: u64) -> Bytes {
         Bytes(self.page_bytes.0.saturating_mul(pages))
     }
@@ -152,7 +149,6 @@ pub struct Memlock {
 
 impl Setting {
     /// Whether it has to be written.
-    #[must_use]
     pub fn differs(&self) -> bool {
         self.now.as_ref() != Some(&self.value)
     }

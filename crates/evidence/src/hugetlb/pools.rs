@@ -38,7 +38,6 @@ type Numbers<'a> = BTreeMap<&'a str, u64>;
 
 /// All pools, by page size. Files of other paths are passed over; a pool, or its share of a node,
 /// without a total and a free number is left out.
-#[must_use]
 pub fn from_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Pool> {
     let mut pools: BTreeMap<Bytes, Numbers<'_>> = BTreeMap::new();
     let mut shares: BTreeMap<(Bytes, u32), Numbers<'_>> = BTreeMap::new();

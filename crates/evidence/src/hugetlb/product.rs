@@ -27,7 +27,6 @@ macro_rules! products {
 
         impl Product {
             /// What is known of it.
-            #[must_use]
             pub const fn about(self) -> About {
                 match self {
                     $(Self::$variant => About {
@@ -57,7 +56,6 @@ products! {
 
 impl Product {
     /// The product of a process, by its program and name.
-    #[must_use]
     pub fn of(process: &Process) -> Option<Self> {
         let program = process.program.as_deref().unwrap_or(&process.name);
         let named = |name: &str| program == name || process.name == name;
@@ -76,7 +74,6 @@ impl Product {
     }
 
     /// Whether the product's switch puts this kind of memory on HugeTLB pages.
-    #[must_use]
     pub const fn moves(self, kind: &ObjectKind) -> bool {
         match self {
             Self::Oracle => matches!(kind, ObjectKind::SysV(_)),

@@ -23,7 +23,6 @@ pub const SETTINGS: [&str; 6] = [
 
 /// What is known of a host; `source` says for people where that comes from. Of values that were
 /// recorded more than once the latest counts.
-#[must_use]
 pub fn from_recording(host: &Host, source: &str) -> Facts {
     let default_page = bytes(host, Field::HugetlbPage).filter(|page| page.0 > 0);
     let mut facts = Facts {
@@ -133,7 +132,6 @@ fn configured(host: &Host) -> Vec<ConfiguredLine> {
 }
 
 /// A line that sets something, with its file.
-#[must_use]
 pub fn configured_line(file: &str, found: Assignment) -> ConfiguredLine {
     let Assignment { line, key, value } = found;
     ConfiguredLine { file: file.to_owned(), line, key, value }

@@ -32,7 +32,6 @@ pub struct Segment {
 
 impl Segment {
     /// Page tables of all processes together, if each touches all of it in 4 KiB pages.
-    #[must_use]
     pub fn tables(&self) -> Bytes {
         Bytes(of_mapping(self.bytes, Bytes(4096)).0.saturating_mul(self.attached))
     }
@@ -54,13 +53,11 @@ pub struct Attribution {
 }
 
 /// Memory that so many page tables map in 4 KiB pages, at most.
-#[must_use]
 pub const fn mapped(tables: Bytes) -> Bytes {
     Bytes(tables.0.saturating_mul(TABLE_BYTES / ENTRY_BYTES))
 }
 
 /// Whose page tables these are, as far as segments explain them.
-#[must_use]
 pub fn attribute(tables: Bytes, memory: Option<Bytes>, segments: &[Segment]) -> Attribution {
     let mapped = mapped(tables);
     let memory = memory.filter(|memory| memory.0 > 0);
@@ -89,7 +86,6 @@ pub(crate) fn of_mapping(bytes: Bytes, page: Bytes) -> Bytes {
 
 /// How many processes that touch all of `segment` it takes for `tables`; `None` for a segment
 /// without a table.
-#[must_use]
 pub fn sharers(tables: Bytes, segment: Bytes) -> Option<f64> {
     let one = of_mapping(segment, Bytes(4096));
     (segment.0 > 0).then(|| tables.0 as f64 / one.0 as f64)

@@ -60,7 +60,6 @@ pub struct Verified {
 
 impl Verified {
     /// `Some(true)` when every row is as planned, `Some(false)` when one is not.
-    #[must_use]
     pub fn ok(&self) -> Option<bool> {
         let all = || self.checks.iter().map(|check| check.ok);
         if all().any(|ok| ok == Some(false)) {
@@ -71,7 +70,6 @@ impl Verified {
 }
 
 /// Compares a plan with what is now.
-#[must_use]
 pub fn verify(plan: &HugetlbPlan, facts: &Facts, files: &[FoundFile]) -> Verified {
     let now = attribute::of_plan(facts, plan);
     let mut checks = Vec::new();

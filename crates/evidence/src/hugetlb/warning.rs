@@ -94,7 +94,6 @@ named! {
 
 impl WarningKind {
     /// Whether `apply` refuses the plan for it.
-    #[must_use]
     pub const fn refuses(self) -> bool {
         matches!(self, Self::MoreThanMemory | Self::LeavesTooLittle | Self::NoPoolOfThisSize)
     }

@@ -76,7 +76,6 @@ impl HostLoad {
     }
 
     /// Its program that uses most CPUs, and how many; `None` where its recording names none.
-    #[must_use]
     pub fn busiest(&self) -> Option<(&str, f64)> {
         self.by_program().into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
     }

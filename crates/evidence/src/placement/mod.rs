@@ -49,7 +49,6 @@ pub struct Placement {
 
 impl Placement {
     /// Compares the hosts of a recording.
-    #[must_use]
     pub fn of(recording: &Recording) -> Self {
         let (mut hosts, mut left_out) = loads(recording);
         let same_time = load::same_time(&hosts);

@@ -123,7 +123,6 @@ pub struct Builder {
 
 impl Builder {
     /// Nothing collected yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -472,14 +471,12 @@ impl Builder {
     }
 
     /// Whether anything of the current input was understood.
-    #[must_use]
     pub fn understood(&self) -> bool {
         self.out.sources.iter().any(|source| source.input == self.input)
     }
 
     /// The recording: unnamed inputs joined to the machine's name where there is just one, days
     /// counted from the date where there is just one.
-    #[must_use]
     pub fn finish(mut self) -> Recording {
         self.join_unnamed();
         self.date_undated();

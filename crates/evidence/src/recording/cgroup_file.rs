@@ -17,7 +17,6 @@ pub enum Shape {
 
 /// What a file of this path has, where it is one of a cgroup's: of any folder below the mount, or
 /// without a folder.
-#[must_use]
 pub fn shape(path: &str) -> Option<Shape> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     if !(folder.is_empty() || folder.starts_with(CGROUPS)) {

@@ -62,7 +62,6 @@ macro_rules! fields {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// What is said about it.
-            #[must_use]
             pub const fn about(self) -> About {
                 match self {
                     $(Self::$variant => About {
@@ -79,7 +78,6 @@ macro_rules! fields {
 
 impl Field {
     /// What a count since boot is in a second, where that is another field.
-    #[must_use]
     pub const fn rate(self) -> Option<Self> {
         Some(match self {
             Self::IrqCount => Self::IrqRate,

@@ -58,7 +58,6 @@ pub struct Series {
 
 impl Series {
     /// The value of the same row as another series' point: at its index, else at its time.
-    #[must_use]
     pub fn beside(&self, index: usize, at: Option<Stamp>) -> Option<f64> {
         let same = self.points.get(index).filter(|point| point.at == at);
         let by_time = || {
@@ -70,20 +69,17 @@ impl Series {
     }
 
     /// The mean of its values; `None` without any.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let values: Vec<f64> = self.points.iter().map(|point| point.value).collect();
         mean(&values)
     }
 
     /// All its sources.
-    #[must_use]
     pub fn sources(&self) -> BTreeSet<SourceId> {
         self.later.iter().map(|(_, id)| *id).chain([self.source]).collect()
     }
 
     /// Whether it has values of one of these sources.
-    #[must_use]
     pub fn is_of(&self, sources: &BTreeSet<SourceId>) -> bool {
         let mut own = self.later.iter().map(|(_, id)| id).chain([&self.source]);
         own.any(|id| sources.contains(id))
@@ -182,7 +178,6 @@ impl Host {
     }
 
     /// The best series of `field` about `subject`: the one with most values.
-    #[must_use]
     pub fn series(&self, field: Field, subject: &Subject) -> Option<&Series> {
         let all = self.series.get(&field)?.get(subject)?;
         // `max_by_key` would give the last of equals; the first source named wins.
@@ -190,7 +185,6 @@ impl Host {
     }
 
     /// The latest value of `field` about `subject`, with its time; negative ones are none.
-    #[must_use]
     pub fn latest(&self, field: Field, subject: &Subject) -> Option<Point> {
         let point = self.series(field, subject)?.points.last()?;
         (point.value >= 0.0).then_some(*point)
@@ -198,7 +192,6 @@ impl Host {
 
     /// The subjects of a field with their values, as of the last reading: of a long recording those
     /// that ended before it are left out.
-    #[must_use]
     pub fn present(&self, field: Field) -> BTreeMap<&Subject, f64> {
         let subjects = self.subjects(field).map(|(subject, _)| subject);
         let all = subjects.filter_map(|subject| Some((subject, self.latest(field, subject)?)));
@@ -209,7 +202,6 @@ impl Host {
     }
 
     /// Whether nothing is known of it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series.is_empty() && self.settings.is_empty() && self.sockets.is_empty()
     }
@@ -256,7 +248,6 @@ pub struct Recording {
 
 impl Recording {
     /// The source of a value. Ids of this recording only.
-    #[must_use]
     pub fn source(&self, id: SourceId) -> Option<&Source> {
         self.sources.get(id.0 as usize)
     }

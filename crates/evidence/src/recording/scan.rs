@@ -36,7 +36,6 @@ const SYSSTAT_MAGIC: [[u8; 2]; 2] = [[0x96, 0xd5], [0xd5, 0x96]];
 const ATOP_MAGIC: [[u8; 4]; 2] = [[0xef, 0xbe, 0xed, 0xfe], [0xfe, 0xed, 0xbe, 0xef]];
 
 /// What the bytes are, when they are no text.
-#[must_use]
 pub fn foreign(bytes: &[u8]) -> Option<Foreign> {
     const KNOWN: [(&[u8], Foreign); 7] = [
         (b"\x1f\x8b", Foreign::Compressed("gzip")),

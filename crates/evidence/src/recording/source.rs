@@ -32,7 +32,6 @@ macro_rules! kinds {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Its name in sentences and JSON.
-            #[must_use]
             pub const fn label(self) -> &'static str {
                 match self {
                     $(Self::$variant => $label,)*

@@ -24,7 +24,6 @@ impl Stamp {
     }
 
     /// Midnight of a date. `None` where there is no such day, or none from 1971 to 9999.
-    #[must_use]
     pub fn midnight(year: u32, month: u32, day: u32) -> Option<Self> {
         const DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         let most = *DAYS.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
@@ -36,13 +35,11 @@ impl Stamp {
     }
 
     /// This stamp's day, from 1970-01-01 or from the recording's first day.
-    #[must_use]
     pub const fn day(self) -> i64 {
         self.0.div_euclid(DAY_S)
     }
 
     /// Whether the date is known.
-    #[must_use]
     pub const fn has_date(self) -> bool {
         self.day() >= FIRST_DATED_DAY
     }
@@ -58,13 +55,11 @@ impl Stamp {
     }
 
     /// Year, month and day, where the date is known.
-    #[must_use]
     pub fn date(self) -> Option<(i64, i64, i64)> {
         self.has_date().then(|| calendar::date(self.day()))
     }
 
     /// The time of day, `08:40:02`.
-    #[must_use]
     pub fn clock(self) -> String {
         let second = self.second_of_day();
         format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)

@@ -77,13 +77,11 @@ pub enum Subject {
 
 impl Subject {
     /// A part of what a server does.
-    #[must_use]
     pub fn part(service: &str, name: &str) -> Self {
         Self::Part { service: service.to_owned(), name: name.to_owned() }
     }
 
     /// The server, where it is about one or a part of one.
-    #[must_use]
     pub fn service(&self) -> Option<&str> {
         match self {
             Self::Service(service) | Self::Part { service, .. } | Self::Threads { service, .. } => {
@@ -94,7 +92,6 @@ impl Subject {
     }
 
     /// A process.
-    #[must_use]
     pub fn process(pid: Option<u32>, name: &str) -> Self {
         Self::Process { pid, name: name.to_owned() }
     }

@@ -147,7 +147,6 @@ pub struct How {
 
 impl LogClock {
     /// A time as it is shown, on the clock of the logs.
-    #[must_use]
     pub const fn stamp(&self, ms: i64) -> Stamp {
         let zone_s = match self.zone_s {
             Some(zone_s) if self.utc => zone_s,
@@ -157,14 +156,12 @@ impl LogClock {
     }
 
     /// A time with its date and zone.
-    #[must_use]
     pub fn text(&self, ms: i64) -> String {
         let text = self.stamp(ms).to_string().replace(' ', "T");
         text + &self.zone()
     }
 
     /// Its zone, as `+01:00`; nothing where it is not known.
-    #[must_use]
     pub fn zone(&self) -> String {
         match self.zone_s {
             Some(0) => "Z".to_owned(),
@@ -180,7 +177,6 @@ impl LogClock {
 }
 
 /// What was counted, as an answer.
-#[must_use]
 pub fn account(mut tally: Tally, how: How) -> Account {
     tally.end();
     let clock = tally.clock.unwrap_or_default();

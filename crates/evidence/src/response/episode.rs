@@ -94,7 +94,6 @@ pub enum Shape {
 
 impl Shape {
     /// What it says, and what it does not.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::MoreLoad => {

@@ -47,7 +47,6 @@ pub enum Unmatched {
 
 impl Unmatched {
     /// What it means, and what to do.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoTimes => "the recordings have no times that can be compared with the logs",
@@ -200,7 +199,6 @@ impl Mapping {
 }
 
 /// Puts the answer of logs beside a diagnosis of recordings.
-#[must_use]
 pub fn join(account: &Account, recording: &Recording, diagnosis: &Diagnosis) -> Joined {
     let mut joined = Joined::default();
     let Some(mapping) = Mapping::new(account) else { return joined };

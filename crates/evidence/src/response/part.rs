@@ -15,19 +15,16 @@ macro_rules! parts {
             pub const ALL: [Self; COUNT] = [$(Self::$variant,)*];
 
             /// Its name in JSON.
-            #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$variant => $key,)* }
             }
 
             /// Its name in a sentence.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// What is likely where time is added in it, and what it does not tell apart.
-            #[must_use]
             pub const fn means(self) -> &'static str {
                 match self { $(Self::$variant => $means,)* }
             }

@@ -124,7 +124,6 @@ pub struct Tally {
 
 impl Tally {
     /// Nothing counted yet.
-    #[must_use]
     pub fn new(options: Options) -> Self {
         Self { options, resolution_us: 1_000_000, ..Self::default() }
     }

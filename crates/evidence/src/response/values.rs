@@ -28,7 +28,6 @@ impl Unit {
     }
 
     /// By its name; `None`: there is no such unit.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "s" | "sec" | "secs" | "second" | "seconds" => Self::Seconds,
@@ -42,7 +41,6 @@ impl Unit {
     }
 
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Seconds => "s",

@@ -186,7 +186,6 @@ fn since_1970(text: &[u8]) -> Option<Moment> {
 }
 
 /// A zone as a user gives it: `+01:00`, `-0400`, `UTC`; seconds east of Greenwich.
-#[must_use]
 pub fn zone_s(text: &str) -> Option<i64> {
     if text.eq_ignore_ascii_case("utc") {
         return Some(0);

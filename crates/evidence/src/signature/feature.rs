@@ -55,13 +55,11 @@ pub struct Feature {
 impl Feature {
     /// The rate from which on it matters on a machine with so many CPUs. It is the least scale by
     /// which a feature is compared: the noise of a counter that no signature moves says nothing.
-    #[must_use]
     pub fn matters(&self, cpus: u32) -> f64 {
         self.floor * f64::from(cpus.max(1))
     }
 
     /// A value with its unit.
-    #[must_use]
     pub fn written(&self, value: f64) -> String {
         match self.counts {
             Counts::Cpus => format!("{value:.2} CPUs"),
@@ -166,7 +164,6 @@ features! {
 }
 
 /// The place of a feature in [`FEATURES`].
-#[must_use]
 pub fn place(key: &str) -> Option<usize> {
     FEATURES.iter().position(|feature| feature.key == key)
 }

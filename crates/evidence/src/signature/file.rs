@@ -138,7 +138,6 @@ impl Signatures {
     }
 
     /// The vector of each signature, in order.
-    #[must_use]
     pub fn vectors(&self) -> Vec<Vector> {
         self.signatures.iter().map(|one| Vector::of_rates(&one.rates)).collect()
     }

@@ -45,7 +45,6 @@ impl Space {
     ///
     /// An axis is scaled by the largest value of a signature, at least by the feature's floor. The
     /// features that count the same events have the weight of one together.
-    #[must_use]
     pub fn new(signatures: &[Vector], known: &Vector, cpus: u32) -> Self {
         let of_all = |place: &usize| signatures.iter().all(|one| one.get(*place).is_some());
         let whole: Vec<usize> = (0..FEATURES.len()).filter(of_all).collect();
@@ -72,7 +71,6 @@ impl Space {
     }
 
     /// Whether a signature is compared.
-    #[must_use]
     pub fn compares(&self, index: usize) -> bool {
         self.points.get(index).is_some_and(Option::is_some)
     }
@@ -91,7 +89,6 @@ impl Space {
     }
 
     /// The nearest mixtures of exactly 1, 2, ... signatures, as far as there are any.
-    #[must_use]
     pub fn nearest(&self, vector: &Vector) -> Vec<Fit> {
         let point = project(&self.axes, vector);
         let count = self.points.len();
@@ -137,7 +134,6 @@ impl Space {
 
     /// What a mixture leaves of a vector, by place: the rate that the mixture makes, and the part
     /// of the whole distance that this feature has, 0 to 1, above 0 where the vector has more.
-    #[must_use]
     pub fn left(
         &self,
         signatures: &[Vector],
@@ -162,7 +158,6 @@ impl Space {
     }
 
     /// Length of a vector: about 1 for a stressor that moves one kind of events.
-    #[must_use]
     pub fn size(&self, vector: &Vector) -> f64 {
         let point = project(&self.axes, vector);
         dot(&point, &point).sqrt()
@@ -171,7 +166,6 @@ impl Space {
 
 /// How far one vector is from any multiple of another, 0 to 1, in the features that both know and
 /// on the axes of all these signatures; the same both ways. `None` where one of them is empty.
-#[must_use]
 pub fn between(signatures: &[Vector], cpus: u32, one: &Vector, other: &Vector) -> Option<f64> {
     let space = Space::new(signatures, one, cpus);
     let (one, other) = (project(&space.axes, one), project(&space.axes, other));

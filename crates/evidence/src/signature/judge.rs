@@ -132,7 +132,6 @@ pub struct Resemblance {
 
 /// What the machines of a recording resemble in the times of their worst findings; all of the
 /// time where there is none.
-#[must_use]
 pub fn resembled(
     recording: &Recording,
     found: &Diagnosis,
@@ -220,7 +219,6 @@ fn caveats(signatures: &Signatures, cpus: Option<f64>, kernel: Option<&str>) -> 
 }
 
 /// What a vector of a machine with so many CPUs resembles, above what it does at rest.
-#[must_use]
 pub fn judge(vector: &Vector, cpus: f64, signatures: &Signatures) -> Resemblance {
     let vectors = signatures.vectors();
     let space = Space::new(&vectors, vector, signatures.cpus);

@@ -18,7 +18,6 @@ pub struct Measured {
 
 impl Measured {
     /// Of the machine of a recording; `None` where its CPU time is not known.
-    #[must_use]
     pub fn of(recording: &Recording, thresholds: &Thresholds) -> Option<Self> {
         let host = recording.hosts.iter().find(|host| !host.is_empty())?;
         let look = Look::alone(recording, host, thresholds);

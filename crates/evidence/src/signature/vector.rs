@@ -17,46 +17,39 @@ pub struct Vector(Vec<Option<f64>>);
 
 impl Vector {
     /// Nothing is known.
-    #[must_use]
     pub fn unknown() -> Self {
         Self(vec![None; FEATURES.len()])
     }
 
     /// What is seen in the times of a look, on a machine with so many CPUs.
-    #[must_use]
     pub fn of(look: &Look<'_>, cpus: f64) -> Self {
         Self(FEATURES.iter().map(|feature| read(look, feature.origin, cpus).map(sane)).collect())
     }
 
     /// With these names; names that are not known are left out.
-    #[must_use]
     pub fn of_rates(rates: &BTreeMap<String, f64>) -> Self {
         let of = |key: &str| rates.get(key).copied().map(sane);
         Self(FEATURES.iter().map(|feature| of(feature.key)).collect())
     }
 
     /// With the names of its features.
-    #[must_use]
     pub fn rates(&self) -> BTreeMap<String, f64> {
         let known = FEATURES.iter().zip(&self.0);
         known.filter_map(|(feature, value)| Some((feature.key.to_owned(), (*value)?))).collect()
     }
 
     /// The rate at this place.
-    #[must_use]
     pub fn get(&self, place: usize) -> Option<f64> {
         self.0.get(place).copied().flatten()
     }
 
     /// Whether nothing is known.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 
     /// What is above another one. What that one does not know is taken as 0 in it: most counters
     /// stand still on a machine at rest.
-    #[must_use]
     pub fn above(&self, other: &Self) -> Self {
         let above = |(own, other): (&Option<f64>, &Option<f64>)| {
             own.map(|own| (own - other.unwrap_or(0.0)).max(0.0))

@@ -44,7 +44,6 @@ pub(super) fn look(
 }
 
 /// A load with a target such as this kind of workload will be, to look at before there is one.
-#[must_use]
 pub fn aimed(load: &LoadSpec, kind: &str) -> LoadSpec {
     let target = if kind == "redis" { "redis://127.0.0.1" } else { "http://127.0.0.1/" };
     // Every key of Redis is set before anything is measured, whatever the load says.

@@ -81,7 +81,6 @@ pub struct Comparison {
 }
 
 /// Compares a variant's values with the baseline's, each value a run.
-#[must_use]
 pub fn compare(baseline: &[f64], other: &[f64], rule: &Rule) -> Comparison {
     let shift = Pairs::differences(baseline, other);
     let ratio = Pairs::ratios(baseline, other);

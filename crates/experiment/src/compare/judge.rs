@@ -23,7 +23,6 @@ pub enum Reason {
 
 impl Reason {
     /// The reason in words.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoValues => "one side has no values",
@@ -89,7 +88,6 @@ pub struct Judged<K> {
 /// without being so is at most alpha.
 ///
 /// Comparisons with nothing to compare do not count as members; those with too few values do.
-#[must_use]
 pub fn judge<K>(family: Vec<(K, Comparison, Rule)>) -> Vec<Judged<K>> {
     let unknown = |member: &(K, Comparison, Rule)| reason(&member.1, &member.2);
     let reasons: Vec<Option<Reason>> = family.iter().map(unknown).collect();

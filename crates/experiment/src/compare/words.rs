@@ -10,7 +10,6 @@ const MOST_DECIMALS: usize = 6;
 impl<K> Judged<K> {
     /// One sentence without a full stop: the estimate against the baseline of this name, and what
     /// follows. `unit` is the metric's, for values without a ratio; it may be empty.
-    #[must_use]
     pub fn sentence(&self, baseline: &str, unit: &str) -> String {
         match self.judgement {
             Judgement::Better => format!("{}: better", self.estimate(baseline, unit)),

@@ -159,7 +159,6 @@ impl Params {
     }
 
     /// What is run with them.
-    #[must_use]
     pub const fn task(&self) -> &Task {
         &self.task
     }
@@ -170,7 +169,6 @@ impl Params {
     }
 
     /// Memory that the workload takes, MiB; see [`Demand::memory_mib`].
-    #[must_use]
     pub fn memory_mib(&self) -> Option<u64> {
         let own = match self.values.get("mib") {
             Some(Value::Count(mib)) => Some(*mib),
@@ -180,7 +178,6 @@ impl Params {
     }
 
     /// Time that a run takes beside its preparations, seconds, as far as its parameters say.
-    #[must_use]
     pub fn run_seconds(&self, experiment: &Experiment) -> u64 {
         let load = experiment.load.as_ref().and_then(|load| Profile::parse(&load.steps).ok());
         let load_s = load.map(|load| load.time().0.div_ceil(1_000_000_000));
@@ -189,19 +186,16 @@ impl Params {
     }
 
     /// What the workload needs of its experiment and has not got; see [`Demand::fault`].
-    #[must_use]
     pub fn fault(&self, memory_limit_mib: Option<u64>) -> Option<String> {
         self.task.demand().fault(memory_limit_mib)
     }
 
     /// Whether it is a server that gets the load of its experiment.
-    #[must_use]
     pub fn takes_load(&self) -> bool {
         self.task.demand().takes_load()
     }
 
     /// The program that it runs, where a parameter names it.
-    #[must_use]
     pub fn program(&self) -> Option<Named<'_>> {
         self.task.demand().program()
     }
@@ -214,7 +208,6 @@ impl Serialize for Params {
 }
 
 /// The kind with this name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Kind> {
     all().find(|kind| kind.name == name)
 }
@@ -237,7 +230,6 @@ pub fn in_lab_workload() -> impl Iterator<Item = &'static Kind> {
 
 /// Why a variant cannot have huge pages that come later of this kind, which would otherwise run as
 /// [`HugePages::Inherit`] without a word.
-#[must_use]
 pub fn later_fault(kind: &Kind, variant: &Variant) -> Option<String> {
     let is_wrong = kind.huge_pages != Source::VariantOrLater;
     (variant.huge_pages.come_later() && is_wrong).then(|| {

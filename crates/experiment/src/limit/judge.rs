@@ -35,7 +35,6 @@ pub struct Bounds {
 }
 
 /// Whether a rate was served.
-#[must_use]
 pub fn is_served(step: &Step, first: &Step, bounds: Bounds) -> bool {
     let usual =
         || first.p99.map(|p99| Ns(saturating_u64(p99.0 as f64 * LATENCY_FACTOR)).max(P99_FLOOR));
@@ -93,7 +92,6 @@ pub struct Judged {
 }
 
 /// Judges the rates that were tried; `connections` are those of the load.
-#[must_use]
 pub fn judge(tried: &[Step], bounds: Bounds, connections: u32) -> Judged {
     let (served, unserved) = apart(tried, bounds);
     let most = tried.iter().map(|step| step.achieved_per_s).max_by(f64::total_cmp);
@@ -261,7 +259,6 @@ pub enum Outcome {
 
 /// Compares what was found after a change with what was found before. `factor` is how much more of
 /// the limit there is since then; `None`: so much that it is no limit.
-#[must_use]
 pub fn check(before: &Judged, after: &Judged, factor: Option<f64>) -> Option<Checked> {
     let (most, now) = (before.most_per_s?, after.most_per_s?);
     let limit = &before.limit.as_ref()?.resource;

@@ -52,13 +52,11 @@ pub enum Resource {
 
 impl Resource {
     /// Whether its share grows in step with the rate, so that a line says where it is full.
-    #[must_use]
     pub const fn is_linear(&self) -> bool {
         !matches!(self, Self::Quota { .. } | Self::Slots)
     }
 
     /// Whether it belongs to the measurement, and not to what is measured.
-    #[must_use]
     pub const fn is_ours(&self) -> bool {
         matches!(self, Self::Connections | Self::Generator)
     }
@@ -87,7 +85,6 @@ impl fmt::Display for Resource {
 const AT_WORK: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "TASKLET"];
 
 /// How full each resource was on average, 0 to 1. `own_pid` is the load generator.
-#[must_use]
 pub fn used(recording: &Recording, own_pid: u32) -> BTreeMap<Resource, f64> {
     let Some(host) = recording.hosts.first() else { return BTreeMap::new() };
     let mut used = BTreeMap::new();
@@ -105,7 +102,6 @@ pub fn used(recording: &Recording, own_pid: u32) -> BTreeMap<Resource, f64> {
 }
 
 /// The soft interrupt that comes most often on a CPU, of those that work for others.
-#[must_use]
 pub fn vector(recording: &Recording, cpu: u32) -> Option<String> {
     let rates = recording.hosts.first()?.subjects(Field::SoftirqRate);
     let of_cpu = rates.filter_map(|(subject, all)| match subject {

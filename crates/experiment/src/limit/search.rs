@@ -31,7 +31,6 @@ pub struct Search {
 impl Search {
     /// The next rate to try; `None` at the end. First each is twice the one before, then in the
     /// middle of what is served and what is not, at last far enough beyond.
-    #[must_use]
     pub fn next(&self, tried: &[Step]) -> Option<f64> {
         let Some(first) = tried.first() else { return Some(self.from_per_s) };
         if tried.len() >= STEPS_MAX {

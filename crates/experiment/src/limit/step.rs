@@ -52,7 +52,6 @@ impl Step {
     /// What a load of one constant rate gave, what was recorded meanwhile, and what is found in
     /// that. `alone` is the time of a request at the lowest rate: the last ones sent within the
     /// step are answered that much after it.
-    #[must_use]
     pub fn of(
         rate_per_s: f64,
         load: &LoadResult,

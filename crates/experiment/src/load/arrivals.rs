@@ -28,7 +28,6 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// From the first one on.
-    #[must_use]
     pub fn new(profile: &Profile, kind: ArrivalKind, seed: u64) -> Self {
         let phases = profile.phases().to_vec();
         Self { phases, kind, rng: Rng::new(seed), phase: 0, done: 0, passed: 0.0 }
@@ -36,7 +35,6 @@ impl Arrivals {
 
     /// How many are still to come. Poisson arrivals are drawn for it, which takes some
     /// nanoseconds each.
-    #[must_use]
     pub fn left(&self) -> u64 {
         match self.kind {
             ArrivalKind::Even => {

@@ -65,7 +65,6 @@ pub enum Knee {
 
 impl Knee {
     /// The highest rate that is served, where it was found.
-    #[must_use]
     pub const fn served_per_s(&self) -> Option<f64> {
         match self {
             Self::Between { served_per_s, .. } => Some(*served_per_s),
@@ -83,7 +82,6 @@ fn sorted(points: &[Point]) -> Vec<Point> {
 }
 
 /// The knee by limits: the highest rate that is served, and that no unserved one lies below.
-#[must_use]
 pub fn by_limits(points: &[Point], limits: Limits) -> Knee {
     let points = sorted(points);
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Knee::Unknown };
@@ -105,7 +103,6 @@ pub fn by_limits(points: &[Point], limits: Limits) -> Knee {
 /// The rate at which latency bends most: with both axes scaled to 0 to 1, the point farthest
 /// below the straight line between the ends (Satopaa et al., "Finding a Kneedle in a Haystack",
 /// 2011, without its smoothing: stairs are few and long). `None` for a curve without a bend.
-#[must_use]
 pub fn by_curvature(points: &[Point]) -> Option<f64> {
     let points = sorted(points);
     let (first, last) = (points.first()?, points.last()?);

@@ -8,7 +8,6 @@ const UNITS: [(&str, u64); 4] =
     [("ms", 1_000), ("s", 1_000_000), ("min", 60_000_000), ("h", 3_600_000_000)];
 
 /// Thousandths of a decimal number with up to three decimals; `None` for anything else.
-#[must_use]
 pub fn thousandths(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -24,7 +23,6 @@ pub fn thousandths(text: &str) -> Option<u64> {
 }
 
 /// Prints what [`thousandths`] reads.
-#[must_use]
 pub fn decimal(thousandths: u64) -> String {
     let (whole, part) = (thousandths / 1000, thousandths % 1000);
     if part == 0 {
@@ -34,7 +32,6 @@ pub fn decimal(thousandths: u64) -> String {
 }
 
 /// A time such as `20 s`, `1.5min`, `250 ms`; `None` for anything else.
-#[must_use]
 pub fn time(text: &str) -> Option<Ns> {
     let text: String = text.split_whitespace().collect();
     let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
@@ -44,7 +41,6 @@ pub fn time(text: &str) -> Option<Ns> {
 }
 
 /// Prints a time so that [`time`] reads it back; exact to a microsecond.
-#[must_use]
 pub fn print_time(time: Ns) -> String {
     let whole = |(_, thousandth): &&(&str, u64)| time.0.is_multiple_of(thousandth * 1000);
     let (name, thousandth) = UNITS.iter().rev().find(whole).unwrap_or(&UNITS[0]);

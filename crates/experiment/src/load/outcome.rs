@@ -50,7 +50,6 @@ pub enum Failure {
 
 impl Failure {
     /// Words for people.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::QueueFull => "queue full",
@@ -67,7 +66,6 @@ impl Failure {
     }
 
     /// Whether the request was sent before it failed.
-    #[must_use]
     pub const fn was_sent(self) -> bool {
         !matches!(self, Self::QueueFull | Self::QueueTimeout | Self::Refused | Self::Connect)
     }
@@ -129,20 +127,17 @@ pub struct Late {
 
 impl LoadResult {
     /// One that knows nothing yet.
-    #[must_use]
     pub fn empty(tool: Tool, time: Ns) -> Self {
         Self { tool, time, ..Self::default() }
     }
 
     /// All failures.
-    #[must_use]
     pub fn failures(&self) -> u64 {
         self.failed.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The latency within which a share `q` (0 to 1) of all requests was answered. Failed ones
     /// count as answered never: `None` when so many failed, or when nothing is known.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Ns> {
         let latency = self.latency.as_ref()?;
         let all = latency.count().saturating_add(self.failures()) as f64;
@@ -152,7 +147,6 @@ impl LoadResult {
 
     /// The steps of constant rate as points for [`super::knee`]. A step whose requests were never
     /// answered has the longest latency there is: left out, it would hide the knee before it.
-    #[must_use]
     pub fn stairs(&self) -> Vec<Point> {
         let constant = self.phases.iter().filter(|phase| phase.constant_per_s.is_some());
         let point = |phase: &PhaseResult| {
@@ -200,7 +194,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// For a profile whose requests fail after `timeout`.
-    #[must_use]
     pub fn new(profile: &Profile, timeout: Ns) -> Self {
         Self {
             time: profile.time(),
@@ -257,19 +250,16 @@ impl Recorder {
     }
 
     /// The latency that 1 % of the answered requests exceed so far.
-    #[must_use]
     pub fn p99_so_far(&self) -> Option<Ns> {
         self.latency.quantile(0.99).map(Ns)
     }
 
     /// Requests whose time came, answers and failures so far.
-    #[must_use]
     pub fn so_far(&self) -> (u64, u64, u64) {
         (self.intended, self.latency.count(), self.failed.values().sum())
     }
 
     /// The result.
-    #[must_use]
     pub fn finish(self) -> LoadResult {
         let notes = self.notes();
         let in_time = self.phases.achieved();

@@ -37,7 +37,6 @@ pub struct Rate(pub u64);
 
 impl Rate {
     /// Arrivals per second.
-    #[must_use]
     pub fn per_s(self) -> f64 {
         self.0 as f64 / 1000.0
     }
@@ -164,31 +163,26 @@ impl Profile {
     }
 
     /// The steps as they were written.
-    #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// What is run: stairs are a phase each.
-    #[must_use]
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }
 
     /// Duration of all steps.
-    #[must_use]
     pub fn time(&self) -> Ns {
         self.phases.last().map_or(Ns(0), |last| last.begin + last.time)
     }
 
     /// How many arrive when they are spread evenly.
-    #[must_use]
     pub fn arrivals(&self) -> u64 {
         self.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.arrivals()))
     }
 
     /// How many users arrive among them.
-    #[must_use]
     pub fn users(&self) -> u64 {
         let users = self.phases.iter().filter(|phase| phase.who == Who::User);
         users.fold(0, |sum, phase| sum.saturating_add(phase.arrivals()))
@@ -197,7 +191,6 @@ impl Profile {
 
 impl Phase {
     /// How many arrive when they are spread evenly: whole arrivals that fit.
-    #[must_use]
     pub fn arrivals(&self) -> u64 {
         match self.shape {
             Shape::Nothing => 0,
@@ -211,7 +204,6 @@ impl Phase {
     }
 
     /// The rate of a phase whose rate stays the same, in arrivals per second.
-    #[must_use]
     pub fn constant_per_s(&self) -> Option<f64> {
         match self.shape {
             Shape::Rate(from, to) if from == to => Some(from.per_s()),

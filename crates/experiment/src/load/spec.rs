@@ -107,7 +107,6 @@ pub enum Tool {
 
 impl Tool {
     /// The name of the setting, and of the tool in messages.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -234,7 +233,6 @@ pub enum SpecError {
 
 impl LoadSpec {
     /// A load with every setting at its default.
-    #[must_use]
     pub fn new(target: &str, steps: &[&str]) -> Self {
         Self {
             target: target.to_owned(),
@@ -285,7 +283,6 @@ impl LoadSpec {
     }
 
     /// How long a request may take from its intended start.
-    #[must_use]
     pub const fn timeout(&self) -> Ns {
         Ns::ms(self.timeout_ms)
     }

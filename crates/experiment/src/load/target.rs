@@ -35,7 +35,6 @@ pub enum TargetError {
 
 impl Target {
     /// Whether it speaks the protocol of Redis.
-    #[must_use]
     pub const fn is_redis(&self) -> bool {
         matches!(self, Self::Redis(_) | Self::RedisUnix(_))
     }

@@ -85,7 +85,6 @@ pub struct Cell {
 impl Row {
     /// Whether a ratio says something else than the medians beside it: it is the median over all
     /// pairs of a run of either variant.
-    #[must_use]
     pub fn ratio_surprises(&self) -> bool {
         let baseline = self.cells.iter().find(|cell| cell.against.is_none());
         let Some(base) = baseline.and_then(|cell| cell.spread.as_ref()) else {
@@ -119,7 +118,6 @@ pub struct Measurement {
 
 impl Row {
     /// Whether any run measured it.
-    #[must_use]
     pub fn is_measured(&self) -> bool {
         self.cells.iter().any(|cell| cell.spread.is_some())
     }
@@ -161,7 +159,6 @@ impl Against {
     }
 
     /// How many values of each side any judgement needs, where there were too few.
-    #[must_use]
     pub const fn needed(&self) -> Option<usize> {
         match self.judgement {
             Some(Judgement::TooFew { needed }) => Some(needed),

@@ -26,7 +26,6 @@ impl Summary {
     ///
     /// `records` stand in the order in which the runs took place; those of variants that the
     /// experiment does not have, or that were left out, count for nothing and are warned of.
-    #[must_use]
     pub fn of(checked: &Checked, plan: &RunPlan, records: &[Record]) -> Self {
         let material = Material::new(checked, plan, records);
         let experiment = &checked.experiment;

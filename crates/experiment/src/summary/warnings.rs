@@ -51,7 +51,6 @@ pub enum Concern {
 
 impl Concern {
     /// Whether no reader may overlook it: the figures themselves may be wrong.
-    #[must_use]
     pub const fn is_loud(self) -> bool {
         matches!(
             self,

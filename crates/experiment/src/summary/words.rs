@@ -12,7 +12,6 @@ const LARGE: f64 = 1e6;
 const MANY: usize = 3;
 
 /// A figure with `digits` after the point; more where a small one would lose its second digit.
-#[must_use]
 pub fn number(value: f64, digits: usize) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -32,41 +31,35 @@ pub fn number(value: f64, digits: usize) -> String {
 }
 
 /// A figure with its unit.
-#[must_use]
 pub fn with_unit(value: f64, row: &Row) -> String {
     let number = number(value, row.digits);
     if row.unit.is_empty() { number } else { format!("{number} {}", row.unit) }
 }
 
 /// A ratio, `1.84 x`.
-#[must_use]
 pub fn ratio(estimate: &Estimate) -> String {
     let digits = decimals(estimate.value, estimate.interval, 1.0);
     format!("{:.digits$} x", estimate.value)
 }
 
 /// The interval of a ratio, `1.80 to 1.89`; `None` where it has none.
-#[must_use]
 pub fn interval(estimate: &Estimate) -> Option<String> {
     let digits = decimals(estimate.value, estimate.interval, 1.0);
     estimate.interval.map(|Interval { low, high }| format!("{low:.digits$} to {high:.digits$}"))
 }
 
 /// A difference with its sign and unit, `+3.2 MiB`.
-#[must_use]
 pub fn difference(estimate: &Estimate, row: &Row) -> String {
     let sign = if estimate.value > 0.0 { "+" } else { "" };
     format!("{sign}{}", with_unit(estimate.value, row))
 }
 
 /// A probability: `0.012`, `below 0.001`.
-#[must_use]
 pub fn probability(p: f64) -> String {
     if p < 0.001 { "below 0.001".into() } else { format!("{p:.3}") }
 }
 
 /// The good direction in words; empty where there is none.
-#[must_use]
 pub const fn direction(better: Better) -> &'static str {
     match better {
         Better::Lower => "less is better",
@@ -245,7 +238,6 @@ impl Judgement {
     }
 
     /// A few words for a table.
-    #[must_use]
     pub const fn short(&self) -> &'static str {
         match self {
             Self::Better => "better",

@@ -25,7 +25,6 @@ pub struct Progress {
 
 impl Progress {
     /// Where a run is that does not say what became of its requests.
-    #[must_use]
     pub const fn silent(at: Ns, time: Ns) -> Self {
         Self { at, time, intended: 0, completed: 0, failed: 0, p99: None }
     }

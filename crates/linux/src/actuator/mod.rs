@@ -88,7 +88,6 @@ pub struct Actuator {
 
 impl Actuator {
     /// An actuator on the machine below `root`.
-    #[must_use]
     pub fn new(root: &Root, reach: Reach, geometry: Geometry, config: ActuatorConfig) -> Self {
         let failed_allocations = machine::failed_allocations(root);
         let own_pages = || File::open("/proc/self/pagemap");
@@ -98,7 +97,6 @@ impl Actuator {
     }
 
     /// CPU time of the thread that warms ahead so far.
-    #[must_use]
     pub fn ahead_cpu(&self) -> Ns {
         self.ahead.get().and_then(Option::as_ref).map(Ahead::cpu_time).unwrap_or_default()
     }
@@ -123,14 +121,12 @@ impl Actuator {
     }
 
     /// Blocks that were warmed ahead and not wanted after all.
-    #[must_use]
     pub fn ahead_unused(&self) -> u64 {
         let ahead = self.ahead.get().and_then(Option::as_ref);
         ahead.and_then(Ahead::unused).unwrap_or(0)
     }
 
     /// Whether it does what it is told, and not only rehearses it.
-    #[must_use]
     pub fn acts(&self) -> bool {
         self.reach == Reach::Act
     }

@@ -126,7 +126,6 @@ impl InstanceLock {
     }
 
     /// What an operator should know of: marks of strangers, which were ignored.
-    #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -145,7 +144,6 @@ pub fn needs(root: &Root, role: Role) -> Result<(), LockError> {
 }
 
 /// Who has the lock on this kernel, without taking it.
-#[must_use]
 pub fn held_by(role: Role) -> Option<Holder> {
     mark::look(role).in_the_way()
 }

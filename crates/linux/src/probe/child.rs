@@ -24,7 +24,6 @@ pub struct ProbeChild {
 impl ProbeChild {
     /// This very program with `args`, and two seconds (a probe takes about 10 ms; where a host
     /// backs memory only when it is touched, about 50).
-    #[must_use]
     pub fn this_program(args: &[&str]) -> Self {
         Self {
             // Unlike a path it also works after the file was replaced by an update.

@@ -79,13 +79,11 @@ pub struct Features {
 
 impl Features {
     /// A mechanism by its key.
-    #[must_use]
     pub fn mechanism(&self, key: &str) -> Option<&Mechanism> {
         self.mechanisms.iter().find(|mechanism| mechanism.key == key)
     }
 
     /// Whether a mechanism is known to be there.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.mechanism(key).is_some_and(|mechanism| mechanism.state == State::Present)
     }
@@ -95,7 +93,6 @@ impl Features {
 ///
 /// Never fails: what could not be found out is [`State::Unknown`] with its reason. On another
 /// root than the live one the child is not started.
-#[must_use]
 pub fn run(root: &Root, child: &ProbeChild) -> Features {
     let kernel_release = root.read_line("proc/sys/kernel/osrelease").ok();
     let release = kernel_release.as_deref().and_then(|text| kernel_release::parse(text).ok());
@@ -136,7 +133,6 @@ pub fn run(root: &Root, child: &ProbeChild) -> Features {
 }
 
 /// Who this process is to the kernel.
-#[must_use]
 pub fn privileges(root: &Root) -> Privileges {
     privileges::look(root)
 }
@@ -152,7 +148,6 @@ pub struct Abilities {
 }
 
 /// Finds them out. Takes about 10 ms.
-#[must_use]
 pub fn abilities(root: &Root, child: &ProbeChild) -> Abilities {
     let found = functional::prove(root, child, &Findings::new());
     let holds = |key| match found.get(key)?.state {

@@ -38,14 +38,12 @@ pub struct Privileges {
 
 impl Privileges {
     /// Names of required capabilities that are known to be missing.
-    #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let needed = self.caps.iter().filter(|cap| cap.need == Need::Required);
         needed.filter(|cap| cap.held == Some(false)).map(|cap| cap.name).collect()
     }
 
     /// Who asks, where root could do more; `None` where nothing is missing.
-    #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let missing = self.missing();
         match self.uid {

@@ -19,7 +19,6 @@ pub enum Tier {
 
 impl Tier {
     /// What it means, in one sentence.
-    #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::A => {
@@ -74,7 +73,6 @@ const SCAN_SINCE: (u32, u32) = (6, 7);
 const ZERO_FREEING_SINCE: (u32, u32) = (6, 12);
 
 /// The tier: from what was shown where it was shown, else from the release.
-#[must_use]
 pub fn verdict(facts: &Facts<'_>) -> Verdict {
     let mut not_proven = Vec::new();
     if matches!(facts.thp, State::Absent(_)) {

@@ -52,7 +52,6 @@ pub enum SaveError {
 
 impl SaveError {
     /// Whether a rule of safety says no, and not the system.
-    #[must_use]
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::ForeignLink { .. } | Self::Foreign { .. } | Self::NotRegular { .. })
     }

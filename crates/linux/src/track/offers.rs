@@ -22,7 +22,6 @@ pub struct Found {
 }
 
 /// Finds out what there is, in the order of [`Tracker::ALL`]. Reads a few files: about 0.2 ms.
-#[must_use]
 pub fn find(root: &Root) -> Vec<Found> {
     let caps = privileges(root).caps;
     let one = |tracker: &Tracker| {
@@ -36,7 +35,6 @@ pub fn find(root: &Root) -> Vec<Found> {
 }
 
 /// The same for a manager.
-#[must_use]
 pub fn offers(root: &Root) -> Vec<Offer> {
     let offer = |found: Found| Offer { tracker: found.tracker, refused: found.refused };
     find(root).into_iter().map(offer).collect()

@@ -167,7 +167,6 @@ impl Trail {
 
     /// What [`Trail::restore`] would do, in its order. Where several views of one pool go back,
     /// each step starts from what stands there now.
-    #[must_use]
     pub fn plan(&self) -> Vec<Restored> {
         self.files_with_ours().iter().map(|(file, ours)| self.step(file, *ours)).collect()
     }

@@ -87,7 +87,6 @@ pub enum TrailError {
 
 impl TrailError {
     /// Whether it is for want of permission: root may.
-    #[must_use]
     pub fn is_denied(&self) -> bool {
         let (Self::Store { error, .. }
         | Self::Load { error, .. }
@@ -156,7 +155,6 @@ impl Trail {
     }
 
     /// Entries not restored yet.
-    #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

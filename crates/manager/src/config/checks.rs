@@ -93,7 +93,6 @@ impl Config {
 
     /// Everything that is wrong and types cannot express: ranges, keys that contradict each other,
     /// rules and hints that can never match. Each names its key and the value.
-    #[must_use]
     pub fn faults(&self) -> Vec<ConfigError> {
         let counts =
             self.counts().map(|(k, value, low, high)| (k, value as f64, low as f64, high as f64));

@@ -35,13 +35,11 @@ impl Backoff {
 
     /// Whether there were failures, but so few that the next attempt is only seconds away. Two
     /// seconds after the wait it is not: whoever wanted to try again has.
-    #[must_use]
     pub fn is_fresh(&self, now: Ns) -> bool {
         (1..=3).contains(&self.failures) && self.until + Ns::s(2) > now
     }
 
     /// The end of the wait, while it lasts.
-    #[must_use]
     pub fn active(&self, now: Ns) -> Option<Ns> {
         (self.until > now).then_some(self.until)
     }
@@ -56,19 +54,16 @@ pub struct Backoffs {
 
 impl Backoffs {
     /// The end of everybody's wait after a failed allocation, while it lasts.
-    #[must_use]
     pub fn allocation(&self, now: Ns) -> Option<Ns> {
         self.allocation.active(now)
     }
 
     /// Whether this cgroup waits after hitting its limit.
-    #[must_use]
     pub fn cgroup_waits(&self, cgroup: &str, now: Ns) -> bool {
         self.cgroups.get(cgroup).is_some_and(|backoff| backoff.active(now).is_some())
     }
 
     /// Whether any of them is fresh ([`Backoff::is_fresh`]).
-    #[must_use]
     pub fn is_fresh(&self, now: Ns) -> bool {
         self.allocation.is_fresh(now) || self.cgroups.values().any(|backoff| backoff.is_fresh(now))
     }

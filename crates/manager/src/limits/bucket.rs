@@ -19,13 +19,11 @@ pub struct Bucket {
 
 impl Bucket {
     /// A full bucket that gains `per_s` a second and holds at most `burst`.
-    #[must_use]
     pub fn new(per_s: f64, burst: f64, now: Ns) -> Self {
         Self { level: burst, burst, per_s, at: now, forgiving: false }
     }
 
     /// The same bucket, whose debt ends at one burst.
-    #[must_use]
     pub fn forgiving(self) -> Self {
         Self { forgiving: true, ..self }
     }
@@ -47,7 +45,6 @@ impl Bucket {
     }
 
     /// Earliest time, at or after `now`, at which `amount` (or a full bucket, if less) is there.
-    #[must_use]
     pub fn ready_at(&self, amount: f64, now: Ns) -> Ns {
         let level = self.level_at(now);
         let lack = amount.min(self.burst) - level;
@@ -59,19 +56,16 @@ impl Bucket {
     }
 
     /// How long it takes to gain so much.
-    #[must_use]
     pub fn time_for(&self, amount: f64) -> Ns {
         Ns::from_s(amount / self.per_s)
     }
 
     /// What it holds at most.
-    #[must_use]
     pub const fn burst(&self) -> f64 {
         self.burst
     }
 
     /// What is there at `now`; negative: debt.
-    #[must_use]
     pub fn level_at(&self, now: Ns) -> f64 {
         (self.level + self.per_s * now.since(self.at).as_s()).min(self.burst)
     }

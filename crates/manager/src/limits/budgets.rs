@@ -44,7 +44,6 @@ pub struct Budgets {
 
 impl Budgets {
     /// Full budgets.
-    #[must_use]
     pub fn new(config: &Config, geometry: Geometry, now: Ns) -> Self {
         // Full: `configure` cuts them down to the configuration's bursts.
         let full = Bucket::new(0.0, f64::MAX, now);
@@ -83,7 +82,6 @@ impl Budgets {
 
     /// How long nothing is listed after a list that cost so much: then lists keep their part of the
     /// overhead.
-    #[must_use]
     pub fn list_pause(config: &Config, cost: Ns) -> Ns {
         let share = config.controller.cpu_percent / 100.0 * OVERHEAD_SHARE * LIST_SHARE;
         Ns::from_s(cost.as_s() / share.max(1e-6))
@@ -102,7 +100,6 @@ impl Budgets {
 
     /// What inspections may take at `now`, CPU time in ns: their own part, and what `planned` scans
     /// leave of the rest.
-    #[must_use]
     pub fn for_inspections(&self, planned: f64, now: Ns) -> f64 {
         let left = self.scan_cpu.level_at(now) - planned;
         self.inspect_cpu.level_at(now).max(0.0) + left.max(0.0)
@@ -119,13 +116,11 @@ impl Budgets {
 }
 
 /// The lock time of one target, ns: a full bucket.
-#[must_use]
 pub fn lock(config: &Config, now: Ns) -> Bucket {
     Bucket::new(lock_rate(config), LOCK_BURST.0 as f64, now)
 }
 
 /// Lock time that a call counts for.
-#[must_use]
 pub const fn lock_cost(call: Call) -> Ns {
     if call.asleep { Ns(call.took.0 / ASLEEP_PART) } else { call.took }
 }
@@ -136,7 +131,6 @@ pub fn configure_lock(lock: &mut Bucket, config: &Config, now: Ns) {
 }
 
 /// Lock time that one target's bucket gains per second, ns.
-#[must_use]
 pub fn lock_rate(config: &Config) -> f64 {
     config.controller.lock_share_percent * 1e7
 }

@@ -74,7 +74,6 @@ enum Running {
 
 impl Compaction {
     /// With a full budget.
-    #[must_use]
     pub fn new(config: &Config, now: Ns) -> Self {
         let mut new = Self {
             mode: config.compact.mode,
@@ -96,13 +95,11 @@ impl Compaction {
     }
 
     /// Whether a run is under way.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.running != Running::No
     }
 
     /// Why nothing is compacted now, though promotions wait for blocks.
-    #[must_use]
     pub const fn held_back(&self) -> Option<SkipReason> {
         self.held_back
     }
@@ -218,7 +215,6 @@ impl Compaction {
 
     /// Of these nodes the one to compact, without those that wait or have little in pieces; `None`
     /// where all do.
-    #[must_use]
     pub fn best(&self, nodes: &[NodeFree], total: Bytes, now: Ns) -> Option<NodeFree> {
         let may = |node: &&NodeFree| {
             let much = node.pieces >= total.percent(LEAST_FREE_PERCENT);

@@ -6,7 +6,6 @@
 /// * `huge` H: huge pages it holds, or was given lately; at least 1 is counted
 /// * `idle` f: the fraction of them that is idle, 0 to 1; unknown is 0, no penalty
 /// * `tau`, 0 < tau <= 1: smaller means that idleness costs more
-#[must_use]
 pub fn metric(share: f64, huge: u64, idle: f64, tau: f64) -> f64 {
     let idle = idle.clamp(0.0, 1.0);
     let held = huge.max(1) as f64;

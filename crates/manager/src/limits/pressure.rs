@@ -35,7 +35,6 @@ pub enum PressureSource {
 
 impl PressureSource {
     /// The word used in journal and views.
-    #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::MemAvailable => "mem_available",
@@ -147,13 +146,11 @@ impl Pressure {
     }
 
     /// What says that memory is short for members of this cgroup.
-    #[must_use]
     pub fn on(&self, cgroup: &str) -> Option<PressureSource> {
         self.machine.short.or_else(|| self.cgroups.get(cgroup)?.short)
     }
 
     /// What says that memory is short for everybody.
-    #[must_use]
     pub const fn on_machine(&self) -> Option<PressureSource> {
         self.machine.short
     }

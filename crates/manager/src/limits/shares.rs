@@ -39,7 +39,6 @@ pub struct Shares {
 
 impl Shares {
     /// Nobody had anything yet; what somebody had counts half after `half_life`.
-    #[must_use]
     pub fn new(half_life: Ns) -> Self {
         let (users, cgroups, processes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { half_life, users, cgroups, processes }
@@ -63,25 +62,21 @@ impl Shares {
     }
 
     /// What a user had, all processes together.
-    #[must_use]
     pub fn of_user(&self, uid: Option<u32>, now: Ns) -> f64 {
         self.left(self.users.get(&uid), now)
     }
 
     /// What a cgroup of a user had.
-    #[must_use]
     pub fn of_cgroup(&self, uid: Option<u32>, cgroup: &str, now: Ns) -> f64 {
         self.left(self.cgroups.get(&uid).and_then(|cgroups| cgroups.get(cgroup)), now)
     }
 
     /// What a process had.
-    #[must_use]
     pub fn of_process(&self, process: ProcId, now: Ns) -> f64 {
         self.left(self.processes.get(&process), now)
     }
 
     /// What `owner` had.
-    #[must_use]
     pub fn of(&self, owner: &Owner, now: Ns) -> Had {
         Had(
             self.of_user(owner.uid, now),

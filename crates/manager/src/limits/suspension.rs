@@ -46,14 +46,12 @@ impl Suspension {
     }
 
     /// Why the target is suspended at `now`.
-    #[must_use]
     pub fn active(&self, now: Ns) -> Option<SkipReason> {
         self.wait.filter(|wait| wait.lasts(now)).map(|wait| wait.reason)
     }
 
     /// Attempts in a row without success: they count in the target's claim as if they had been
     /// served, or whoever never succeeds would be next for ever.
-    #[must_use]
     pub const fn fruitless(&self) -> u32 {
         self.fruitless
     }

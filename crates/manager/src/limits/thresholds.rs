@@ -16,7 +16,6 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// From percentages; a region at exactly the percentage is in.
-    #[must_use]
     pub fn new(promote: &Promote, geometry: Geometry) -> Self {
         let always = Self::pages(promote.utilization_percent, geometry);
         let budget = Self::pages(promote.min_utilization_percent, geometry);
@@ -24,7 +23,6 @@ impl Thresholds {
     }
 
     /// Base pages of a region that are `percent` of it, rounded up, at least one.
-    #[must_use]
     pub fn pages(percent: f64, geometry: Geometry) -> u16 {
         let pages = f64::from(geometry.pages_per_huge());
         let ceiling = (pages * percent / 100.0).ceil().min(pages).max(1.0);

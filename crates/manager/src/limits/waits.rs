@@ -39,7 +39,6 @@ pub struct Wait {
 
 impl Wait {
     /// Whether it still lasts.
-    #[must_use]
     pub fn lasts(self, now: Ns) -> bool {
         self.until > now
     }
@@ -72,14 +71,12 @@ pub struct Waits {
 
 impl Waits {
     /// What still speaks against a promotion.
-    #[must_use]
     pub fn against_promotion(&self, now: Ns) -> Option<SkipReason> {
         self.no_promote_until.filter(|wait| wait.lasts(now)).map(|wait| wait.reason)
     }
 
     /// What still speaks against a split; `short`: memory is short for everybody, and work for
     /// nothing is better than none.
-    #[must_use]
     pub fn against_split(&self, now: Ns, short: bool) -> Option<SkipReason> {
         let wait = self.no_split_until.filter(|wait| wait.lasts(now))?;
         (!short || wait.reason != SkipReason::MadeHugeAgain).then_some(wait.reason)
@@ -87,7 +84,6 @@ impl Waits {
 
     /// Whether a promotion of it failed a moment ago and will soon be tried again: not worth
     /// giving up for. Two seconds after the wait it was tried, or is not wanted any more.
-    #[must_use]
     pub fn retries_soon(&self, now: Ns) -> bool {
         let failed = [FailureClass::Transient, FailureClass::Allocation, FailureClass::Cgroup]
             .map(FailureClass::reason);

@@ -30,7 +30,6 @@ impl Default for WarmControl {
 
 impl WarmControl {
     /// Whether the next destination should be warmed.
-    #[must_use]
     pub const fn wanted(&self, config: Warm) -> bool {
         match config {
             Warm::Auto => self.on,

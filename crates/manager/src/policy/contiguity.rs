@@ -14,7 +14,6 @@ pub struct Wanted {
 
 /// Whether a region lacks no more than a free block: that is what bars all promotions, and nothing
 /// bars its own program, or that is what bars its own.
-#[must_use]
 pub fn starves(all: Option<SkipReason>, own: Option<SkipReason>) -> bool {
     match (all, own) {
         (Some(SkipReason::NoFreeHugePage | SkipReason::AllocationBackoff), own) => own.is_none(),
@@ -24,7 +23,6 @@ pub fn starves(all: Option<SkipReason>, own: Option<SkipReason>) -> bool {
 }
 
 /// What would help so many regions that lack nothing but a free block; `None`: there are none.
-#[must_use]
 pub fn wanted(starved: u64, machine: Option<&MachineSample>) -> Option<Wanted> {
     let nodes = machine.map_or(&[][..], |machine| &machine.nodes);
     (starved > 0).then_some(Wanted { node: NodeFree::best(nodes.iter()), blocks: starved })

@@ -74,7 +74,6 @@ fn ask((Reverse(worth), _, target, region, mapping): Wanted) -> InspectAsk {
 }
 
 /// Inspections at `now` that fit `budget`, CPU time in ns.
-#[must_use]
 pub fn asks(
     config: &Config,
     view: &View<'_>,

@@ -31,7 +31,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// What the state has learnt so far, applied to these queues.
-    #[must_use]
     pub fn expected(view: &View<'_>, queues: &Queues, wanted: Option<Wanted>) -> Self {
         let each = view.totals.compaction.cpu.0.checked_div(view.totals.compaction.won);
         let blocks = wanted.map_or(0, |wanted| wanted.blocks);

@@ -24,7 +24,6 @@ pub use view::View;
 use crate::config::PolicyKind;
 
 /// The policy of this kind.
-#[must_use]
 pub fn of(kind: PolicyKind) -> Box<dyn Policy> {
     Box::new(survey::ByRegion::new(kind))
 }

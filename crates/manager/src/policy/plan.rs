@@ -50,13 +50,11 @@ pub struct Plan {
 
 impl Plan {
     /// The reasons of one target; none before it was planned for.
-    #[must_use]
     pub fn reasons_of(&self, id: ProcId) -> Arc<Reasons> {
         self.reasons.get(&id).cloned().unwrap_or_default()
     }
 
     /// Regions of all targets that only wait for their turn to become huge.
-    #[must_use]
     pub fn waiting(&self) -> u64 {
         self.reasons.values().map(|reasons| reasons.waiting()).sum()
     }
@@ -84,13 +82,11 @@ impl Reasons {
     }
 
     /// Regions that only wait for their turn to become huge.
-    #[must_use]
     pub fn waiting(&self) -> u64 {
         self.not_promoted.get(&SkipReason::Scheduled).copied().unwrap_or(0)
     }
 
     /// Whether something waits for its turn, or will soon be decided.
-    #[must_use]
     pub fn busy(&self) -> bool {
         let promotions = [SkipReason::Scheduled, SkipReason::NotInspected];
         let splits = [SkipReason::Scheduled, SkipReason::Settling, SkipReason::NotInspected];

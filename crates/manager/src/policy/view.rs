@@ -44,7 +44,6 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// The state as a policy may see it, `giving_back` being taken from the plan before.
-    #[must_use]
     pub fn new(config: &Config, state: &'a State, giving_back: bool, now: Ns) -> Self {
         Self {
             geometry: state.machine.geometry,
@@ -64,7 +63,6 @@ impl<'a> View<'a> {
     }
 
     /// Facts of this target as a whole.
-    #[must_use]
     pub fn program(&self, target: &Target, now: Ns) -> ProgramFacts {
         ProgramFacts::of(target, self.backoffs, self.pressure, now)
     }

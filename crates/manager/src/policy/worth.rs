@@ -24,7 +24,6 @@ const DEAREST: f64 = 100.0;
 /// is known: that counts as much as is populated, so that the fullest region is worth most, and
 /// memory that is accessed for sure counts twice. `whole`: base pages of a region. What is accessed
 /// is populated, so a region that is half full and accessed to a half is accessed as a whole.
-#[must_use]
 pub fn accessed_pages(populated: u16, whole: u16, used: Option<Use>) -> f64 {
     let Use { least, most, .. } = used.unwrap_or(Use::UNKNOWN);
     let pages = |share: f64| (share * f64::from(whole)).min(f64::from(populated));
@@ -41,7 +40,6 @@ pub struct Value {
 impl Value {
     /// From the CPU time that it uses, in cores (unknown: one), and `accessed`, the sum of
     /// [`accessed_pages`] over its regions.
-    #[must_use]
     pub fn of(config: &Config, cpu_share: Option<f64>, accessed: f64, geometry: Geometry) -> Self {
         let bytes = accessed * Use::UNKNOWN.coverage() * geometry.base.0 as f64;
         let missed = (1.0 - TLB_REACH.0 as f64 / bytes.max(1.0)).max(0.0);
@@ -50,7 +48,6 @@ impl Value {
     }
 
     /// The part of it that `accessed` pages are good for, in ns a second.
-    #[must_use]
     pub fn gain_ns_per_s(&self, accessed: f64) -> u64 {
         saturating_u64(self.whole_ns_per_s * accessed / self.accessed.max(1.0))
     }
@@ -68,7 +65,6 @@ pub struct Prices {
 impl Prices {
     /// Prices as the machine's memory stands. Memory costs more the less of it is left above the
     /// low watermark; a call costs more as free blocks get rare, for then memory is compacted.
-    #[must_use]
     pub fn of(config: &Config, machine: Option<&MachineSample>, geometry: Geometry) -> Self {
         let available = machine.and_then(|m| {
             let (available, total) = (m.mem_available?, m.mem_total?);
@@ -86,7 +82,6 @@ impl Prices {
     }
 
     /// What promoting costs: own CPU time and the program's lock for one call, and `waste` pages.
-    #[must_use]
     pub fn cost_ns_per_s(&self, call: Ns, waste: u16) -> u64 {
         let once = 2.0 * call.0 as f64 * self.contiguity / LASTS.as_s();
         saturating_u64(once + f64::from(waste) * self.page_ns_per_s)

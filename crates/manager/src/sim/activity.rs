@@ -79,13 +79,11 @@ impl Activity {
     }
 
     /// How often `checker` met its case.
-    #[must_use]
     pub fn of(&self, checker: Checker) -> u64 {
         self.0.get(&checker).copied().unwrap_or(0)
     }
 
     /// The checkers that met their case less often than `floor` says, in words.
-    #[must_use]
     pub fn idle(&self, floor: impl Fn(Checker) -> u64) -> Vec<String> {
         let idle = Checker::ALL.into_iter().filter(|checker| self.of(*checker) < floor(*checker));
         idle.map(|checker| format!("{checker:?}: {} of {}", self.of(checker), floor(checker)))

@@ -37,7 +37,6 @@ pub struct Running {
 
 impl Running {
     /// A kernel that has done nothing yet.
-    #[must_use]
     pub const fn new(kernel: Kernel) -> Self {
         Self { kernel, promoted: 0, cpu: Ns(0), cursor: 0 }
     }

@@ -72,7 +72,6 @@ impl Spent {
 
 impl Checked {
     /// Watches `sim` under `config`.
-    #[must_use]
     pub fn new(sim: Sim, config: Config) -> Self {
         Self {
             sim,
@@ -93,7 +92,6 @@ impl Checked {
     }
 
     /// An auditor of this machine's manager.
-    #[must_use]
     pub fn auditor(&self) -> Auditor {
         Auditor { truth: Rc::clone(&self.waste), ..Auditor::default() }
     }
@@ -255,7 +253,6 @@ impl Checked {
 
 /// A configuration for simulated machines: one of their programs is left alone by a rule, and small
 /// ones are targets, too.
-#[must_use]
 pub fn config() -> Config {
     let excluded = Rule {
         action: RuleAction::Exclude,

@@ -48,13 +48,11 @@ struct Run {
 
 impl Sim {
     /// Whether a run is under way.
-    #[must_use]
     pub fn compacts(&self) -> bool {
         self.pieces.run.is_some()
     }
 
     /// CPU time of all runs that are over.
-    #[must_use]
     pub fn compaction_cpu(&self) -> Ns {
         self.pieces.cpu
     }

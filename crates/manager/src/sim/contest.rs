@@ -85,13 +85,11 @@ impl Course {
     }
 
     /// When so much of the gain was reached, s; `None`: not within [`HORIZON`].
-    #[must_use]
     pub fn seconds_until(&self, gain: f64) -> Option<f64> {
         self.points.iter().find(|point| point.gain >= gain).map(|point| point.at_s)
     }
 
     /// The gain after so many promotions; in the end where there were fewer.
-    #[must_use]
     pub fn gain_after(&self, promoted: u64) -> f64 {
         let after = self.points.partition_point(|point| point.promoted < promoted);
         let Some(next) = self.points.get(after) else { return self.gain() };
@@ -101,7 +99,6 @@ impl Course {
     }
 
     /// Share of all regions that was promoted when so much of the gain was reached.
-    #[must_use]
     pub fn footprint_at(&self, gain: f64) -> Option<f64> {
         let reached = self.points.iter().position(|point| point.gain >= gain)?;
         let next = self.points.get(reached)?;
@@ -116,20 +113,17 @@ impl Course {
     }
 
     /// The gain in the end.
-    #[must_use]
     pub fn gain(&self) -> f64 {
         self.points.last().map_or(0.0, |last| last.gain)
     }
 
     /// Regions promoted in all.
-    #[must_use]
     pub fn promoted(&self) -> u64 {
         self.points.last().map_or(0, |last| last.promoted)
     }
 }
 
 /// Follows a scenario under a decider.
-#[must_use]
 pub fn run(scenario: Scenario, decider: Decider, knowledge: Knowledge, seed: u64) -> Course {
     match decider {
         Decider::Kernel(kernel) => under_kernel(scenario, kernel, seed),

@@ -102,7 +102,6 @@ pub struct SimProcess {
 
 impl SimProcess {
     /// A program with these regions.
-    #[must_use]
     pub fn new(sample: ProcessSample, regions: Vec<SimRegion>) -> Self {
         Self { sample, regions, execed: false, generation: 0, cores: None }
     }
@@ -159,13 +158,11 @@ pub struct Sim {
 
 impl Sim {
     /// A machine with a few processes drawn from `seed`, running until `end`.
-    #[must_use]
     pub fn new(seed: u64, end: Ns) -> Self {
         Self::on(seed, ThpMode::Madvise, end)
     }
 
     /// The same, with THP switched to `thp` before the processes start.
-    #[must_use]
     pub fn on(seed: u64, thp: ThpMode, end: Ns) -> Self {
         let mut sim = Self {
             processes: BTreeMap::new(),
@@ -199,7 +196,6 @@ impl Sim {
     }
 
     /// A quiet machine with one process of these regions: for demonstrations.
-    #[must_use]
     pub fn with_regions(regions: Vec<SimRegion>, end: Ns) -> Self {
         let mut sim = Self { events_per_s: 0, ..Self::new(0, end) };
         sim.processes.clear();
@@ -211,7 +207,6 @@ impl Sim {
 
     /// A quiet machine of `processes` that have `regions` each: three of four are huge, the fourth
     /// is used too little to become so.
-    #[must_use]
     pub fn quiet(processes: u32, regions: usize, end: Ns) -> Self {
         let mut sim = Self { events_per_s: 0, ..Self::new(0, end) };
         sim.processes.clear();
@@ -439,7 +434,6 @@ impl SimRegion {
     }
 
     /// Pages of memory that are gone for others.
-    #[must_use]
     pub const fn physical(&self) -> u16 {
         if self.huge || self.block { PAGES } else { self.used }
     }

@@ -53,7 +53,6 @@ const HOSTILE: u32 = 6_666;
 impl Sim {
     /// A machine where [`VICTIM`], 200 MiB and all of it in use, and [`WASTER`], 100 MiB, live
     /// beside `neighbours`. They have the highest pids and the least memory.
-    #[must_use]
     pub fn among(neighbours: &[Neighbour], seed: u64, end: Ns) -> Self {
         let mut sim = Self { events_per_s: 0, free_huge: 4_000, ..Self::new(seed, end) };
         sim.processes.clear();
@@ -115,14 +114,12 @@ impl Sim {
     }
 
     /// Huge regions of a process.
-    #[must_use]
     pub fn huge_of(&self, pid: u32) -> usize {
         let process = self.processes.get(&pid);
         process.map_or(0, |process| process.regions.iter().filter(|region| region.huge).count())
     }
 
     /// CPU time that the manager has used.
-    #[must_use]
     pub const fn manager_cpu(&self) -> Ns {
         self.cpu
     }

@@ -51,7 +51,6 @@ impl Scenario {
         [Self::HotTail, Self::Sparse, Self::Deleted, Self::Scarce, Self::Uniform, Self::Skewed];
 
     /// The machine with its programs, before anything is huge.
-    #[must_use]
     pub fn machine(self, seed: u64) -> Sim {
         // What a collapse takes comes from the machine's own generator.
         let rng = &mut Rng::new(seed ^ 0x5ce7_a210);
@@ -77,7 +76,6 @@ impl Scenario {
 
     /// How long the programs have lived when the change comes that is looked at; `None`: it is
     /// looked at from their start on.
-    #[must_use]
     pub const fn changes_after(self) -> Option<Ns> {
         match self {
             Self::Deleted => Some(Ns::s(60)),
@@ -154,7 +152,6 @@ fn skewed(rng: &mut Rng) -> Vec<SimRegion> {
 
 /// What somebody who knows these programs would write down: the ranges that are accessed most, at
 /// most [`HINTS`] of each, and that the rest is not.
-#[must_use]
 pub fn hints(sim: &Sim) -> Vec<Hint> {
     let mut all = Vec::new();
     for (pid, process) in &sim.processes {

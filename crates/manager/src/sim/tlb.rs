@@ -36,13 +36,11 @@ pub struct Cost {
 
 impl Cost {
     /// Of a program with these regions.
-    #[must_use]
     pub fn of(regions: &[SimRegion]) -> Self {
         Self::with(regions, |region| region.huge)
     }
 
     /// The same, if `huge` said which of them are huge.
-    #[must_use]
     pub fn with(regions: &[SimRegion], huge: impl Fn(&SimRegion) -> bool) -> Self {
         let mut load = Load::new();
         for region in regions {
@@ -108,32 +106,27 @@ pub struct Gain {
 
 impl Gain {
     /// Of a program with these regions.
-    #[must_use]
     pub fn of(regions: &[SimRegion]) -> Self {
         let now = Cost::of(regions);
         Self { small: Cost::with(regions, |_| false), now, huge: Cost::with(regions, |_| true) }
     }
 
     /// Share of its time that it saves against base pages.
-    #[must_use]
     pub fn saved(&self) -> f64 {
         1.0 - self.now.access_ns / self.small.access_ns
     }
 
     /// ... that it would save if all were huge.
-    #[must_use]
     pub fn attainable(&self) -> f64 {
         1.0 - self.huge.access_ns / self.small.access_ns
     }
 
     /// How much faster it is than with base pages only: 1 is as fast.
-    #[must_use]
     pub fn speed(&self) -> f64 {
         self.small.access_ns / self.now.access_ns
     }
 
     /// How fast it is against all that it accesses being huge: 1 is as fast.
-    #[must_use]
     pub fn against_huge(&self) -> f64 {
         self.huge.access_ns / self.now.access_ns
     }
@@ -142,7 +135,6 @@ impl Gain {
 impl Sim {
     /// What all programs have of the gain that huge pages can give them, 0 to 1, each by the CPU
     /// time that it uses; 1 where there is none to be had.
-    #[must_use]
     pub fn attained(&self) -> f64 {
         let (mut saved, mut attainable) = (0.0, 0.0);
         for process in self.processes.values() {
@@ -155,7 +147,6 @@ impl Sim {
     }
 
     /// Memory that programs hold against what they use: 1 is as much as with base pages.
-    #[must_use]
     pub fn held(&self) -> f64 {
         let regions = || self.processes.values().flat_map(|process| &process.regions);
         let pages = |region: &SimRegion| region.physical().min(PAGES);

@@ -41,7 +41,6 @@ pub enum Waste {
 
 impl Region {
     /// What is known about the waste in it.
-    #[must_use]
     pub fn waste(&self, geometry: Geometry) -> Waste {
         let whole = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
         if !self.huge {
@@ -75,19 +74,16 @@ pub struct Account {
 
 impl Account {
     /// All waste that is known.
-    #[must_use]
     pub fn known(&self) -> Bytes {
         self.partially_mapped + self.in_huge()
     }
 
     /// Waste known in regions that are still huge.
-    #[must_use]
     pub fn in_huge(&self) -> Bytes {
         self.remembered + self.sampled
     }
 
     /// Whether nothing is in it, not even something unknown.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -119,7 +115,6 @@ impl std::ops::AddAssign for Account {
 
 impl Target {
     /// Its waste.
-    #[must_use]
     pub fn bloat(&self, geometry: Geometry) -> Account {
         let mut account = Account::default();
         for region in self.regions.values() {

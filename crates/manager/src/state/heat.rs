@@ -39,7 +39,6 @@ impl Use {
     pub const UNKNOWN: Self = Self { temperature: 0.5, least: 0.0, most: 1.0 };
 
     /// Share of its base pages that are accessed during a look: the middle of what is possible.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         self.least.midpoint(self.most)
     }
@@ -85,13 +84,11 @@ pub struct Heat {
 
 impl Heat {
     /// Whether nothing is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Whether the two say different things, whenever they were told.
-    #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         let said = |heat: &Self| -> Vec<_> {
             heat.ranges.iter().map(|range| (range.from, range.to, range.used)).collect()
@@ -100,7 +97,6 @@ impl Heat {
     }
 
     /// Bytes known to be hot, known to be idle, and in between or hardly known.
-    #[must_use]
     pub fn bytes(&self) -> [Bytes; 3] {
         let mut sums = [Bytes(0); 3];
         for range in &self.ranges {
@@ -186,7 +182,6 @@ impl Heat {
     }
 
     /// The use of one region; `None`: nothing is known of any part of it.
-    #[must_use]
     pub fn of(&self, at: Addr, geometry: Geometry) -> Option<Use> {
         let (from, to) = (at.0, at.0.saturating_add(geometry.huge.0));
         let first = self.ranges.partition_point(|range| range.to <= from);

@@ -39,25 +39,21 @@ pub struct Looks {
 
 impl Looks {
     /// No look yet at a program that is managed from `now` on.
-    #[must_use]
     pub fn new(now: Ns) -> Self {
         Self { since: now, ..Self::default() }
     }
 
     /// Whether its program is so new that what is not known of it may be known soon.
-    #[must_use]
     pub fn is_new(&self, now: Ns) -> bool {
         now.since(self.since) < PATIENCE
     }
 
     /// Whether the first look is still to come, and worth waiting for.
-    #[must_use]
     pub fn is_first_due(&self, wanted: &[Tracker], offers: &[Offer], now: Ns) -> bool {
         self.last.is_none() && self.is_new(now) && self.choose(wanted, offers, now).is_some()
     }
 
     /// The first of the wanted trackers that works on this machine and for this program.
-    #[must_use]
     pub fn choose(&self, wanted: &[Tracker], offers: &[Offer], now: Ns) -> Option<Tracker> {
         let works = |tracker: &Tracker| {
             offers.iter().any(|offer| offer.tracker == *tracker && offer.refused.is_none())
@@ -73,7 +69,6 @@ impl Looks {
     }
 
     /// CPU time that half a look is expected to take: as much as the last one.
-    #[must_use]
     pub fn expected_cost(&self) -> Ns {
         self.cost.unwrap_or(COST_PRIOR)
     }
@@ -84,7 +79,6 @@ impl Looks {
     }
 
     /// The tracker of the last complete look, and when that ended.
-    #[must_use]
     pub const fn last(&self) -> Option<(Tracker, Ns)> {
         self.last
     }

@@ -31,7 +31,6 @@ impl Target {
 
 impl State {
     /// What the next manager has to know.
-    #[must_use]
     pub fn made(&self) -> Vec<Made> {
         let whole = u16::try_from(self.machine.geometry.pages_per_huge()).unwrap_or(u16::MAX);
         let known = self.programs.targets.values().filter_map(|target| target.made(whole));

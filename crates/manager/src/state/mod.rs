@@ -155,7 +155,6 @@ const TURN_FORGOTTEN: Ns = Ns::s(600);
 
 impl State {
     /// An empty state at `now`.
-    #[must_use]
     pub fn new(config: &Config, geometry: Geometry, now: Ns) -> Self {
         Self {
             machine: MachineState { geometry, sample: None, frames_hidden: false, taken: 0 },
@@ -193,7 +192,6 @@ impl State {
     }
 
     /// Managed processes.
-    #[must_use]
     pub fn targets(&self) -> &BTreeMap<ProcId, Target> {
         &self.programs.targets
     }
@@ -204,37 +202,31 @@ impl State {
     }
 
     /// Processes with enough memory that were left alone, the largest first.
-    #[must_use]
     pub fn left_alone(&self) -> &[LeftAlone] {
         &self.programs.left_alone
     }
 
     /// Where memory is short.
-    #[must_use]
     pub const fn pressure(&self) -> &Pressure {
         &self.limits.pressure
     }
 
     /// Sums since the manager started.
-    #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.account.totals
     }
 
     /// Page sizes.
-    #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.machine.geometry
     }
 
     /// How fast regions become huge, all targets together.
-    #[must_use]
     pub fn rate(&self) -> Rate {
         self.account.rate
     }
 
     /// Waste of all managed processes.
-    #[must_use]
     pub fn bloat(&self) -> bloat::Account {
         let mut total = bloat::Account::default();
         for target in self.programs.targets.values() {
@@ -254,7 +246,6 @@ impl State {
 
     /// Free blocks of huge-page size: as last seen, without those that promotions took since;
     /// `None`: unknown.
-    #[must_use]
     pub fn free_blocks(&self) -> Option<u64> {
         Some(self.machine.sample.as_ref()?.free_huge?.saturating_sub(self.machine.taken))
     }
@@ -272,7 +263,6 @@ impl State {
 
     /// cgroups whose memory usage is wanted now: all, with each tick or every [`CGROUPS_INTERVAL`],
     /// and at once when one is new.
-    #[must_use]
     pub fn cgroups_wanted(&self, now: Ns) -> Vec<String> {
         let known =
             self.programs.targets.values().filter_map(|target| target.sample.cgroup.clone());
@@ -450,7 +440,6 @@ impl State {
     }
 
     /// Whether a failure is so fresh that waiting for the next attempt is worth it.
-    #[must_use]
     pub fn retries_soon(&self, now: Ns) -> bool {
         let mut regions = self.programs.targets.values().flat_map(|target| target.regions.values());
         self.limits.backoffs.is_fresh(now)
@@ -463,7 +452,6 @@ impl State {
     }
 
     /// Whether processes have been listed at least once.
-    #[must_use]
     pub fn listed(&self) -> bool {
         self.programs.listed
     }
@@ -513,7 +501,7 @@ impl State {
                 reason: SkipReason::Gone | SkipReason::AddressSpaceChanged, ..
             } => self.forget(decision.target, now),
             Outcome::Failed { class, .. } => {
-                self.limits.backoffs.fail(*class, cgroup.as_deref(), now)
+                self.limits.backoffs.fail(*class, cgroup.as_deref(), now);
             }
             Outcome::Skipped { .. } => {}
         }

@@ -32,7 +32,6 @@ impl Rate {
     }
 
     /// Regions a second; `None` where nothing was promoted lately, or not for long enough.
-    #[must_use]
     pub fn per_s(self, now: Ns) -> Option<f64> {
         let passed = now.since(self.since?);
         let regions = self.faded(now);
@@ -45,7 +44,6 @@ impl Rate {
     }
 
     /// Seconds until `waiting` regions are huge at this rate.
-    #[must_use]
     pub fn left_s(self, waiting: u64, now: Ns) -> Option<f64> {
         let rate = self.per_s(now).filter(|_| waiting > 0)?;
         Some(waiting as f64 / rate)

@@ -75,7 +75,6 @@ pub struct Region {
 impl Region {
     /// Pages of a block that this region holds without mapping them. Without page frames: those
     /// that are missing since it lost its huge page. `None`: nothing is known.
-    #[must_use]
     pub fn held_pages(&self, geometry: Geometry) -> Option<u16> {
         if self.huge {
             return None;

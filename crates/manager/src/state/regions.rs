@@ -143,25 +143,21 @@ const fn address(piece: u64, packed: &Packed) -> Addr {
 
 impl Regions {
     /// How many there are.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are none.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// How many are huge.
-    #[must_use]
     pub const fn huge(&self) -> usize {
         self.huge
     }
 
     /// One region.
-    #[must_use]
     pub fn get(&self, at: Addr) -> Option<Region> {
         let (piece, offset) = place(at);
         let piece = self.pieces.get(&piece)?;

@@ -98,7 +98,6 @@ pub struct Target {
 
 impl Target {
     /// A process that was just selected.
-    #[must_use]
     pub fn new(config: &Config, sample: ProcessSample, share: f64, now: Ns) -> Self {
         Self {
             share,
@@ -133,7 +132,6 @@ impl Target {
     }
 
     /// When an action of this kind may be done without taking more of its lock than it may.
-    #[must_use]
     pub fn lock_ready_at(&self, action: Action, now: Ns) -> Ns {
         let (bucket, call) = match action {
             Action::Promote => (&self.lock, self.call),
@@ -144,19 +142,16 @@ impl Target {
 
     /// What it holds in the sense of the metric M: huge pages, and attempts in a row that came to
     /// nothing, for they took others' turns as well.
-    #[must_use]
     pub fn held(&self) -> u64 {
         self.huge() + u64::from(self.suspension.fruitless())
     }
 
     /// Whether all of its memory has been seen, and could be.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.pass_done.is_some() && self.refused.is_none()
     }
 
     /// Whom its costs are charged to.
-    #[must_use]
     pub fn owner(&self) -> Owner {
         let cgroup = self.sample.cgroup_key().into_owned();
         Owner { uid: self.sample.uid, cgroup, process: self.sample.id }
@@ -164,20 +159,17 @@ impl Target {
 
     /// How the program uses one region: what was hinted counts more than what was seen. `None`:
     /// nothing is known.
-    #[must_use]
     pub fn usage(&self, at: Addr, geometry: Geometry) -> Option<Use> {
         self.hinted.of(at, geometry).or_else(|| self.heat.of(at, geometry))
     }
 
     /// Whether anything is known of how it uses its memory.
-    #[must_use]
     pub fn is_tracked(&self) -> bool {
         !self.heat.is_empty() || !self.hinted.is_empty()
     }
 
     /// Share of its huge pages that are idle, which is `f` of the metric M: as known, those of
     /// which nothing is known being as the others. `None`: nothing is known of any.
-    #[must_use]
     pub fn idle(&self, geometry: Geometry) -> Option<f64> {
         if !self.is_tracked() {
             return None;
@@ -235,7 +227,6 @@ impl Target {
     }
 
     /// Huge regions.
-    #[must_use]
     pub fn huge(&self) -> u64 {
         self.regions.huge() as u64
     }
@@ -246,13 +237,11 @@ impl Target {
     }
 
     /// Whether faults or resident size moved since the current knowledge was scanned.
-    #[must_use]
     pub fn changed(&self) -> bool {
         self.sample.faults != self.scanned_faults || self.sample.rss != self.scanned_rss
     }
 
     /// What was computed from the target at an earlier version may be wrong by now.
-    #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
     }

@@ -585,7 +585,6 @@ nodes! {
 }
 
 /// The node of that name.
-#[must_use]
 pub fn find(id: &str) -> Option<&'static Node> {
     ALL.iter().find(|node| node.id == id)
 }

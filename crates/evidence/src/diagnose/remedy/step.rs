@@ -20,7 +20,6 @@ pub enum Reach {
 
 impl Reach {
     /// In a word.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Look => "look",

@@ -22,7 +22,6 @@ impl Builder {
     }
 
     /// What a count of the machine was at the look before.
-    #[must_use]
     pub fn counted(&self, field: Field) -> Option<f64> {
         self.looks.latest(self.host?, field, &Subject::Machine)
     }

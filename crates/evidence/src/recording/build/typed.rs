@@ -55,7 +55,6 @@ impl Builder {
     }
 
     /// What was typed last, and the file that a heading below it names.
-    #[must_use]
     pub fn shown(&self) -> String {
         format!("{} {}", self.command, self.heading)
     }
@@ -66,7 +65,6 @@ impl Builder {
     }
 
     /// The cgroup's folder in which commands are typed.
-    #[must_use]
     pub fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
@@ -82,7 +80,6 @@ impl Builder {
     }
 
     /// The container of the latest command.
-    #[must_use]
     pub fn container(&self) -> Option<&str> {
         self.container.as_deref()
     }
@@ -97,7 +94,6 @@ impl Builder {
     }
 
     /// Whether a line is what the latest command prints.
-    #[must_use]
     pub fn meets(&self, line: &str) -> bool {
         self.expected.is_of(line)
     }
@@ -114,7 +110,6 @@ impl Builder {
     }
 
     /// The awaited machine that a heading names: `== db1 ==`, `db1:`.
-    #[must_use]
     pub fn awaited(&self, heading: &str) -> Option<String> {
         let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
         let name = heading.trim_matches(ornament);

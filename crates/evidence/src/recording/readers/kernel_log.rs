@@ -107,7 +107,6 @@ pub const HANGS: &str = "hangs";
 pub const CLOCKSOURCE: &str = "clocksource of the kernel log";
 
 /// The setting with the latest line about a kind of trouble.
-#[must_use]
 pub fn quoted(kind: Trouble) -> String {
     format!("{LOG}: {}", kind.name())
 }

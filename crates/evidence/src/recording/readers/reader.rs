@@ -42,13 +42,11 @@ pub struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The line in question, or one of those after it (1: the next).
-    #[must_use]
     pub fn ahead(&self, by: usize) -> &'a str {
         self.around.get(self.at + by).map_or("", AsRef::as_ref)
     }
 
     /// A line before the one in question (1: the one right above).
-    #[must_use]
     pub fn above(&self, by: usize) -> Option<&'a str> {
         self.around.get(self.at.checked_sub(by)?).map(AsRef::as_ref)
     }
@@ -76,7 +74,6 @@ impl<'a> Lines<'a> {
     }
 
     /// Its number, from 1.
-    #[must_use]
     pub const fn number(&self) -> usize {
         self.number
     }

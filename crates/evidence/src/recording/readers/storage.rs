@@ -51,7 +51,6 @@ fn mount(line: &str) -> Option<(&str, &str, &str)> {
 
 /// What captures keep of a line of `/proc/mounts`: those of other machines and the root, without
 /// options and users' names.
-#[must_use]
 pub fn kept(line: &str) -> Option<String> {
     let (source, path, kind) = mount(line)?;
     let source = source.rsplit_once('@').map_or(source, |(_, machine)| machine);

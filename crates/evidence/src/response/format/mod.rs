@@ -79,7 +79,6 @@ impl Format {
     }
 
     /// The format of the first lines of a log; `None`: none that is known.
-    #[must_use]
     pub fn recognised(lines: &[&[u8]], unit: Option<Unit>) -> Option<Self> {
         let prefix = Prefix::of(lines);
         let bare: Vec<&[u8]> = lines.iter().map(|line| prefix.strip(line)).collect();
@@ -140,13 +139,11 @@ impl Format {
     }
 
     /// What it is called.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What was taken for granted.
-    #[must_use]
     pub fn assumed(&self) -> &[String] {
         &self.assumed
     }

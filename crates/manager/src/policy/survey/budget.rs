@@ -10,7 +10,6 @@ const PLENTY_PERCENT: f64 = 50.0;
 /// Above so much waste in huge regions it is taken back: the budget of the managed footprint while
 /// memory is not fragmented. Not scaled by FMFI: splits leave small holes, which raise FMFI, which
 /// would ask for more splits.
-#[must_use]
 pub fn bound(config: &Config, machine: Option<&MachineSample>, footprint: Bytes) -> Bytes {
     let least = config.promote.bloat_budget_percent;
     footprint.percent(machine.map_or(least, |machine| percent(config, machine)))
@@ -21,7 +20,6 @@ pub fn bound(config: &Config, machine: Option<&MachineSample>, footprint: Bytes)
 /// `bloat_budget_percent` of the managed footprint, shrinking linearly with FMFI down to nothing
 /// at `watermark.fmfi_high`: where free huge pages are scarce, none is left half empty.
 /// An unknown FMFI gives no budget.
-#[must_use]
 pub fn budget(config: &Config, machine: &MachineSample, footprint: Bytes) -> Bytes {
     let Some(fmfi) = machine.fmfi else {
         return Bytes(0);

@@ -35,7 +35,6 @@ const STOP: f64 = 0.5;
 /// Of the splits that nothing speaks against those that are wanted now, the worst waste for the
 /// least loss first, and whether waste is being taken back. Every candidate is counted in
 /// `reasons`.
-#[must_use]
 pub(super) fn choose(
     mut candidates: Vec<Candidate>,
     bound: Bytes,
@@ -96,7 +95,6 @@ pub struct SplitRule {
 
 impl SplitRule {
     /// The rule at `now`.
-    #[must_use]
     pub fn new(config: &Config, view: &View<'_>, now: Ns) -> Self {
         let geometry = view.geometry;
         let whole = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
@@ -121,14 +119,12 @@ impl SplitRule {
     }
 
     /// The same rule at another time.
-    #[must_use]
     pub const fn at(self, now: Ns) -> Self {
         Self { now, ..self }
     }
 
     /// `None`: nothing is wasted in it. Else the motive and waste of a wanted split, or the reason
     /// against it.
-    #[must_use]
     pub fn judge(
         &self,
         region: &Region,

@@ -49,7 +49,6 @@ pub struct ByRegion {
 
 impl ByRegion {
     /// The policy of this kind.
-    #[must_use]
     pub fn new(kind: PolicyKind) -> Self {
         Self { kind, known: RefCell::default() }
     }

@@ -62,13 +62,11 @@ pub struct Capture {
 impl Capture {
     /// A capture of which nothing was read. `input` is its name in what is said about it: the
     /// directory or file as the user named it, or words such as `this machine`.
-    #[must_use]
     pub fn new(input: &str) -> Self {
         Self { input: input.to_owned(), ..Self::default() }
     }
 
     /// How many samples were read.
-    #[must_use]
     pub const fn samples(&self) -> usize {
         self.samples
     }
@@ -242,7 +240,6 @@ fn mounts(files: &BTreeMap<&str, &[u8]>, out: &mut Builder) {
 }
 
 /// Whether a text is samples of `hugewise record`. They may contain bytes that are no text.
-#[must_use]
 pub fn is_capture(bytes: &[u8]) -> bool {
     bytes.starts_with(sample::MAGIC.as_bytes())
 }

@@ -60,7 +60,6 @@ pub struct Header {
 
 impl Header {
     /// Local time of the sample; `None` without an offset, or at a time no machine has.
-    #[must_use]
     pub fn stamp(&self) -> Option<Stamp> {
         let offset = self.utc_offset_s.filter(|offset| offset.abs() <= OFFSET_MAX_S)?;
         let stamp = Stamp(self.at_ms.div_euclid(1000).checked_add(offset)?);
@@ -110,7 +109,6 @@ impl Writer {
     }
 
     /// The whole text, with its first line.
-    #[must_use]
     pub fn finish(self, header: &Header) -> Vec<u8> {
         let mut text = header.write(self.files).into_bytes();
         text.extend_from_slice(&self.body);

@@ -70,7 +70,6 @@ const FAULTS: [&str; 4] = ["asm_exc_page_fault", "async_page_fault", "page_fault
 pub const SYSCALL_ENTRY: &str = "entry and exit of system calls";
 
 /// A name without blanks and semicolons, for a line.
-#[must_use]
 pub fn frame(name: &str) -> String {
     let plain = |c: char| if c.is_control() || c.is_whitespace() || c == ';' { '_' } else { c };
     name.chars().map(plain).collect()

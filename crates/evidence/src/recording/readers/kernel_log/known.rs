@@ -77,7 +77,6 @@ impl Trouble {
     ];
 
     /// Its name, in values and settings.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lockup => "lockups",
