@@ -6,7 +6,8 @@
 # Live tests and guests wait for most of their time: they begin as soon as their programs are built,
 # and the rest is compiled, linted and run on the CPU time that they leave. A test that starts
 # managers or experiments on this machine runs while no other one does: those of `host`, `kernel`
-# and `programs` wait for the live ones.
+# and `programs` wait for the live ones. Live tests of shares, rates and free memory (`ALONE` in
+# crates/app/tests/live.rs) run last, when nothing else does.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_COLOR=never
@@ -49,7 +50,7 @@ everything() {
     part format cargo fmt --all --check || return
     part build cargo build --workspace --bins --test live --test vm || return
     aside guests 'guests boot' cargo test --workspace --test vm
-    aside live '^running ' cargo test --workspace --test live
+    aside live '^running ' env HUGEWISE_LIVE=beside cargo test --workspace --test live
     local live=$!
     part clippy $build clippy --workspace --all-targets -- -D warnings
     if part compile $build test --workspace --no-run; then
@@ -59,6 +60,8 @@ everything() {
         wait "$live"
         part host $tests --test host --test kernel
         part programs $tests --test programs
+        wait
+        part alone env HUGEWISE_LIVE=alone $tests --test live
     fi
     wait
 }

@@ -119,7 +119,38 @@ fn main() -> ExitCode {
     stranger::run().unwrap_or_else(|| init::run(trials))
 }
 
+/// Tests of shares of CPU time, of rates and of free memory: what else runs would be measured, too.
+const ALONE: [&str; 11] = [
+    "the_bloat_budget_bounds_growth",
+    "the_next_manager_knows_the_waste",
+    "equal_programs_become_huge_alike",
+    "the_lock_share_is_what_the_kernel_shows",
+    "limit_names_a_pool_and_predicts_what_more_of_it_gives",
+    "neighbours_starve_nobody",
+    "neighbours_holes_are_their_own",
+    "warming_ahead_is_idle_work",
+    "lab_redis_load",
+    "lab_http_load",
+    "signatures_are_found_again_and_others_are_none_of_them",
+];
+
+/// The tests that are asked for: `HUGEWISE_LIVE=beside` leaves out those that must run alone,
+/// `alone` runs only those, and without it there are all.
 fn trials() -> Vec<Trial> {
+    let mut trials = all_trials();
+    for name in ALONE {
+        assert!(trials.iter().any(|trial| trial.name() == name), "no test is named {name}");
+    }
+    let asked = std::env::var("HUGEWISE_LIVE").unwrap_or_default();
+    trials.retain(|trial| match asked.as_str() {
+        "alone" => ALONE.contains(&trial.name()),
+        "beside" => !ALONE.contains(&trial.name()),
+        _ => true,
+    });
+    trials
+}
+
+fn all_trials() -> Vec<Trial> {
     let mut all = vec![kernel_names_itself()];
     all.extend(doctor::trials());
     all.extend(bill::trials());

@@ -1,7 +1,7 @@
 //! What must hold before a manager touches anything: a kernel that can do what the mode needs, no
 //! other manager, no experiment, processes that exist.
 
-use crate::manage::Options;
+use crate::options::Options;
 use crate::privileges::is_root;
 use hugewise_base::units::ProcId;
 use hugewise_console::exit;

@@ -1,5 +1,5 @@
-//! The manager as a service: the loop on a live machine ([`manage`]), its configuration, journal and
-//! control socket, and the settings that it changes and puts back.
+//! The manager as a service: the loop on a live machine ([`manage`]), its configuration, journal
+//! and control socket, and the settings that it changes and puts back.
 //!
 //! This crate cannot name evidence, experiments, the lab, HTTP, a terminal screen or an async
 //! runtime: what runs as root for months knows nothing of them.
@@ -18,5 +18,6 @@ pub mod config;
 pub mod control;
 pub mod journal;
 pub mod manage;
+pub mod options;
 pub mod privileges;
 pub mod recording;

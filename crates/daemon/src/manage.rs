@@ -1,19 +1,21 @@
-//! One run of a manager: what is checked, claimed and changed before the loop, and put back after it.
+//! One run of a manager: what is checked, claimed and changed before the loop, and put back after
+//! it.
 
 use crate::admission::{able_to, lock, named_processes, no_experiment, wanted_settings};
 use crate::control::{self, Desk};
 use crate::earlier::Keeper;
 use crate::journal::{JOURNAL, Journal};
+use crate::options::Options;
 use crate::privileges::{is_root, say_what_root_adds};
 use crate::recording::RecordFile;
 use crate::running::{self, Until};
 use crate::service::Service;
 use crate::settings::{self, OwnedSettings, Settings};
 use crate::sink::{FileSink, Lines};
-use crate::{abandoned, config, signals, summary};
+use crate::{abandoned, signals, summary};
 use anyhow::Context;
 use hugewise_base::count::counted;
-use hugewise_base::owner::{Owner, STATE_DIR};
+use hugewise_base::owner::STATE_DIR;
 use hugewise_base::units::{Ns, ProcId};
 use hugewise_console::exit;
 use hugewise_console::say::{Progress, note};
@@ -33,47 +35,8 @@ use hugewise_manager::replay::Recorder;
 use hugewise_manager::select::Selection;
 use hugewise_manager::status::{self, ManagerStatus, TargetStatus};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
-
-/// What a manager is asked to do, and where it finds things.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Root of `/proc` and `/sys`: only the live one is managed.
-    pub root: PathBuf,
-    /// No words on standard error beside warnings.
-    pub quiet: bool,
-    /// The mode; `None`: the configuration's.
-    pub mode: Option<Mode>,
-    /// Only these processes; empty: all that the configuration selects.
-    pub pids: Vec<u32>,
-    /// Ends when everything that is eligible now is huge or has a reason not to be.
-    pub once: bool,
-    /// Ends after this time.
-    pub length: Option<Ns>,
-    /// Does everything except the last step.
-    pub dry_run: bool,
-    /// Leaves all kernel settings as they are.
-    pub keep_settings: bool,
-    /// The configuration file, instead of those in `/etc`.
-    pub config: Option<PathBuf>,
-    /// Configuration keys, as `KEY=VALUE`.
-    pub set: Vec<String>,
-    /// The journal, instead of the one in the state directory.
-    pub journal: Option<PathBuf>,
-    /// Where everything that is seen is recorded, for a replay.
-    pub record: Option<PathBuf>,
-    /// Directory of the settings trail and the journal.
-    pub state_dir: PathBuf,
-    /// Directory of the control socket.
-    pub run_dir: PathBuf,
-    /// Started by an experiment, whose settings stand meanwhile.
-    pub in_experiment: bool,
-    /// Arguments with which this program is the child that probes the kernel.
-    pub probe: &'static [&'static str],
-    /// Whose settings an experiment that was killed has left, and where their trails are.
-    pub experiments: &'static [(Owner, &'static str)],
-}
 
 /// How a manager ended.
 #[derive(Debug)]
@@ -84,21 +47,6 @@ pub struct Ended {
     pub summary: String,
     /// The exit code.
     pub code: u8,
-}
-
-impl Options {
-    /// The configuration, read anew.
-    fn load(&self) -> anyhow::Result<Config> {
-        let loaded = config::load(self.config.as_deref(), &self.set)?;
-        Ok(loaded.config.in_force(self.once))
-    }
-
-    /// The same; what in it is of no use is said once, at the start.
-    fn load_at_start(&self, root: &Root) -> anyhow::Result<Config> {
-        let loaded = config::load(self.config.as_deref(), &self.set)?;
-        config::warnings(root, &loaded).iter().for_each(|warning| note(warning));
-        Ok(loaded.config.in_force(self.once))
-    }
 }
 
 /// What is known before anything is touched.

@@ -1,6 +1,5 @@
 //! What a kind of workload is: its parameters, its metrics and the programs that it needs.
 
-use super::kinds::User;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +29,8 @@ pub struct Kind {
 /// How a kind is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// As `hugewise lab workload lab KIND`: part of hugewise, needs nothing else, verifies its data.
+    /// As `hugewise lab workload lab KIND`: part of hugewise, needs nothing else, verifies its
+    /// data.
     BuiltIn,
     /// A server of others, with its clients.
     Server,
@@ -383,6 +383,11 @@ impl Kind {
         });
         Ok(all.collect())
     }
+}
+
+words! {
+    /// Who runs a program of others, where hugewise runs as root.
+    User { Own = "own", Root = "root" }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod guard;
 pub mod load;
 mod machine;
 pub mod manager;
+pub mod named_program;
 mod permission;
 pub mod program;
 pub mod programs;

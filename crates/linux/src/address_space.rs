@@ -1,9 +1,9 @@
 //! The one way to another process's address space.
 //!
 //! Each of these calls takes the lock of the process's memory map or its `exec_update_lock`, which
-//! the process, or a file server whose files it maps, can hold for as long as it likes (kernel 6.18:
-//! `fs/proc/task_mmu.c`, `mm/madvise.c`, `kernel/fork.c` `mm_access`). They are collected here so
-//! that a deadline and a worker process around them are one change, not twenty.
+//! the process, or a file server whose files it maps, can hold for as long as it likes (kernel
+//! 6.18: `fs/proc/task_mmu.c`, `mm/madvise.c`, `mm_access` in `kernel/fork.c`). They are collected
+//! here so that a deadline and a worker process around them are one change, not twenty.
 
 use crate::root::Root;
 use hugewise_sys::Errno;

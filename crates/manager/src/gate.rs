@@ -18,10 +18,10 @@
 //! 2. The **engine** asks the *binding* gates again before every action: time has passed, and an
 //!    outcome may have changed the region, its cgroup or the whole machine. No policy can pass a
 //!    binding gate.
-//! 3. The **actuator** asks the gates of [`Scope::Check`] and [`Scope::Node`] right before the system
-//!    call, on facts that it has just read.
-//! 4. `status --explain` lists reasons in this order, and `docs/how-a-region-becomes-huge.md` is the
-//!    same table as text.
+//! 3. The **actuator** asks the gates of [`Scope::Check`] and [`Scope::Node`] right before the
+//!    system call, on facts that it has just read.
+//! 4. `status --explain` lists reasons in this order, and `docs/how-a-region-becomes-huge.md` is
+//!    the same table as text.
 //!
 //! # Properties
 //!

@@ -1,4 +1,5 @@
-//! `hugewise lab workload exec`: becomes another program, after arranging what cannot be arranged from
+//! `hugewise lab workload exec`: becomes another program, after arranging what cannot be arranged
+//! from
 //! outside: its end with its parent, its cgroup, whether it may have huge pages, and whose program
 //! it is.
 

@@ -145,7 +145,11 @@ fn keep_hot(args: &Args) -> anyhow::Result<Range<u64>> {
 
 /// Becomes a fresh copy of this program in a new address space; returns only on failure.
 fn exec(args: &[String]) -> std::io::Error {
-    std::process::Command::new("/proc/self/exe").args(crate::COMMAND).arg("hold").args(args).exec()
+    std::process::Command::new("/proc/self/exe")
+        .args(crate::protocol::COMMAND)
+        .arg("hold")
+        .args(args)
+        .exec()
 }
 
 /// The memory, and which pages of it hold the pattern.

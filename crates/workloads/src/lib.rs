@@ -18,8 +18,7 @@ mod warm;
 
 use hugewise_base::exit::{self, Coded};
 
-/// Arguments of hugewise before the name of a workload.
-pub const COMMAND: [&str; 2] = ["lab", "workload"];
+pub use protocol::COMMAND;
 
 /// Becomes the workload of this name; returns its exit code.
 ///

@@ -1,4 +1,5 @@
-//! `hugewise lab workload neighbour`: what an unprivileged user may do with processes of their own to
+//! `hugewise lab workload neighbour`: what an unprivileged user may do with processes of their own
+//! to
 //! be in a manager's way. Tests of the manager run it as another user beside a victim.
 
 use crate::kit::{HUGE, MIB, request, say, unknown};

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// Arguments of hugewise before the name of a workload.
+pub const COMMAND: [&str; 2] = ["lab", "workload"];
+
 /// What a workload is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Request {

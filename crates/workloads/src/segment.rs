@@ -1,4 +1,5 @@
-//! `hugewise lab workload segment`: many processes with one System V segment, as a database has them.
+//! `hugewise lab workload segment`: many processes with one System V segment, as a database has
+//! them.
 //!
 //! The first process makes the segment and forks the others; each touches every base page of it. It
 //! answers requests ([`crate::protocol`]).

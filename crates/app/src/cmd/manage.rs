@@ -2,7 +2,8 @@
 
 use crate::cli::{Global, ManageArgs, ModeArg, duration, pids};
 use crate::output::Output;
-use hugewise_daemon::manage::{self, Options};
+use hugewise_daemon::manage;
+use hugewise_daemon::options::Options;
 use hugewise_experiment::settings;
 use hugewise_manager::config::Mode;
 

@@ -1,4 +1,5 @@
-//! `hugewise lab limit` on a small service: its workers are the limit, and what more of them give is
+//! `hugewise lab limit` on a small service: its workers are the limit, and what more of them give
+//! is
 //! predicted.
 
 use crate::http::answering;

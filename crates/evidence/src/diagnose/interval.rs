@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::seen::most;
+use super::extreme::most;
 use crate::recording::{Point, Stamp};
 
 /// From after `from` up to and with `to`. Both `None`: the source gave no times.

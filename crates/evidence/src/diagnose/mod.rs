@@ -9,6 +9,7 @@
 mod answer;
 mod cause;
 mod consequence;
+mod extreme;
 mod finding;
 mod interval;
 mod look;

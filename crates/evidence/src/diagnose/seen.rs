@@ -1,7 +1,9 @@
 //! A single value of a recording.
 
+use super::extreme::Valued;
+pub(crate) use super::extreme::{least, most};
 use super::interval::Interval;
-use crate::recording::{Field, Point, SourceId, Subject};
+use crate::recording::{Field, SourceId, Subject};
 
 /// A value that was seen.
 #[derive(Clone, Debug)]
@@ -18,38 +20,10 @@ pub struct Seen {
     pub source: SourceId,
 }
 
-/// What has a value.
-pub(crate) trait Valued {
-    /// The value.
-    fn value(&self) -> f64;
-}
-
 impl Valued for Seen {
     fn value(&self) -> f64 {
         self.value
     }
-}
-
-impl Valued for Point {
-    fn value(&self) -> f64 {
-        self.value
-    }
-}
-
-impl<A, V: Valued> Valued for (A, V) {
-    fn value(&self) -> f64 {
-        self.1.value()
-    }
-}
-
-/// The one with the highest value, the first of equal ones.
-pub(crate) fn most<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
-    all.into_iter().reduce(|a, b| if b.value() > a.value() { b } else { a })
-}
-
-/// The one with the lowest value, the first of equal ones.
-pub(crate) fn least<V: Valued>(all: impl IntoIterator<Item = V>) -> Option<V> {
-    all.into_iter().reduce(|a, b| if b.value() < a.value() { b } else { a })
 }
 
 /// The sum of several, told as the first one's.

@@ -3,6 +3,7 @@
 use super::groups::{
     CPU, EXECUTABLE, LOAD, MANAGER, SERVER, holds, joined, latencies, memory, serves,
 };
+use crate::kind::User;
 use crate::kind::{
     Demand, Kind, More, Named, Program, Source, Start, Times, count, flag, no_demands, params,
     text, texts, word, words,
@@ -37,11 +38,6 @@ words! {
 words! {
     /// Garbage collectors of the JVM.
     Collector { G1 = "g1", Serial = "serial", Parallel = "parallel" }
-}
-
-words! {
-    /// Who runs a program of others, where hugewise runs as root.
-    User { Own = "own", Root = "root" }
 }
 
 words! {

@@ -6,7 +6,8 @@ use crate::kind::{Kind, More, Source, Start};
 macro_rules! joined {
     ($($group:expr),* $(,)?) => {{
         const GROUPS: &[&[&str]] = &[$($group),*];
-        const ALL: [&str; $crate::kinds::groups::total(GROUPS)] = $crate::kinds::groups::join(GROUPS);
+        const COUNT: usize = $crate::kinds::groups::total(GROUPS);
+        const ALL: [&str; COUNT] = $crate::kinds::groups::join(GROUPS);
         &ALL
     }};
 }
@@ -60,7 +61,9 @@ pub(super) use in_phase;
 
 /// Memory of the workload.
 macro_rules! memory {
-    ($phase:literal) => { $crate::kinds::groups::in_phase!($phase: "rss_mib" "cgroup_mib" "huge_mib") };
+    ($phase:literal) => {
+        $crate::kinds::groups::in_phase!($phase: "rss_mib" "cgroup_mib" "huge_mib")
+    };
 }
 pub(super) use memory;
 

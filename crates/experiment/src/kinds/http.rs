@@ -1,7 +1,7 @@
 //! An HTTP server under load.
 
-use super::external::User;
 use super::groups::{LOAD, MANAGER, SERVER, joined, memory};
+use crate::kind::User;
 use crate::kind::{Demand, Kind, Named, params, text, texts, word};
 use crate::load::Target;
 use crate::machine::MACHINE;

@@ -19,13 +19,14 @@ use super::load::Profile;
 use super::spec::{Experiment, Variant};
 use serde::{Serialize, Serializer};
 
+pub use super::kind::User;
 pub use builtin::{
     AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
     PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
-    Socket, StressNg, User,
+    Socket, StressNg,
 };
 pub use fragment::Fragment;
 pub use http::Http;

@@ -1,6 +1,6 @@
 //! On which NUMA node a region's huge page would be made.
 
-use super::ActuatorConfig;
+use super::config::ActuatorConfig;
 use crate::machine;
 use crate::root::Root;
 use crate::target::Target;

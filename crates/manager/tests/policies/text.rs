@@ -45,8 +45,8 @@ What a policy **knows** of the use of memory:
 - *mappings, longer*: the same where a look may hold the lock for a tenth of a second
   (`track.longest_lock_us = 100000`).
 - *DAMON*: 20 looks at random pages of each region in a second, so the truth lies within bounds.
-- *regions*: how many base pages of each region were accessed within a second, exactly, as idle marks
-  of page frames say (`idle_pages`); for a huge page only whether it was.
+- *regions*: how many base pages of each region were accessed within a second, exactly, as idle
+  marks of page frames say (`idle_pages`); for a huge page only whether it was.
 - *hints*: the 32 hottest ranges of each program, written down by somebody who knows.
 
 ## The model

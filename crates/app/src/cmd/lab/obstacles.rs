@@ -7,7 +7,7 @@ use hugewise_experiment::check::Checked;
 use hugewise_experiment::kinds::{self, Params};
 use hugewise_experiment::spec::{HugePages, Variant};
 use hugewise_lab::environment::Environment;
-use hugewise_lab::programs;
+use hugewise_lab::{named_program, programs};
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
 use hugewise_manager::config::Mode;
@@ -108,7 +108,7 @@ pub(super) fn missing_programs(checked: &Checked) -> Vec<String> {
     let user = Nobody::pick(&Root::live()).ok().flatten();
     let all = checked.variants().iter().zip(&checked.params);
     missing.extend(all.filter_map(|(variant, params)| {
-        programs::missing_named(params, user, variant.env.contains_key("PATH"))
+        named_program::obstacle(params, user, variant.env.contains_key("PATH"))
     }));
     let load = experiment.load.as_ref();
     missing.extend(load.and_then(programs::missing_tool));

@@ -1,4 +1,5 @@
-//! The tree as documentation: one question or some for `--explain`, all of them as Markdown for `--rules`.
+//! The tree as documentation: one question or some for `--explain`, all of them as Markdown for
+//! `--rules`.
 
 use crate::render::colour::Paint;
 use crate::render::text::wrap;
@@ -13,8 +14,9 @@ const SCHEMA: u32 = 1;
 /// The page of all questions and thresholds.
 pub(crate) fn page() -> String {
     let mut out = String::from(
-        "# Rules of `hugewise diagnose`\n\nEach question is asked when the one above\nit was answered yes, or could not be answered. \
-         A yes leads to a finding unless a question below\nit says it better.\n\n## Questions\n",
+        "# Rules of `hugewise diagnose`\n\nEach question is asked when the one above\nit was \
+         answered yes, or could not be answered. A yes leads to a finding unless a question \
+         below\nit says it better.\n\n## Questions\n",
     );
     for node in ALL {
         push_node(&mut out, node, &Thresholds::default());

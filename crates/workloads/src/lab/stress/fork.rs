@@ -3,7 +3,7 @@
 //! A worker has one child at a time and waits for its end, so that there are never more children
 //! than workers; the kernel ends a child together with its worker.
 
-use super::{Part, Work};
+use super::part::{Part, Work};
 use crate::lab::kit::{Clock, PAGE, PAGE_WORDS, Setup, Verdict, stamp};
 use anyhow::Context;
 use hugewise_linux::fork::writing_copy;

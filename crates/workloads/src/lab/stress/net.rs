@@ -4,7 +4,7 @@
 //! whole way down and up again, in calls and in soft interrupts, and nobody waits for another
 //! worker's turn on a CPU.
 
-use super::{Part, Work};
+use super::part::{Part, Work};
 use crate::lab::kit::{Clock, Verdict, stamp};
 use anyhow::Context;
 use std::io::ErrorKind;

@@ -1,6 +1,6 @@
 //! `stress-read`: a file in the page cache, read in small pieces: calls, and nothing else.
 
-use super::{Work, together};
+use super::part::{Work, together};
 use crate::lab::kit::{Clock, Measured, Progress, Setup, Verdict, Workload, stamp};
 use anyhow::Context;
 use hugewise_experiment::kinds::StressRead;

@@ -1,6 +1,6 @@
 //! `stress-switch`: pairs of threads, each of which waits for the other.
 
-use super::{Part, Work};
+use super::part::{Part, Work};
 use crate::lab::kit::{Clock, Verdict, stamp};
 use anyhow::Context;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
