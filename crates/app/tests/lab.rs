@@ -138,7 +138,7 @@ fn a_program_that_its_user_cannot_execute_is_refused_before_the_first_run() {
         let output = lab(&args);
         assert_eq!(code(&output), expected, "{}", said(&output));
         // What `setup` shows is its answer, what `run` skips is a note.
-        let all = String::from_utf8_lossy(&output.stdout) + &*said(&output);
+        let all = format!("{}{}", String::from_utf8_lossy(&output.stdout), said(&output));
         let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
         let wanted = format!("{} has mode 0700", folder.display());
         assert_eq!(words.contains(&wanted), expected == 5, "{words}");
