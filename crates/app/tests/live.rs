@@ -120,12 +120,15 @@ fn main() -> ExitCode {
 }
 
 /// Tests of shares of CPU time, of rates and of free memory: what else runs would be measured, too.
-const ALONE: [&str; 11] = [
+const ALONE: [&str; 14] = [
     "the_bloat_budget_bounds_growth",
     "the_next_manager_knows_the_waste",
     "equal_programs_become_huge_alike",
     "the_lock_share_is_what_the_kernel_shows",
     "limit_names_a_pool_and_predicts_what_more_of_it_gives",
+    "freezes_name_a_real_time_task",
+    "freezes_name_who_stops_a_program",
+    "freezes_tell_a_stopped_recorder_from_a_frozen_machine",
     "neighbours_starve_nobody",
     "neighbours_holes_are_their_own",
     "warming_ahead_is_idle_work",
