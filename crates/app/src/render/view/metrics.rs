@@ -257,7 +257,7 @@ fn skipped(all: &mut List, status: &ManagerStatus) {
     let alone = status.left_alone.iter().map(|one| (label("reason", one.reason.key()), Some(1.0)));
     all.add(Type::Gauge, "programs_left_alone", "Large programs that are left alone.", alone);
     let gate = status.gate.map(|reason| (label("reason", reason.key()), Some(1.0)));
-    all.add(Type::Gauge, "promotion_barred", "1: nothing at all is promoted now.", gate);
+    all.add(Type::Gauge, "promotion_gate_closed", "1: nothing at all is promoted now.", gate);
 }
 
 fn compaction(all: &mut List, status: &ManagerStatus) {
