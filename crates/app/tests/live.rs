@@ -138,16 +138,19 @@ const ALONE: [&str; 14] = [
 ];
 
 /// The tests that are asked for: `HUGEWISE_LIVE=beside` leaves out those that must run alone,
-/// `alone` runs only those, and without it there are all.
+/// `alone`, with names behind it, runs only those and the named ones. Without it there are all.
 fn trials() -> Vec<Trial> {
     let mut trials = all_trials();
     for name in ALONE {
         assert!(trials.iter().any(|trial| trial.name() == name), "no test is named {name}");
     }
     let asked = std::env::var("HUGEWISE_LIVE").unwrap_or_default();
-    trials.retain(|trial| match asked.as_str() {
-        "alone" => ALONE.contains(&trial.name()),
-        "beside" => !ALONE.contains(&trial.name()),
+    let mut words = asked.split_whitespace();
+    let mode = words.next();
+    let named: Vec<&str> = words.collect();
+    trials.retain(|trial| match mode {
+        Some("alone") => ALONE.contains(&trial.name()) || named.contains(&trial.name()),
+        Some("beside") => !ALONE.contains(&trial.name()),
         _ => true,
     });
     trials
