@@ -130,6 +130,7 @@ fn what_cannot_be_kept_is_said_at_once() {
     for wrong in [
         &["--keep", "x"][..],
         &["--longer-than", "1s"],
+        &["--follow", "--longer-than", "1s"],
         &["--follow", "sar.txt"],
         &["--follow", "--report", "-"],
         &["--freezes", "--follow"],

@@ -47,9 +47,9 @@ pub struct DiagnoseArgs {
     #[arg(long, group = "watching", conflicts_with_all = ["files", "report", "explain", "full",
           "tree", "redis", "fleet", "signatures", "set", "at", "history"])]
     pub freezes: bool,
-    /// Report freezes longer than this (minimum 20ms)
-    #[arg(long, default_value = "300ms", value_name = "TIME", requires = "freezes")]
-    pub longer_than: String,
+    /// With --freezes: report those longer than this (default: 300ms, minimum: 20ms)
+    #[arg(long, value_name = "TIME")]
+    pub longer_than: Option<String>,
     /// Each FILE is of another host, which is called as the file where it is not named in it;
     /// compare them
     ///

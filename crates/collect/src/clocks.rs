@@ -1,8 +1,8 @@
 //! A clock on each CPU that notes what it runs, and the names of the kernel's functions.
 
+use crate::sampling::{self, Most};
 use hugewise_base::parse::kallsyms::{self, Kallsyms};
 use hugewise_linux::root::Root;
-use hugewise_linux::sampling::{self, Most};
 use hugewise_sys::Errno;
 use hugewise_sys::perf::{CpuClock, Record};
 use std::time::Duration;

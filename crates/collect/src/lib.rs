@@ -8,3 +8,4 @@ pub mod capture;
 mod clocks;
 pub mod freeze;
 pub mod hugetlb;
+mod sampling;

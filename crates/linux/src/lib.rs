@@ -24,7 +24,6 @@ pub mod process;
 mod reason;
 pub mod regular;
 pub mod root;
-pub mod sampling;
 pub mod save;
 pub mod signals;
 pub mod target;

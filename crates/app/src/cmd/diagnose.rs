@@ -114,6 +114,10 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
 
 /// Refuses what does not go together.
 fn refuse(args: &DiagnoseArgs, alone: bool) -> anyhow::Result<()> {
+    // clap asks for no other option beside one that conflicts with it.
+    if args.longer_than.is_some() && !args.freezes {
+        return Err(coded(exit::USAGE, "--longer-than is of freezes: add --freezes"));
+    }
     if let Some(report) = args.report.as_ref().filter(|report| is_input(report, &args.files)) {
         let why = format!("--report {}: it is one of the files to read", report.display());
         return Err(coded(exit::USAGE, why));

@@ -12,8 +12,8 @@ use hugewise_evidence::recording::readers::capture::stacks::frame;
 use hugewise_sys::perf::Record;
 
 use crate::clocks::Clocks;
+use crate::sampling::Most;
 use hugewise_linux::root::Root;
-use hugewise_linux::sampling::Most;
 
 /// Each sample costs some microseconds. The rate of one CPU is odd, so that it does not beat with
 /// what happens 100 times a second; a record has a chain of 30 calls.

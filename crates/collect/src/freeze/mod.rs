@@ -9,11 +9,11 @@ mod signals;
 pub use message::now;
 
 use crate::clocks::Clocks;
+use crate::sampling::Most;
 use hugewise_base::parse::{self, pid_stat, vmstat};
 use hugewise_base::units::Ns;
 use hugewise_evidence::freeze::{Counted, Detector, Facts, Freeze, Late, Program, Ran, Signal};
 use hugewise_linux::root::Root;
-use hugewise_linux::sampling::Most;
 use hugewise_sys::perf::Record;
 use message::{Message, waited};
 use probe::Probes;

@@ -2,10 +2,10 @@
 //! anyway, notes when programs waited for memory.
 
 use super::message::{Message, PRESSURE, now, waited_of};
+use crate::sampling;
 use hugewise_base::units::Ns;
 use hugewise_evidence::freeze::Late;
 use hugewise_linux::root::Root;
-use hugewise_linux::sampling;
 use hugewise_sys::cpu;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec};

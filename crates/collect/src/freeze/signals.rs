@@ -1,10 +1,10 @@
 //! Signals that stop programs and let them go on, as the kernel's trace event tells them.
 
+use crate::sampling;
 use hugewise_base::parse::trace_format::{self, Place};
 use hugewise_base::units::Ns;
 use hugewise_evidence::freeze::Signal;
 use hugewise_linux::root::Root;
-use hugewise_linux::sampling;
 use hugewise_sys::Errno;
 use hugewise_sys::perf::{Trace, Tracepoint};
 

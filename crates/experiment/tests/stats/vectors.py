@@ -3,7 +3,7 @@
     python3 -m venv VENV && VENV/bin/pip install numpy scipy statsmodels
     VENV/bin/python vectors.py > vectors.json
 
-The Rust test `vectors` holds hugewise-core's statistics against it. Samples are drawn with a fixed
+The Rust test `vectors` holds the statistics of `hugewise-base` against it. Samples are drawn with a fixed
 seed and written out, so that both sides compute on the same numbers.
 """
 

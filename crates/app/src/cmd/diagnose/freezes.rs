@@ -23,6 +23,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
+/// The shortest freeze that is reported, unless another one is asked for.
+const LONGER_THAN: &str = "300ms";
+
 /// Time between looks while nothing happens, each with the counters that cost little.
 const LOOK: Duration = Duration::from_secs(5);
 /// Time between whole samples during and after a freeze.
@@ -56,9 +59,9 @@ pub(super) fn run(
     if !root.is_live() {
         return Err(usage("a copy of /proc does not freeze: leave '--root' out".to_owned()));
     }
-    let bound = bound(&args.longer_than)?;
+    let given = args.longer_than.as_deref().unwrap_or(LONGER_THAN);
+    let bound = bound(given)?;
     if bound < LEAST {
-        let given = &args.longer_than;
         let text = format!("'--longer-than {given}': the shortest is {:.0}ms", LEAST.as_ms());
         return Err(usage(text));
     }

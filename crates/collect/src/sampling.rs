@@ -1,28 +1,28 @@
 //! How often CPUs are sampled, and how much memory keeps what was seen until it is read.
 
-use crate::root::Root;
 use hugewise_base::parse::cpulist;
+use hugewise_linux::root::Root;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What sampling may cost at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub(crate) struct Most {
     /// Samples a second of one CPU, ...
-    pub of_cpu_hz: u64,
+    pub(crate) of_cpu_hz: u64,
     /// ... and of all CPUs together.
-    pub of_all_hz: u64,
+    pub(crate) of_all_hz: u64,
     /// Memory for records of one CPU, in bytes, ...
-    pub of_cpu_bytes: usize,
+    pub(crate) of_cpu_bytes: usize,
     /// ... and of all.
-    pub of_all_bytes: usize,
+    pub(crate) of_all_bytes: usize,
     /// What one record takes, in bytes.
-    pub record_bytes: u64,
+    pub(crate) record_bytes: u64,
 }
 
 impl Most {
     /// Samples a second and CPU, and pages of room for their records, for looks `every` so often.
-    pub fn rates(&self, cpus: usize, every: Duration, page_bytes: usize) -> (u64, usize) {
+    pub(crate) fn rates(&self, cpus: usize, every: Duration, page_bytes: usize) -> (u64, usize) {
         let (cpus, least) = (cpus.max(1), 4 * page_bytes);
         let room = (self.of_all_bytes / cpus).clamp(least, self.of_cpu_bytes.max(least));
         let pages = 1_usize << (room / page_bytes).ilog2();
@@ -36,7 +36,7 @@ impl Most {
 ///
 /// # Errors
 /// A list that cannot be understood, in words.
-pub fn online(root: &Root) -> Result<BTreeSet<u32>, String> {
+pub(crate) fn online(root: &Root) -> Result<BTreeSet<u32>, String> {
     let online = root.read_line("sys/devices/system/cpu/online").unwrap_or_default();
     cpulist::parse(&online).map_err(|problem| problem.to_string())
 }
