@@ -20,7 +20,7 @@ help:
 	@echo 'make dist   a static tarball and a Debian package, in target/dist'
 	@echo 'make test   install what the tests need, lint, run all tests (also in virtual machines)'
 	@echo 'make bench  measure; BENCH="scan promote" only these, QUICK=1 for a first look'
-	@echo 'make soak   the long tests, on more kernels, and the package in a clean Debian'
+	@echo 'make soak   the long tests, thousands of seeds, and the package in a clean Debian'
 	@echo 'make shop   faults in a small shop, and whether investigate finds them; FAULTS="pool disk"'
 	@echo 'make lint   formatting, clippy, house rules'
 	@echo 'make deps   only install what the tests need'
@@ -94,6 +94,7 @@ bench:
 
 soak:
 	@scripts/deps.sh test
+	HUGEWISE_SOAK=1 cargo test -p hugewise-manager --test decisions
 	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	scripts/clean_root.sh || [ $$? = 77 ]
