@@ -1,0 +1,190 @@
+//! Tables of knowledge: text files in `data/` that are part of the program and read once.
+//!
+//! A line is a row; tabs separate its fields. A line that begins with a tab continues the row
+//! above. `[NAME]` begins a section. Blank lines and lines that begin with `#` are for people.
+//! A row that cannot be read stops the program with file and line: the test of its table finds it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
+
+/// The table in that file of `data/`.
+macro_rules! table {
+    ($name:literal) => {
+        crate::table::Table {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $name)),
+        }
+    };
+}
+pub(crate) use table;
+
+/// A file with rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it says.
+    pub(crate) text: &'static str,
+}
+
+/// A row.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    table: &'static str,
+    line: usize,
+    /// The section that it is in; empty before the first one.
+    pub(crate) section: &'static str,
+    /// Its fields.
+    pub(crate) fields: Vec<&'static str>,
+}
+
+impl Table {
+    /// Its rows, in their order.
+    pub(crate) fn rows(self) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut section = "";
+        for (index, line) in self.text.lines().enumerate() {
+            let row = Row { table: self.name, line: index + 1, section, fields: Vec::new() };
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                section = name;
+                continue;
+            }
+            let continued = line.strip_prefix('\t');
+            let fields: Vec<&str> = continued.unwrap_or(line).split('\t').collect();
+            if fields.iter().any(|field| field.is_empty() || field.trim() != *field) {
+                row.refuse("a field is empty, or has a space at its start or end");
+            }
+            match rows.last_mut() {
+                Some(above) if continued.is_some() && above.section == section => {
+                    above.fields.extend(fields);
+                }
+                _ if continued.is_some() => row.refuse("it continues no row"),
+                _ => rows.push(Row { fields, ..row }),
+            }
+        }
+        rows
+    }
+
+    /// What the rows say of `all`, in the order of `all`: one row has each key as its first field,
+    /// and no row has another one.
+    pub(crate) fn about<K: Copy, T>(
+        self,
+        all: &[K],
+        key: fn(K) -> &'static str,
+        read: fn(&Row, K) -> T,
+    ) -> Vec<T> {
+        let mut by_key = BTreeMap::new();
+        for row in self.rows() {
+            if by_key.contains_key(row.fields[0]) {
+                row.refuse("another row has the same key");
+            }
+            by_key.insert(row.fields[0], row);
+        }
+        let mut said = Vec::new();
+        for one in all {
+            let Some(row) = by_key.remove(key(*one)) else {
+                panic!("data/{}: no row says what '{}' is", self.name, key(*one));
+            };
+            said.push(read(&row, *one));
+        }
+        if let Some(row) = by_key.values().next() {
+            row.refuse("the program does not know this key");
+        }
+        said
+    }
+}
+
+impl Row {
+    /// Its fields, of which there are `N`.
+    pub(crate) fn fields<const N: usize>(&self) -> [&'static str; N] {
+        match <[&str; N]>::try_from(self.fields.as_slice()) {
+            Ok(fields) => fields,
+            Err(_) => self.refuse(&format!("{} fields instead of {N}", self.fields.len())),
+        }
+    }
+
+    /// A field that is a number.
+    pub(crate) fn number(&self, field: &str) -> f64 {
+        field.parse().unwrap_or_else(|_| self.refuse(&format!("'{field}' is no number")))
+    }
+
+    /// A field that is one of the words of an enum.
+    pub(crate) fn word<T: Deserialize<'static>>(&self, field: &'static str) -> T {
+        let word = StrDeserializer::<Error>::new(field);
+        T::deserialize(word).unwrap_or_else(|wrong| self.refuse(&wrong.to_string()))
+    }
+
+    /// Stops at this row, which is wrong.
+    pub(crate) fn refuse(&self, why: &str) -> ! {
+        panic!("data/{}:{}: {why}", self.table, self.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &'static str) -> Table {
+        Table { name: "x.tsv", text }
+    }
+
+    fn keyed(text: &'static str) -> Vec<&'static str> {
+        table(text).about(&["a", "b"], |key| key, |row, _| row.fields::<2>()[1])
+    }
+
+    #[test]
+    fn rows_go_on_in_indented_lines_and_belong_to_sections() {
+        let rows = table("# x\na\t1\n\n[s]\nb\n\t2\t3\n\t4\n").rows();
+        assert_eq!((rows[0].section, rows[0].fields.as_slice()), ("", &["a", "1"][..]));
+        assert_eq!((rows[1].section, rows[1].fields.as_slice()), ("s", &["b", "2", "3", "4"][..]));
+        assert_eq!(keyed("b\t2\na\t1"), ["1", "2"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:2: a field is empty")]
+    fn an_empty_field_is_refused() {
+        table("a\t1\nb\t\t2").rows();
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:3: it continues no row")]
+    fn a_line_that_continues_a_section_is_refused() {
+        table("a\t1\n[s]\n\t2").rows();
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:3: another row has the same key")]
+    fn a_key_that_comes_twice_is_refused() {
+        keyed("a\t1\nb\t2\na\t3");
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:2: the program does not know this key")]
+    fn a_key_that_nothing_asks_for_is_refused() {
+        keyed("a\t1\nc\t3\nb\t2");
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv: no row says what 'b' is")]
+    fn a_key_without_a_row_is_refused() {
+        keyed("a\t1");
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:2: 3 fields instead of 2")]
+    fn a_row_of_the_wrong_length_is_refused() {
+        keyed("a\t1\nb\t2\t3");
+    }
+
+    #[test]
+    #[should_panic(expected = "data/x.tsv:1: 'a' is no number")]
+    fn a_word_in_place_of_a_number_is_refused() {
+        let row = &table("a").rows()[0];
+        row.number(row.fields[0]);
+    }
+}
