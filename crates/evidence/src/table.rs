@@ -119,6 +119,12 @@ impl Row {
         T::deserialize(word).unwrap_or_else(|wrong| self.refuse(&wrong.to_string()))
     }
 
+    /// A field that is the key of one of `all`.
+    pub(crate) fn one_of<T: Copy>(&self, all: &[T], key: fn(T) -> &'static str, field: &str) -> T {
+        let found = all.iter().find(|one| key(**one) == field);
+        *found.unwrap_or_else(|| self.refuse(&format!("nothing is called '{field}'")))
+    }
+
     /// Stops at this row, which is wrong.
     pub(crate) fn refuse(&self, why: &str) -> ! {
         panic!("data/{}:{}: {why}", self.table, self.line)
