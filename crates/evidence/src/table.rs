@@ -20,6 +20,30 @@ macro_rules! table {
 }
 pub(crate) use table;
 
+/// An enum whose variants have names outside of the program: in JSON, in settings and in tables.
+macro_rules! named_enum {
+    ($(#[$about:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident $key:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $enum {
+            $($(#[$doc])* #[doc = concat!("`", $key, "`")] $variant,)*
+        }
+
+        impl $enum {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name outside of the program.
+            pub const fn key(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $key,)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
+
 /// A file with rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
@@ -129,6 +153,16 @@ impl Row {
     pub(crate) fn refuse(&self, why: &str) -> ! {
         panic!("data/{}:{}: {why}", self.table, self.line)
     }
+}
+
+/// The rows of a section, each with `N` fields.
+pub(crate) fn section<const N: usize>(rows: &[Row], name: &str) -> Vec<[&'static str; N]> {
+    rows.iter().filter(|row| row.section == name).map(Row::fields).collect()
+}
+
+/// The rows of a section, each with one field.
+pub(crate) fn list(rows: &[Row], name: &str) -> Vec<&'static str> {
+    section::<1>(rows, name).concat()
 }
 
 #[cfg(test)]
