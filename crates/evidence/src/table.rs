@@ -155,6 +155,18 @@ impl Row {
     }
 }
 
+/// Lists: their names, the rows of their table, and their sections.
+macro_rules! lists {
+    ($($name:ident $rows:ident $section:literal,)*) => {
+        $(pub(in crate::recording) static $name: LazyLock<Vec<&str>> =
+            LazyLock::new(|| crate::table::list(&$rows, $section));)*
+
+        #[cfg(test)]
+        const LISTS: &[(&LazyLock<Vec<Row>>, &str)] = &[$((&$rows, $section)),*];
+    };
+}
+pub(crate) use lists;
+
 /// The rows of a section, each with `N` fields.
 pub(crate) fn section<const N: usize>(rows: &[Row], name: &str) -> Vec<[&'static str; N]> {
     rows.iter().filter(|row| row.section == name).map(Row::fields).collect()

@@ -96,15 +96,24 @@ fn columns<const N: usize>(row: &Row) -> Columns {
     if [parts.len(), headers.split(' ').count(), keys.split(' ').count()] != [N; 3] {
         row.refuse(&format!("not {N} headers and keys"));
     }
-    let factor = match unit {
+    Columns { parts, field: of_key(row, field), factor: factor(row, unit) }
+}
+
+/// The field of that key.
+pub(in super::super) fn of_key(row: &Row, key: &str) -> Field {
+    row.one_of(Field::ALL, |field| field.about().key, key)
+}
+
+/// What a value of that unit is to be multiplied with.
+pub(in super::super) fn factor(row: &Row, unit: &str) -> f64 {
+    match unit {
         "one" => 1.0,
         "kB" => 1024.0,
         "MB" => 1024.0 * 1024.0,
         "sector" => 512.0,
         "page" => 4096.0,
         _ => row.refuse("an unknown unit"),
-    };
-    Columns { parts, field: row.one_of(Field::ALL, |field| field.about().key, field), factor }
+    }
 }
 
 /// The whole of a part that is so many percent of it; `None` where the percentage is too small to

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::table::{Row, list, section, table};
+use crate::table::{Row, list, lists, section, table};
 
 /// A pool of connections: where threads wait to borrow one, and by which methods one is in use.
 pub(super) struct Pool {
@@ -27,16 +27,6 @@ pub(super) static GO_POOLS: LazyLock<Vec<Pool>> = LazyLock::new(|| pools(&GO));
 pub(super) static SERVICES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| section(&JAVA, "services"));
 pub(super) static GO_SERVICES: LazyLock<Vec<[&str; 2]>> =
     LazyLock::new(|| section(&GO, "services"));
-
-macro_rules! lists {
-    ($($name:ident $table:ident $section:literal,)*) => {
-        $(pub(super) static $name: LazyLock<Vec<&str>> =
-            LazyLock::new(|| list(&$table, $section));)*
-
-        #[cfg(test)]
-        const LISTS: &[(&LazyLock<Vec<Row>>, &str)] = &[$((&$table, $section)),*];
-    };
-}
 
 lists! {
     CONNECTS JAVA "connects",
