@@ -4,8 +4,6 @@
 //! above. `[NAME]` begins a section. Blank lines and lines that begin with `#` are for people.
 //! A row that cannot be read stops the program with file and line: the test of its table finds it.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 
@@ -70,7 +68,7 @@ impl Table {
         let mut rows: Vec<Row> = Vec::new();
         let mut section = "";
         for (index, line) in self.text.lines().enumerate() {
-            let row = Row { table: self.name, line: index + 1, section, fields: Vec::new() };
+            let number = index + 1;
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -79,45 +77,46 @@ impl Table {
                 continue;
             }
             let continued = line.strip_prefix('\t');
-            let fields: Vec<&str> = continued.unwrap_or(line).split('\t').collect();
-            if fields.iter().any(|field| field.is_empty() || field.trim() != *field) {
-                row.refuse("a field is empty, or has a space at its start or end");
+            if continued.is_none() {
+                rows.push(Row {
+                    table: self.name,
+                    line: number,
+                    section,
+                    fields: Vec::with_capacity(6),
+                });
             }
-            match rows.last_mut() {
-                Some(above) if continued.is_some() && above.section == section => {
-                    above.fields.extend(fields);
+            let Some(row) = rows.last_mut().filter(|row| row.section == section) else {
+                refuse(self.name, number, "it continues no row");
+            };
+            for field in continued.unwrap_or(line).split('\t') {
+                if field.is_empty() || field.starts_with(' ') || field.ends_with(' ') {
+                    refuse(self.name, number, "a field is empty, or starts or ends with a space");
                 }
-                _ if continued.is_some() => row.refuse("it continues no row"),
-                _ => rows.push(Row { fields, ..row }),
+                row.fields.push(field);
             }
         }
         rows
     }
 
-    /// What the rows say of `all`, in the order of `all`: one row has each key as its first field,
-    /// and no row has another one.
+    /// What the rows say of `all`: one row each, in the same order, with its key as the first field.
     pub(crate) fn about<K: Copy, T>(
         self,
         all: &[K],
         key: fn(K) -> &'static str,
         read: fn(&Row, K) -> T,
     ) -> Vec<T> {
-        let mut by_key = BTreeMap::new();
-        for row in self.rows() {
-            if by_key.contains_key(row.fields[0]) {
-                row.refuse("another row has the same key");
-            }
-            by_key.insert(row.fields[0], row);
-        }
-        let mut said = Vec::new();
+        let mut rows = self.rows().into_iter();
+        let mut said = Vec::with_capacity(all.len());
         for one in all {
-            let Some(row) = by_key.remove(key(*one)) else {
-                panic!("data/{}: no row says what '{}' is", self.name, key(*one));
-            };
-            said.push(read(&row, *one));
+            let wanted = key(*one);
+            match rows.next() {
+                Some(row) if row.fields[0] == wanted => said.push(read(&row, *one)),
+                Some(row) => row.refuse(&format!("the row of '{wanted}' is to come here")),
+                None => panic!("data/{}: the row of '{wanted}' is missing", self.name),
+            }
         }
-        if let Some(row) = by_key.values().next() {
-            row.refuse("the program does not know this key");
+        if let Some(row) = rows.next() {
+            row.refuse("the program knows nothing more");
         }
         said
     }
@@ -151,8 +150,12 @@ impl Row {
 
     /// Stops at this row, which is wrong.
     pub(crate) fn refuse(&self, why: &str) -> ! {
-        panic!("data/{}:{}: {why}", self.table, self.line)
+        refuse(self.table, self.line, why)
     }
+}
+
+fn refuse(table: &str, line: usize, why: &str) -> ! {
+    panic!("data/{table}:{line}: {why}")
 }
 
 /// Lists: their names, the rows of their table, and their sections.
@@ -194,7 +197,7 @@ mod tests {
         let rows = table("# x\na\t1\n\n[s]\nb\n\t2\t3\n\t4\n").rows();
         assert_eq!((rows[0].section, rows[0].fields.as_slice()), ("", &["a", "1"][..]));
         assert_eq!((rows[1].section, rows[1].fields.as_slice()), ("s", &["b", "2", "3", "4"][..]));
-        assert_eq!(keyed("b\t2\na\t1"), ["1", "2"]);
+        assert_eq!(keyed("a\t1\nb\t2"), ["1", "2"]);
     }
 
     #[test]
@@ -210,19 +213,19 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "data/x.tsv:3: another row has the same key")]
-    fn a_key_that_comes_twice_is_refused() {
-        keyed("a\t1\nb\t2\na\t3");
+    #[should_panic(expected = "data/x.tsv:2: the row of 'b' is to come here")]
+    fn a_row_in_the_wrong_place_is_refused() {
+        keyed("a\t1\na\t3\nb\t2");
     }
 
     #[test]
-    #[should_panic(expected = "data/x.tsv:2: the program does not know this key")]
-    fn a_key_that_nothing_asks_for_is_refused() {
-        keyed("a\t1\nc\t3\nb\t2");
+    #[should_panic(expected = "data/x.tsv:3: the program knows nothing more")]
+    fn a_row_that_nothing_asks_for_is_refused() {
+        keyed("a\t1\nb\t2\nc\t3");
     }
 
     #[test]
-    #[should_panic(expected = "data/x.tsv: no row says what 'b' is")]
+    #[should_panic(expected = "data/x.tsv: the row of 'b' is missing")]
     fn a_key_without_a_row_is_refused() {
         keyed("a\t1");
     }

@@ -72,7 +72,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let line = lines.ahead(0);
     let soon = |wanted: fn(&str) -> bool| (1..=4).any(|by| wanted(lines.ahead(by)));
     let banner = is_banner(line).filter(|_| soon(|line| day(line).is_some()));
-    let headings = report(line).is_some_and(|(words, _)| words.first().is_some_and(is_time));
+    let headings = line.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        && report(line).is_some_and(|(words, _)| words.first().is_some_and(is_time));
     if banner.is_none() && day(line).is_none() && !headings {
         return None;
     }
