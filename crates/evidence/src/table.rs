@@ -98,7 +98,7 @@ impl Table {
         rows
     }
 
-    /// What the rows say of `all`: one row each, in the same order, with its key as the first field.
+    /// What the rows say of `all`: one row each, in the same order, its key as the first field.
     pub(crate) fn about<K: Copy, T>(
         self,
         all: &[K],
