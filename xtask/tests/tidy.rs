@@ -97,7 +97,8 @@ fn check_targets(endings: &[&str], rule: fn(&TextFile, &Tree<'_>) -> Vec<Problem
 
 #[test]
 fn citations_resolve() {
-    let endings = [".rs", ".toml", ".md", ".sh", ".js", ".py", ".java", ".service", "Makefile"];
+    let endings =
+        [".rs", ".tsv", ".toml", ".md", ".sh", ".js", ".py", ".java", ".service", "Makefile"];
     check_targets(&endings, citations::citations);
 }
 

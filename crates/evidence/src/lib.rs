@@ -18,4 +18,5 @@ pub mod placement;
 pub mod recording;
 pub mod response;
 pub mod signature;
+mod table;
 pub mod watch;

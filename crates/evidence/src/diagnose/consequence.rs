@@ -1,191 +1,35 @@
 //! Causes and what follows from them: page tables that eat memory make the kernel reclaim. The root
-//! is told first, with what to do; its consequences below it.
+//! is told first, with what to do; its consequences below it. By `data/consequences.tsv`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::cause::Cause;
 use super::finding::{Finding, order};
+use crate::table::table;
 
-/// What follows from what, where both were found on one machine.
-const FOLLOWS: &[(Cause, &[Cause])] = {
-    use Cause as C;
-    &[
-        (C::PageTables, SHORTAGE),
-        (C::HugetlbUnused, SHORTAGE),
-        (C::Slab, SHORTAGE),
-        (C::MinFree, SHORTAGE),
-        (C::SharedMemory, SHORTAGE),
-        (C::LowMemory, SHORTAGE),
-        (C::RealTime, &[C::Lockups, C::Blocked, C::OneCpu]),
-        (C::NfsQueue, &[C::NetworkStorage, C::Blocked, C::Iowait]),
-        (C::LinkErrors, &[C::Retransmits, C::Drops, C::SlowPeer, C::NetworkStack, C::CardHangs]),
-        (C::ZoneReclaim, NODE),
-        (C::NodeShort, NODE_SHORT),
-        (C::DiskCapped, HELD_BACK),
-        (C::WriteCacheOff, HELD_BACK),
-        (C::NameCache, &[C::SlabCache, C::SystemCalls, C::KernelTime]),
-        (C::ArrayWork, HELD_BACK),
-        (C::HeapFull, &[C::GcPauses, C::GcKernel, C::OneCpu, C::SafepointReach]),
-        (C::SlowCpus, &[C::CpuSaturated]),
-        (C::SamePages, &[C::KernelTime, C::OneCpu]),
-        (C::Bloat, &[C::MemoryShort, C::Swapping, C::OomKills, C::RedisFragmentation]),
-        (C::HighOrder, &[C::Compaction, C::Fragmentation, C::Reclaim, C::KernelTime]),
-        (C::Futex, &[C::Locks, C::Switches, C::SystemCalls, C::KernelTime]),
-        (
-            C::PacketFilter,
-            &[C::NetworkStack, C::Interrupts, C::Backlog, C::Drops, C::SmallPackets, C::KernelTime],
-        ),
-        (C::Shootdowns, &[C::Churn, C::Faults, C::Locks, C::SystemCalls, C::KernelTime]),
-        (C::CacheDropped, HELD_BACK),
-        (C::SlowClock, &[C::SystemCalls, C::KernelTime]),
-        (C::IrqStorm, &[C::InterruptsOneCpu, C::Interrupts, C::OneCpu, C::KernelTime]),
-        (
-            C::Swapping,
-            &[
-                C::MemoryShort,
-                C::MemoryPressure,
-                C::IoPressure,
-                C::Iowait,
-                C::DiskSaturated,
-                C::DiskLatency,
-                C::DiskRandom,
-                C::DiskBandwidth,
-                C::Blocked,
-                C::GcKernel,
-                C::GcPauses,
-                C::RedisFork,
-                C::RedisFsync,
-                C::PgIo,
-            ],
-        ),
-        (C::Reclaim, &[C::MemoryShort, C::MemoryPressure, C::Locks, C::KernelTime]),
-        (C::MemoryShort, &[C::MemoryPressure]),
-        // A setting that lets it happen is told with it: the remedies change that, too.
-        (C::Compaction, &[C::GcKernel, C::Locks, C::KernelTime, C::DefragAlways, C::ThpAlways]),
-        (C::HugeFaults, &[C::GcKernel, C::KernelTime, C::DefragAlways, C::ThpAlways]),
-        (C::Khugepaged, &[C::MaxPtesNone]),
-        (C::Heat, &[C::CpuSaturated]),
-        (C::AuditBacklog, &[C::Blocked]),
-        (C::CgroupMemory, &[C::Reclaim, C::MemoryPressure, C::KernelTime, C::Blocked]),
-        (C::Entropy, &[C::Blocked]),
-        (C::CardHangs, &[C::Drops, C::Retransmits]),
-        (C::StorageFails, FAILING),
-        (C::FilesystemErrors, &[C::Blocked]),
-        (
-            C::DirtyLimit,
-            &[
-                C::DiskBandwidth,
-                C::DiskSaturated,
-                C::DiskRandom,
-                C::IoPressure,
-                C::Iowait,
-                C::Blocked,
-            ],
-        ),
-        (
-            C::DiskFlush,
-            &[C::DiskLatency, C::PgIo, C::RedisFsync, C::IoPressure, C::Iowait, C::OneDisk],
-        ),
-        (C::DiskSaturated, WAITING),
-        (C::DiskBandwidth, WAITING),
-        (C::DiskRandom, WAITING),
-        (C::DiskLatency, WAITING),
-        (C::NetworkStorage, WAITING),
-        (C::LinkFull, &[C::Retransmits, C::Drops, C::SlowPeer, C::NetworkStack]),
-        (C::Interrupts, &[C::KernelTime]),
-        (C::InterruptsOneCpu, &[C::OneCpu, C::Backlog, C::Drops, C::KernelTime]),
-        (C::SmallPackets, &[C::KernelTime, C::NetworkStack]),
-        (C::Backlog, &[C::Drops]),
-        (C::ConntrackFull, &[C::Drops, C::Retransmits]),
-        (C::Steal, &[C::CpuSaturated]),
-        // Full CPUs, and a program that stands still, keep threads waiting wherever they wait.
-        (C::CpuSaturated, INSIDE),
-        (C::Throttled, INSIDE),
-        (C::HeapFull, INSIDE),
-        (C::GcPauses, INSIDE),
-        // What a server says of itself explains what the machine shows.
-        (C::SlowCommands, &[C::ServerFull, C::OneCpu]),
-        (C::ServerFull, &[C::OneCpu]),
-        (C::RedisCow, SHORTAGE),
-        (C::PgIdle, &[C::PgLocks]),
-        (C::PgLocks, &[C::FpmFull, C::ServiceWait, C::PoolLimit, C::WorkersFull]),
-        (C::PgStatement, &[C::PgIo, C::FpmFull]),
-        (C::FpmFull, &[C::ListenOverflow, C::NginxDrops]),
-        (C::PgStatement, SLOW_SERVICE),
-        (C::PgLwlocks, SLOW_SERVICE),
-        (C::PgIo, SLOW_SERVICE),
-        (C::Deadlock, &[C::ThreadLock, C::PoolLimit, C::WorkersFull]),
-        (C::ServiceWait, &[C::PoolLimit, C::ThreadLock, C::WorkersFull]),
-        (C::ThreadLock, &[C::PoolLimit, C::WorkersFull, C::Futex, C::Switches]),
-        (C::PoolLimit, &[C::WorkersFull]),
-        (C::WorkersFull, &[C::ListenOverflow, C::SlowReader, C::NginxDrops]),
-    ]
-};
-
-/// What waiting inside of a program shows as.
-const INSIDE: &[Cause] = &[Cause::ThreadLock, Cause::PoolLimit, Cause::WorkersFull];
-
-/// What a database that answers slowly shows as in a program that asks it.
-const SLOW_SERVICE: &[Cause] = &[Cause::ServiceWait, Cause::PoolLimit, Cause::WorkersFull];
-
-/// What a shortage of memory shows as.
-const SHORTAGE: &[Cause] = &[
-    Cause::MemoryShort,
-    Cause::Reclaim,
-    Cause::Swapping,
-    Cause::MemoryPressure,
-    Cause::OomKills,
-    Cause::KernelTime,
-];
-
-/// What a NUMA node without free memory shows as.
-const NODE: &[Cause] = &[
-    Cause::NodeShort,
-    Cause::Reclaim,
-    Cause::Swapping,
-    Cause::MemoryPressure,
-    Cause::HighOrder,
-    Cause::KernelTime,
-];
-
-const NODE_SHORT: &[Cause] = NODE.split_at(1).1;
-
-/// What storage shows as that is held back: by work on an array, a limit, a cache that is off.
-const HELD_BACK: &[Cause] = &[
-    Cause::DiskSaturated,
-    Cause::DiskLatency,
-    Cause::DiskRandom,
-    Cause::DiskBandwidth,
-    Cause::DiskFlush,
-    Cause::IoPressure,
-    Cause::Iowait,
-    Cause::Blocked,
-    Cause::OneDisk,
-    Cause::PgIo,
-];
-
-/// What storage that fails shows as.
-const FAILING: &[Cause] = &[
-    Cause::FilesystemErrors,
-    Cause::DiskSaturated,
-    Cause::DiskLatency,
-    Cause::DiskRandom,
-    Cause::DiskBandwidth,
-    Cause::NetworkStorage,
-    Cause::IoPressure,
-    Cause::Iowait,
-    Cause::Blocked,
-    Cause::OneDisk,
-    Cause::PgIo,
-];
-
-/// What a slow disk shows as.
-const WAITING: &[Cause] = &[
-    Cause::IoPressure,
-    Cause::Iowait,
-    Cause::Blocked,
-    Cause::OneDisk,
-    Cause::RedisFsync,
-    Cause::PgIo,
-];
+static FOLLOWS: LazyLock<Vec<(Cause, Vec<Cause>)>> = LazyLock::new(|| {
+    let rows = table!("consequences.tsv").rows();
+    let mut groups: BTreeMap<&str, Vec<Cause>> = BTreeMap::new();
+    let mut follows = Vec::new();
+    for row in &rows {
+        let [name, words] = row.fields();
+        let cause = |key| row.one_of(Cause::ALL, Cause::key, key);
+        let mut causes = Vec::new();
+        for word in words.split(' ') {
+            match groups.get(word) {
+                Some(group) => causes.extend_from_slice(group),
+                None => causes.push(cause(word)),
+            }
+        }
+        match row.section {
+            "groups" => _ = groups.insert(name, causes),
+            "roots" => follows.push((cause(name), causes)),
+            _ => row.refuse("the section is neither groups nor roots"),
+        }
+    }
+    follows
+});
 
 /// The direct cause of a finding among others.
 fn cause_of(all: &[Finding], found: &Finding) -> Option<Cause> {
@@ -200,7 +44,8 @@ fn cause_of(all: &[Finding], found: &Finding) -> Option<Cause> {
     };
     let enough = |f: &Finding| (!by_share(f) || f.weight * 2.0 >= found.weight) && !alien(f);
     let here = |cause: Cause| all.iter().filter(mine).any(|f| f.cause == cause && enough(f));
-    let leads = |(root, follow): &&(Cause, &[Cause])| follow.contains(&found.cause) && here(*root);
+    let leads =
+        |(root, follow): &&(Cause, Vec<Cause>)| follow.contains(&found.cause) && here(*root);
     FOLLOWS.iter().find(leads).map(|(root, _)| *root)
 }
 
@@ -264,8 +109,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_group_follows_from_a_root() {
+        let rows = table!("consequences.tsv").rows();
+        let (groups, roots): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|row| row.section == "groups");
+        for group in groups {
+            let used =
+                |row: &&crate::table::Row| row.fields[1].split(' ').any(|it| it == group.fields[0]);
+            assert!(roots.iter().any(used), "{group:?}");
+        }
+    }
+
+    #[test]
     fn no_cause_follows_from_itself() {
-        for (root, _) in FOLLOWS {
+        for (root, _) in FOLLOWS.iter() {
             let (mut open, mut seen) = (vec![*root], Vec::new());
             while let Some(cause) = open.pop() {
                 let next = FOLLOWS.iter().filter(|(from, _)| *from == cause);

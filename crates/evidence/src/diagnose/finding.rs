@@ -134,7 +134,7 @@ fn path<'a>(tree: &'a [Asked], leaf: &'a Asked) -> Vec<&'a Asked> {
 }
 
 fn cause(asked: &Asked) -> Option<Cause> {
-    asked.node().filter(|_| asked.is_yes()).and_then(|node| node.cause)
+    asked.is_yes().then(|| asked.node()).flatten()?.cause
 }
 
 /// Whether a question below says it better. Across one that could not be answered it does not: what
@@ -252,9 +252,11 @@ pub(super) struct AboutHost<'a> {
 
 /// Whether a question is answered no with a margin, and no other one finds the same cause.
 fn is_ruled_out(tree: &[Asked], asked: &Asked) -> bool {
+    if !asked.answer.as_ref().is_some_and(Answer::rules_out) {
+        return false;
+    }
     let own = asked.node().and_then(|node| node.cause);
-    let found = own.is_some() && tree.iter().any(|other| cause(other) == own);
-    !found && asked.answer.as_ref().is_some_and(Answer::rules_out)
+    own.is_none() || tree.iter().all(|other| cause(other) != own)
 }
 
 /// Whether the disk in question mostly reads, as the size of its requests was quoted.

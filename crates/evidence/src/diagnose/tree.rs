@@ -46,7 +46,7 @@ pub(super) fn walk(look: &Look<'_>) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::with_capacity(ALL.len());
     // The times in question below each node: its own where it names some, else those it got.
     let mut times: BTreeMap<&str, Vec<Interval>> = BTreeMap::new();
-    for node in ALL {
+    for node in ALL.iter() {
         let above = node.parent.and_then(|parent| asked.iter().find(|asked| asked.id == parent));
         let depth = above.map_or(0, |above| above.depth + 1);
         let leads_here = above.is_none_or(|above| {

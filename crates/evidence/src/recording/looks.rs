@@ -3,46 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::words::QUICK_TOOLS;
 use super::{Field, Subject};
-
-/// Commands that take no time worth counting: whatever else runs between two looks takes an unknown
-/// one.
-const QUICK: [&str; 34] = [
-    "awk",
-    "cat",
-    "column",
-    "cp",
-    "curl",
-    "cut",
-    "date",
-    "diff",
-    "do",
-    "done",
-    "echo",
-    "egrep",
-    "for",
-    "grep",
-    "head",
-    "netstat",
-    "nstat",
-    "paste",
-    "printf",
-    "psql",
-    "redis-cli",
-    "sed",
-    "seq",
-    "sleep",
-    "sort",
-    "ss",
-    "sudo",
-    "tail",
-    "tee",
-    "tr",
-    "true",
-    "valkey-cli",
-    "while",
-    "zgrep",
-];
 
 /// The simple commands of what was typed, each with its words.
 fn simple(command: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -154,7 +116,8 @@ impl Looks {
     /// Something was typed: looks before it count as long as nothing takes an unknown time.
     pub(super) fn command(&mut self, command: &str) {
         let typed = Typed::new(command);
-        let quick = simple(command).all(|words| words.iter().any(|word| QUICK.contains(word)))
+        let quick = simple(command)
+            .all(|words| words.iter().any(|word| QUICK_TOOLS.contains(word)))
             || watches(command).is_some();
         if !quick {
             // Who says its own age needs no clock of ours.

@@ -20,6 +20,7 @@ mod scan;
 mod source;
 mod stamp;
 mod subject;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 

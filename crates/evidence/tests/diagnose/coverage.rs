@@ -49,7 +49,7 @@ fn every_question_is_answered_in_every_way() {
         }
     }
     let mut gaps = Vec::new();
-    for node in nodes::ALL {
+    for node in nodes::ALL.iter() {
         for verdict in [Verdict::Yes, Verdict::No, Verdict::Unknown] {
             let name = format!("{verdict:?}");
             let has = seen.get(node.id).is_some_and(|names| names.contains(&name));

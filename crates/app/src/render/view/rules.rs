@@ -18,7 +18,7 @@ pub(crate) fn page() -> String {
          answered yes, or could not be answered. A yes leads to a finding unless a question \
          below\nit says it better.\n\n## Questions\n",
     );
-    for node in ALL {
+    for node in ALL.iter() {
         push_node(&mut out, node, &Thresholds::default());
     }
     out.push_str(
@@ -42,7 +42,7 @@ fn push_node(out: &mut String, node: &Node, thresholds: &Thresholds) {
         let _ = writeln!(out, "Asked after `{parent}`.");
     }
     let _ = writeln!(out, "\n{}", node.how);
-    for limit in node.limits {
+    for limit in &node.limits {
         let entry = limit.entry();
         let _ = writeln!(out, "\n- `{}` = {}: {}", entry.key, thresholds.get(*limit), entry.help);
     }
@@ -89,7 +89,7 @@ fn explained(node: &Node, thresholds: &Thresholds, paint: Paint) -> String {
         out += &wrap("  asked after  ", parent);
     }
     out += &wrap("  how          ", node.how);
-    for limit in node.limits {
+    for limit in &node.limits {
         let entry = limit.entry();
         let text = format!("{} = {}: {}", entry.key, thresholds.get(*limit), entry.help);
         out += &wrap("  threshold    ", &text);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_page_has_every_question_and_every_threshold() {
         let (page, json) = (page(), page_json());
-        for node in ALL {
+        for node in ALL.iter() {
             assert!(page.contains(&format!("\n### `{}`\n", node.id)), "{} is missing", node.id);
             assert!(page.contains(node.question), "{}", node.id);
         }

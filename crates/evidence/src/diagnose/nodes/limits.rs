@@ -155,7 +155,7 @@ pub(super) fn open_files(look: &Look<'_>) -> Answer {
     let full_log = look
         .setting(&quoted(Trouble::FileMax))
         .map(|quote| look.cite(quote, &format!("the kernel's log says: {}", quote.text)));
-    let limit_old = is_old(look, &Subject::part(LOG, Trouble::FileMax.name())) == Some(true);
+    let limit_old = is_old(look, &Subject::part(LOG, Trouble::FileMax.key())) == Some(true);
     let full = process.as_ref().is_some_and(|(_, full)| *full)
         || machine.as_ref().is_some_and(|(_, full)| *full);
     let found = full || logged.is_some() || full_log.is_some();

@@ -18,7 +18,7 @@ struct Told {
 }
 
 fn told(look: &Look<'_>, kind: Trouble) -> Option<Told> {
-    let subject = Subject::part(LOG, kind.name());
+    let subject = Subject::part(LOG, kind.key());
     let line = look.line(Field::LogLines, &subject)?;
     let count: f64 = line.points.iter().map(|point| point.value).sum();
     let lines = Seen { value: count, ..look.highest(&line)? };

@@ -1,12 +1,15 @@
-//! What a question is, and how the table of them is written down.
+//! What a question is.
 
 use crate::diagnose::answer::Answer;
 use crate::diagnose::cause::Cause;
 use crate::diagnose::look::Look;
 use crate::diagnose::threshold::Threshold as T;
 
+/// What answers a question.
+pub(super) type Test = fn(&Look<'_>) -> Answer;
+
 /// A question of the tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     /// Its name: for `--explain`, JSON and documents.
     pub id: &'static str,
@@ -17,25 +20,9 @@ pub struct Node {
     /// How it is answered.
     pub how: &'static str,
     /// The thresholds that decide.
-    pub limits: &'static [T],
+    pub limits: Vec<T>,
     /// What a yes means, unless a question below says it better.
     pub cause: Option<Cause>,
     /// Answers it.
-    pub test: fn(&Look<'_>) -> Answer,
-}
-
-macro_rules! nodes {
-    ($($id:literal < $parent:expr, $question:literal, $how:literal, [$($limit:ident)*],
-        $cause:expr, $test:path;)*) => {
-        /// All questions: parents before their children, in the order in which they are asked.
-        pub const ALL: &[Node] = &[$(Node {
-            id: $id,
-            parent: $parent,
-            question: $question,
-            how: $how,
-            limits: &[$(T::$limit,)*],
-            cause: $cause,
-            test: $test,
-        },)*];
-    };
+    pub test: Test,
 }

@@ -1,86 +1,26 @@
 //! `atopsar`: reports of atop that look like those of `sar`, each row group with the time once, and
 //! the report's name at the end of its headings.
 
-use super::prelude::*;
-use super::sysstat::{is_elision, is_sane};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-const KIB: f64 = 1024.0;
+use super::prelude::*;
+use super::sysstat::{factor, is_elision, is_sane, of_key};
+use crate::table::table;
 
 /// A column's heading, what it is, and what its values are to be multiplied with.
 type Column = (&'static str, Field, f64);
 
 /// Reports by the name at the end of their headings, with the columns that have a field.
-const REPORTS: &[(&str, &[Column])] = &[
-    (
-        "_cpu_",
-        &[
-            ("%usr", Field::CpuUser, 1.0),
-            ("%nice", Field::CpuNice, 1.0),
-            ("%sys", Field::CpuSystem, 1.0),
-            ("%irq", Field::CpuIrq, 1.0),
-            ("%softirq", Field::CpuSoftirq, 1.0),
-            ("%steal", Field::CpuSteal, 1.0),
-            ("%wait", Field::CpuIowait, 1.0),
-            ("%idle", Field::CpuIdle, 1.0),
-        ],
-    ),
-    (
-        "_load_",
-        &[
-            ("pswch/s", Field::ContextSwitches, 1.0),
-            ("devintr/s", Field::Interrupts, 1.0),
-            ("clones/s", Field::Forks, 1.0),
-            ("loadavg1", Field::Load1, 1.0),
-            ("loadavg5", Field::Load5, 1.0),
-            ("loadavg15", Field::Load15, 1.0),
-        ],
-    ),
-    (
-        "_mem_",
-        &[
-            ("memtotal", Field::MemTotal, 1.0),
-            ("memfree", Field::MemFree, 1.0),
-            ("buffers", Field::Buffers, 1.0),
-            ("cached", Field::Cached, 1.0),
-            ("dirty", Field::Dirty, 1.0),
-            ("slabmem", Field::Slab, 1.0),
-            ("swptotal", Field::SwapTotal, 1.0),
-            ("swpfree", Field::SwapFree, 1.0),
-        ],
-    ),
-    (
-        // Means of the interval, as of 10 s.
-        "iofull",
-        &[
-            ("cpusome", Field::PsiCpuSome, 1.0),
-            ("memsome", Field::PsiMemorySome, 1.0),
-            ("memfull", Field::PsiMemoryFull, 1.0),
-            ("iosome", Field::PsiIoSome, 1.0),
-            ("iofull", Field::PsiIoFull, 1.0),
-        ],
-    ),
-    ("_swap_", &[("swapin/s", Field::SwapIn, 4096.0), ("swapout/s", Field::SwapOut, 4096.0)]),
-    (
-        "_dsk_",
-        &[
-            ("busy", Field::DiskBusy, 1.0),
-            ("read/s", Field::DiskReads, 1.0),
-            ("writ/s", Field::DiskWrites, 1.0),
-            ("KB/read", Field::DiskReadRequestBytes, KIB),
-            ("KB/writ", Field::DiskWriteRequestBytes, KIB),
-            ("avque", Field::DiskQueue, 1.0),
-        ],
-    ),
-    (
-        "_if_",
-        &[
-            ("ipack/s", Field::NetRxPackets, 1.0),
-            ("opack/s", Field::NetTxPackets, 1.0),
-            ("iKbyte/s", Field::NetRxBytes, KIB),
-            ("oKbyte/s", Field::NetTxBytes, KIB),
-        ],
-    ),
-];
+static REPORTS: LazyLock<BTreeMap<&str, Vec<Column>>> = LazyLock::new(|| {
+    let mut reports: BTreeMap<&str, Vec<Column>> = BTreeMap::new();
+    for row in table!("atopsar.tsv").rows() {
+        let [heading, field, unit] = row.fields();
+        let column = (heading, of_key(&row, field), factor(&row, unit));
+        reports.entry(row.section).or_default().push(column);
+    }
+    reports
+});
 
 /// What the headings of the busiest processes end with.
 const BUSIEST: &str = "_top3_";
@@ -107,7 +47,7 @@ enum Kind {
 /// A heading's words without the report's name, which may stick to the last one.
 fn report(line: &str) -> Option<(Vec<&str>, &'static str)> {
     let line = line.trim_end();
-    let found = REPORTS.iter().map(|(name, _)| *name).chain([BUSIEST]);
+    let found = REPORTS.keys().copied().chain([BUSIEST]);
     let name = found.into_iter().find(|name| line.ends_with(name))?;
     let head = if name.starts_with('_') { line.strip_suffix(name)? } else { line };
     Some((words(head), name))
@@ -132,7 +72,8 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let line = lines.ahead(0);
     let soon = |wanted: fn(&str) -> bool| (1..=4).any(|by| wanted(lines.ahead(by)));
     let banner = is_banner(line).filter(|_| soon(|line| day(line).is_some()));
-    let headings = report(line).is_some_and(|(words, _)| words.first().is_some_and(is_time));
+    let headings = line.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        && report(line).is_some_and(|(words, _)| words.first().is_some_and(is_time));
     if banner.is_none() && day(line).is_none() && !headings {
         return None;
     }
@@ -156,8 +97,7 @@ impl Atopsar {
             self.kind = Kind::Busiest { by_cpu: words.contains(&"cpu%") };
             return;
         }
-        let known = REPORTS.iter().find(|(name, _)| *name == report);
-        let known = known.map_or(&[][..], |(_, columns)| columns);
+        let known = REPORTS.get(report).map_or(&[][..], Vec::as_slice);
         let place = |word: &str| known.iter().find(|(name, ..)| *name == word);
         // Without the time, which not every row has.
         let columns = words.iter().skip(1).enumerate();

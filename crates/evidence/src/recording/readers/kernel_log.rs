@@ -108,7 +108,7 @@ pub const CLOCKSOURCE: &str = "clocksource of the kernel log";
 
 /// The setting with the latest line about a kind of trouble.
 pub fn quoted(kind: Trouble) -> String {
-    format!("{LOG}: {}", kind.name())
+    format!("{LOG}: {}", kind.key())
 }
 
 /// What the kernel's log said of a disk last, as a setting of this name and the disk's.
@@ -262,10 +262,10 @@ impl Reader for KernelLog {
         self.killed.put(KILLS, out);
         self.hung.put(HANGS, out);
         for (kind, told) in &self.told {
-            let subject = Subject::part(LOG, kind.name());
+            let subject = Subject::part(LOG, kind.key());
             out.put(Field::LogLines, &subject, None, told.lines as f64);
             out.put_known(Field::LogAmount, &subject, None, told.most);
-            told.when.put(kind.name(), out);
+            told.when.put(kind.key(), out);
             out.setting(&quoted(*kind), &told.quote);
         }
     }
@@ -347,7 +347,7 @@ mod tests {
              [ 812.0] clocksource: Switched to clocksource hpet\n",
         );
         all_understood(&recording);
-        let part = |kind: Trouble| Subject::part(LOG, kind.name());
+        let part = |kind: Trouble| Subject::part(LOG, kind.key());
         assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Lockup)), [2.0]);
         assert_eq!(values(&recording, Field::LogAmount, &part(Trouble::Lockup)), [41.0]);
         assert_eq!(values(&recording, Field::LogLines, &part(Trouble::Audit)), [4121.0]);
@@ -361,7 +361,7 @@ mod tests {
     fn a_log_without_times_is_known_by_its_command() {
         let line = "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2\n";
         let shown = read(&format!("root@db1:~# dmesg -t | tail -1\n{line}"));
-        let part = Subject::part(LOG, Trouble::FileSystem.name());
+        let part = Subject::part(LOG, Trouble::FileSystem.key());
         assert_eq!(values(&shown, Field::LogLines, &part), [1.0]);
         assert!(read(line).hosts.is_empty());
     }

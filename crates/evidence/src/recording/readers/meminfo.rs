@@ -1,6 +1,7 @@
 //! Pasted `/proc/meminfo`, whole or in part. proc_meminfo(5).
 
 use super::prelude::*;
+use crate::recording::words::MEMINFO_OTHER_KEYS;
 use std::collections::BTreeMap;
 
 /// How many lines are searched for a second known key.
@@ -42,47 +43,6 @@ pub(super) const POOL_KEYS: [(&str, Field); 4] = [
     ("HugePages_Surp", Field::HugetlbSurplus),
 ];
 
-/// The file's other keys. `smaps` and `status` resemble it: theirs must not pass for this file.
-const OTHER_KEYS: [&str; 37] = [
-    "SwapCached",
-    "Active(anon)",
-    "Inactive(anon)",
-    "Active(file)",
-    "Inactive(file)",
-    "Unevictable",
-    "Mlocked",
-    "HighTotal",
-    "HighFree",
-    "MmapCopy",
-    "Zswap",
-    "Zswapped",
-    "Mapped",
-    "KReclaimable",
-    "ShadowCallStack",
-    "SecPageTables",
-    "NFS_Unstable",
-    "Bounce",
-    "WritebackTmp",
-    "VmallocTotal",
-    "VmallocUsed",
-    "VmallocChunk",
-    "Percpu",
-    "EarlyMemtestBad",
-    "HardwareCorrupted",
-    "ShmemHugePages",
-    "ShmemPmdMapped",
-    "FileHugePages",
-    "FilePmdMapped",
-    "CmaTotal",
-    "CmaFree",
-    "Unaccepted",
-    "Balloon",
-    "GPUActive",
-    "GPUReclaim",
-    "Hugetlb",
-    "Quicklists",
-];
-
 /// The field of a key.
 pub(super) fn find(keys: &[(&str, Field)], key: &str) -> Option<Field> {
     keys.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
@@ -110,7 +70,7 @@ fn entry(line: &str) -> Option<Entry> {
         let bytes = value.filter(|_| in_kib).and_then(|kib| kib.checked_mul(1024));
         return Some(bytes.map_or(Entry::Wrong, |bytes| Entry::Size(field, bytes)));
     }
-    let other = OTHER_KEYS.contains(&key) || key.starts_with("DirectMap");
+    let other = MEMINFO_OTHER_KEYS.contains(&key) || key.starts_with("DirectMap");
     (other && value.is_some() && in_kib).then_some(Entry::Other)
 }
 

@@ -110,7 +110,7 @@ fn quoted<'a>(look: &Look<'_>, finding: &'a Finding) -> Vec<Quoted<'a>> {
     let mut all: Vec<Quoted<'a>> = Vec::new();
     let rest = finding.chain.iter().skip(1).chain(finding.chain.first());
     for step in rest {
-        let limits = nodes::find(step.node).map_or(&[][..], |node| node.limits);
+        let limits = nodes::find(step.node).map_or(&[][..], |node| &node.limits[..]);
         for evidence in &step.evidence {
             let Some(subject) = evidence.subject.as_deref() else { continue };
             let Some(line) = line_of(look, evidence) else { continue };

@@ -1,209 +1,75 @@
-//! What the kernel's log says when something is wrong, by the words of its messages.
+//! What the kernel's log says when something is wrong, by the words of its messages:
+//! `data/kernel_log.tsv`.
 
-/// A kind of trouble that the kernel's log names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trouble {
-    /// A CPU that did not come back from the kernel, or stood still: `kernel/watchdog.c`, RCU.
-    Lockup,
-    /// A CPU that slows itself down because of heat: `therm_throt.c`.
-    Throttled,
-    /// The processor's own clock was given up: `kernel/time/clocksource.c`.
-    Clock,
-    /// Records of audit find no place: `kernel/audit.c`.
-    Audit,
-    /// A device, or a path to it, is gone: SCSI, multipath, iSCSI, NVMe.
-    PathLost,
-    /// A controller's write cache is off, for want of a battery: megaraid, smartpqi.
-    WriteCache,
-    /// Requests to a disk ended in errors.
-    DiskError,
-    /// A file system found damage, or was made read-only.
-    FileSystem,
-    /// No free block of several pages: `mm/page_alloc.c`.
-    NoBlock,
-    /// Not even one page was free for somebody who may not wait.
-    NoPage,
-    /// The table of neighbours is full: `net/core/neighbour.c`.
-    Neighbours,
-    /// A network card hangs: `net/sched/sch_generic.c`, drivers.
-    CardHangs,
-    /// A network card lost its link.
-    LinkDown,
-    /// TCP's own limit of memory: `net/ipv4/tcp.c`.
-    TcpMemory,
-    /// Hardware errors that nobody could correct.
-    Uncorrected,
-    /// Hardware errors that were corrected.
-    Corrected,
-    /// The kernel itself failed.
-    Bug,
-    /// As many files are open as the machine may have: `fs/file_table.c`.
-    FileMax,
-    /// A program crashed.
-    Crash,
-    /// A request to storage was late, aborted or tried again.
-    LateRequest,
-    /// Somebody drops the page cache: `fs/drop_caches.c`.
-    CacheDropped,
-    /// A cgroup has as many tasks as it may have.
-    Tasks,
-}
+use std::sync::LazyLock;
 
-impl Trouble {
-    /// All of them.
-    pub const ALL: [Self; 22] = [
-        Self::Lockup,
-        Self::Throttled,
-        Self::Clock,
-        Self::Audit,
-        Self::PathLost,
-        Self::WriteCache,
-        Self::DiskError,
-        Self::FileSystem,
-        Self::NoBlock,
-        Self::NoPage,
-        Self::Neighbours,
-        Self::CardHangs,
-        Self::LinkDown,
-        Self::TcpMemory,
-        Self::Uncorrected,
-        Self::Corrected,
-        Self::Bug,
-        Self::FileMax,
-        Self::Crash,
-        Self::LateRequest,
-        Self::CacheDropped,
-        Self::Tasks,
-    ];
+use crate::table::{Row, list, named_enum, table};
 
-    /// Its name, in values and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lockup => "lockups",
-            Self::Throttled => "heat",
-            Self::Clock => "clock",
-            Self::Audit => "audit",
-            Self::PathLost => "lost devices",
-            Self::WriteCache => "write caches",
-            Self::DiskError => "disk errors",
-            Self::FileSystem => "file system errors",
-            Self::NoBlock => "failed allocations of blocks",
-            Self::NoPage => "failed allocations of a page",
-            Self::Neighbours => "neighbours",
-            Self::CardHangs => "network cards",
-            Self::LinkDown => "lost links",
-            Self::TcpMemory => "memory of TCP",
-            Self::Uncorrected => "hardware errors",
-            Self::Corrected => "corrected hardware errors",
-            Self::Bug => "kernel bugs",
-            Self::FileMax => "open files",
-            Self::Crash => "crashed programs",
-            Self::LateRequest => "late requests to storage",
-            Self::CacheDropped => "dropped caches",
-            Self::Tasks => "task limits",
-        }
+named_enum! {
+    /// A kind of trouble that the kernel's log names.
+    Trouble {
+        /// A CPU that did not come back from the kernel, or stood still: `kernel/watchdog.c`, RCU.
+        Lockup "lockups",
+        /// A CPU that slows itself down because of heat: `therm_throt.c`.
+        Throttled "heat",
+        /// The processor's own clock was given up: `kernel/time/clocksource.c`.
+        Clock "clock",
+        /// Records of audit find no place: `kernel/audit.c`.
+        Audit "audit",
+        /// A device, or a path to it, is gone: SCSI, multipath, iSCSI, NVMe.
+        PathLost "lost devices",
+        /// A controller's write cache is off, for want of a battery: megaraid, smartpqi.
+        WriteCache "write caches",
+        /// Requests to a disk ended in errors.
+        DiskError "disk errors",
+        /// A file system found damage, or was made read-only.
+        FileSystem "file system errors",
+        /// No free block of several pages: `mm/page_alloc.c`.
+        NoBlock "failed allocations of blocks",
+        /// Not even one page was free for somebody who may not wait.
+        NoPage "failed allocations of a page",
+        /// The table of neighbours is full: `net/core/neighbour.c`.
+        Neighbours "neighbours",
+        /// A network card hangs: `net/sched/sch_generic.c`, drivers.
+        CardHangs "network cards",
+        /// A network card lost its link.
+        LinkDown "lost links",
+        /// TCP's own limit of memory: `net/ipv4/tcp.c`.
+        TcpMemory "memory of TCP",
+        /// Hardware errors that nobody could correct.
+        Uncorrected "hardware errors",
+        /// Hardware errors that were corrected.
+        Corrected "corrected hardware errors",
+        /// The kernel itself failed.
+        Bug "kernel bugs",
+        /// As many files are open as the machine may have: `fs/file_table.c`.
+        FileMax "open files",
+        /// A program crashed.
+        Crash "crashed programs",
+        /// A request to storage was late, aborted or tried again.
+        LateRequest "late requests to storage",
+        /// Somebody drops the page cache: `fs/drop_caches.c`.
+        CacheDropped "dropped caches",
+        /// A cgroup has as many tasks as it may have.
+        Tasks "task limits",
     }
 }
 
-/// Words that a message of a kind has, all of them, in small letters; the first row that fits
-/// counts. A row is as special as it must be to leave out what is said at every start.
-const MESSAGES: &[(Trouble, &[&str])] = {
-    use Trouble as T;
-    &[
-        (T::Lockup, &["soft lockup", "stuck for"]),
-        (T::Lockup, &["hard lockup"]),
-        (T::Lockup, &["workqueue lockup"]),
-        (T::Lockup, &["detected stall"]),
-        (T::Lockup, &["kthread starved for"]),
-        (T::Throttled, &["temperature", "above threshold"]),
-        (T::Throttled, &["clock", "throttled", "total events"]),
-        (T::Throttled, &["critical temperature reached"]),
-        (T::Clock, &["tsc", "unstable"]),
-        (T::Audit, &["audit", "backlog limit exceeded"]),
-        (T::Audit, &["audit_backlog="]),
-        (T::Audit, &["audit_lost="]),
-        (T::Audit, &["kauditd", "queue overflow"]),
-        (T::PathLost, &["rejecting i/o to offline device"]),
-        (T::PathLost, &["rejecting i/o to dead device"]),
-        (T::PathLost, &["multipath", "failing path"]),
-        (T::PathLost, &["remaining active paths: 0"]),
-        (T::PathLost, &["device offlined"]),
-        (T::PathLost, &["fc remote port time out"]),
-        (T::PathLost, &["detected conn error"]),
-        (T::PathLost, &["session recovery timed out"]),
-        (T::PathLost, &["nvme", "removing after probe failure"]),
-        (T::PathLost, &["nvme", "controller is down"]),
-        (T::WriteCache, &["battery has failed"]),
-        (T::WriteCache, &["bbu disabled"]),
-        (T::WriteCache, &["changing wb virtual disks to wt"]),
-        (T::WriteCache, &["battery", "cannot support data retention"]),
-        (T::WriteCache, &["cache", "disabled", "battery"]),
-        (T::NoBlock, &["possible memory allocation deadlock"]),
-        (T::FileSystem, &["ext4-fs error"]),
-        (T::FileSystem, &["ext3-fs error"]),
-        (T::FileSystem, &["ext2-fs error"]),
-        (T::FileSystem, &["remounting filesystem read-only"]),
-        (T::FileSystem, &["aborting journal"]),
-        (T::FileSystem, &["detected aborted journal"]),
-        (T::FileSystem, &["xfs", "corruption"]),
-        (T::FileSystem, &["xfs", "internal error"]),
-        (T::FileSystem, &["xfs", "i/o error"]),
-        (T::FileSystem, &["xfs", "shutting down filesystem"]),
-        (T::FileSystem, &["xfs", "filesystem has been shut down"]),
-        (T::FileSystem, &["btrfs", "error"]),
-        (T::DiskError, &["i/o error"]),
-        (T::DiskError, &["critical medium error"]),
-        (T::DiskError, &["critical target error"]),
-        (T::DiskError, &["medium error"]),
-        (T::DiskError, &["unrecovered read error"]),
-        (T::DiskError, &["failed command:"]),
-        (T::DiskError, &["exception emask"]),
-        (T::DiskError, &["sense key", "hardware error"]),
-        (T::DiskError, &["lost async page write"]),
-        (T::DiskError, &["lost page write"]),
-        (T::NoBlock, &["page allocation failure"]),
-        (T::NoBlock, &["page allocation stalls"]),
-        (T::Neighbours, &["neighbour", "table overflow"]),
-        (T::Neighbours, &["neighbor", "table overflow"]),
-        (T::CardHangs, &["netdev watchdog"]),
-        (T::CardHangs, &["hardware unit hang"]),
-        (T::CardHangs, &["transmit queue", "timed out"]),
-        (T::CardHangs, &["tx unit hang"]),
-        (T::CardHangs, &["tx timeout"]),
-        (T::LinkDown, &["link is down"]),
-        (T::TcpMemory, &["tcp", "out of memory"]),
-        (T::TcpMemory, &["tcp", "orphaned sockets"]),
-        (T::Uncorrected, &["edac", " ue "]),
-        (T::Uncorrected, &["uncorrected error"]),
-        (T::Uncorrected, &["uncorrectable error"]),
-        (T::Uncorrected, &["memory failure:"]),
-        (T::Uncorrected, &["hardware error", "fatal"]),
-        (T::Corrected, &["edac", " ce "]),
-        (T::Corrected, &["corrected error"]),
-        (T::Corrected, &["machine check events logged"]),
-        (T::Corrected, &["aer:", "corrected"]),
-        (T::Corrected, &["hardware error"]),
-        (T::Bug, &["bug: unable to handle"]),
-        (T::Bug, &["kernel bug at"]),
-        (T::Bug, &["general protection fault"]),
-        (T::Bug, &["bug: scheduling while atomic"]),
-        (T::Bug, &["bug: bad page"]),
-        (T::Bug, &["kernel panic"]),
-        (T::FileMax, &["file-max limit", "reached"]),
-        (T::Crash, &["segfault at"]),
-        (T::Crash, &["trap divide error"]),
-        (T::Tasks, &["fork rejected by pids controller"]),
-        (T::CacheDropped, &["): drop_caches: "]),
-        (T::LateRequest, &["nvme", "timeout"]),
-        (T::LateRequest, &["abort command issued"]),
-        (T::LateRequest, &["attempting task abort"]),
-        (T::LateRequest, &["hard resetting link"]),
-    ]
-};
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| table!("kernel_log.tsv").rows());
 
-/// What only looks like trouble: drives without a medium, limits said at the start, programs whose
-/// own words come through the kernel's log.
-const HARMLESS: &[&str] = &["dev fd0", "dev sr", "dev loop", "stall warnings", "systemd["];
+/// Words that a message of a kind has, all of them; the first row that fits counts.
+static MESSAGES: LazyLock<Vec<(Trouble, Vec<String>)>> = LazyLock::new(|| {
+    let mut messages = Vec::new();
+    for row in ROWS.iter().filter(|row| row.section == "messages") {
+        let kind = row.one_of(Trouble::ALL, Trouble::key, row.fields[0]);
+        let words = row.fields[1..].iter().map(|word| word.replace("<space>", " "));
+        messages.push((kind, words.collect()));
+    }
+    messages
+});
+
+/// What only looks like trouble.
+static HARMLESS: LazyLock<Vec<&str>> = LazyLock::new(|| list(&ROWS, "harmless"));
 
 /// The kind of trouble that a message is about.
 pub(super) fn trouble(text: &str) -> Option<Trouble> {
@@ -211,7 +77,7 @@ pub(super) fn trouble(text: &str) -> Option<Trouble> {
     if HARMLESS.iter().any(|words| text.contains(words)) {
         return None;
     }
-    let fits = |words: &[&str]| words.iter().all(|word| text.contains(word));
+    let fits = |words: &[String]| words.iter().all(|word| text.contains(word));
     let found = MESSAGES.iter().find(|(_, words)| fits(words)).map(|(kind, _)| *kind)?;
     // Without a number it is not known to be more than one page.
     let single = text.contains("order:0") || text.contains("order: 0");
@@ -243,6 +109,15 @@ pub(super) fn suppressed(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert!(ROWS.iter().all(|row| ["messages", "harmless"].contains(&row.section)));
+        assert!(MESSAGES.iter().all(|(_, words)| !words.is_empty()) && !HARMLESS.is_empty());
+        let all = |kind: &Trouble| MESSAGES.iter().any(|(of, _)| of == kind);
+        let without: Vec<_> = Trouble::ALL.iter().filter(|kind| !all(kind)).collect();
+        assert_eq!(without, [&Trouble::NoPage], "which is a block of one page");
+    }
 
     #[test]
     fn kinds_of_trouble() {

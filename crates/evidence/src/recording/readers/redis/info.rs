@@ -1,65 +1,10 @@
 //! `INFO`: one `name:value` a line, in sections, of any version since 2.8.
 
 use crate::recording::readers::prelude::*;
+use crate::recording::words::{REDIS_SECTIONS, REDIS_STARTS};
 use std::collections::BTreeMap;
 
 use super::super::served::{put_count, redis};
-
-/// Sections, as headed `# Memory` (`genRedisInfoString` in server.c of Redis 7.0 and Valkey 8).
-const SECTIONS: [&str; 19] = [
-    "Server",
-    "Clients",
-    "Memory",
-    "Persistence",
-    "Threads",
-    "Stats",
-    "Replication",
-    "CPU",
-    "Modules",
-    "Commandstats",
-    "Errorstats",
-    "Latencystats",
-    "Cluster",
-    "Keyspace",
-    "Keysizes",
-    "Sentinel",
-    "Debug",
-    "Search",
-    "Hotkeys",
-];
-
-/// Names that a listing may begin with: those that no other tool has.
-const STARTS: [&str; 29] = [
-    "redis_",
-    "valkey_",
-    "used_memory",
-    "used_cpu_",
-    "mem_",
-    "total_system_memory",
-    "total_commands_processed",
-    "total_connections_received",
-    "instantaneous_",
-    "latest_fork_usec",
-    "rdb_",
-    "aof_",
-    "evicted_",
-    "expired_",
-    "keyspace_",
-    "maxmemory",
-    "allocator_",
-    "rss_overhead_",
-    "active_defrag_",
-    "blocked_clients",
-    "connected_clients",
-    "cmdstat_",
-    "errorstat_",
-    "latency_percentiles_usec_",
-    "uptime_in_seconds",
-    "tcp_port",
-    "server_time_usec",
-    "total_error_replies",
-    "rejected_connections",
-];
 
 /// Most commands of one look: Redis 7 has 240 and as many subcommands; modules bring more.
 const COMMANDS_MAX: usize = 2000;
@@ -68,7 +13,7 @@ const COMMANDS_MAX: usize = 2000;
 const NAME_BYTES_MAX: usize = 128;
 
 fn section(line: &str) -> bool {
-    line.trim().strip_prefix("# ").is_some_and(|name| SECTIONS.contains(&name))
+    line.trim().strip_prefix("# ").is_some_and(|name| REDIS_SECTIONS.contains(&name))
 }
 
 /// `name:value`. Only names of commands hold more than letters, digits and `_`.
@@ -90,7 +35,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 }
 
 fn is_own(line: &str) -> bool {
-    pair(line).is_some_and(|(name, _)| STARTS.iter().any(|start| name.starts_with(start)))
+    pair(line).is_some_and(|(name, _)| REDIS_STARTS.iter().any(|start| name.starts_with(start)))
 }
 
 /// Begins at a name of its own, or at the heading of a section with a pair below it.

@@ -128,7 +128,11 @@ fn put_pretty(line: (&str, &str, &str, &str, f64), out: &mut Builder) {
     let tables = TABLES.iter().filter(|table| table.kind != Kind::Process);
     let tables = tables.filter(|table| (table.kind == Kind::Machine) == of_machine);
     let columns = tables.flat_map(|table| {
-        table.columns.iter().filter(|column| column.text == name).map(|column| (table.kind, column))
+        table
+            .columns
+            .iter()
+            .filter(|column| column.parts[0].0 == name)
+            .map(|column| (table.kind, column))
     });
     for (kind, column) in columns.take(1) {
         let about = match (kind, subject) {

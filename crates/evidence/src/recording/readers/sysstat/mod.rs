@@ -14,6 +14,7 @@ mod time;
 pub(super) mod timed;
 mod words;
 
+pub(super) use columns::{factor, of_key};
 pub(super) use iostat::moment;
 pub(super) use table::is_sane;
 pub(super) use words::{Cell, cell, is_elision, number, words};

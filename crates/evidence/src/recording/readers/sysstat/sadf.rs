@@ -308,19 +308,20 @@ fn put_section(name: &str, section: &Value, at: Option<Stamp>, out: &mut Builder
 
 fn put_row(table: &Table, row: &Map<String, Value>, at: Option<Stamp>, out: &mut Builder) {
     let Some(subject) = subject(table.kind, row) else { return };
-    let number = |key: &str| row.get(key).filter(|_| !key.is_empty()).and_then(Value::as_f64);
+    let number = |key: &str| row.get(key).and_then(Value::as_f64);
     // `iostat` has the names of its text as keys, without the percent sign.
     let named = |text: &'static str| number(text).or_else(|| number(text.strip_prefix('%')?));
     // A CPU that is offline has 0 everywhere, also where an idle one has 100.
-    let shares = || table.columns.iter().filter_map(|column| number(column.json));
+    let shares = || table.columns.iter().filter_map(|column| number(column.parts[0].1));
     let idle = table.columns.iter().any(|column| column.field == Field::CpuIdle);
     if idle && matches!(subject, Subject::Cpu(_)) && shares().all(|share| share == 0.0) {
         return;
     }
     let mut done: Vec<Field> = Vec::with_capacity(table.columns.len());
-    for column in table.columns {
+    for column in &table.columns {
+        let (text, key) = column.parts[0];
         // Older and newer columns stand side by side: the first one counts.
-        if let Some(value) = number(column.json).or_else(|| named(column.text))
+        if let Some(value) = number(key).or_else(|| named(text))
             && !done.contains(&column.field)
         {
             done.push(column.field);
@@ -328,12 +329,12 @@ fn put_row(table: &Table, row: &Map<String, Value>, at: Option<Stamp>, out: &mut
         }
     }
     if let Some(all) = &table.whole
-        && let Some((part, percent)) = number(all.part.1).zip(number(all.percent.1))
+        && let Some((part, percent)) = number(all.parts[0].1).zip(number(all.parts[1].1))
         && let Some(value) = columns::whole(part * all.factor, percent)
     {
         put(all.field, &subject, at, value, out);
     }
-    for sum in table.sums {
+    for sum in &table.sums {
         let parts: Option<Vec<f64>> = sum.parts.iter().map(|(_, key)| number(key)).collect();
         if let Some(parts) = parts {
             put(sum.field, &subject, at, parts.iter().sum::<f64>() * sum.factor, out);

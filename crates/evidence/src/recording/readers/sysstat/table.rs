@@ -92,9 +92,8 @@ fn subject_word(kind: Kind, word: &str) -> bool {
 fn matches(table: &Table, words: &[&str]) -> bool {
     let marked = table.marks.iter().all(|mark| words.contains(mark));
     let known = |word: &&str| {
-        let mut parts = table.sums.iter().flat_map(|sum| sum.parts);
-        table.columns.iter().any(|column| column.text == *word)
-            || parts.any(|(text, _)| text == word)
+        let mut parts = table.columns.iter().chain(&table.sums).flat_map(|columns| &columns.parts);
+        parts.any(|(text, _)| text == word)
     };
     // A table begins with its subject or with one of its own columns. Another word there means
     // something, such as a half of the day in a language that is not known.
@@ -133,9 +132,9 @@ impl Layout {
     fn of(table: &Table, words: &[&str]) -> Self {
         let mut layout = Self::empty(table.kind, words);
         let place = |wanted: &str| words.iter().position(|word| *word == wanted);
-        for column in table.columns {
+        for column in &table.columns {
             let has = |value: &Value| matches!(value.target, Target::Field(f) if f == column.field);
-            if let Some(at) = place(column.text)
+            if let Some(at) = place(column.parts[0].0)
                 && !layout.values.iter().any(has)
             {
                 let target = Target::Field(column.field);
@@ -144,12 +143,12 @@ impl Layout {
             }
         }
         if let Some(whole) = &table.whole
-            && let Some((part, percent)) = place(whole.part.0).zip(place(whole.percent.0))
+            && let Some((part, percent)) = place(whole.parts[0].0).zip(place(whole.parts[1].0))
         {
             let (target, factor) = (Target::Field(whole.field), whole.factor);
             layout.values.push(Value { cells: vec![part], percent: Some(percent), target, factor });
         }
-        for sum in table.sums {
+        for sum in &table.sums {
             let cells: Option<Vec<usize>> = sum.parts.iter().map(|(text, _)| place(text)).collect();
             if let Some(cells) = cells {
                 let target = Target::Field(sum.field);

@@ -1,80 +1,18 @@
 //! Times of day as sysstat's tools print them, in any locale.
 
-use crate::recording::Stamp;
+use std::sync::LazyLock;
 
-/// Words for the halves of the day, and whether each is the second one: the `am_pm` of glibc's
-/// locales, and what CLDR has for some of them.
-const HALVES: &[(&str, bool)] = &[
-    ("AM", false),
-    ("PM", true),
-    ("am", false),
-    ("pm", true),
-    ("a.m.", false),
-    ("p.m.", true),
-    ("a. m.", false),
-    ("p. m.", true),
-    ("A.M.", false),
-    ("P.M.", true),
-    ("上午", false),
-    ("下午", true),
-    ("午前", false),
-    ("午後", true),
-    ("오전", false),
-    ("오후", true),
-    ("上晝", false),
-    ("下晝", true),
-    ("頂晡", false),
-    ("下晡", true),
-    ("πμ", false),
-    ("μμ", true),
-    ("π.μ.", false),
-    ("μ.μ.", true),
-    ("ص", false),
-    ("م", true),
-    ("ق.ظ", false),
-    ("ب.ظ", true),
-    ("ق.ظ.", false),
-    ("ب.ظ.", true),
-    ("पूर्वाह्न", false),
-    ("अपराह्न", true),
-    ("পূর্বাহ্ণ", false),
-    ("অপরাহ্ণ", true),
-    ("காலை", false),
-    ("மாலை", true),
-    ("ÖÖ", false),
-    ("ÖS", true),
-    ("SA", false),
-    ("CH", true),
-    ("PD", false),
-    ("MD", true),
-    ("VM", false),
-    ("NM", true),
-    ("fh", false),
-    ("eh", true),
-    ("de.", false),
-    ("du.", true),
-    ("ДП", false),
-    ("ПП", true),
-    ("N.U.", false),
-    ("N.H.", true),
-    ("asubuhi", false),
-    ("alasiri", true),
-    ("ጡዋት", false),
-    ("ከሰዓት", true),
-    ("ព្រឹក", false),
-    ("ល្ងាច", true),
-];
+use crate::recording::Stamp;
+use crate::recording::words::HALVES_OF_DAY;
 
 /// Bytes with which a half of the day can begin.
-static BEGINS: [bool; 256] = {
+static BEGINS: LazyLock<[bool; 256]> = LazyLock::new(|| {
     let mut begins = [false; 256];
-    let mut at = 0;
-    while at < HALVES.len() {
-        begins[HALVES[at].0.as_bytes()[0] as usize] = true;
-        at += 1;
+    for word in HALVES_OF_DAY.as_flattened() {
+        begins[usize::from(word.as_bytes()[0])] = true;
     }
     begins
-};
+});
 
 /// A time at the start of a line, and what follows it.
 pub(super) fn time(line: &str) -> Option<(Stamp, &str)> {
@@ -140,8 +78,9 @@ fn half(text: &str) -> Option<(bool, &str)> {
     if !BEGINS[usize::from(first)] {
         return None;
     }
-    let alike = HALVES.iter().filter(|(word, _)| word.as_bytes().first() == Some(&first));
-    alike.into_iter().find_map(|(word, second)| {
+    let words = HALVES_OF_DAY.iter().flat_map(|[am, pm]| [(am, false), (pm, true)]);
+    let mut alike = words.filter(|(word, _)| word.as_bytes().first() == Some(&first));
+    alike.find_map(|(word, second)| {
         let mut rest = text.chars();
         for wanted in word.chars() {
             let found = rest.next()?;
@@ -153,7 +92,7 @@ fn half(text: &str) -> Option<(bool, &str)> {
         // A word of another script may stand right before the digits; `md0` is a disk.
         let glued = !word.is_ascii() && rest.starts_with(|c: char| c.is_ascii_digit());
         let ends = rest.is_empty() || rest.starts_with(char::is_whitespace) || glued;
-        ends.then_some((*second, rest))
+        ends.then_some((second, rest))
     })
 }
 

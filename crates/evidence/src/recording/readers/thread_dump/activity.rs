@@ -93,7 +93,7 @@ impl Stack {
 
     /// The program's own method that stands highest.
     fn site(&self) -> Option<String> {
-        let own = self.frames().find(|frame| !is_of(frame, LIBRARIES));
+        let own = self.frames().find(|frame| !is_of(frame, &LIBRARIES));
         let plain = || self.frames().find(|frame| !is_of(frame, &["java.", "jdk.", "sun."]));
         own.or_else(plain).map(method)
     }
@@ -173,7 +173,7 @@ impl Activity {
 
 /// The pool for a connection of which it waits.
 fn borrows(stack: &Stack) -> Option<&'static str> {
-    if !stack.is_waiting() || stack.near(CONNECTS, CLIENT) {
+    if !stack.is_waiting() || stack.near(&CONNECTS, CLIENT) {
         return None;
     }
     let waits_in = |(name, borrows, own): (&'static str, &[&str], &str)| {
@@ -181,7 +181,7 @@ fn borrows(stack: &Stack) -> Option<&'static str> {
         let java = ["java.", "jdk.", "sun.", own];
         stack.top.iter().take(at).all(|frame| is_of(frame, &java)).then_some(name)
     };
-    POOLS.iter().find_map(|pool| waits_in((pool.name, pool.borrows, pool.own)))
+    POOLS.iter().find_map(|pool| waits_in((pool.name, &pool.borrows, pool.own)))
 }
 
 /// The pools of whose connections it uses one.
@@ -190,8 +190,8 @@ fn uses(stack: &Stack) -> u32 {
     let mut latest: (&[&str], bool) = (&[], false);
     for (bit, pool) in POOLS.iter().enumerate() {
         // Most pools are of connections to databases, and share one list.
-        if !std::ptr::eq(latest.0, pool.uses) {
-            latest = (pool.uses, stack.has(pool.uses));
+        if latest.0 != pool.uses {
+            latest = (&pool.uses, stack.has(&pool.uses));
         }
         if latest.1 {
             bits |= 1_u32 << bit;
@@ -212,12 +212,12 @@ fn locked(stack: &Stack) -> Option<(String, Option<u64>)> {
             Some((object.class.clone(), object.address))
         }
         (_, Some(State::Blocked)) => Some(("a monitor".to_owned(), None)),
-        (Some((Relation::Parked, object)), _) if is_of(&object.class, LOCK_CLASSES) => {
+        (Some((Relation::Parked, object)), _) if is_of(&object.class, &LOCK_CLASSES) => {
             Some((bare(&object.class), object.address))
         }
         (Some((Relation::Parked, _)), _) => None,
         _ => {
-            let frame = stack.top.iter().take(NEAR).find(|frame| is_of(frame, LOCK_CLASSES))?;
+            let frame = stack.top.iter().take(NEAR).find(|frame| is_of(frame, &LOCK_CLASSES))?;
             let class = frame.rsplit_once('.').map_or("", |(class, _)| class);
             stack.is_waiting().then(|| (bare(class), None))
         }
@@ -255,19 +255,19 @@ fn limited(stack: &Stack, task: bool, request: bool) -> Option<&'static str> {
 /// what somebody may send.
 fn service(stack: &Stack, task: bool, request: bool) -> Option<Option<&'static str>> {
     let reads = stack.state.is_none_or(|state| state == State::Runnable)
-        && stack.near(SOCKET_READS, NEAR / 2);
-    let reads = reads || (stack.is_waiting() && stack.near(SOCKET_PARKS, NEAR));
+        && stack.near(&SOCKET_READS, NEAR / 2);
+    let reads = reads || (stack.is_waiting() && stack.near(&SOCKET_PARKS, NEAR));
     let client = stack
         .top
         .iter()
         .take(CLIENT)
-        .find_map(|frame| SERVICES.iter().find(|(start, _)| frame.starts_with(start)));
+        .find_map(|frame| SERVICES.iter().find(|[start, _]| frame.starts_with(start)));
     let asks = stack.is_waiting() && client.is_some();
     if !reads && !asks {
         return None;
     }
-    let server = stack.near(SERVER_READS, NEAR);
-    if let Some((start, name)) = client.filter(|_| !server) {
+    let server = stack.near(&SERVER_READS, NEAR);
+    if let Some([start, name]) = client.filter(|_| !server) {
         // A thread of the client itself, which reads whatever comes.
         let last = stack.frames().rev().find(|frame| !is_of(frame, &["java.", "jdk."]));
         let own = last.is_some_and(|frame| frame.starts_with(start));
@@ -289,13 +289,13 @@ fn otherwise(stack: &Stack, task: bool, request: bool) -> Does {
     if stack.near(&["java.lang.Thread.sleep", "java.lang.Thread.park"], 3) && waiting {
         return if at_work { Does::Sleeps } else { Does::Idle };
     }
-    if waiting && stack.near(RESULTS, NEAR) {
+    if waiting && stack.near(&RESULTS, NEAR) {
         return if at_work { Does::Result } else { Does::Idle };
     }
     if waiting {
         return if request { Does::Waits } else { Does::Idle };
     }
-    if stack.near(FILES, NEAR / 2) {
+    if stack.near(&FILES, NEAR / 2) {
         return if at_work { Does::Files } else { Does::Idle };
     }
     Does::Runs
@@ -303,7 +303,7 @@ fn otherwise(stack: &Stack, task: bool, request: bool) -> Does {
 
 /// What a thread does.
 pub(super) fn activity(stack: &Stack) -> Activity {
-    let (request, task) = (stack.has(REQUESTS), stack.has(TASKS));
+    let (request, task) = (stack.has(&REQUESTS), stack.has(&TASKS));
     let new = |does: Does, what: &str, lock: Option<u64>| {
         let what = what.to_owned();
         let pooled = !stack.has(&["java.lang.VirtualThread.run"]);
@@ -313,9 +313,9 @@ pub(super) fn activity(stack: &Stack) -> Activity {
         new(Does::Idle, "", None)
     } else if let Some(pool) = borrows(stack) {
         new(Does::Borrows, pool, None)
-    } else if stack.near(POLLS, NEAR) {
+    } else if stack.near(&POLLS, NEAR) {
         new(Does::Polls, "", None)
-    } else if stack.near(IDLE, NEAR) {
+    } else if stack.near(&IDLE, NEAR) {
         new(Does::Idle, "", None)
     } else if let Some((class, address)) = locked(stack) {
         new(Does::Locked, &class, address)
@@ -329,7 +329,7 @@ pub(super) fn activity(stack: &Stack) -> Activity {
         }
     };
     let at_work = !matches!(found.does, Does::Idle | Does::Polls | Does::Borrows);
-    if at_work && !stack.near(CONNECTS, CLIENT) {
+    if at_work && !stack.near(&CONNECTS, CLIENT) {
         found.uses = uses(stack);
     }
     found

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::activity::{Activity, Does, Stack, activity};
-use super::go_known::GO_POOLS;
-use super::known::{POOLS, Pool};
+use super::known::{GO_POOLS, POOLS, Pool};
 use super::line::{First, State};
 use super::name;
 use crate::recording::{Builder, Field, Stamp, Subject};
@@ -89,12 +88,12 @@ pub(super) struct Dump {
 impl Dump {
     /// One of Java, of this time.
     pub(super) fn of_java(at: Option<Stamp>) -> Self {
-        Self { at, kind: "java", known: POOLS, ..Self::default() }
+        Self { at, kind: "java", known: &POOLS, ..Self::default() }
     }
 
     /// One of Go, which prints no time.
     pub(super) fn of_go() -> Self {
-        Self { kind: "go", known: GO_POOLS, ..Self::default() }
+        Self { kind: "go", known: &GO_POOLS, ..Self::default() }
     }
 
     /// Whether it has no thread yet.

@@ -4,8 +4,7 @@
 
 use super::activity::{Activity, Does};
 use super::dump::Dump;
-use super::go_known::{GO_LIBRARIES, GO_POOLS, GO_REQUESTS, GO_SERVICES};
-use super::known::is_of;
+use super::known::{GO_LIBRARIES, GO_POOLS, GO_REQUESTS, GO_SERVICES, is_of};
 use crate::recording::readers::prelude::*;
 
 /// Frames of one goroutine that are read: the runtime prints no more than 100.
@@ -126,7 +125,7 @@ impl Open {
     fn does(&self, request: bool) -> (Does, &'static str) {
         let busy = |does: Does| if request { does } else { Does::Idle };
         let channels = self.waits_in(&["select", "chan receive", "chan send"]);
-        let borrows = GO_POOLS.iter().find(|pool| channels && self.near(pool.borrows));
+        let borrows = GO_POOLS.iter().find(|pool| channels && self.near(&pool.borrows));
         if let Some(pool) = borrows {
             return (Does::Borrows, pool.name);
         }
@@ -138,9 +137,9 @@ impl Open {
         let client = self
             .frames
             .iter()
-            .find_map(|frame| GO_SERVICES.iter().find(|(start, _)| frame.starts_with(start)));
+            .find_map(|frame| GO_SERVICES.iter().find(|[start, _]| frame.starts_with(start)));
         let waits = channels || self.waits_in(&["IO wait", "sync.Cond"]);
-        if let Some((_, name)) = client.filter(|_| waits) {
+        if let Some([_, name]) = client.filter(|_| waits) {
             return (busy(Does::Service), *name);
         }
         match self.state.as_str() {
@@ -165,14 +164,14 @@ impl Open {
     }
 
     fn activity(&self) -> Activity {
-        let request = self.has(GO_REQUESTS);
+        let request = self.has(&GO_REQUESTS);
         let (does, what) = self.does(request);
-        let site = self.frames.iter().find(|frame| !is_of(frame, GO_LIBRARIES));
+        let site = self.frames.iter().find(|frame| !is_of(frame, &GO_LIBRARIES));
         let site = site.map(|site| site.chars().take(NAME_CHARS_MAX).collect());
         let lock = self.lock.filter(|_| does == Does::Locked);
         let mut uses = 0;
         for (bit, pool) in GO_POOLS.iter().enumerate() {
-            if !matches!(does, Does::Idle | Does::Borrows) && self.has(pool.uses) {
+            if !matches!(does, Does::Idle | Does::Borrows) && self.has(&pool.uses) {
                 uses |= 1_u32 << bit;
             }
         }

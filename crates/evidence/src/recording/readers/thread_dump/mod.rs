@@ -8,7 +8,6 @@
 mod activity;
 mod dump;
 pub(super) mod go;
-mod go_known;
 mod json;
 mod known;
 mod line;
