@@ -1,8 +1,8 @@
-//! What the project needs to check itself: house rules ([`tidy`]) and guest kernels ([`vm`]); and
-//! what is made from its source: manual pages and completions ([`pages`]).
+//! What the project needs to check itself: guest kernels ([`vm`]), and house rules, which are
+//! tests (`xtask/tests/tidy`); and what is made from its source: manual pages and completions
+//! ([`pages`]).
 
 pub mod pages;
-pub mod tidy;
 pub mod vm;
 
 use std::path::{Path, PathBuf};

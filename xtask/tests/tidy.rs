@@ -2,14 +2,14 @@
 
 #[path = "tidy/commit_hook.rs"]
 mod commit_hook;
+#[path = "tidy/rules/mod.rs"]
+mod rules;
 
+use rules::citations::{self, Tree};
+use rules::imports::Import;
+use rules::{Problem, TextFile, circles, collect, deps, imports, limits, promises, targets, walls};
 use std::fs;
 use std::process::Command;
-use xtask::tidy::citations::{self, Tree};
-use xtask::tidy::imports::Import;
-use xtask::tidy::{
-    Problem, TextFile, circles, collect, deps, imports, limits, order, promises, targets, walls,
-};
 use xtask::workspace_root;
 
 fn report(problems: impl IntoIterator<Item = Problem>) {
@@ -66,15 +66,9 @@ fn all_imports(files: &[TextFile]) -> Vec<Import> {
 
 #[test]
 fn imports_make_no_circle() {
-    report(circles::circles(&all_imports(&working_copy())));
-}
-
-#[test]
-fn rooms_have_an_order() {
-    let files = working_copy();
-    let imports = all_imports(&files);
-    report(order::breaches(&order::ORDERS, &files, &imports));
-    report(order::commands_in_render(&imports));
+    let imports = all_imports(&working_copy());
+    report(circles::of_files(&imports));
+    report(circles::of_rooms(&imports));
 }
 
 #[test]

@@ -79,6 +79,8 @@ mod nodes;
 mod page;
 #[path = "live/pressure.rs"]
 mod pressure;
+#[path = "live/programs/mod.rs"]
+mod programs;
 #[path = "live/promote.rs"]
 mod promote;
 #[path = "live/redis.rs"]
@@ -97,8 +99,6 @@ mod shaker;
 mod shop;
 #[path = "live/signatures.rs"]
 mod signatures;
-#[path = "live/stranger.rs"]
-mod stranger;
 #[path = "live/stress.rs"]
 mod stress;
 #[path = "live/top.rs"]
@@ -115,8 +115,7 @@ use std::fs;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Programs that attack are this one, told so: in a guest there is no other.
-    stranger::run().unwrap_or_else(|| init::run(trials))
+    programs::run().unwrap_or_else(|| init::run(trials))
 }
 
 /// Tests of shares of CPU time, of rates and of free memory: what else runs would be measured, too.
@@ -182,6 +181,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(service::trials());
     all.extend(redis::trials());
     all.extend(attack_lab::trials());
+    all.extend(programs::trials());
     all.extend(stress::trials());
     all.extend(track::trials());
     all.extend(hugetlb::trials());

@@ -1,6 +1,12 @@
 //! Load generators for real: our own against Redis, Gatling against a server in this test. What is
 //! not installed is reported as skipped.
 
+use anyhow::{Context, bail};
+use hugewise_experiment::load::LoadSpec;
+use hugewise_lab::load::Access;
+use hugewise_linux::nobody::Nobody;
+use hugewise_linux::prctl;
+use hugewise_linux::root::Root;
 use libtest_mimic::{Completion, Failed, Trial};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -85,8 +91,30 @@ impl Redis {
 fn load(directory: &Path, text: &str) -> Result<std::process::Output, Failed> {
     let file = directory.join("load.toml");
     std::fs::write(&file, text)?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
-    Ok(command.args(["lab", "workload", "load"]).arg(file).output()?)
+    Ok(loader(&file).output()?)
+}
+
+/// What this program is called with to send a load, as an experiment does.
+pub(crate) const SEND: [&str; 2] = ["send", "load"];
+
+/// A program that sends the load of a file.
+fn loader(file: &Path) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(SEND).arg(file);
+    command
+}
+
+/// Is that program: a load in TOML in, a result in JSON out.
+pub(crate) fn send(arguments: &[String]) -> anyhow::Result<()> {
+    prctl::set_parent_death_signal()?;
+    let [file] = arguments else { bail!("one file is expected") };
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+    let spec: LoadSpec = toml::from_str(&text).with_context(|| format!("{file} is not a load"))?;
+    let user = Nobody::pick(&Root::live())?;
+    let access = Access { password: None, user };
+    let result = hugewise_lab::load::run(&spec, &access, &mut |_| Ok(()))?;
+    println!("{}", serde_json::to_string(&result)?);
+    Ok(())
 }
 
 impl Drop for Redis {
@@ -243,10 +271,8 @@ fn a_gatling_that_fails_is_quoted() -> Result<Completion, Failed> {
         let file = place.directory.join("load.toml");
         let text = "target = \"http://127.0.0.1:1/\"\nsteps = [\"constant 100/s for 60 s\"]\n";
         std::fs::write(&file, format!("{text}tool = \"gatling\"\n"))?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
         let programs = format!("{}:/usr/bin:/bin", place.directory.display());
-        let output =
-            command.args(["lab", "workload", "load"]).arg(file).env("PATH", programs).output()?;
+        let output = loader(&file).env("PATH", programs).output()?;
         assert!(!output.status.success());
         Ok(String::from_utf8_lossy(&output.stderr).into_owned())
     };

@@ -177,7 +177,7 @@ pub struct LabSimulateArgs {
 #[command(after_help = "It ends when its standard input does. Example:\n  \
 sleep 60 | hugewise lab workload bloat --kind purge --mib 64 --advise huge\n      \
 # fills 64 MiB of huge pages, then frees most of their pieces\n\n\
-The other programs and their options belong to the tests, and may change.")]
+The other programs and their options belong to experiments, and may change.")]
 pub struct WorkloadArgs {
     /// Which one
     pub kind: String,

@@ -25,10 +25,6 @@ impl Errno {
     pub const BUSY: Self = Self(libc::EBUSY);
     /// The kernel knows no such thing, or not with these values.
     pub const INVAL: Self = Self(libc::EINVAL);
-    /// This process has as many files open as it may.
-    pub const MFILE: Self = Self(libc::EMFILE);
-    /// ... or the whole machine has.
-    pub const NFILE: Self = Self(libc::ENFILE);
     /// This device cannot do that.
     pub const OPNOTSUPP: Self = Self(libc::EOPNOTSUPP);
     /// There is no such device, or it is off.

@@ -3,7 +3,7 @@
 use std::mem::{align_of, offset_of, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use linux_raw_sys::general::{page_region, pm_scan_arg, procmap_query};
+use linux_raw_sys::general::{page_region, pm_scan_arg};
 
 pub use crate::errno::{Errno, Presence};
 
@@ -23,28 +23,15 @@ pub mod category {
         value as u64
     }
 
-    /// The mapping is registered for asynchronous write-protection.
-    pub const WPALLOWED: u64 = bit(uapi::PAGE_IS_WPALLOWED);
-    /// Written since it was write-protected; always set without that registration.
-    pub const WRITTEN: u64 = bit(uapi::PAGE_IS_WRITTEN);
-    /// Backed by a file or shared memory. Costs four times as much to ask for as the others.
-    pub const FILE: u64 = bit(uapi::PAGE_IS_FILE);
     /// In memory. The shared zero page counts as present.
     pub const PRESENT: u64 = bit(uapi::PAGE_IS_PRESENT);
-    /// Swapped out; also migration entries, userfaultfd markers and, where [`GUARD`] is not asked
-    /// for, guard pages.
+    /// Swapped out; also migration entries, userfaultfd markers and guard pages.
     pub const SWAPPED: u64 = bit(uapi::PAGE_IS_SWAPPED);
     /// The shared zero page: present, but no memory is used.
     pub const PFNZERO: u64 = bit(uapi::PAGE_IS_PFNZERO);
     /// Mapped by one page-table entry for the whole huge page. A huge page mapped in pieces is
     /// not in this category.
     pub const HUGE: u64 = bit(uapi::PAGE_IS_HUGE);
-    /// Soft-dirty.
-    pub const SOFT_DIRTY: u64 = bit(uapi::PAGE_IS_SOFT_DIRTY);
-    /// Guard page (Linux 6.18; absent in 6.12).
-    pub const GUARD: u64 = bit(uapi::PAGE_IS_GUARD);
-    /// Accessed, in mappings under userfaultfd read-write protection (Linux 7.3; absent in 7.2).
-    pub const ACCESSED: u64 = 0x200;
 }
 
 /// One run of pages with the same categories.
@@ -67,7 +54,6 @@ const _: () = {
     assert!(offset_of!(PageRegion, categories) == offset_of!(page_region, categories));
     // The sizes are part of the ioctl numbers below.
     assert!(size_of::<pm_scan_arg>() == 96);
-    assert!(size_of::<procmap_query>() == 104);
 };
 
 /// Which pages to find, and where.
@@ -94,10 +80,9 @@ pub struct Scanned {
     pub walk_end: u64,
 }
 
-/// `_IOWR('f', 16, struct pm_scan_arg)` and `_IOWR('f', 17, struct procmap_query)`
+/// `_IOWR('f', 16, struct pm_scan_arg)`
 /// (`include/uapi/linux/fs.h`).
 const PAGEMAP_SCAN: libc::c_ulong = io_read_write(16, size_of::<pm_scan_arg>());
-const PROCMAP_QUERY: libc::c_ulong = io_read_write(17, size_of::<procmap_query>());
 
 /// `_IOWR('f', number, size)` of `include/uapi/asm-generic/ioctl.h`, as on x86-64 and arm64.
 const fn io_read_write(number: libc::c_ulong, size: usize) -> libc::c_ulong {
@@ -171,41 +156,6 @@ fn scan_arg(q: &ScanQuery) -> pm_scan_arg {
     }
 }
 
-/// Tells whether `fd`, an open `/proc/PID/maps`, answers `PROCMAP_QUERY` (Linux 6.11).
-pub fn procmap_query_supported(fd: BorrowedFd<'_>) -> Presence {
-    let mut query = procmap_query {
-        size: size_of::<procmap_query>() as u64,
-        query_flags: 0,
-        query_addr: 0,
-        vma_start: 0,
-        vma_end: 0,
-        vma_flags: 0,
-        vma_page_size: 0,
-        vma_offset: 0,
-        inode: 0,
-        dev_major: 0,
-        dev_minor: 0,
-        vma_name_size: 0,
-        build_id_size: 0,
-        vma_name_addr: 0,
-        build_id_addr: 0,
-    };
-    // SAFETY: `query` lives across the call and has the size it states; it offers no buffers for
-    // the name and the build id, so the kernel writes nothing but `query` itself.
-    // WHY UNSAFE: no crate in use has this ioctl.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_ioctl, fd.as_raw_fd(), PROCMAP_QUERY, &raw mut query) };
-    if answer >= 0 {
-        return Presence::Present;
-    }
-    match Errno::last().0 {
-        libc::ENOTTY => Presence::Absent,
-        libc::EPERM | libc::EACCES | libc::ENOSYS => Presence::Refused,
-        // ENOENT: nothing is mapped at address 0; so the kernel knows the ioctl.
-        _ => Presence::Present,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,9 +163,8 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn ioctl_numbers_are_the_published_ones() {
+    fn the_ioctl_number_is_the_published_one() {
         assert_eq!(PAGEMAP_SCAN, 0xc060_6610);
-        assert_eq!(PROCMAP_QUERY, 0xc068_6611);
     }
 
     #[test]
@@ -225,13 +174,5 @@ mod tests {
         let mut large = vec![PageRegion::default(); MAX_REGIONS + 1];
         assert_eq!(scan(file.as_fd(), &query, &mut large), Err(Errno(libc::EINVAL)));
         assert_eq!(scan(file.as_fd(), &query, &mut []), Err(Errno(libc::EINVAL)));
-    }
-
-    #[test]
-    fn asks_for_procmap_query() {
-        let maps = File::open("/proc/self/maps").expect("own maps opens");
-        assert_ne!(procmap_query_supported(maps.as_fd()), Presence::Refused);
-        let other = File::open("/proc/self/stat").expect("own stat opens");
-        assert_eq!(procmap_query_supported(other.as_fd()), Presence::Absent);
     }
 }

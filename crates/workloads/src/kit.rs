@@ -1,4 +1,4 @@
-//! What the workloads share that tests look at from outside.
+//! What workloads share.
 //!
 //! They answer requests ([`crate::protocol`]), and end with their parent or their input.
 
@@ -61,27 +61,18 @@ pub(super) fn serve(
 ) -> anyhow::Result<u8> {
     for line in std::io::stdin().lines() {
         let line = line.context("cannot read the next request")?;
-        let asked = request(name, &line)?;
-        if matches!(asked, Request::Exit) {
-            break;
-        }
-        match answer(asked)? {
-            None => return Err(unknown(name, &line)),
+        let answered = match Request::parse(&line) {
+            Some(Request::Exit) => break,
+            Some(asked) => answer(asked)?,
+            None => None,
+        };
+        match answered {
+            None => anyhow::bail!("workload {name}: unknown request '{}'", line.escape_debug()),
             Some(false) => return Ok(exit::ERROR),
             Some(true) => {}
         }
     }
     Ok(exit::OK)
-}
-
-/// The request of a line; an error of this workload where it has no such request.
-pub(super) fn request(name: &str, line: &str) -> anyhow::Result<Request> {
-    Request::parse(line).ok_or_else(|| unknown(name, line))
-}
-
-/// The error of a workload that is asked for what it cannot do.
-pub(super) fn unknown(name: &str, line: &str) -> anyhow::Error {
-    anyhow::anyhow!("workload {name}: unknown request '{}'", line.escape_debug())
 }
 
 /// What a written word at `address` holds: differs between neighbours, between pages and between

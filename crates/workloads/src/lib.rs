@@ -1,4 +1,4 @@
-//! Programs that tests and experiments look at from outside: they touch, fault, fork and verify
+//! Programs that experiments, and tests, look at from outside: they touch, fault, fork and verify
 //! their memory. Each runs in a process of its own, as `hugewise lab workload NAME`, and obeys its
 //! standard input.
 
@@ -8,12 +8,9 @@ mod exec;
 mod hold;
 mod kit;
 mod lab;
-mod neighbour;
 mod pattern;
 mod probe;
 pub mod protocol;
-mod segment;
-mod shadow;
 mod warm;
 
 use hugewise_base::exit::{self, Coded};
@@ -32,9 +29,6 @@ pub fn run(name: &str, args: &[String]) -> anyhow::Result<u8> {
         "lab" => lab::run(args),
         "hold" => hold::run(args),
         "bloat" => bloat::run(args),
-        "neighbour" => neighbour::run(args),
-        "segment" => segment::run(args),
-        "shadow" => shadow::run(args),
         other => {
             let message = format!("workload: there is none called '{}'", other.escape_debug());
             Err(Coded::new(exit::USAGE, message).into())

@@ -39,10 +39,6 @@ pub enum Request {
     EndChild,
     /// Become a fresh copy of this program in a new address space.
     Exec,
-    /// Name all processes of the workload.
-    Processes,
-    /// Say what was done and found so far.
-    Counts,
     /// End.
     Exit,
 }
@@ -73,8 +69,6 @@ impl Request {
             Self::Fork => "fork".into(),
             Self::EndChild => "end-child".into(),
             Self::Exec => "exec".into(),
-            Self::Processes => "processes".into(),
-            Self::Counts => "counts".into(),
             Self::Exit => "exit".into(),
         }
     }
@@ -99,8 +93,6 @@ impl Request {
             ["fork"] => Some(Self::Fork),
             ["end-child"] => Some(Self::EndChild),
             ["exec"] => Some(Self::Exec),
-            ["processes"] => Some(Self::Processes),
-            ["counts"] => Some(Self::Counts),
             ["exit"] => Some(Self::Exit),
             _ => None,
         }
@@ -183,28 +175,6 @@ pub enum Event {
         /// Whether there was one.
         existed: bool,
     },
-    /// The answer to [`Request::Processes`].
-    Processes {
-        /// All of them, the one that answers first.
-        pids: Vec<u32>,
-    },
-    /// The answer to [`Request::Counts`].
-    Counts(Counts),
-}
-
-/// What writers did and found so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Random words written.
-    pub updates: u64,
-    /// Pages overwritten with zeros.
-    pub cleared: u64,
-    /// Ranges of pages dropped.
-    pub drops: u64,
-    /// Random words read back and compared.
-    pub reads: u64,
-    /// Words that were not what the copy says, when read and when everything was compared.
-    pub mismatches: u64,
 }
 
 #[cfg(test)]
@@ -227,8 +197,6 @@ mod tests {
             Request::Fork,
             Request::EndChild,
             Request::Exec,
-            Request::Processes,
-            Request::Counts,
             Request::Exit,
         ];
         for request in all {
@@ -268,8 +236,6 @@ mod tests {
             Event::Progress { percent: 40.0, text: "filling".into() },
             Event::Verified { checked: 7 },
             Event::Mismatch { wrong: 1, during: "verify".into() },
-            Event::Processes { pids: vec![1, 2] },
-            Event::Counts(Counts { updates: 3, ..Counts::default() }),
         ];
         for event in all {
             let line = serde_json::to_string(&event).expect("events are plain values");

@@ -6,7 +6,7 @@ use crate::init;
 use crate::kit::{Said, Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel, wait_for};
 use crate::machine::{Settings, Turn};
 use crate::manager::{Manage, Manager, journal};
-use crate::stranger::{self, CONTAINER, IMPOSSIBLE, LockHolder, NAMESPACES, NO_TERMINAL, SELF};
+use crate::programs::{self, IMPOSSIBLE, LockHolder, SELF};
 use anyhow::{Context, ensure};
 use hugewise_linux::signals::is_ignored;
 use libtest_mimic::Trial;
@@ -74,7 +74,7 @@ fn a_strangers_locks_block_nothing(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
     let before = Settings::read()?;
-    let stranger = LockHolder::start(SELF.as_ref(), STRANGER)?;
+    let stranger = LockHolder::start(STRANGER)?;
     let manager = manage(&scratch, &hold).start()?;
     ensure!(!before.differences().is_empty(), "settings were taken");
     // Beside the stranger, the real one is found.
@@ -103,12 +103,12 @@ fn a_set_user_id_program_is_a_stranger(_: &Turn) -> anyhow::Result<()> {
     fs::copy(SELF, &program)?;
     fs::set_permissions(&program, Permissions::from_mode(0o755))?;
     let hold = Hold::start("--mib 8")?;
-    let plain = LockHolder::start(&program, 0)?;
+    let plain = LockHolder::start_copy(&program, 0)?;
     let said = manage(&scratch, &hold).run()?.expect(6)?;
     ensure!(said.err.contains(&format!("(pid {})", plain.pid())), "root's counts: {said:?}");
     drop(plain);
     fs::set_permissions(&program, Permissions::from_mode(0o4755))?;
-    let _stranger = LockHolder::start(&program, 0)?;
+    let _stranger = LockHolder::start_copy(&program, 0)?;
     manage(&scratch, &hold).start()?.stop()?.expect(0).map(drop)
 }
 
@@ -119,17 +119,20 @@ fn managers_see_each_other(_: &Turn) -> anyhow::Result<()> {
     let manager = manage(&first, &hold).start()?;
     let own = before.differences();
     let real = format!("(pid {})", manager.pid());
-    let said = elsewhere(manage(&second, &hold).through(SELF, NAMESPACES).run()?)?.expect(6)?;
+    let said = elsewhere(manage(&second, &hold).through(&programs::words("namespaces")).run()?)?
+        .expect(6)?;
     ensure!(said.err.contains(&real), "the holder is named: {said:?}");
-    let said = revert(&second, &[SELF, NAMESPACES])?.expect(6)?;
+    let said = revert(&second, &programs::words("namespaces"))?.expect(6)?;
     ensure!(said.err.contains(&real), "the holder is named: {said:?}");
     // Where the manager cannot be seen, no other one starts all the same.
-    let said = Manage::new(&second, "--for 1h").through(SELF, CONTAINER).run()?.expect(6)?;
+    let said =
+        Manage::new(&second, "--for 1h").through(&programs::words("container")).run()?.expect(6)?;
     ensure!(said.err.contains("outside of this container"), "{said:?}");
     ensure!(before.differences() == own, "nobody else changed a setting");
     manager.stop()?.expect(0)?;
     // And the other way round.
-    let manager = Manage::new(&second, "--for 1h").through(SELF, CONTAINER).spawn()?;
+    let manager =
+        Manage::new(&second, "--for 1h").through(&programs::words("container")).spawn()?;
     wait_for("its settings", || Ok(!before.differences().is_empty()))?;
     let said = manage(&first, &hold).run()?.expect(6)?;
     ensure!(said.err.contains("another hugewise manages this machine (pid "), "{said:?}");
@@ -150,7 +153,7 @@ fn one_state_directory_is_for_one(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
     let manager = manage(&scratch, &hold).start()?;
-    let said = elsewhere(revert(&scratch, &[SELF, CONTAINER])?)?;
+    let said = elsewhere(revert(&scratch, &programs::words("container"))?)?;
     // It cannot be seen from there, and still nobody reads its trail beside it.
     let said = said.expect(6)?;
     ensure!(said.err.contains("a manager is running"), "{said:?}");
@@ -211,7 +214,7 @@ fn reloads(scratch: &Scratch) -> anyhow::Result<usize> {
 fn a_hangup_reloads_a_daemon(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let hold = Hold::start("--mib 8")?;
-    let mut manager = manage(&scratch, &hold).through(SELF, NO_TERMINAL).start()?;
+    let mut manager = manage(&scratch, &hold).through(&programs::words("no-terminal")).start()?;
     manager.signal(Signal::HUP)?;
     wait_for("the reload", || Ok(reloads(&scratch)? == 1))?;
     ensure!(!manager.has_ended()?, "it goes on");
@@ -230,8 +233,8 @@ fn a_closed_terminal_ends_it_cleanly(_: &Turn) -> anyhow::Result<()> {
     grantpt(&terminal)?;
     unlockpt(&terminal)?;
     let name = ptsname(&terminal, Vec::new())?;
-    let told = format!("{}{}", stranger::TERMINAL, name.to_str()?);
-    let mut manager = manage(&scratch, &hold).through(SELF, &told).start()?;
+    let words = [&programs::words("terminal")[..], &[name.to_str()?]].concat();
+    let mut manager = manage(&scratch, &hold).through(&words).start()?;
     ensure!(!before.differences().is_empty(), "settings were taken");
     drop(terminal);
     wait_for("its end", || manager.has_ended())?;

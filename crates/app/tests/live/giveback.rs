@@ -119,7 +119,7 @@ fn they_come_back_without_page_frames(_: &Turn) -> anyhow::Result<()> {
     }
     let mut hold = group.inside(|| Hold::start("--mib 64 --advise huge"))?;
     let manage = format!("--pid {} --for 1h {FAST}", hold.pid());
-    let manager = Manage::new(&scratch, &manage).through("setpriv", drop_caps).start()?;
+    let manager = Manage::new(&scratch, &manage).through(&["setpriv", drop_caps]).start()?;
     manager.wait("its huge pages", |s| s["targets"][0]["huge"].as_u64() == Some(64 * MIB))?;
     let before = group.usage()?;
     for offset_mib in (0..64).step_by(2) {

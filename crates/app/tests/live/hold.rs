@@ -2,8 +2,10 @@
 
 use crate::init;
 use crate::machine::Memory;
+use crate::programs;
 use anyhow::{Context, bail, ensure};
-use hugewise_workloads::protocol::{Counts, Event, Report, Request};
+use hugewise_workloads::protocol::{Event, Report, Request};
+use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -25,7 +27,7 @@ impl Hold {
         Self::start_as(&init::hugewise(), None, args)
     }
 
-    /// Another workload that speaks the same language: `bloat`, `shadow`.
+    /// Another workload that speaks the same language: `bloat`, `lab`.
     pub(crate) fn start_kind(kind: &str, args: &str) -> anyhow::Result<Self> {
         Self::spawn(&init::hugewise(), None, &format!("{kind} {args}"))
     }
@@ -40,6 +42,13 @@ impl Hold {
         Self::spawn(program, uid, &format!("{kind} {args}"))
     }
 
+    /// A program of the tests that speaks the same language, run by this user.
+    pub(crate) fn start_program(name: &str, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
+        let mut command = programs::command(name);
+        command.args(args.split_whitespace());
+        Self::run(command, uid)
+    }
+
     /// Another program file, another user.
     pub(crate) fn start_as(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         Self::spawn(program, uid, &format!("hold {args}"))
@@ -48,6 +57,10 @@ impl Hold {
     fn spawn(program: &Path, uid: Option<u32>, args: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.args(["lab", "workload"]).args(args.split_whitespace());
+        Self::run(command, uid)
+    }
+
+    fn run(mut command: Command, uid: Option<u32>) -> anyhow::Result<Self> {
         if let Some(uid) = uid {
             command.uid(uid).gid(uid);
         }
@@ -55,7 +68,7 @@ impl Hold {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("cannot start {}", program.display()))?;
+            .with_context(|| format!("cannot start {command:?}"))?;
         let requests = process.stdin.take().context("no standard input")?;
         let answers = BufReader::new(process.stdout.take().context("no standard output")?);
         let mut hold = Self { process, requests, answers, filled: Report::default() };
@@ -105,11 +118,12 @@ impl Hold {
         Ok(checked)
     }
 
-    /// What a `shadow` did so far.
-    pub(crate) fn counts(&mut self) -> anyhow::Result<Counts> {
-        let event = self.ask(Request::Counts)?;
-        let Event::Counts(counts) = event else { bail!("no counts: {event:?}") };
-        Ok(counts)
+    /// What a program of the tests answers that is asked for more than the protocol has.
+    pub(crate) fn ask_for<T: DeserializeOwned>(&mut self, request: &str) -> anyhow::Result<T> {
+        writeln!(self.requests, "{request}").context("the program has ended")?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        serde_json::from_str(&line).with_context(|| format!("'{request}': '{}'", line.trim()))
     }
 
     pub(crate) fn memory(&self) -> anyhow::Result<Memory> {

@@ -118,8 +118,7 @@ fn many_processes_share_a_segment(_: &Turn) -> anyhow::Result<()> {
     let scratch = Scratch::new()?;
     let (processes, mib, least) = crowd();
     let hugetlb = Hugetlb::new(&scratch, 2 * mib + 128)?;
-    let args = format!("--mib {mib} --processes {processes}");
-    let small = Sharers::start(&args)?;
+    let small = Sharers::start(mib, processes, "base")?;
     let list = small.list();
     let plan = hugetlb.plan(&format!("--leave 64M --pid {list}"))?;
     let demand = &pool_of(&plan)?["demands"][0];
@@ -138,7 +137,7 @@ fn many_processes_share_a_segment(_: &Turn) -> anyhow::Result<()> {
     let told = hugetlb.run("verify")?.expect(3)?;
     ensure!(told.out.contains("it is on base pages"), "{told:?}");
     small.stop()?;
-    let huge = Sharers::start(&format!("{args} --huge"))?;
+    let huge = Sharers::start(mib, processes, "hugetlb")?;
     let kept = kept.to_str().context("a plain path")?;
     for args in ["verify --json".to_owned(), format!("verify --json --plan {kept}")] {
         let told = hugetlb.run(&args)?.expect(0)?.json()?;

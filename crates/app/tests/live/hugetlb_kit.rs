@@ -3,8 +3,8 @@
 use crate::hold::Hold;
 use crate::kit::{Said, Scratch, hugewise, skip, wait_for};
 use crate::machine::POOLS;
-use anyhow::{Context, bail, ensure};
-use hugewise_workloads::protocol::{Event, Request};
+use anyhow::{Context, ensure};
+use hugewise_workloads::protocol::Request;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -174,6 +174,12 @@ pub(crate) fn changed(
     names
 }
 
+/// Arguments of `lab workload lab` for processes that share a System V segment.
+pub(crate) fn segment(mib: u64, processes: usize, pages: &str) -> String {
+    let params = serde_json::json!({"mib": mib, "processes": processes, "pages": pages});
+    format!("shared-segment --params {params}")
+}
+
 /// Processes that share a System V segment.
 pub(crate) struct Sharers {
     hold: Hold,
@@ -181,10 +187,14 @@ pub(crate) struct Sharers {
 }
 
 impl Sharers {
-    pub(crate) fn start(args: &str) -> anyhow::Result<Self> {
-        let mut hold = Hold::start_kind("segment", args)?;
-        let event = hold.ask(Request::Processes)?;
-        let Event::Processes { pids } = event else { bail!("no processes: {event:?}") };
+    /// `pages` are `base` or `hugetlb`.
+    pub(crate) fn start(mib: u64, processes: usize, pages: &str) -> anyhow::Result<Self> {
+        let hold = Hold::start_kind("lab", &segment(mib, processes, pages))?;
+        let pid = hold.pid();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+        let children = children.split_whitespace().map(str::parse);
+        let pids = std::iter::once(Ok(pid)).chain(children).collect::<Result<Vec<u32>, _>>()?;
+        ensure!(pids.len() == processes, "{processes} processes expected: {pids:?}");
         Ok(Self { hold, pids })
     }
 

@@ -1,7 +1,7 @@
 //! `hugewise hugetlb` where it may not, cannot, or gets less than it asked for.
 
 use crate::hold::Hold;
-use crate::hugetlb_kit::{Hugetlb, Pool, changed, configuration, meminfo_kib};
+use crate::hugetlb_kit::{Hugetlb, Pool, changed, configuration, meminfo_kib, segment};
 use crate::init;
 use crate::kit::{Said, Scratch, number, skip, trial};
 use crate::machine::{Settings, Turn};
@@ -74,14 +74,14 @@ fn a_group_may_use_segments(_: &Turn) -> anyhow::Result<()> {
     let before = Settings::read()?;
     hugetlb.run("apply --sga 32M --leave 64M --user nobody")?.expect(0)?;
     let mut command = Command::new(&program);
-    command.args("lab workload segment --mib 32 --huge".split(' ')).uid(USER).gid(USER);
+    let segment = segment(32, 1, "hugetlb");
+    command.args(["lab", "workload", "lab"]).args(segment.split(' ')).uid(USER).gid(USER);
     let said = Said::of(&command.stdin(Stdio::null()).output()?).expect(1)?;
     ensure!(said.err.contains("Operation not permitted"), "no right yet: {said:?}");
     let args = format!("apply --sga 32M --leave 64M --user nobody --shm-group {USER}");
     let said = hugetlb.run(&args)?.expect(0)?;
     ensure!(said.out.contains("vm.hugetlb_shm_group = 65531 (was 0)"), "{said:?}");
-    let args = "--mib 32 --huge";
-    let hold = Hold::start_kind_as(&program, Some(USER), "segment", args)?;
+    let hold = Hold::start_kind_as(&program, Some(USER), "lab", &segment)?;
     ensure!(Pool::now()?.free == 0, "it has all 16 pages: {:?}", Pool::now()?);
     let told = hugetlb.run("verify")?.expect(0)?;
     ensure!(told.out.contains("vm.hugetlb_shm_group"), "{told:?}");

@@ -33,8 +33,8 @@ impl<'a> Manage<'a> {
     }
 
     /// Started by another program, as by `setpriv`.
-    pub(crate) fn through(mut self, program: &str, argument: &str) -> Self {
-        self.through = vec![program.to_owned(), argument.to_owned()];
+    pub(crate) fn through(mut self, words: &[&str]) -> Self {
+        self.through = words.iter().map(|&word| word.to_owned()).collect();
         self
     }
 

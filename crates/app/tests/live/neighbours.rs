@@ -90,11 +90,11 @@ fn cost(pid: u32) -> anyhow::Result<(u64, Duration)> {
 }
 
 /// Starts all neighbours, and waits until the manager has those with memory in its table.
-fn settle(program: &Path, scratch: &Scratch, manager: &Manager<'_>) -> anyhow::Result<Vec<Hold>> {
+fn settle(scratch: &Scratch, manager: &Manager<'_>) -> anyhow::Result<Vec<Hold>> {
     let doors = ["state", "run"].map(|dir| format!("--at {}", scratch.join(dir).display()));
     let start = |args| {
         let args = format!("{args} {}", doors.join(" "));
-        Hold::start_kind_as(program, Some(HOSTILE), "neighbour", &args)
+        Hold::start_program("neighbour", Some(HOSTILE), &args)
     };
     let hostile = NEIGHBOURS.into_iter().map(start).collect::<anyhow::Result<Vec<_>>>()?;
     wait_for("all neighbours to be managed", || {
@@ -136,7 +136,7 @@ fn starve_nobody(_: &Turn) -> anyhow::Result<()> {
     let args = format!("--for 1h {pace} --config {}", rules(&scratch)?);
     let manager = Manage::new(&scratch, &args).start()?;
     let alone = serve(&program, &manager, mib)?;
-    let hostile = settle(&program, &scratch, &manager)?;
+    let hostile = settle(&scratch, &manager)?;
     let (began, (_, cpu_before)) = (Instant::now(), cost(manager.pid())?);
     let warm_before = number(&manager.status()?, "/warm_cpu_ns")?;
     let mut beside = vec![serve(&program, &manager, mib)?];
@@ -177,10 +177,8 @@ fn starve_nobody(_: &Turn) -> anyhow::Result<()> {
 /// machine's memory: nobody else is to wait.
 fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
     promotes()?;
-    let scratch = Scratch::new()?;
-    let program = scratch.program("hugewise")?;
     let args = "--kind holes --mib 8";
-    let neighbour = Hold::start_kind_as(&program, Some(HOSTILE), "neighbour", args)?;
+    let neighbour = Hold::start_program("neighbour", Some(HOSTILE), args)?;
     let (root, pid) = (Root::live(), neighbour.pid());
     let geometry = machine::geometry(&root);
     let holed = |mapping: &Mapping| {

@@ -5,8 +5,8 @@ use crate::init;
 use crate::kit::{Scratch, number, promotes, skip, trial, wait_for};
 use crate::machine::{Memory, Settings, THP, Turn, vmstat};
 use crate::manager::{Manage, journal};
+use crate::programs;
 use crate::promote::target;
-use crate::stranger::{NO_TERMINAL, SELF};
 use anyhow::{Context, bail, ensure};
 use libtest_mimic::Trial;
 use rustix::process::Signal;
@@ -250,7 +250,7 @@ fn redis_saving_stays_shared(_: &Turn) -> anyhow::Result<()> {
     at_lock_share("0.25")?;
     let (pid, config) = (redis.pid(), config.display());
     let args = format!("--pid {pid} --for 1h --keep-settings --config {config}");
-    let manager = Manage::new(&scratch, &args).through(SELF, NO_TERMINAL).start()?;
+    let manager = Manage::new(&scratch, &args).through(&programs::words("no-terminal")).start()?;
     manager.wait("a promotion", |s| s["promoted"].as_u64() > Some(0))?;
     redis.ask(&["BGSAVE"])?;
     let child = children(redis.pid())?;

@@ -144,7 +144,7 @@ fn allows_every_system_call(_: &Turn) -> anyhow::Result<()> {
     let hold = Hold::start(&format!("--mib {MIB}"))?;
     let args = format!("--pid {} --once --set demote.sample=true {FAST}", hold.pid());
     let to = format!("-fqqo{}", trace.display());
-    Manage::new(&scratch, &args).through("strace", &to).run()?.expect(0)?;
+    Manage::new(&scratch, &args).through(&["strace", &to]).run()?.expect(0)?;
     let by_manager = called(&trace)?;
     ensure!(by_manager.contains("process_madvise") || by_manager.len() > 30, "{by_manager:?}");
     let (program, file) = (init::hugewise(), scratch.join("hugewise.prom"));
@@ -197,7 +197,7 @@ fn capabilities_are_enough(_: &Turn) -> anyhow::Result<()> {
     let before = Settings::read()?;
     let mut hold = Hold::start(&format!("--mib {MIB}"))?;
     let args = format!("--pid {} --once {FAST}", hold.pid());
-    let said = Manage::new(&scratch, &args).through("setpriv", &bound).run()?.expect(0)?;
+    let said = Manage::new(&scratch, &args).through(&["setpriv", &bound]).run()?.expect(0)?;
     is_covered(&mut hold, &said.json()?)?;
     ensure!(before.differences().is_empty(), "{:?}", before.differences());
     // Metrics need none at all, and say nothing of missing ones.
@@ -221,7 +221,7 @@ fn service_manager_hears_it_live(_: &Turn) -> anyhow::Result<()> {
     let hold = Hold::start("--mib 8")?;
     let name = format!("NOTIFY_SOCKET={}", scratch.join("notify").display());
     let before = Settings::read()?;
-    let manager = manage(&scratch, &hold).through("env", &name).spawn()?;
+    let manager = manage(&scratch, &hold).through(&["env", &name]).spawn()?;
     ensure!(hear()?.starts_with("READY=1"), "the first message");
     ensure!(!before.differences().is_empty(), "ready means that its settings stand");
     ensure!(hear()? == "WATCHDOG=1", "then it is alive");

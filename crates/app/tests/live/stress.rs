@@ -5,6 +5,7 @@ use crate::init;
 use crate::kit::{Said, Scratch, actions, number, promotes, skip, trial};
 use crate::machine::Turn;
 use crate::manager::{Manage, journal};
+use crate::programs::Counts;
 use crate::shaker::Shaker;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -37,7 +38,7 @@ fn writers_find_no_wrong_word(_: &Turn) -> anyhow::Result<()> {
         (_, true) => (200, Duration::from_secs(180)),
         (false, false) => (ENOUGH, Duration::from_secs(60)),
     };
-    let mut writers = Hold::start_kind("shadow", "--mib 64 --advise huge")?;
+    let mut writers = Hold::start_program("shadow", None, "--mib 64 --advise huge")?;
     let mut shaker = Shaker::new(1)?;
     let began = Instant::now();
     while shaker.done.split < least && began.elapsed() < most {
@@ -45,7 +46,7 @@ fn writers_find_no_wrong_word(_: &Turn) -> anyhow::Result<()> {
     }
     let done = shaker.done;
     writers.verify()?;
-    let counts = writers.counts()?;
+    let counts: Counts = writers.ask_for("counts")?;
     println!("writers: {} s, {done:?}, {counts:?}", began.elapsed().as_secs());
     ensure!(counts.mismatches == 0, "DATA CHANGED: {counts:?}");
     ensure!(counts.updates > 100_000 || init::is_guest(), "{counts:?}");

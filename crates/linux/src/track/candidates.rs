@@ -83,6 +83,30 @@ impl Candidates {
     }
 }
 
+/// At most `most` huge pages, from `cursor` on, which moves behind them: after the last ones of the
+/// program come its first ones.
+pub(super) fn next_huge(
+    look: &mut Look<'_>,
+    cursor: &mut u64,
+    most: usize,
+) -> Result<Vec<u64>, SkipReason> {
+    let (from, budget) = (*cursor, look.ask.budget);
+    let (mut behind, mut before) = (Vec::new(), Vec::new());
+    Candidates::read(look, budget)?.regions(look, |look, region| {
+        let chosen = if region.at >= from { &mut behind } else { &mut before };
+        if region.huge && chosen.len() < most {
+            chosen.push(region.at);
+        }
+        behind.len() < most && look.fits(budget).is_ok()
+    })?;
+    look.fits(budget)?;
+    let chosen: Vec<u64> = behind.into_iter().chain(before).take(most).collect();
+    if let Some(last) = chosen.last() {
+        *cursor = last.saturating_add(look.geometry.huge.0);
+    }
+    Ok(chosen)
+}
+
 /// Address space that is scanned in one piece: 64 regions of 2 MiB.
 const PIECE: u64 = 128 << 20;
 

@@ -4,7 +4,7 @@
 //! The kernel believes that those pages are cold, and takes them first when memory is short: not
 //! used unless it is asked for by name. A few huge pages a look, one after the other.
 
-use super::candidates::Candidates;
+use super::candidates::next_huge;
 use super::look::Look;
 use crate::address_space::{self, SpaceFile};
 use crate::bounded::BoundedLines;
@@ -27,20 +27,10 @@ const LEAST_BUDGET: Ns = Ns::ms(4);
 /// Takes the bits of some huge pages away, from `cursor` on, and moves it behind them.
 pub(super) fn begin(look: &mut Look<'_>, cursor: &mut u64) -> Result<Vec<u64>, SkipReason> {
     look.verify()?;
-    let budget = look.ask.budget;
-    let (mut behind, mut before) = (Vec::new(), Vec::new());
-    let from = *cursor;
-    Candidates::read(look, budget)?.regions(look, |look, region| {
-        let chosen = if region.at >= from { &mut behind } else { &mut before };
-        if region.huge && chosen.len() < MOST {
-            chosen.push(region.at);
-        }
-        behind.len() < MOST && look.fits(budget).is_ok()
-    })?;
-    look.fits(budget)?;
-    let chosen: Vec<u64> = behind.into_iter().chain(before).take(MOST).collect();
-    let last = chosen.last().ok_or(SkipReason::NoLongerHuge)?;
-    *cursor = last.saturating_add(look.geometry.huge.0);
+    let chosen = next_huge(look, cursor, MOST)?;
+    if chosen.is_empty() {
+        return Err(SkipReason::NoLongerHuge);
+    }
     look.verify()?;
     for at in &chosen {
         cool(look, *at)?;

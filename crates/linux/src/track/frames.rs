@@ -2,7 +2,7 @@
 //! base page of the huge page, as older kernels see no other one of it (`damon_get_folio` in
 //! Linux 6.12 leaves tail pages out). Each has one accessed bit: what DAMON says of it is exact.
 
-use super::candidates::Candidates;
+use super::candidates::next_huge;
 use super::damon::{self, Tried, Watched};
 use super::look::Look;
 use super::slot::{Slot, Taken};
@@ -34,21 +34,11 @@ pub(super) fn begin(
     // Before anything is looked for.
     kdamond::is_free(look.root).map_err(|(reason, _)| reason)?;
     look.verify()?;
-    let budget = look.ask.budget;
-    let (mut behind, mut before) = (Vec::new(), Vec::new());
-    let from = *cursor;
-    Candidates::read(look, budget)?.regions(look, |look, region| {
-        let chosen = if region.at >= from { &mut behind } else { &mut before };
-        if region.huge && chosen.len() < MOST {
-            chosen.push(region.at);
-        }
-        behind.len() < MOST && look.fits(budget).is_ok()
-    })?;
-    look.fits(budget)?;
-    let chosen: Vec<u64> = behind.into_iter().chain(before).take(MOST).collect();
+    let chosen = next_huge(look, cursor, MOST)?;
     // Base pages have no tracker in this: another one may know them.
-    let last = chosen.last().ok_or(SkipReason::NoMechanism)?;
-    *cursor = last.saturating_add(look.geometry.huge.0);
+    if chosen.is_empty() {
+        return Err(SkipReason::NoMechanism);
+    }
     let mut huge = BTreeMap::new();
     for at in chosen {
         if let Some(frame) = first_frame(look, at)? {

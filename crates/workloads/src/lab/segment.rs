@@ -1,16 +1,43 @@
 //! `shared-segment`: one System V segment in many processes, each with page tables of its own.
 
 use super::kit::{Clock, MIB, Measured, PAGE, Progress, Verdict, Workload, mib, sized};
-use crate::segment::{Other, touch};
 use anyhow::Context;
 use hugewise_experiment::kinds::{SegmentPages, SharedSegment as Params};
+use hugewise_linux::fork::{PausingChild, touching_child};
 use hugewise_linux::segment::Segment;
+use std::fs::File;
+use std::io::{PipeReader, Read};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Touches between two looks at the clock.
 const BATCH: usize = 1024;
+
+/// A process that shares the segment; ended on drop.
+///
+/// Forked as a database forks its servers, not started anew: a program that starts maps and touches
+/// much of its own text, and those page tables would grow with hugewise.
+#[derive(Debug)]
+struct Other {
+    process: PausingChild,
+    done: PipeReader,
+}
+
+impl Other {
+    fn start(segment: &Segment) -> anyhow::Result<Self> {
+        let (done, into) = std::io::pipe().context("cannot make a pipe")?;
+        let into = File::from(OwnedFd::from(into));
+        let process = touching_child(segment.bytes(), PAGE, &into);
+        Ok(Self { process: process.context("cannot start another process")?, done })
+    }
+
+    /// Waits until it has touched everything.
+    fn wait_until_ready(&self) -> anyhow::Result<()> {
+        (&self.done).read_exact(&mut [0]).context("another process ended")
+    }
+}
 
 /// The segment, and the other processes that attached it.
 #[derive(Debug)]
@@ -44,7 +71,7 @@ impl SharedSegment {
     }
 
     fn page_tables_mib(&self) -> anyhow::Result<f64> {
-        let pids = self.others.iter().map(Other::id).chain([std::process::id()]);
+        let pids = self.others.iter().map(|other| other.process.id()).chain([std::process::id()]);
         let mut bytes = 0;
         for pid in pids {
             bytes += sized(Path::new(&format!("/proc/{pid}/status")), "VmPTE")?;
@@ -55,7 +82,9 @@ impl SharedSegment {
 
 impl Workload for SharedSegment {
     fn fill(&mut self, progress: &mut Progress) -> anyhow::Result<Measured> {
-        touch(&self.segment);
+        for byte in self.segment.bytes().iter().step_by(PAGE) {
+            byte.fetch_add(1, Ordering::Relaxed);
+        }
         for other in 1..self.processes {
             self.others.push(Other::start(&self.segment)?);
             progress.step(other, self.processes, "starting processes");

@@ -12,7 +12,6 @@ mod run;
 mod setup;
 pub(crate) mod signatures;
 mod simulate;
-mod workload;
 
 pub(super) use prepare::file_text;
 pub(crate) use run::{alone, plan};
@@ -40,6 +39,9 @@ pub(crate) fn run(global: &Global, command: &LabCommand) -> anyhow::Result<Outpu
         LabCommand::Signatures(args) => signatures::run(global, args),
         LabCommand::Limit(args) => limit::run(global, args),
         LabCommand::Simulate(args) => simulate::run(global, args),
-        LabCommand::Workload(args) => workload::run(args).map(|code| Output::text("", code)),
+        LabCommand::Workload(args) => {
+            let code = hugewise_workloads::run(&args.kind, &args.args)?;
+            Ok(Output::text("", code))
+        }
     }
 }

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A line of one file that needs an item of another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Import {
-    pub from: String,
-    pub line: usize,
+pub(crate) struct Import {
+    pub(crate) from: String,
+    pub(crate) line: usize,
     /// The file in which the item is defined.
-    pub to: String,
+    pub(crate) to: String,
     /// The path as the code has it.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// A module's place: the folder of its crate, then the names that lead to it.
@@ -39,7 +39,7 @@ struct Module {
 }
 
 /// All imports between files of `src` folders, in order.
-pub fn imports(files: &[TextFile]) -> Vec<Import> {
+pub(crate) fn imports(files: &[TextFile]) -> Vec<Import> {
     let modules = modules(files);
     let mut found = BTreeSet::new();
     for (place, module) in &modules {

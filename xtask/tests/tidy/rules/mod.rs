@@ -3,16 +3,15 @@
 //! Every rule is a pure function from file text to [`Problem`]s, so that it is tested on small
 //! texts here; `xtask/tests/tidy.rs` applies the rules to the working copy.
 
-pub mod circles;
-pub mod citations;
-pub mod deps;
-pub mod imports;
-pub mod limits;
-pub mod order;
-pub mod promises;
-pub mod source;
-pub mod targets;
-pub mod walls;
+pub(crate) mod circles;
+pub(crate) mod citations;
+pub(crate) mod deps;
+pub(crate) mod imports;
+pub(crate) mod limits;
+pub(crate) mod promises;
+pub(crate) mod source;
+pub(crate) mod targets;
+pub(crate) mod walls;
 
 use std::fmt;
 use std::fs;
@@ -21,14 +20,14 @@ use std::path::Path;
 
 /// A breach of a house rule: where it is and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    pub path: String,
-    pub line: usize,
-    pub what: String,
+pub(crate) struct Problem {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) what: String,
 }
 
 impl Problem {
-    pub fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_string(), line, what: what.into() }
     }
 }
@@ -41,13 +40,13 @@ impl fmt::Display for Problem {
 
 /// A file of the working copy, its path relative to the top folder.
 #[derive(Debug, Clone)]
-pub struct TextFile {
-    pub path: String,
-    pub text: String,
+pub(crate) struct TextFile {
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// All files below `root` with one of the given endings, in path order; build output left out.
-pub fn collect(root: &Path, endings: &[&str]) -> io::Result<Vec<TextFile>> {
+pub(crate) fn collect(root: &Path, endings: &[&str]) -> io::Result<Vec<TextFile>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {

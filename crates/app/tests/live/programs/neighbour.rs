@@ -1,16 +1,13 @@
-//! `hugewise lab workload neighbour`: what an unprivileged user may do with processes of their own
-//! to
-//! be in a manager's way. Tests of the manager run it as another user beside a victim.
+//! What an unprivileged user may do with processes of their own to be in a manager's way. Tests of
+//! the manager run it as another user beside a victim.
 
-use crate::kit::{HUGE, MIB, request, say, unknown};
-use crate::protocol::{Event, Report, Request};
+use super::kit::{HUGE, MIB, end_with_parent, say_ready, serve, unknown};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use hugewise_base::exit;
 use hugewise_linux::fork::{PausingChild, pausing_child};
 use hugewise_linux::memory::{Arena, Holed};
-use hugewise_linux::prctl;
 use rustix::fs::{FlockOperation, flock};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -26,7 +23,6 @@ const PIECE: usize = 512 << 20;
 /// Pause between two rounds of knocking: the rest is spent on system calls.
 const KNOCK: Duration = Duration::from_millis(1);
 
-/// Arguments of `hugewise lab workload neighbour`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
@@ -66,9 +62,9 @@ struct Held {
     children: Vec<PausingChild>,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
-    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
+/// Runs the program.
+pub(super) fn run(args: &[OsString]) -> anyhow::Result<u8> {
+    end_with_parent()?;
     let args = Args::try_parse_from(args)?;
     let held = Held::new(&args)?;
     if args.kind == Kind::Knock {
@@ -80,14 +76,10 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
             }
         });
     }
-    say(&Event::Ready(Report::default()))?;
-    // It understands one request only.
-    if let Some(line) = std::io::stdin().lines().next().transpose()? {
-        let exit = matches!(request("neighbour", &line)?, Request::Exit);
-        ensure!(exit, unknown("neighbour", &line));
-    }
+    say_ready()?;
+    let code = serve(|asked| Err(unknown(asked)));
     drop(held);
-    Ok(exit::OK)
+    code
 }
 
 impl Held {

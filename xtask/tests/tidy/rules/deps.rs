@@ -27,7 +27,7 @@ const LICENCES: [&str; 13] = [
 ];
 
 /// Crates that are in the lock file in more than one version.
-pub fn several_versions(lock: &TextFile) -> Vec<Problem> {
+pub(crate) fn several_versions(lock: &TextFile) -> Vec<Problem> {
     let mut versions: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
     let lines: Vec<&str> = lock.text.lines().collect();
     for (i, pair) in lines.windows(2).enumerate() {
@@ -42,7 +42,7 @@ pub fn several_versions(lock: &TextFile) -> Vec<Problem> {
             let list: Vec<&str> = seen.iter().map(|&(_, version)| version).collect();
             let what = format!(
                 "{name} in versions {}: find out with `cargo tree -d --target all` who asks for \
-                 them and agree on one (or accept it in xtask/src/tidy/deps.rs)",
+                 them and agree on one (or accept it in xtask/tests/tidy/rules/deps.rs)",
                 list.join(" and ")
             );
             found.push(Problem::new(&lock.path, seen[1].0, what));
@@ -56,7 +56,7 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// Packages of `cargo metadata` whose licence is missing or not accepted.
-pub fn licences(metadata: &Value) -> Vec<Problem> {
+pub(crate) fn licences(metadata: &Value) -> Vec<Problem> {
     let mut found = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or("?");
@@ -64,7 +64,7 @@ pub fn licences(metadata: &Value) -> Vec<Problem> {
         if !accepted(licence) {
             let what = format!(
                 "{name} is under '{licence}', which is not in the list of \
-                 xtask/src/tidy/deps.rs: use another crate, or read the licence and add it"
+                 xtask/tests/tidy/rules/deps.rs: use another crate, or read the licence and add it"
             );
             found.push(Problem::new("Cargo.lock", 1, what));
         }

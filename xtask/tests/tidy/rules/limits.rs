@@ -3,9 +3,9 @@
 use super::source::{functions, line_of, mask, test_tail, words};
 use super::{Problem, TextFile};
 
-pub const FUNCTION_LINES: usize = 70;
-pub const FILE_LINES: usize = 600;
-pub const COLUMNS: usize = 100;
+pub(crate) const FUNCTION_LINES: usize = 70;
+pub(crate) const FILE_LINES: usize = 600;
+pub(crate) const COLUMNS: usize = 100;
 
 /// A function that is nothing but a table of data says so with this comment.
 const TABLE: &str = "// tidy: table";
@@ -19,7 +19,7 @@ const UNFINISHED: [&str; 5] = [
     concat!("unimpl", "emented!"),
 ];
 
-pub fn long_functions(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn long_functions(file: &TextFile) -> Vec<Problem> {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut found = Vec::new();
     for f in functions(&mask(&file.text)) {
@@ -37,7 +37,7 @@ pub fn long_functions(file: &TextFile) -> Vec<Problem> {
     found
 }
 
-pub fn long_file(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn long_file(file: &TextFile) -> Vec<Problem> {
     let all = file.text.lines().count();
     let lines = test_tail(&mask(&file.text)).map_or(all, |tail| tail - 1);
     if lines <= FILE_LINES {
@@ -50,7 +50,7 @@ pub fn long_file(file: &TextFile) -> Vec<Problem> {
     vec![Problem::new(&file.path, FILE_LINES + 1, what)]
 }
 
-pub fn wide_lines(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn wide_lines(file: &TextFile) -> Vec<Problem> {
     let mut found = Vec::new();
     for (i, line) in file.text.lines().enumerate() {
         let width = line.chars().count();
@@ -62,7 +62,7 @@ pub fn wide_lines(file: &TextFile) -> Vec<Problem> {
     found
 }
 
-pub fn unfinished(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn unfinished(file: &TextFile) -> Vec<Problem> {
     let mut found = Vec::new();
     for word in UNFINISHED {
         // The exclamation mark is no word character: look for the name and check what follows.
@@ -76,7 +76,7 @@ pub fn unfinished(file: &TextFile) -> Vec<Problem> {
     found
 }
 
-pub fn ignored_tests(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn ignored_tests(file: &TextFile) -> Vec<Problem> {
     let masked = mask(&file.text);
     let mut found = Vec::new();
     for at in words(&masked, "ignore") {

@@ -3,7 +3,7 @@
 
 /// Replaces comments and the contents of string and character literals by spaces. Lines and
 /// columns (counted in characters) stay where they were.
-pub fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -80,7 +80,7 @@ fn raw_string_end(chars: &[char], at: usize) -> usize {
 }
 
 /// The byte offsets at which `word` stands as a whole word.
-pub fn words(text: &str, word: &str) -> Vec<usize> {
+pub(crate) fn words(text: &str, word: &str) -> Vec<usize> {
     let whole = |at: usize| {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
@@ -90,20 +90,20 @@ pub fn words(text: &str, word: &str) -> Vec<usize> {
 }
 
 /// The line, counted from 1, of a byte offset.
-pub fn line_of(text: &str, offset: usize) -> usize {
+pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
 /// A function with a body; lines are counted from 1 and inclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
-    pub name: String,
-    pub first: usize,
-    pub last: usize,
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) first: usize,
+    pub(crate) last: usize,
 }
 
 /// All functions with a body in masked source.
-pub fn functions(masked: &str) -> Vec<Function> {
+pub(crate) fn functions(masked: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for at in words(masked, "fn") {
         let name: String =
@@ -139,7 +139,7 @@ fn body_end(text: &str) -> Option<usize> {
 }
 
 /// The line (from 1) at which the closing `#[cfg(test)] mod tests` starts, if there is one.
-pub fn test_tail(masked: &str) -> Option<usize> {
+pub(crate) fn test_tail(masked: &str) -> Option<usize> {
     let lines: Vec<&str> = masked.lines().collect();
     (0..lines.len()).find_map(|i| {
         let is_tail = lines[i].trim() == "#[cfg(test)]"
@@ -152,7 +152,7 @@ pub fn test_tail(masked: &str) -> Option<usize> {
 }
 
 /// Masked source with every item under `#[cfg(test)]` replaced by spaces.
-pub fn without_tests(masked: &str) -> String {
+pub(crate) fn without_tests(masked: &str) -> String {
     const TESTS: &str = "#[cfg(test)]";
     let mut code = String::with_capacity(masked.len());
     let mut rest = masked;
@@ -185,7 +185,7 @@ fn item_end(text: &str) -> Option<usize> {
 
 /// The paths of a `use`, each with the name by which the file knows its end:
 /// `a::{b, c::d as e}` gives `a::b` as `b` and `a::c::d` as `e`.
-pub fn expand(tree: &str) -> Vec<(String, String)> {
+pub(crate) fn expand(tree: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     expand_below("", tree, &mut found);
     found

@@ -1,20 +1,22 @@
-//! `hugewise lab workload shadow`: writers that check their memory against a copy all the time.
+//! Writers that check their memory against a copy all the time.
 //!
 //! What a manager must never do is lose a write. Here are the writes that it could lose: to pages
 //! that are zero at one moment and hold data at the next, and to pages that were just dropped, by
 //! several threads, without pause.
 
-use crate::kit::{Advise, HUGE, MIB, request, say, say_verdict, unknown};
-use crate::protocol::{Counts, Event, Report, Request};
+use super::kit::{ERROR, HUGE, MIB, OK, end_with_parent, say, say_ready, unknown};
+use crate::kit::trial_of_any_kernel;
+use crate::machine::Turn;
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
-use hugewise_base::exit;
 use hugewise_base::rng::Rng;
 use hugewise_linux::memory::{Arena, LocalAdvice};
-use hugewise_linux::prctl;
+use hugewise_workloads::protocol::Event;
+use libtest_mimic::Trial;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Threads that write, each into memory of its own.
@@ -27,22 +29,16 @@ const STEPS_PER_CLEAR: u64 = 64;
 const CLEAR_PAGES: u64 = 32;
 /// Most pages dropped at once.
 const DROP_PAGES: u64 = 64;
-/// Longest wait for a request when there is no end to wait for.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
 
-/// Arguments of `hugewise lab workload shadow`.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
 struct Args {
     /// Size, MiB; a multiple of 4. The copy takes as much again
     #[arg(long)]
     mib: usize,
-    /// Compare everything after so many seconds, and end; otherwise on request
-    #[arg(long = "for", value_name = "SECONDS")]
-    seconds: Option<f64>,
     /// Said of the memory (not of the copy) before the first touch
-    #[arg(long, value_enum)]
-    advise: Option<Advise>,
+    #[arg(long, value_parser = ["huge"])]
+    advise: Option<String>,
     /// Ranges of pages that each thread drops in a second; each costs a huge page
     #[arg(long, default_value_t = 10)]
     drops: u32,
@@ -50,59 +46,41 @@ struct Args {
     seed: u64,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
-    // First of all: without its parent nobody would give its memory back.
-    prctl::set_parent_death_signal().context("cannot ask to end with the parent")?;
-    let args = Args::try_parse_from(args)?;
-    let time = args.seconds.map(Duration::try_from_secs_f64).transpose().context("--for")?;
-    let mut shadow = Shadow::fill(&args)?;
-    say(&Event::Ready(Report::default()))?;
-    let requests = requests();
-    let end = time.map(|time| Instant::now() + time);
+/// What they did and found so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    /// Random words written.
+    pub(crate) updates: u64,
+    /// Pages overwritten with zeros.
+    cleared: u64,
+    /// Ranges of pages dropped.
+    drops: u64,
+    /// Random words read back and compared.
+    reads: u64,
+    /// Words that were not what the copy says, when read and when everything was compared.
+    pub(crate) mismatches: u64,
+}
+
+/// Runs the program.
+pub(super) fn run(args: &[OsString]) -> anyhow::Result<u8> {
+    end_with_parent()?;
+    let mut shadow = Shadow::fill(&Args::try_parse_from(args)?)?;
+    say_ready()?;
     loop {
-        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         // Nobody writes while a request is served.
-        let Some(line) = shadow.write_until(|| next(&requests, left))? else {
-            shadow.verify()?;
-            say(&Event::Counts(shadow.total()))?;
-            break;
-        };
-        match request("shadow", &line)? {
-            Request::Exit => break,
-            Request::Verify => {
+        let asked = shadow.write_until(|| std::io::stdin().lines().next().transpose())?;
+        match asked.as_deref().unwrap_or("exit") {
+            "exit" => break,
+            "verify" => {
                 if !shadow.verify()? {
                     break;
                 }
             }
-            Request::Counts => say(&Event::Counts(shadow.total()))?,
-            _ => return Err(unknown("shadow", &line)),
+            "counts" => say(&shadow.total())?,
+            other => return Err(unknown(other)),
         }
     }
-    Ok(if shadow.total().mismatches == 0 { exit::OK } else { exit::ERROR })
-}
-
-/// Lines of the standard input, read by a thread that ends with the program.
-fn requests() -> Receiver<std::io::Result<String>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || std::io::stdin().lines().try_for_each(|line| sender.send(line)));
-    receiver
-}
-
-/// The next request; `None` when the time is over, `exit` when the input is and no time was given.
-fn next(
-    requests: &Receiver<std::io::Result<String>>,
-    left: Option<Duration>,
-) -> std::io::Result<Option<String>> {
-    match (requests.recv_timeout(left.unwrap_or(FOREVER)), left) {
-        (Ok(line), _) => line.map(Some),
-        (Err(RecvTimeoutError::Timeout), _) => Ok(None),
-        (Err(RecvTimeoutError::Disconnected), None) => Ok(Some(Request::Exit.line())),
-        (Err(RecvTimeoutError::Disconnected), Some(left)) => {
-            std::thread::sleep(left);
-            Ok(None)
-        }
-    }
+    Ok(if shadow.total().mismatches == 0 { OK } else { ERROR })
 }
 
 /// All writers.
@@ -142,7 +120,12 @@ impl Shadow {
 
     /// Compares everything and says what came of it; whether all was right.
     fn verify(&mut self) -> anyhow::Result<bool> {
-        say_verdict(self.pages(), self.compare())
+        let wrong_at = self.compare();
+        say(&match wrong_at {
+            None => Event::Verified { checked: self.pages() as u64 },
+            Some(at) => Event::Mismatch { wrong: 1, during: format!("verify, at {at:#x}") },
+        })?;
+        Ok(wrong_at.is_none())
     }
 
     /// Compares everything; the address of the first word that is or was wrong.
@@ -189,7 +172,7 @@ impl Writer {
         let mut writer = Self { memory, copy, page, rng, pause, counts, wrong_at: None };
         // Fails where the kernel has no huge pages: then nothing is to be kept away.
         let _ = writer.copy.advise(0..len, LocalAdvice::NoHugePage);
-        if args.advise == Some(Advise::Huge) {
+        if args.advise.is_some() {
             let wanted = writer.memory.advise(0..len, LocalAdvice::HugePage);
             wanted.context("cannot ask for huge pages")?;
         }
@@ -289,83 +272,72 @@ impl Writer {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether it finds what it is there for.
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial_of_any_kernel("writers_find_a_lost_write_and_nothing_else", finds_a_lost_write),
+        trial_of_any_kernel("writers_find_a_wrong_word_while_they_read", finds_a_wrong_word),
+        trial_of_any_kernel("writers_leave_some_pages_zero_and_most_not", leaves_some_pages_zero),
+        trial_of_any_kernel("writers_refuse_nonsense", refuses_nonsense),
+    ]
+}
 
-    fn shadow(words: &[&str]) -> anyhow::Result<Shadow> {
-        Shadow::fill(&Args::try_parse_from(words)?)
-    }
+fn shadow(words: &[&str]) -> anyhow::Result<Shadow> {
+    Shadow::fill(&Args::try_parse_from(words)?)
+}
 
-    fn write_for(shadow: &mut Shadow, ms: u64) -> anyhow::Result<()> {
-        shadow.write_until(|| {
-            std::thread::sleep(Duration::from_millis(ms));
-            Ok(())
-        })
-    }
+fn write_for(shadow: &mut Shadow, ms: u64) -> anyhow::Result<()> {
+    shadow.write_until(|| {
+        std::thread::sleep(Duration::from_millis(ms));
+        Ok(())
+    })
+}
 
-    #[test]
-    fn a_lost_write_is_found_and_nothing_else() -> anyhow::Result<()> {
-        for advise in [&[][..], &["--advise", "huge"]] {
-            let words = ["--mib", "8", "--drops", "200"];
-            let words: Vec<_> = words.iter().chain(advise).copied().collect();
-            let mut shadow = shadow(&words)?;
-            write_for(&mut shadow, 100)?;
-            assert_eq!((shadow.pages(), shadow.compare()), (2048, None));
-            write_for(&mut shadow, 100)?;
-            let counts = shadow.total();
-            for count in [counts.updates, counts.cleared, counts.drops, counts.reads] {
-                assert!(count > 0, "{counts:?}");
-            }
-            assert_eq!((shadow.compare(), shadow.total().mismatches), (None, 0));
-            let last = &mut shadow.writers[WRITERS - 1];
-            let at = last.memory.len() - 3;
-            last.memory.as_mut_slice()[at] ^= 1;
-            let address = last.memory.addr() + at as u64 - 5;
-            assert_eq!((shadow.compare(), shadow.total().mismatches), (Some(address), 1));
+fn finds_a_lost_write(_: &Turn) -> anyhow::Result<()> {
+    for advise in [&[][..], &["--advise", "huge"]] {
+        let words = ["--mib", "8", "--drops", "200"];
+        let words: Vec<_> = words.iter().chain(advise).copied().collect();
+        let mut shadow = shadow(&words)?;
+        write_for(&mut shadow, 100)?;
+        ensure!((shadow.pages(), shadow.compare()) == (2048, None));
+        write_for(&mut shadow, 100)?;
+        let counts = shadow.total();
+        for count in [counts.updates, counts.cleared, counts.drops, counts.reads] {
+            ensure!(count > 0, "{counts:?}");
         }
-        Ok(())
+        ensure!((shadow.compare(), shadow.total().mismatches) == (None, 0));
+        let last = &mut shadow.writers[WRITERS - 1];
+        let at = last.memory.len() - 3;
+        last.memory.as_mut_slice()[at] ^= 1;
+        let address = last.memory.addr() + at as u64 - 5;
+        ensure!((shadow.compare(), shadow.total().mismatches) == (Some(address), 1));
     }
+    Ok(())
+}
 
-    #[test]
-    fn a_wrong_word_shows_while_it_is_read() -> anyhow::Result<()> {
-        let mut shadow = shadow(&["--mib", "4"])?;
-        let writer = &mut shadow.writers[0];
-        writer.check(4096);
-        assert_eq!(writer.counts.mismatches, 0);
-        writer.memory.as_mut_slice()[4096] ^= 1;
-        writer.check(4096);
-        assert_eq!((writer.counts.reads, writer.counts.mismatches), (2, 1));
-        Ok(())
-    }
+fn finds_a_wrong_word(_: &Turn) -> anyhow::Result<()> {
+    let mut shadow = shadow(&["--mib", "4"])?;
+    let writer = &mut shadow.writers[0];
+    writer.check(4096);
+    ensure!(writer.counts.mismatches == 0);
+    writer.memory.as_mut_slice()[4096] ^= 1;
+    writer.check(4096);
+    ensure!((writer.counts.reads, writer.counts.mismatches) == (2, 1));
+    Ok(())
+}
 
-    #[test]
-    fn some_pages_are_zero_most_are_not() -> anyhow::Result<()> {
-        let mut shadow = shadow(&["--mib", "4"])?;
-        write_for(&mut shadow, 300)?;
-        let pages = shadow.writers.iter().flat_map(|w| w.memory.as_slice().chunks(w.page));
-        let zero = pages.filter(|page| page.iter().all(|byte| *byte == 0)).count();
-        assert!((200..=500).contains(&zero), "{zero} of 1024");
-        Ok(())
-    }
+fn leaves_some_pages_zero(_: &Turn) -> anyhow::Result<()> {
+    let mut shadow = shadow(&["--mib", "4"])?;
+    write_for(&mut shadow, 300)?;
+    let pages = shadow.writers.iter().flat_map(|w| w.memory.as_slice().chunks(w.page));
+    let zero = pages.filter(|page| page.iter().all(|byte| *byte == 0)).count();
+    ensure!((200..=500).contains(&zero), "{zero} of 1024");
+    Ok(())
+}
 
-    #[test]
-    fn the_end_of_time_and_of_input_are_requests() {
-        let (sender, requests) = channel();
-        sender.send(Ok("verify".to_owned())).expect("there is a receiver");
-        let left = Some(Duration::from_millis(1));
-        let next = |left| next(&requests, left).expect("no error");
-        assert_eq!(next(left).as_deref(), Some("verify"));
-        assert_eq!(next(left), None);
-        drop(sender);
-        assert_eq!(next(left), None);
-        assert_eq!(next(None).as_deref(), Some("exit"));
+fn refuses_nonsense(_: &Turn) -> anyhow::Result<()> {
+    for words in [["--mib", "6"], ["--mib", "0"], ["--mib=4", "--drops=0"]] {
+        ensure!(shadow(&words).is_err(), "{words:?}");
     }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for words in [["--mib", "6"], ["--mib", "0"], ["--mib=4", "--drops=0"]] {
-            assert!(shadow(&words).is_err(), "{words:?}");
-        }
-    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use super::{Problem, TextFile};
 use serde_json::Value;
 
 /// Test targets that `scripts/test.sh` does not name.
-pub fn not_run(metadata: &Value, script: &TextFile) -> Vec<Problem> {
+pub(crate) fn not_run(metadata: &Value, script: &TextFile) -> Vec<Problem> {
     let mut found = Vec::new();
     for target in targets(metadata) {
         let name = target["name"].as_str().unwrap_or("?");
@@ -18,7 +18,7 @@ pub fn not_run(metadata: &Value, script: &TextFile) -> Vec<Problem> {
 
 /// Files directly in a crate's `tests` that are neither a target nor a module of one: packages name
 /// their test targets, so that cargo does not search for them.
-pub fn forgotten(files: &[TextFile], metadata: &Value) -> Vec<Problem> {
+pub(crate) fn forgotten(files: &[TextFile], metadata: &Value) -> Vec<Problem> {
     let roots: Vec<&str> = targets(metadata).filter_map(|t| t["src_path"].as_str()).collect();
     let is_root = |path: &str| roots.iter().any(|root| root.ends_with(&format!("/{path}")));
     let mut found = Vec::new();

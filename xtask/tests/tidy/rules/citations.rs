@@ -18,12 +18,11 @@ const INSTEAD: &str = "is no part of this repository: cite an entry of docs/meas
                        kernel file with its version, or a paper";
 
 /// The working copy, as far as citations need it.
-#[expect(missing_debug_implementations, reason = "it holds functions")]
-pub struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     /// Whether there is a file or folder of that path.
-    pub exists: &'a dyn Fn(&str) -> bool,
+    pub(crate) exists: &'a dyn Fn(&str) -> bool,
     /// The text of a file.
-    pub read: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) read: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// A name of a Markdown file in a text.
@@ -38,7 +37,7 @@ struct Citation<'a> {
 
 /// Checks what a file cites: no unknown names; documents below `docs/`, and headings of any
 /// document, must exist. Paths are from the top folder.
-pub fn citations(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
+pub(crate) fn citations(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     for at in words(&file.text, UNKNOWN_WORD) {
         let line = line_of(&file.text, at);
@@ -57,7 +56,7 @@ pub fn citations(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
 }
 
 /// Checks the links of a Markdown document; those that leave the repository are not followed.
-pub fn links(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
+pub(crate) fn links(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut found = Vec::new();
     for (number, line) in unfenced(&file.text) {
@@ -78,7 +77,7 @@ pub fn links(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
 
 /// Checks the files (`crates/base/src`, `base/src`) and modules (`base::parse`) that a Markdown
 /// document names between backticks. Capital letters stand for something: `NAME.rs` is no file.
-pub fn places(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
+pub(crate) fn places(file: &TextFile, tree: &Tree<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     for (number, line) in unfenced(&file.text) {
         for name in line.split('`').skip(1).step_by(2) {

@@ -1,25 +1,44 @@
 //! No circle of imports: what needs each other belongs into one file, or has a shared part that
-//! belongs into a file of its own below both.
+//! belongs into a file of its own below both. The same holds for rooms, the files and folders of a
+//! crate's `src`.
 
 use super::Problem;
 use super::imports::Import;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One problem for each set of files of which every one imports every other one, directly or not.
-pub fn circles(imports: &[Import]) -> Vec<Problem> {
+pub(crate) fn of_files(imports: &[Import]) -> Vec<Problem> {
+    circles(imports, |path| path)
+}
+
+/// The same for rooms.
+pub(crate) fn of_rooms(imports: &[Import]) -> Vec<Problem> {
+    circles(imports, room)
+}
+
+/// `crates/x/src/a` of `crates/x/src/a.rs` and of `crates/x/src/a/b.rs`.
+fn room(path: &str) -> &str {
+    let inside = path.find("/src/").map_or(0, |at| at + "/src/".len());
+    path[inside..].find(['/', '.']).map_or(path, |end| &path[..inside + end])
+}
+
+/// Circles between what has the same name.
+fn circles(imports: &[Import], name: fn(&str) -> &str) -> Vec<Problem> {
     let mut found = Vec::new();
-    for circle in components(imports) {
-        let inside = |path: &String| circle.contains(path.as_str());
-        let within: Vec<&Import> =
-            imports.iter().filter(|i| inside(&i.from) && inside(&i.to)).collect();
-        let files: Vec<&str> = circle.iter().copied().collect();
+    for circle in components(imports, name) {
+        let is_within = |import: &&Import| {
+            let (from, to) = (name(&import.from), name(&import.to));
+            from != to && circle.contains(from) && circle.contains(to)
+        };
+        let within: Vec<&Import> = imports.iter().filter(is_within).collect();
+        let names: Vec<&str> = circle.iter().copied().collect();
         let lines = within.iter().map(|import| {
             let Import { from, line, to, path } = import;
             format!("\n    {from}:{line}: {path} (of {to})")
         });
         let what = format!(
             "a circle of imports between {}: move what they share into a file of its own:{}",
-            files.join(", "),
+            names.join(", "),
             lines.collect::<String>()
         );
         found.push(Problem::new(&within[0].from, within[0].line, what));
@@ -27,20 +46,20 @@ pub fn circles(imports: &[Import]) -> Vec<Problem> {
     found
 }
 
-/// The strongly connected components of more than one file.
-fn components(imports: &[Import]) -> Vec<BTreeSet<&str>> {
+/// The strongly connected components of more than one name.
+fn components(imports: &[Import], name: fn(&str) -> &str) -> Vec<BTreeSet<&str>> {
     let (mut onward, mut back) = (BTreeMap::new(), BTreeMap::new());
     for import in imports {
-        let (from, to) = (import.from.as_str(), import.to.as_str());
+        let (from, to) = (name(&import.from), name(&import.to));
         onward.entry(from).or_insert_with(BTreeSet::new).insert(to);
         back.entry(to).or_insert_with(BTreeSet::new).insert(from);
     }
     let mut found: Vec<BTreeSet<&str>> = Vec::new();
-    for &file in onward.keys() {
-        if found.iter().any(|circle| circle.contains(file)) {
+    for &one in onward.keys() {
+        if found.iter().any(|circle| circle.contains(one)) {
             continue;
         }
-        let (before, after) = (reached(&back, file), reached(&onward, file));
+        let (before, after) = (reached(&back, one), reached(&onward, one));
         let circle: BTreeSet<&str> = before.intersection(&after).copied().collect();
         if circle.len() > 1 {
             found.push(circle);
@@ -49,7 +68,7 @@ fn components(imports: &[Import]) -> Vec<BTreeSet<&str>> {
     found
 }
 
-/// The files to which a way leads, the first one included.
+/// The names to which a way leads, the first one included.
 fn reached<'a>(ways: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
     let mut seen = BTreeSet::from([from]);
     let mut waiting = vec![from];
@@ -77,7 +96,7 @@ mod tests {
                 text: (*text).to_string(),
             })
             .collect();
-        circles(&imports(&files)).iter().map(ToString::to_string).collect()
+        of_files(&imports(&files)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -133,7 +152,28 @@ mod tests {
             path: format!("crates/{name}/src/lib.rs"),
             text: format!("use {import};\npub struct {item};\n"),
         };
-        let found = circles(&imports(&[file("a", "A", a), file("b", "B", b)]));
+        let found = of_files(&imports(&[file("a", "A", a), file("b", "B", b)]));
         assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn rooms_make_no_circle_either() {
+        let file = |path: &str, text: &str| TextFile {
+            path: format!("crates/x/src/{path}.rs"),
+            text: text.into(),
+        };
+        let files = [
+            file("lib", "mod a;\nmod b;\n"),
+            file("a/mod", "pub mod low;\nmod high;\n"),
+            file("a/low", "pub struct Low;\n"),
+            file("a/high", "use crate::b::B;\n"),
+            file("b", "pub struct B(crate::a::low::Low);\n"),
+        ];
+        let imports = imports(&files);
+        assert_eq!(of_files(&imports), []);
+        let found = of_rooms(&imports);
+        assert_eq!(found.len(), 1);
+        let rooms = "between crates/x/src/a, crates/x/src/b: ";
+        assert!(found[0].what.contains(rooms), "{}", found[0]);
     }
 }

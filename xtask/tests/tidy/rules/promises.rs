@@ -7,16 +7,16 @@ const EXPERIMENTS: &str = "crates/lab/experiments/";
 
 /// A table row of SPEC.md: what its last cell names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    pub line: usize,
+pub(crate) struct Row {
+    pub(crate) line: usize,
     /// Tests, each as `file.rs::name`.
-    pub tests: Vec<(String, String)>,
+    pub(crate) tests: Vec<(String, String)>,
     /// Files of experiments.
-    pub experiments: Vec<String>,
+    pub(crate) experiments: Vec<String>,
 }
 
 /// The promise rows of a document: every table row except heads and rulers.
-pub fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<Row> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut found = Vec::new();
     for (i, line) in lines.iter().enumerate() {
@@ -53,7 +53,7 @@ fn named_tests(cell: &str) -> Vec<(String, String)> {
 }
 
 /// Checks each row; `read` gives the text of a file by its path from the top folder.
-pub fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<Problem> {
+pub(crate) fn promises(spec: &TextFile, read: impl Fn(&str) -> Option<String>) -> Vec<Problem> {
     let mut found = Vec::new();
     for row in rows(&spec.text) {
         let mut report = |what: String| found.push(Problem::new(&spec.path, row.line, what));
@@ -100,7 +100,7 @@ fn has_test(text: &str, name: &str) -> bool {
 }
 
 /// One file of `docs/adr`: named `NNNN-title.md`, first line a title.
-pub fn decision(file: &TextFile) -> Vec<Problem> {
+pub(crate) fn decision(file: &TextFile) -> Vec<Problem> {
     let name = file.path.rsplit('/').next().unwrap_or_default();
     let numbered = name.len() > 8
         && name.chars().take(4).all(|c| c.is_ascii_digit())

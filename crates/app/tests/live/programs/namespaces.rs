@@ -1,0 +1,44 @@
+//! Starts a program in namespaces of its own.
+
+use super::{command, exec};
+use anyhow::Context;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::thread::UnshareFlags;
+use std::ffi::OsString;
+
+/// Becomes the program of the arguments, with a network, mounts and a sysfs of its own.
+pub(super) fn run(args: &[OsString]) -> anyhow::Result<u8> {
+    leave(UnshareFlags::empty())?;
+    mount_on("sysfs", "/sys")?;
+    exec(args)
+}
+
+/// The same, and in a process namespace of its own.
+pub(super) fn container(args: &[OsString]) -> anyhow::Result<u8> {
+    leave(UnshareFlags::NEWPID)?;
+    let status = command("container-init").args(args).status()?;
+    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}
+
+/// The first process of a container.
+pub(super) fn container_init(args: &[OsString]) -> anyhow::Result<u8> {
+    // A trial that fails early leaves nobody behind.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    mount_on("proc", "/proc")?;
+    mount_on("sysfs", "/sys")?;
+    exec(args)
+}
+
+fn leave(more: UnshareFlags) -> anyhow::Result<()> {
+    let flags = UnshareFlags::NEWNS | UnshareFlags::NEWNET | more;
+    #[expect(deprecated, reason = "safe without FILES, and in a program with one thread")]
+    rustix::thread::unshare(flags).context("unshare")?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).context("private mounts")
+}
+
+fn mount_on(kind: &str, place: &str) -> anyhow::Result<()> {
+    let mounted = mount(kind, place, kind, MountFlags::empty(), None);
+    mounted.with_context(|| format!("cannot mount {kind}"))
+}
