@@ -14,7 +14,8 @@ pub(crate) mod signatures;
 mod simulate;
 mod workload;
 
-pub(super) use prepare::file_text;
+pub(super) use obstacles::of_variants as obstacles_of_variants;
+pub(super) use prepare::{file_text, planned};
 pub(crate) use run::{alone, plan};
 pub(super) use run::{begin, needs_leave};
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const AVAILABLE_PERCENT: u128 = 80;
 
 /// Variants that cannot be run: why.
-pub(super) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
+pub(in crate::cmd) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
     let root = Root::live();
     let switch = Environment::read(&root).switch();
     let is_root = rustix::process::geteuid().is_root();

@@ -54,7 +54,7 @@ pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
 ///
 /// # Errors
 /// When its text has faults, which an older version of hugewise did not find.
-pub(super) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
+pub(in crate::cmd) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
     let which = LabExperiment {
         experiment: "the plan".into(),
         quick: plan.quick,

@@ -1,4 +1,4 @@
-//! A trial: read while a manager promotes, at rest, and freed in pieces in the first repetitions.
+//! A trial: read while a manager promotes, at rest, and freed in pieces.
 
 use super::super::common;
 use super::filled::{Filled, Timed};
@@ -32,6 +32,7 @@ const UNMANAGED: Duration = Duration::from_secs(1);
 
 /// Runs it once.
 pub(super) fn drive(params: &Demo, run: &mut Run<'_>, mut demo: Filled) -> anyhow::Result<()> {
+    demo.holds(run)?;
     let mut manager = run.manage(&[demo.pid()])?;
     if let Some(manager) = &mut manager {
         promote(run, &mut demo, manager)?;
@@ -46,9 +47,8 @@ pub(super) fn drive(params: &Demo, run: &mut Run<'_>, mut demo: Filled) -> anyho
     }
     let words = demo.verify(run)?;
     run.value("verified_words", words as f64);
-    if u64::from(run.repetition()) < params.free_repetitions {
-        free(params, run, &mut demo, &mut manager)?;
-    }
+    free(params, run, &mut demo, &mut manager)?;
+    demo.note_held(run);
     if let Some(done) = run.stop(manager)? {
         let [promoted, demoted] = done.cpu.map(|cpu| cpu.as_s());
         run.value("promoted.manager_cpu_s", promoted);
@@ -74,6 +74,7 @@ fn promote(
     let (mut timed, mut motion) = (Timed::default(), Motion::new(0.0, 0.0));
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     loop {
+        demo.holds(run)?;
         let (at, shares) = (began.elapsed().as_secs_f64(), demo.huge_percent()?);
         motion.look(at, shares.values().sum());
         let is_all = ["dense", "idle"].iter().all(|part| shares[part] >= ALL_PERCENT);

@@ -136,9 +136,13 @@ pub(crate) fn page(summary: &Summary, records: &[Record]) -> String {
         out.push_str("</details>\n");
     }
     push_plots(&mut out, drawn(summary, records));
+    tables::push_informative(&mut out, summary);
     if !summary.sensitivity.is_empty() {
         out.push_str("<h2>What this experiment could have seen</h2>\n");
         push_list(&mut out, &summary.sensitivity);
+    }
+    if !summary.about.is_empty() {
+        let _ = write!(out, "<h2>What was done</h2>\n<p>{}</p>\n", escape(&summary.about));
     }
     tables::push_variants(&mut out, summary);
     tables::push_environment(&mut out, summary);
