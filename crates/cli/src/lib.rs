@@ -29,8 +29,7 @@ pub use daemon::DaemonArgs;
 pub use diagnose::DiagnoseArgs;
 pub use history::{PastArgs, RecordArgs};
 pub use hugetlb::{
-    HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
-    HugetlbVerifyArgs,
+    HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbVerifyArgs,
 };
 pub use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub use lab::{
@@ -47,7 +46,7 @@ pub use places::{HISTORY_DIR, STATE_DIR};
 pub use response::ResponseArgs;
 pub use serve::ServeArgs;
 pub use status::{MapArgs, StatusArgs};
-pub use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
+pub use thp::{ThpCommand, ThpSetArgs, ThpShowArgs};
 pub use top::TopArgs;
 pub use values::duration;
 
@@ -181,15 +180,22 @@ pub struct TryArgs {
     pub simulate: bool,
 }
 
-/// Arguments of `revert`.
+/// Arguments of each command that puts settings back.
 #[derive(Debug, Args)]
-pub struct RevertArgs {
+pub struct SettingsRevertArgs {
     /// Directory of the settings trail
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub state_dir: PathBuf,
-    /// Show what would be put back
+    /// Show what would be put back; nothing is changed
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `revert`.
+#[derive(Debug, Args)]
+pub struct RevertArgs {
+    #[command(flatten)]
+    pub settings: SettingsRevertArgs,
     /// Also what 'hugetlb apply' and 'thp set' changed, and what an experiment that was killed left
     #[arg(long)]
     pub all: bool,

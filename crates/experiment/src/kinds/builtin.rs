@@ -129,15 +129,7 @@ params! {
     }
 }
 
-params! {
-    /// Parameters of `stride`.
-    Stride {
-        mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
-        stride_kib: usize = count(50, 1, 1 << 20), "Distance of two touches, KiB.";
-    }
-}
-
-no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph }
+no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Graph }
 
 impl Demand for AllocatorChurn {
     fn memory_mib(&self) -> Option<u64> {
@@ -245,13 +237,5 @@ pub(super) const FORK_COW: Kind = Kind {
     about: "Rewrites memory while a forked child holds its snapshot, as a database saves itself.",
     params: ForkCow::PARAMS,
     metrics: joined![&["fork_ms"], latencies!(""), &["extra_mib"], FILLED],
-    ..BUILT_IN
-};
-
-pub(super) const STRIDE: Kind = Kind {
-    name: "stride",
-    about: "Touches one byte each stride, again and again: huge pages hold much more than that.",
-    params: Stride::PARAMS,
-    metrics: joined![&["ops_per_s", "touched_mib"], FILLED],
     ..BUILT_IN
 };

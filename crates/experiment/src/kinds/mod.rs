@@ -22,7 +22,7 @@ use serde::{Serialize, Serializer};
 pub use super::kind::User;
 pub use builtin::{
     AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
-    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
+    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Updates, Yardstick,
 };
 pub use external::{
     Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
@@ -93,7 +93,6 @@ tasks! {
         AllocatorChurn: AllocatorChurn = builtin::ALLOCATOR_CHURN;
         SharedSegment: SharedSegment = builtin::SHARED_SEGMENT;
         ForkCow: ForkCow = builtin::FORK_COW;
-        Stride: Stride = builtin::STRIDE;
         StressCpu: StressCpu = stress::CPU;
         StressIo: StressIo = stress::IO;
         StressVm: StressVm = stress::VM;

@@ -97,7 +97,6 @@ fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
         "stress-fork",
         "stress-switch",
         "stress-read",
-        "stride",
         "shared-segment",
     ];
     let scratch = Scratch::new();
