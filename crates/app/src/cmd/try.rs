@@ -7,7 +7,6 @@ use super::lab;
 use crate::cli::{Global, STATE_DIR, TryArgs};
 use crate::exit;
 use crate::output::{Asked, Output, paint};
-use crate::progress;
 use crate::render::view::lab as report;
 use anyhow::{Context, bail};
 use hugewise_base::size;
@@ -17,10 +16,7 @@ use hugewise_experiment::kinds::{Executable, Task};
 use hugewise_experiment::record::{Record, RunPlan};
 use hugewise_experiment::summary::Summary;
 use hugewise_lab::environment::Environment;
-use hugewise_lab::session::Session;
-use hugewise_lab::stage::Stage;
-use hugewise_lab::store::Store;
-use hugewise_lab::{engine, shipped};
+use hugewise_lab::shipped;
 use hugewise_linux::root::Root;
 use hugewise_workloads::demo::layout;
 use serde_json::json;
@@ -34,6 +30,8 @@ const SIZE_MAX: Bytes = Bytes::mib(384);
 const SIZE_MIN: Bytes = Bytes::mib(32);
 /// Largest size whose figures fit the table.
 const SIZE_LARGEST: Bytes = Bytes::mib(64 * 1024);
+/// Most repetitions of any experiment.
+const ROUNDS_MAX: u32 = 1000;
 /// What a run warms, in percent of the workload: its memory, and where promoted regions move to.
 const WARM_PERCENT: i64 = 200;
 /// Name of the experiment.
@@ -44,8 +42,9 @@ pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let environment = Environment::read(&root);
     let size = wanted_size(args, &environment)?;
-    if args.rounds == 0 {
-        return Err(exit::coded(exit::USAGE, "--rounds is at least 1"));
+    if !(1..=ROUNDS_MAX).contains(&args.rounds) {
+        let message = format!("--rounds is from 1 to {ROUNDS_MAX}");
+        return Err(exit::coded(exit::USAGE, message));
     }
     let mut plan = RunPlan { text: text_of(size)?, repetitions: Some(args.rounds), ..lab::plan() };
     let mut checked = lab::planned(&plan)?;
@@ -106,26 +105,24 @@ fn text_of(size: Bytes) -> anyhow::Result<String> {
 
 /// Runs the experiment; its results go with the session. An error when a run failed.
 fn real(checked: &Checked, plan: &mut RunPlan) -> anyhow::Result<Vec<Record>> {
-    // Its own values are kept with the session; who keeps some in the usual place is asked, too.
-    let _alone = lab::alone(&Root::live(), Path::new(STATE_DIR))?;
-    let afterwards = "the workload is ended, no setting was changed";
-    let session = Session::start(NAME, afterwards, progress::line())?;
-    let directory = session.directory().to_owned();
-    let store = Store::create(&directory.join("results"))?;
-    // Nobody is told to wait for a quiet machine: what disturbed is shown.
-    let (mut stage, _) = Stage::open(checked, session, &directory.join("state"), true)?;
-    lab::begin(plan, None, &store)?;
-    let ended = engine::run(checked, plan, &store, &mut stage)?;
-    let failed = ended.records.iter().filter_map(|record| {
+    let way = lab::Way {
+        purpose: NAME,
+        afterwards: "the workload is ended, no setting was changed",
+        state_dir: Path::new(STATE_DIR),
+        directory: None,
+        // Nobody waits for a quiet machine: what disturbed is shown.
+        noisy: true,
+    };
+    let records = lab::carry_out(checked, plan, None, &way)?;
+    let failed = records.iter().filter_map(|record| {
         let problem = record.outcome.problem()?;
         Some(format!("{}: {problem}", record.variant))
     });
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {
-        let all = ended.records.len();
-        bail!("{} of {all} runs failed:\n  {}", failed.len(), failed.join("\n  "));
+        bail!("{} of {} runs failed:\n  {}", failed.len(), records.len(), failed.join("\n  "));
     }
-    Ok(ended.records)
+    Ok(records)
 }
 
 fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Bytes> {

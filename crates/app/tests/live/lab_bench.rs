@@ -113,7 +113,7 @@ fn try_measures_what_it_shows(_: &Turn) -> anyhow::Result<()> {
         "Every run: Resident memory of the workload",
         "Over time: Share of a part of the memory that is in huge pages (dense)",
         "Latencies: first_touch",
-        "Rare latencies: promoting.fault",
+        "Latencies: promoting.fault",
     ] {
         ensure!(page.contains(&format!("<figcaption>{picture}</figcaption>")), "no {picture}");
     }

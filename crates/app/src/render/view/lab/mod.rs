@@ -73,10 +73,8 @@ fn drawn(summary: &Summary, records: &[Record]) -> Vec<Plot> {
         push(&format!("time-{}", series.key), format!("Over time: {}", series.title), true, svg);
     }
     for (index, one) in latency::pooled(summary, records).iter().enumerate() {
-        let up_to = latency::up_to(&format!("up-to-{index}"), summary, one);
-        let beyond = latency::beyond(&format!("beyond-{index}"), summary, one);
-        push(&format!("latency-{}", one.key), format!("Latencies: {}", one.key), true, up_to);
-        push(&format!("tail-{}", one.key), format!("Rare latencies: {}", one.key), true, beyond);
+        let svg = latency::draw(&format!("latency-{index}"), summary, one);
+        push(&format!("latency-{}", one.key), format!("Latencies: {}", one.key), true, svg);
     }
     all
 }
