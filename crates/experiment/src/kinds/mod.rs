@@ -25,8 +25,7 @@ pub use builtin::{
     PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Updates, Yardstick,
 };
 pub use external::{
-    Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
-    Socket, StressNg,
+    Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, Scenario, Socket,
 };
 pub use fragment::Fragment;
 pub use http::Http;
@@ -129,10 +128,6 @@ tasks! {
         Recover: Recover = manager::RECOVER;
         Diagnose: Diagnose = manager::DIAGNOSE;
         Service: Service = service::SERVICE;
-    }
-    /// Beside a workload only.
-    Beside {
-        StressNg: StressNg = external::STRESS;
     }
 }
 

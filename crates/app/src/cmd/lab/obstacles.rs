@@ -71,6 +71,11 @@ fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Opti
     if !(promotes || asks) || checked.settings(variant).contains_key("enabled") {
         return None;
     }
+    switched_off(switch)
+}
+
+/// Why no memory can become huge under this switch.
+pub(super) fn switched_off(switch: Option<&str>) -> Option<String> {
     match switch {
         None => Some("this kernel has no transparent huge pages".into()),
         Some("never") => {

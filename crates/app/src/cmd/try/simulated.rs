@@ -31,13 +31,17 @@ struct Calls {
 
 impl Sink for Calls {
     fn record(&mut self, _at: Ns, record: &Journal) {
-        if let Journal::Action { outcome: Outcome::Promoted { call, cpu, .. }, .. } = record {
-            self.histogram.record(call.took.0);
-            self.cpu += *cpu;
-        }
-        if let Journal::Action { outcome: Outcome::Demoted { cpu, .. }, .. } = record {
-            self.demoted += 1;
-            self.demote_cpu += *cpu;
+        let Journal::Action { outcome, .. } = record else { return };
+        match outcome {
+            Outcome::Promoted { call, cpu, .. } => {
+                self.histogram.record(call.took.0);
+                self.cpu += *cpu;
+            }
+            Outcome::Demoted { cpu, .. } => {
+                self.demoted += 1;
+                self.demote_cpu += *cpu;
+            }
+            _ => {}
         }
     }
 
