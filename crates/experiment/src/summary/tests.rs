@@ -196,7 +196,10 @@ fn too_few_repetitions_say_how_many_are_needed() {
     let wanted = "against never: always 1.85 x as measured, too few runs to judge.";
     assert!(few.headline.ends_with(wanted), "{}", few.headline);
     let mixed = summary(&records(1.0)[..6]).headline;
-    assert!(mixed.ends_with("1.00 x with overlapping runs, too few to judge."), "{mixed}");
+    assert!(
+        mixed.ends_with("1.00 x as measured, too few runs to judge; runs overlap for always."),
+        "{mixed}"
+    );
     let text = warning(&few, Concern::TooFew).expect("a warning");
     assert!(text.starts_with("3 values of a variant are too few"), "{text}");
     assert!(text.ends_with("At least 4 are needed."), "{text}");

@@ -143,16 +143,17 @@ fn verdict(summary: &Summary, row: &Row, baseline: &str) -> String {
         listed(&hit(is).iter().map(|(one, _)| one.name.clone()).collect::<Vec<_>>())
     };
     let within = row.equal_within_percent.map_or(String::new(), |p| format!(" within {p} %"));
-    let few = hit(Judgement::is_too_few).into_iter();
-    let (mixed, apart): (Vec<_>, Vec<_>) = few.partition(|(one, _)| overlaps(summary, row, one));
+    let few = hit(Judgement::is_too_few);
+    let mixed = few.iter().filter(|(variant, _)| overlaps(summary, row, variant));
+    let mixed: Vec<String> = mixed.map(|(variant, _)| variant.name.clone()).collect();
     let parts = [
         ("", sizes(|one| *one == Judgement::Better), ", better".to_owned()),
         ("", sizes(|one| *one == Judgement::Worse), ", worse".to_owned()),
         ("", sizes(|one| *one == Judgement::Different), String::new()),
         ("", names(|one| *one == Judgement::Same), format!(" the same{within}")),
         ("no difference seen for ", names(Judgement::is_unseen), String::new()),
-        ("", sized(summary, row, &apart), " as measured, too few runs to judge".into()),
-        ("", sized(summary, row, &mixed), " with overlapping runs, too few to judge".into()),
+        ("", sized(summary, row, &few), " as measured, too few runs to judge".into()),
+        ("runs overlap for ", listed(&mixed), String::new()),
         ("nothing known of ", names(Judgement::is_unknown), String::new()),
     ];
     let parts = parts.into_iter().filter(|(_, names, _)| !names.is_empty());
