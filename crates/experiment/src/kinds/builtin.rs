@@ -33,11 +33,6 @@ words! {
 }
 
 words! {
-    /// What is computed on a graph.
-    Algorithm { Bfs = "bfs", PageRank = "pagerank" }
-}
-
-words! {
     /// Pages of a shared segment.
     SegmentPages { Base = "base", HugeTlb = "hugetlb" }
 }
@@ -95,7 +90,6 @@ params! {
 params! {
     /// Parameters of `graph`.
     Graph {
-        algorithm: Algorithm = word(), "Search from random vertices, or rank all of them.";
         scale: usize = count(20, 4, 32), "The graph has 2 to this power vertices.";
         degree: usize = count(8, 1, 64), "Edges generated for each vertex.";
     }
@@ -200,7 +194,7 @@ pub(super) const HASH_JOIN: Kind = Kind {
 
 pub(super) const GRAPH: Kind = Kind {
     name: "graph",
-    about: "Breadth-first search or PageRank on a generated graph with skewed degrees.",
+    about: "Breadth-first search on a generated graph with skewed degrees.",
     params: Graph::PARAMS,
     metrics: joined![&["edges_per_s"], REACH, FILLED],
     ..BUILT_IN

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 
 pub use super::kind::User;
 pub use builtin::{
-    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
+    AFTER, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
     PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Updates, Yardstick,
 };
 pub use external::{

@@ -54,6 +54,16 @@ pub fn difference(estimate: &Estimate, row: &Row) -> String {
     format!("{sign}{}", with_unit(estimate.value, row))
 }
 
+/// How a variant compares: `1.84 x` with the interval of the ratio, or the difference; empty where
+/// neither is known.
+pub fn comparison(against: &Against, row: &Row) -> (String, Option<String>) {
+    match (&against.ratio, &against.shift) {
+        (Some(estimate), _) => (ratio(estimate), interval(estimate)),
+        (None, Some(shift)) => (difference(shift, row), None),
+        (None, None) => (String::new(), None),
+    }
+}
+
 /// A probability: `0.012`, `below 0.001`.
 pub fn probability(p: f64) -> String {
     if p < 0.001 { "below 0.001".into() } else { format!("{p:.3}") }
@@ -95,10 +105,9 @@ fn median(summary: &Summary, row: &Row, name: &str) -> Option<String> {
 
 /// `1.84 x`, or the difference where there is no ratio, or the value where there is only one.
 fn size(summary: &Summary, row: &Row, (variant, against): &(&Compared, &Against)) -> String {
-    match (&against.ratio, &against.shift) {
-        (Some(estimate), _) => ratio(estimate),
-        (None, Some(shift)) => difference(shift, row),
-        (None, None) => median(summary, row, &variant.name).unwrap_or_default(),
+    match comparison(against, row).0 {
+        unknown if unknown.is_empty() => median(summary, row, &variant.name).unwrap_or_default(),
+        known => known,
     }
 }
 

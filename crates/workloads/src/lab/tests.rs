@@ -111,20 +111,6 @@ fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
 }
 
 #[test]
-fn pagerank_is_a_graph_workload_too() -> anyhow::Result<()> {
-    let kind = kinds::find("graph").context("graph")?;
-    let given = r#"{"scale":8,"algorithm":"pagerank"}"#;
-    let mut workload = start(kind, given, &Scratch::new())?;
-    workload.fill(&mut Progress::silent())?;
-    let measured = workload.measure(MOMENT, &mut Progress::silent())?;
-    assert!(measured.report.values["edges_per_s"] > 0.0);
-    assert_eq!(right(workload.as_mut(), "pagerank")?.checked, 3);
-    workload.corrupt();
-    assert!(workload.verify(&mut Progress::silent())?.wrong > 0);
-    Ok(())
-}
-
-#[test]
 fn gups_updates_words_with_nothing_beside() -> anyhow::Result<()> {
     let kind = kinds::find("gups").context("gups")?;
     let mut workload = start(kind, r#"{"mib":2}"#, &Scratch::new())?;

@@ -46,13 +46,11 @@ fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> Strin
         text.push_str("<small>baseline</small>");
     }
     if let Some(against) = &cell.against {
-        if let Some(ratio) = &against.ratio {
-            let interval = words::interval(ratio);
-            let interval =
-                interval.map_or(String::new(), |text| format!(" {}", whole(&format!("({text})"))));
-            let _ = write!(text, "<small>{}{interval}</small>", whole(&words::ratio(ratio)));
-        } else if let Some(shift) = &against.shift {
-            let _ = write!(text, "<small>{}</small>", escape(&words::difference(shift, row)));
+        let (size, interval) = words::comparison(against, row);
+        let interval =
+            interval.map_or(String::new(), |text| format!(" {}", whole(&format!("({text})"))));
+        if !size.is_empty() {
+            let _ = write!(text, "<small>{}{interval}</small>", whole(&escape(&size)));
         }
         if let Some(verdict) = &against.judgement {
             let p = |p| format!(" {}", whole(&format!("p {}", words::probability(p))));
