@@ -129,7 +129,7 @@ pub enum Color {
 pub enum Command {
     /// Show what this kernel and these privileges allow
     Doctor,
-    /// Show what huge pages change, on a bundled program, in two minutes
+    /// Show what huge pages change, on a bundled program, in three minutes
     Try(TryArgs),
     /// Show huge pages of the machine and of its largest processes
     Status(StatusArgs),
@@ -163,7 +163,7 @@ pub enum Command {
 
 /// Arguments of `try`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise try                  # two minutes; a report\n  \
+#[command(after_help = "Examples:\n  hugewise try                  # three minutes; a report\n  \
 hugewise try --simulate       # without root, changes nothing")]
 pub struct TryArgs {
     /// Where the report goes; '-' is standard output
@@ -173,7 +173,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "SIZE")]
     pub size: Option<String>,
     /// Rounds of never, always and hugewise, interleaved
-    #[arg(long, default_value_t = 3, value_name = "N")]
+    #[arg(long, default_value_t = 5, value_name = "N")]
     pub rounds: u32,
     /// Run on the simulator, as without root or huge pages
     #[arg(long)]

@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Version of the JSON.
 const SCHEMA: u32 = 2;
-/// The default size: enough that base pages do not fit into any TLB, and under two minutes in all.
+/// The default size: enough that base pages do not fit into any TLB, and about three minutes in all.
 const SIZE_MAX: Bytes = Bytes::mib(384);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
@@ -48,7 +48,7 @@ pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<Output> {
     }
     let mut plan = RunPlan { text: text_of(size)?, repetitions: Some(args.rounds), ..lab::plan() };
     let mut checked = lab::planned(&plan)?;
-    // Now, not after two minutes: a report that cannot be written wastes the run.
+    // Now, not after three minutes: a report that cannot be written wastes the run.
     let page = Asked::begin(&args.report, global)?;
     let simulated = obstacle(args, &root, &environment, &checked);
     let parts = layout(size, Geometry::X86_64.huge.0);

@@ -47,7 +47,7 @@ pub(super) struct Filled {
     /// Where the parts of its memory are.
     parts: BTreeMap<String, Range<u64>>,
     began: Instant,
-    /// What it held, MiB, and when, in seconds since it was filled.
+    /// What it held, MiB, and when, in seconds since it is watched.
     held: Vec<(f64, f64)>,
 }
 
@@ -121,7 +121,7 @@ impl Filled {
 
     /// What the program holds now; resident is that of its parts, without the program's own file,
     /// which no cgroup is charged for. With it physical memory, MiB: the cgroup's, else resident.
-    pub(super) fn holds(&mut self, run: &Run<'_>) -> anyhow::Result<(Memory, f64)> {
+    fn holds(&mut self, run: &Run<'_>) -> anyhow::Result<(Memory, f64)> {
         let mut memory = run.holds(self.pid());
         let entries = self.mappings()?;
         let parts = self.parts.values().flat_map(|part| inside(&entries, part));
@@ -141,10 +141,16 @@ impl Filled {
         Ok(mib)
     }
 
-    /// Notes physical memory over time.
+    /// Watches from now on what it holds.
+    pub(super) fn watch(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        (self.began, self.held) = (Instant::now(), Vec::new());
+        self.holds(run).map(drop)
+    }
+
+    /// Notes physical memory over time, since it is watched.
     pub(super) fn note_held(&mut self, run: &mut Run<'_>) {
         let is_group = run.charged().is_some();
-        let key = if is_group { "cgroup_mib" } else { "rss_mib" };
+        let key = if is_group { "freed.cgroup_mib" } else { "freed.rss_mib" };
         run.series(key, std::mem::take(&mut self.held));
     }
 

@@ -32,7 +32,6 @@ const UNMANAGED: Duration = Duration::from_secs(1);
 
 /// Runs it once.
 pub(super) fn drive(params: &Demo, run: &mut Run<'_>, mut demo: Filled) -> anyhow::Result<()> {
-    demo.holds(run)?;
     let mut manager = run.manage(&[demo.pid()])?;
     if let Some(manager) = &mut manager {
         promote(run, &mut demo, manager)?;
@@ -48,7 +47,6 @@ pub(super) fn drive(params: &Demo, run: &mut Run<'_>, mut demo: Filled) -> anyho
     let words = demo.verify(run)?;
     run.value("verified_words", words as f64);
     free(params, run, &mut demo, &mut manager)?;
-    demo.note_held(run);
     if let Some(done) = run.stop(manager)? {
         let [promoted, demoted] = done.cpu.map(|cpu| cpu.as_s());
         run.value("promoted.manager_cpu_s", promoted);
@@ -74,7 +72,6 @@ fn promote(
     let (mut timed, mut motion) = (Timed::default(), Motion::new(0.0, 0.0));
     let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     loop {
-        demo.holds(run)?;
         let (at, shares) = (began.elapsed().as_secs_f64(), demo.huge_percent()?);
         motion.look(at, shares.values().sum());
         let is_all = ["dense", "idle"].iter().all(|part| shares[part] >= ALL_PERCENT);
@@ -119,6 +116,7 @@ fn free(
 ) -> anyhow::Result<()> {
     let percent = u8::try_from(params.free_percent)?;
     run.step(&format!("freeing {percent} %"))?;
+    demo.watch(run)?;
     demo.free(run, percent)?;
     let freed = demo.memory(run, "freed")?;
     match manager {
@@ -140,6 +138,7 @@ fn free(
         }
     }
     demo.memory(run, "settled")?;
+    demo.note_held(run);
     let words = demo.verify(run)?;
     run.value("settled.verified_words", words as f64);
     Ok(())
