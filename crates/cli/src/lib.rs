@@ -129,7 +129,7 @@ pub enum Color {
 pub enum Command {
     /// Show what this kernel and these privileges allow
     Doctor,
-    /// Show what huge pages change, on a bundled program, in three minutes
+    /// Show what huge pages change, on a bundled program, in 3 minutes
     Try(TryArgs),
     /// Show huge pages of the machine and of its largest processes
     Status(StatusArgs),
