@@ -1,8 +1,8 @@
 //! Syntax of `hugetlb`.
 
-use super::SettingsRevertArgs;
 use super::pids::Pids;
 use super::places::STATE_DIR;
+use super::revert::SettingsRevertArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -14,6 +14,7 @@ mod manage;
 mod pids;
 mod places;
 mod response;
+mod revert;
 mod serve;
 mod status;
 mod thp;
@@ -44,6 +45,7 @@ pub use manage::{
 pub use pids::pids;
 pub use places::{HISTORY_DIR, STATE_DIR};
 pub use response::ResponseArgs;
+pub use revert::SettingsRevertArgs;
 pub use serve::ServeArgs;
 pub use status::{MapArgs, StatusArgs};
 pub use thp::{ThpCommand, ThpSetArgs, ThpShowArgs};
@@ -178,17 +180,6 @@ pub struct TryArgs {
     /// Run on the simulator, as without root or huge pages
     #[arg(long)]
     pub simulate: bool,
-}
-
-/// Arguments of each command that puts settings back.
-#[derive(Debug, Args)]
-pub struct SettingsRevertArgs {
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub state_dir: PathBuf,
-    /// Show what would be put back; nothing is changed
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
 /// Arguments of `revert`.

@@ -1,6 +1,7 @@
 //! The command line of `thp`.
 
-use super::{STATE_DIR, SettingsRevertArgs};
+use super::STATE_DIR;
+use super::revert::SettingsRevertArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
