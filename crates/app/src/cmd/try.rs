@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Version of the JSON.
 const SCHEMA: u32 = 2;
-/// The default size: enough that base pages do not fit into any TLB, and about three minutes in all.
+/// The default size: enough that base pages do not fit into any TLB, and three minutes in all.
 const SIZE_MAX: Bytes = Bytes::mib(384);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
