@@ -2,6 +2,7 @@
 
 use super::pids::Pids;
 use super::places::STATE_DIR;
+use super::revert::SettingsRevertArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -15,7 +16,11 @@ pub enum HugetlbCommand {
     /// Expected against actual: pools, who really uses them, files, page tables
     Verify(HugetlbVerifyArgs),
     /// Put back what 'apply' changed, files to the byte; never takes pages in use
-    Revert(HugetlbRevertArgs),
+    #[command(
+        after_help = "Exit codes: 0 everything is as it was, 5 some pages are still in use or \
+something could not be put back: again later, 6 another apply or revert runs, 1 error."
+    )]
+    Revert(SettingsRevertArgs),
 }
 
 /// What to plan for. Without any of the first three: what runs here.
@@ -112,17 +117,4 @@ pub struct HugetlbVerifyArgs {
     /// Directory in which 'apply' left its plan
     #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
     pub state_dir: PathBuf,
-}
-
-/// Arguments of `hugetlb revert`.
-#[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 everything is as it was, 5 some pages are still in use or \
-something could not be put back: again later, 6 another apply or revert runs, 1 error.")]
-pub struct HugetlbRevertArgs {
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub state_dir: PathBuf,
-    /// Show what would be put back; nothing is changed
-    #[arg(long)]
-    pub dry_run: bool,
 }

@@ -14,6 +14,7 @@ mod manage;
 mod pids;
 mod places;
 mod response;
+mod revert;
 mod serve;
 mod status;
 mod thp;
@@ -29,8 +30,7 @@ pub use daemon::DaemonArgs;
 pub use diagnose::DiagnoseArgs;
 pub use history::{PastArgs, RecordArgs};
 pub use hugetlb::{
-    HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbRevertArgs,
-    HugetlbVerifyArgs,
+    HugetlbApplyArgs, HugetlbCommand, HugetlbInputs, HugetlbPlanArgs, HugetlbVerifyArgs,
 };
 pub use investigate::{InvestigateCommand, InvestigatePlanArgs, InvestigateRunArgs};
 pub use lab::{
@@ -45,9 +45,10 @@ pub use manage::{
 pub use pids::pids;
 pub use places::{HISTORY_DIR, STATE_DIR};
 pub use response::ResponseArgs;
+pub use revert::SettingsRevertArgs;
 pub use serve::ServeArgs;
 pub use status::{MapArgs, StatusArgs};
-pub use thp::{ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
+pub use thp::{ThpCommand, ThpSetArgs, ThpShowArgs};
 pub use top::TopArgs;
 pub use values::duration;
 
@@ -130,7 +131,7 @@ pub enum Color {
 pub enum Command {
     /// Show what this kernel and these privileges allow
     Doctor,
-    /// Show what huge pages change, on a bundled program, in two minutes
+    /// Show what huge pages change, on a bundled program, in 3 minutes
     Try(TryArgs),
     /// Show huge pages of the machine and of its largest processes
     Status(StatusArgs),
@@ -164,7 +165,7 @@ pub enum Command {
 
 /// Arguments of `try`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  hugewise try                  # two minutes; a report\n  \
+#[command(after_help = "Examples:\n  hugewise try                  # three minutes; a report\n  \
 hugewise try --simulate       # without root, changes nothing")]
 pub struct TryArgs {
     /// Where the report goes; '-' is standard output
@@ -174,7 +175,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "SIZE")]
     pub size: Option<String>,
     /// Rounds of never, always and hugewise, interleaved
-    #[arg(long, default_value_t = 3, value_name = "N")]
+    #[arg(long, default_value_t = 5, value_name = "N")]
     pub rounds: u32,
     /// Run on the simulator, as without root or huge pages
     #[arg(long)]
@@ -184,12 +185,8 @@ pub struct TryArgs {
 /// Arguments of `revert`.
 #[derive(Debug, Args)]
 pub struct RevertArgs {
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub state_dir: PathBuf,
-    /// Show what would be put back
-    #[arg(long)]
-    pub dry_run: bool,
+    #[command(flatten)]
+    pub settings: SettingsRevertArgs,
     /// Also what 'hugetlb apply' and 'thp set' changed, and what an experiment that was killed left
     #[arg(long)]
     pub all: bool,

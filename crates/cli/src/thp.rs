@@ -1,6 +1,7 @@
 //! The command line of `thp`.
 
 use super::STATE_DIR;
+use super::revert::SettingsRevertArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ pub enum ThpCommand {
     /// Change settings; old values are kept for 'thp revert'
     Set(ThpSetArgs),
     /// Put back what 'thp set' changed
-    Revert(ThpRevertArgs),
+    Revert(SettingsRevertArgs),
 }
 
 /// Arguments of `thp show`.
@@ -36,17 +37,6 @@ pub struct ThpSetArgs {
     #[arg(long)]
     pub persist: bool,
     /// Do everything except the last step: change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Directory of the settings trail
-    #[arg(long, default_value = STATE_DIR, value_name = "DIR")]
-    pub state_dir: PathBuf,
-}
-
-/// Arguments of `thp revert`.
-#[derive(Debug, Args)]
-pub struct ThpRevertArgs {
-    /// Show what would be put back; nothing is changed
     #[arg(long)]
     pub dry_run: bool,
     /// Directory of the settings trail

@@ -1,8 +1,8 @@
 //! `hugewise revert`.
 
-use crate::cli::{Global, RevertArgs};
+use crate::cli::{Global, RevertArgs, SettingsRevertArgs};
 use crate::exit;
-use crate::hugetlb::revert::restore;
+use crate::hugetlb::revert::{Reverted, restore};
 use crate::output::Output;
 use crate::render::view::revert::text;
 use crate::say::note;
@@ -20,23 +20,27 @@ use std::time::Duration;
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
-    let _locks = if args.dry_run { look(&root)? } else { alone(&root, args)? };
+    let _locks = if args.settings.dry_run { look(&root)? } else { alone(&root, args)? };
     let mut owners = vec![(OWNER, ""), (track::OWNER, "")];
     if args.all {
         owners.extend(LEFT);
         owners.push((thp_settings::OWNER, ""));
     }
     let changes = args.all && root.is_live();
-    let undone = if changes { undo_left(&args.state_dir, args.dry_run) } else { Ok(None) };
+    let undone =
+        if changes { undo_left(&args.settings.state_dir, args.settings.dry_run) } else { Ok(None) };
     // One that cannot be undone keeps no setting from going back.
     let stuck = undone.as_ref().err().map(|error| format!("{error:#}"));
     stuck.iter().for_each(|why| note(why));
     let undone = undone.ok().flatten();
     // Files first: a reboot in between must not bring the settings again.
     let files = if args.all { by_hand(&root, args)? } else { Vec::new() };
-    let steps = revert(&root, &args.state_dir, &owners, args.dry_run)?;
-    let mut pools =
-        if args.all { Some(restore(&root, &args.state_dir, args.dry_run)?) } else { None };
+    let steps = revert(&root, &args.settings.state_dir, &owners, args.settings.dry_run)?;
+    let mut pools = if args.all {
+        Some(restore(&root, &args.settings.state_dir, args.settings.dry_run)?)
+    } else {
+        None
+    };
     if let Some(pools) = &mut pools {
         pools.files.extend(files);
     }
@@ -50,7 +54,7 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let code = if failed { exit::PARTIAL } else { exit::OK };
     if global.json {
         let mut json =
-            serde_json::json!({ "schema": 1, "dry_run": args.dry_run, "settings": steps });
+            serde_json::json!({ "schema": 1, "dry_run": args.settings.dry_run, "settings": steps });
         if args.all {
             json["undone"] = serde_json::json!(undone);
         }
@@ -61,14 +65,14 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
         return Output::json(&json, code);
     }
     if nothing {
-        let place = args.state_dir.display();
+        let place = args.settings.state_dir.display();
         let whose = if args.all { "" } else { " of a manager" };
         let nothing =
             format!("Nothing to put back: '{place}' records no changed setting{whose}.\n");
         let others = if args.all { String::new() } else { others(&root, args) };
         return Ok(Output::text(nothing + &others, code));
     }
-    let verb = if args.dry_run { "would be undone by" } else { "undone by" };
+    let verb = if args.settings.dry_run { "would be undone by" } else { "undone by" };
     let command = |what: String| format!("A change of an experiment: {verb} '{what}'\n");
     let undone = undone.map(|what| command(what.escape_debug().to_string())).unwrap_or_default();
     let settings: String = steps.iter().map(|step| format!("{step}\n")).collect();
@@ -77,17 +81,52 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     Ok(Output::text(done, code))
 }
 
+/// What 'hugetlb revert' and 'thp revert' put back, or would.
+pub(super) fn said(
+    global: &Global,
+    args: &SettingsRevertArgs,
+    done: &Reverted,
+) -> anyhow::Result<Output> {
+    let code = if done.is_partial() { exit::PARTIAL } else { exit::OK };
+    if global.json {
+        let (settings, files) = (&done.settings, &done.files);
+        let json = serde_json::json!({
+            "schema": 1, "dry_run": args.dry_run, "settings": settings, "files": files
+        });
+        return Output::json(&json, code);
+    }
+    if done.is_empty() {
+        let place = args.state_dir.display();
+        let text = format!("Nothing to put back: '{place}' records no changed setting.\n");
+        return Ok(Output::text(text, code));
+    }
+    let mut text = text(done);
+    if args.dry_run {
+        text += "Nothing was changed (--dry-run): that is what would happen.\n";
+    }
+    Ok(Output::text(text, code))
+}
+
+/// Refuses to change another tree.
+pub(super) fn live(root: &Root, dry_run: bool) -> anyhow::Result<()> {
+    if root.is_live() || dry_run {
+        return Ok(());
+    }
+    let message = "--root reads another tree, and nothing is changed there: add --dry-run";
+    Err(exit::coded(exit::USAGE, message))
+}
+
 /// Puts the files of 'thp set --persist' back.
 fn by_hand(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<RestoredFile>> {
-    let mut kept = KeptFiles::open(root.clone(), &args.state_dir, thp_settings::FILES)?;
-    Ok(if args.dry_run || !root.is_live() { kept.plan() } else { kept.restore() })
+    let mut kept = KeptFiles::open(root.clone(), &args.settings.state_dir, thp_settings::FILES)?;
+    Ok(if args.settings.dry_run || !root.is_live() { kept.plan() } else { kept.restore() })
 }
 
 /// What is there beside a manager's: the operator's stays until he says so, and what an experiment
 /// left goes back before the next one.
 fn others(root: &Root, args: &RevertArgs) -> String {
     let any = |owner, below: &str| {
-        let trail = Trail::existing(root.clone(), &args.state_dir.join(below), owner);
+        let trail = Trail::existing(root.clone(), &args.settings.state_dir.join(below), owner);
         trail.is_ok_and(|trail| !trail.entries().is_empty())
     };
     let mut text = String::new();
@@ -110,7 +149,7 @@ fn others(root: &Root, args: &RevertArgs) -> String {
 fn alone(root: &Root, args: &RevertArgs) -> anyhow::Result<Vec<InstanceLock>> {
     let mut locks = Vec::new();
     for (role, patience) in [(Role::Lab, Duration::ZERO), (Role::Manager, ENDING)] {
-        match InstanceLock::take_from_ending(root, &args.state_dir, role, patience) {
+        match InstanceLock::take_from_ending(root, &args.settings.state_dir, role, patience) {
             Ok(lock) => {
                 lock.remarks().iter().for_each(|remark| note(remark));
                 locks.push(lock);

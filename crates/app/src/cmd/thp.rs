@@ -1,10 +1,11 @@
 //! `hugewise thp`: settings of transparent huge pages by hand.
 
-use crate::cli::{Global, ThpCommand, ThpRevertArgs, ThpSetArgs, ThpShowArgs};
+use super::revert::{live, said};
+use crate::cli::{Global, SettingsRevertArgs, ThpCommand, ThpSetArgs, ThpShowArgs};
 use crate::exit::{self, coded};
 use crate::hugetlb::revert::Reverted;
 use crate::output::Output;
-use crate::render::view::{revert, thp};
+use crate::render::view::thp;
 use crate::say::note;
 use anyhow::Context;
 use hugewise_collect::hugetlb::kept::KeptFiles;
@@ -129,14 +130,6 @@ fn alone(root: &Root, state_dir: &Path, dry_run: bool) -> anyhow::Result<Option<
     }
 }
 
-fn live(root: &Root, dry_run: bool) -> anyhow::Result<()> {
-    if root.is_live() || dry_run {
-        return Ok(());
-    }
-    let message = "--root reads another tree, and nothing is changed there: add --dry-run";
-    Err(coded(exit::USAGE, message))
-}
-
 fn set(global: &Global, args: &ThpSetArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     live(&root, args.dry_run)?;
@@ -190,7 +183,7 @@ fn carry_out(
     Ok((changed, Some(format!("/{}", settings::FILE))))
 }
 
-fn put_back(global: &Global, args: &ThpRevertArgs) -> anyhow::Result<Output> {
+fn put_back(global: &Global, args: &SettingsRevertArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     live(&root, args.dry_run)?;
     let _lock = alone(&root, &args.state_dir, args.dry_run)?;
@@ -201,22 +194,5 @@ fn put_back(global: &Global, args: &ThpRevertArgs) -> anyhow::Result<Output> {
         true => Reverted { files: kept.plan(), settings: trail.plan() },
         false => Reverted { files: kept.restore(), settings: trail.restore() },
     };
-    let code = if done.is_partial() { exit::PARTIAL } else { exit::OK };
-    if global.json {
-        let (settings, files) = (&done.settings, &done.files);
-        let json = serde_json::json!({
-            "schema": 1, "dry_run": args.dry_run, "settings": settings, "files": files
-        });
-        return Output::json(&json, code);
-    }
-    if done.is_empty() {
-        let place = args.state_dir.display();
-        let text = format!("Nothing to put back: '{place}' records no changed setting.\n");
-        return Ok(Output::text(text, code));
-    }
-    let mut text = revert::text(&done);
-    if args.dry_run {
-        text += "Nothing was changed (--dry-run): that is what would happen.\n";
-    }
-    Ok(Output::text(text, code))
+    said(global, args, &done)
 }

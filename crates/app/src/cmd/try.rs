@@ -1,41 +1,39 @@
-//! `hugewise try`.
+//! `hugewise try`: the shipped experiment of that name, in little time, and simulated where nothing
+//! real can be done.
 
 mod simulated;
 
 use super::lab;
 use crate::cli::{Global, STATE_DIR, TryArgs};
 use crate::exit;
-use crate::output::{Asked, Output};
-use crate::progress;
-use crate::render::view::trial;
-use crate::render::view::trial::model::{SCHEMA, Trial};
-use crate::render::view::trial::table;
-use crate::render::view::trial::verdict::Verdict;
+use crate::output::{Asked, Output, paint};
+use crate::render::view::lab as report;
 use anyhow::{Context, bail};
 use hugewise_base::size;
 use hugewise_base::units::{Bytes, Geometry};
-use hugewise_experiment::check::{Checked, check};
-use hugewise_experiment::kind::Value;
-use hugewise_experiment::kinds::{Executable, Params, Task};
-use hugewise_experiment::record::Record;
-use hugewise_experiment::spec::Experiment;
+use hugewise_experiment::check::Checked;
+use hugewise_experiment::kinds::{Executable, Task};
+use hugewise_experiment::record::{Record, RunPlan};
+use hugewise_experiment::summary::Summary;
 use hugewise_lab::environment::Environment;
-use hugewise_lab::session::Session;
-use hugewise_lab::stage::Stage;
-use hugewise_lab::store::Store;
-use hugewise_lab::{engine, shipped};
+use hugewise_lab::shipped;
 use hugewise_linux::root::Root;
 use hugewise_workloads::demo::layout;
+use serde_json::json;
 use std::path::Path;
 
-/// The default size: enough that base pages do not fit into any TLB, and under two minutes in all.
+/// Version of the JSON.
+const SCHEMA: u32 = 2;
+/// The default size: enough that base pages do not fit into any TLB, and three minutes in all.
 const SIZE_MAX: Bytes = Bytes::mib(384);
 /// Least size that leaves each part a few regions.
 const SIZE_MIN: Bytes = Bytes::mib(32);
 /// Largest size whose figures fit the table.
 const SIZE_LARGEST: Bytes = Bytes::mib(64 * 1024);
+/// Most repetitions of any experiment.
+const ROUNDS_MAX: u32 = 1000;
 /// What a run warms, in percent of the workload: its memory, and where promoted regions move to.
-const WARM_PERCENT: u64 = 200;
+const WARM_PERCENT: i64 = 200;
 /// Name of the experiment.
 const NAME: &str = "try";
 
@@ -44,75 +42,87 @@ pub(crate) fn run(global: &Global, args: &TryArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
     let environment = Environment::read(&root);
     let size = wanted_size(args, &environment)?;
-    if args.rounds == 0 {
-        return Err(exit::coded(exit::USAGE, "--rounds is at least 1"));
+    if !(1..=ROUNDS_MAX).contains(&args.rounds) {
+        let message = format!("--rounds is from 1 to {ROUNDS_MAX}");
+        return Err(exit::coded(exit::USAGE, message));
     }
-    let checked = experiment(size, args.rounds)?;
-    // Now, not after two minutes: a report that cannot be written wastes the run.
-    let report = Asked::begin(&args.report, global)?;
-    let simulated = obstacle(args, &root, &environment, size);
+    let mut plan = RunPlan { text: text_of(size)?, repetitions: Some(args.rounds), ..lab::plan() };
+    let mut checked = lab::planned(&plan)?;
+    // Now, not after three minutes: a report that cannot be written wastes the run.
+    let page = Asked::begin(&args.report, global)?;
+    let simulated = obstacle(args, &root, &environment, &checked);
     let parts = layout(size, Geometry::X86_64.huge.0);
-    let free_percent = checked.params.first().map_or(0, freed);
+    let free_percent = freed(&checked);
     let records = match &simulated {
-        Some(_) => simulated::run(&parts, free_percent),
-        None => real(&checked)?,
+        Some(_) => {
+            plan.repetitions = Some(1);
+            plan.environment = serde_json::to_value(&environment)?;
+            // No simulator knows the time of a read.
+            checked.metrics.retain(|metric| metric.key != "access_ns");
+            simulated::run(&parts, free_percent)
+        }
+        None => real(&checked, &mut plan)?,
     };
-    let rounds = if simulated.is_some() { 1 } else { args.rounds };
-    let schema = SCHEMA;
-    let shown =
-        Trial { schema, simulated, size, parts, rounds, free_percent, environment, records };
-    let verdict = Verdict::of(&shown);
-    let page = trial::page(&shown, &verdict)?;
-    if let Some(page) = report.finish(page)? {
+    let mut summary = Summary::of(&checked, &plan, &records);
+    if let Some(reason) = &simulated {
+        let sentence = format!("SIMULATED: no real memory was promoted, because {reason}.");
+        summary.verdicts.insert(0, sentence);
+    }
+    if let Some(page) = page.finish(report::page(&summary, &records))? {
         return Ok(Output::text(page, exit::OK));
     }
     if global.json {
+        let rounds = plan.repetitions;
+        let shown = json!({
+            "schema": SCHEMA, "simulated": simulated, "size": size, "parts": parts,
+            "rounds": rounds, "free_percent": free_percent, "environment": environment,
+            "records": records,
+        });
         return Output::json(&shown, exit::OK);
     }
-    let (text, report) = (table::text(&shown, &verdict), args.report.display());
-    Ok(Output::text(format!("{text}\nReport: {report}\n"), exit::OK))
+    let (text, page) = (report::render(&summary, paint(global)), args.report.display());
+    Ok(Output::text(format!("{text}\nReport: {page}\n"), exit::OK))
 }
 
 /// How much a trial frees at its end, percent.
-fn freed(params: &Params) -> u64 {
-    match params.task() {
-        Task::Executable(Executable::Demo(demo)) => demo.free_percent,
+fn freed(checked: &Checked) -> u64 {
+    match checked.params.first().map(|params| params.task()) {
+        Some(Task::Executable(Executable::Demo(demo))) => demo.free_percent,
         _ => 0,
     }
 }
 
-/// The shipped experiment, with this much memory and so many repetitions.
-fn experiment(size: Bytes, rounds: u32) -> anyhow::Result<Checked> {
+/// The file of the shipped experiment, with this much memory.
+fn text_of(size: Bytes) -> anyhow::Result<String> {
     let text = shipped::find(NAME).context("no experiment of that name is shipped")?;
-    let mut experiment: Experiment = toml::from_str(text)?;
-    let mib = size.0 / Bytes::mib(1).0;
-    experiment.workload.params.insert("mib".into(), Value::Count(mib));
-    experiment.warm_mib = Some(mib * WARM_PERCENT / 100);
-    experiment.stop.repetitions = rounds;
-    check(experiment, false).map_err(|faults| exit::coded(exit::USAGE, faults.join("; ")))
+    let mut experiment: toml::Table = text.parse()?;
+    let mib = i64::try_from(size.0 / Bytes::mib(1).0)?;
+    experiment.insert("warm_mib".into(), (mib * WARM_PERCENT / 100).into());
+    let workload = experiment.get_mut("workload").and_then(toml::Value::as_table_mut);
+    workload.context("the experiment has no workload")?.insert("mib".into(), mib.into());
+    Ok(experiment.to_string())
 }
 
 /// Runs the experiment; its results go with the session. An error when a run failed.
-fn real(checked: &Checked) -> anyhow::Result<Vec<Record>> {
-    // Its own values are kept with the session; who keeps some in the usual place is asked, too.
-    let _alone = lab::alone(&Root::live(), Path::new(STATE_DIR))?;
-    let afterwards = "the workload is ended, no setting was changed";
-    let session = Session::start(NAME, afterwards, progress::line())?;
-    let directory = session.directory().to_owned();
-    let store = Store::create(&directory.join("results"))?;
-    // Nobody is told to wait for a quiet machine: what disturbed is shown.
-    let (mut stage, _) = Stage::open(checked, session, &directory.join("state"), true)?;
-    let ended = engine::run(checked, &lab::plan(), &store, &mut stage)?;
-    let failed = ended.records.iter().filter_map(|record| {
+fn real(checked: &Checked, plan: &mut RunPlan) -> anyhow::Result<Vec<Record>> {
+    let way = lab::Way {
+        purpose: NAME,
+        afterwards: "the workload is ended, no setting was changed",
+        state_dir: Path::new(STATE_DIR),
+        directory: None,
+        // Nobody waits for a quiet machine: what disturbed is shown.
+        noisy: true,
+    };
+    let records = lab::carry_out(checked, plan, None, &way)?;
+    let failed = records.iter().filter_map(|record| {
         let problem = record.outcome.problem()?;
         Some(format!("{}: {problem}", record.variant))
     });
     let failed: Vec<String> = failed.collect();
     if !failed.is_empty() {
-        let all = ended.records.len();
-        bail!("{} of {all} runs failed:\n  {}", failed.len(), failed.join("\n  "));
+        bail!("{} of {} runs failed:\n  {}", failed.len(), records.len(), failed.join("\n  "));
     }
-    Ok(ended.records)
+    Ok(records)
 }
 
 fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Bytes> {
@@ -127,45 +137,24 @@ fn wanted_size(args: &TryArgs, environment: &Environment) -> anyhow::Result<Byte
         let message = format!("--size is from {SIZE_MIN} to {SIZE_LARGEST}");
         return Err(exit::coded(exit::USAGE, message));
     }
-    // Who says how large does not want a simulation instead.
-    match too_large(environment, size).filter(|_| !args.simulate) {
-        Some(why) => Err(exit::coded(exit::ERROR, format!("--size {text}: {why}"))),
-        None => Ok(size),
-    }
+    Ok(size)
 }
 
 /// Why nothing real can be done here; `None` when it can.
-fn obstacle(args: &TryArgs, root: &Root, environment: &Environment, size: Bytes) -> Option<String> {
+fn obstacle(
+    args: &TryArgs,
+    root: &Root,
+    environment: &Environment,
+    checked: &Checked,
+) -> Option<String> {
     if args.simulate {
         return Some("--simulate asked for a simulation".into());
     }
     if !root.is_live() {
         return Some("--root names copies of /proc and /sys".into());
     }
-    if !rustix::process::geteuid().is_root() {
-        let text = "promoting the memory of a process needs root; run it again as root";
-        return Some(text.into());
-    }
-    match environment.switch().as_deref() {
-        None => return Some("this kernel has no transparent huge pages".into()),
-        Some("never") => {
-            let text = "transparent huge pages are switched off on this machine ('never'), and \
-                        that is respected";
-            return Some(text.into());
-        }
-        Some(_) => {}
-    }
-    if environment.huge_page != Some(Geometry::X86_64.huge) {
-        return Some("the bundled workload is made for huge pages of 2 MiB".into());
-    }
-    too_large(environment, size)
-}
-
-/// Why the memory does not suffice; `None` where it does, or nobody knows.
-fn too_large(environment: &Environment, size: Bytes) -> Option<String> {
-    // Warming takes twice as much, and others need a rest.
-    let needed = size.percent(250.0);
-    environment.mem_available.filter(|available| *available < needed).map(|available| {
-        format!("it needs {needed} of available memory and {available} are there; see --size")
-    })
+    let obstacle = lab::obstacles_of_variants(checked).into_values().next();
+    let is_other = environment.huge_page != Some(Geometry::X86_64.huge);
+    let other = "the bundled workload is made for huge pages of 2 MiB";
+    obstacle.or_else(|| is_other.then(|| other.into()))
 }

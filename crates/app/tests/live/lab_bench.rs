@@ -104,11 +104,21 @@ fn try_measures_what_it_shows(_: &Turn) -> anyhow::Result<()> {
                 "{variant}: {values}"
             );
             ensure!(histograms["promoting.fault"].is_object(), "{variant}: {values}");
-            ensure!(record["measured"]["series"].as_array().is_some_and(|all| all.len() == 3));
+            ensure!(record["measured"]["series"].as_array().is_some_and(|all| all.len() == 4));
         }
     }
     let page = fs::read_to_string(&report).context("no report")?;
-    ensure!(page.matches("role=\"img\"").count() == 5 && !page.contains("class=\"banner\""));
+    for picture in [
+        "Every run: Mean time of a random read",
+        "Every run: Resident memory of the workload",
+        "Over time: Share of a part of the memory that is in huge pages (dense)",
+        "Latencies: first_touch",
+        "Latencies: promoting.fault",
+    ] {
+        ensure!(page.contains(&format!("<figcaption>{picture}</figcaption>")), "no {picture}");
+    }
+    let over_time = page.matches("<figcaption>Over time: ").count();
+    ensure!(over_time == 4 && !page.contains("SIMULATED"), "{over_time} pictures over time");
     Ok(())
 }
 

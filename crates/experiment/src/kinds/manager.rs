@@ -113,8 +113,6 @@ params! {
              (for manage_s at most) and then at rest.";
         free_percent: u64 = count(70, 1, 95),
             "A trial frees so much of the memory at its end, in random pieces, percent.";
-        free_repetitions: u64 = count(0, 0, 1000),
-            "So many repetitions of a trial do that, from the first on.";
     }
 }
 

@@ -193,7 +193,13 @@ fn an_interrupted_experiment_says_so() {
 fn too_few_repetitions_say_how_many_are_needed() {
     let few = summary(&records(1.85)[..6]);
     assert_eq!(judgement(&few), Some(Judgement::TooFew { needed: 4 }));
-    assert!(few.headline.ends_with("too few runs to judge always."), "{}", few.headline);
+    let wanted = "against never: always 1.85 x as measured, too few runs to judge.";
+    assert!(few.headline.ends_with(wanted), "{}", few.headline);
+    let mixed = summary(&records(1.0)[..6]).headline;
+    assert!(
+        mixed.ends_with("1.00 x as measured, too few runs to judge; runs overlap for always."),
+        "{mixed}"
+    );
     let text = warning(&few, Concern::TooFew).expect("a warning");
     assert!(text.starts_with("3 values of a variant are too few"), "{text}");
     assert!(text.ends_with("At least 4 are needed."), "{text}");

@@ -54,6 +54,16 @@ pub fn difference(estimate: &Estimate, row: &Row) -> String {
     format!("{sign}{}", with_unit(estimate.value, row))
 }
 
+/// How a variant compares: `1.84 x` with the interval of the ratio, or the difference; empty where
+/// neither is known.
+pub fn comparison(against: &Against, row: &Row) -> (String, Option<String>) {
+    match (&against.ratio, &against.shift) {
+        (Some(estimate), _) => (ratio(estimate), interval(estimate)),
+        (None, Some(shift)) => (difference(shift, row), None),
+        (None, None) => (String::new(), None),
+    }
+}
+
 /// A probability: `0.012`, `below 0.001`.
 pub fn probability(p: f64) -> String {
     if p < 0.001 { "below 0.001".into() } else { format!("{p:.3}") }
@@ -86,17 +96,23 @@ fn compared<'a>(
     all.filter_map(|(variant, cell)| Some((variant, cell.against.as_ref()?)))
 }
 
-/// `1.84 x`, or the difference where there is no ratio.
-fn size(against: &Against, row: &Row) -> String {
-    match (&against.ratio, &against.shift) {
-        (Some(estimate), _) => ratio(estimate),
-        (None, Some(shift)) => difference(shift, row),
-        (None, None) => "of unknown size".into(),
+/// The median of a variant with its unit.
+fn median(summary: &Summary, row: &Row, name: &str) -> Option<String> {
+    let index = summary.variants.iter().position(|one| one.name == name)?;
+    let spread = row.cells.get(index)?.spread.as_ref()?;
+    Some(with_unit(spread.median, row))
+}
+
+/// `1.84 x`, or the difference where there is no ratio, or the value where there is only one.
+fn size(summary: &Summary, row: &Row, (variant, against): &(&Compared, &Against)) -> String {
+    match comparison(against, row).0 {
+        unknown if unknown.is_empty() => median(summary, row, &variant.name).unwrap_or_default(),
+        known => known,
     }
 }
 
 /// Names with the sizes of their differences; of many variants the range of sizes.
-fn sized(row: &Row, hit: &[(&Compared, &Against)]) -> String {
+fn sized(summary: &Summary, row: &Row, hit: &[(&Compared, &Against)]) -> String {
     let names: Vec<String> = hit.iter().map(|(variant, _)| variant.name.clone()).collect();
     let ratios: Option<Vec<_>> = hit.iter().map(|(_, against)| against.ratio).collect();
     let ends = ratios.filter(|all| all.len() >= MANY).and_then(|all| {
@@ -109,11 +125,20 @@ fn sized(row: &Row, hit: &[(&Compared, &Against)]) -> String {
             format!("{} {} to {high}", listed(&names), low.trim_end_matches(" x"))
         }
         None => {
-            let each =
-                hit.iter().map(|(one, against)| format!("{} {}", one.name, size(against, row)));
+            let each = hit.iter().map(|one| format!("{} {}", one.0.name, size(summary, row, one)));
             listed(&each.collect::<Vec<_>>())
         }
     }
+}
+
+/// Whether some run of a variant lies within those of the baseline, or the other way round.
+fn overlaps(summary: &Summary, row: &Row, variant: &Compared) -> bool {
+    let spread = |is: &dyn Fn(&Compared) -> bool| {
+        let place = summary.variants.iter().position(is)?;
+        row.cells.get(place)?.spread
+    };
+    let pair = spread(&|one| one.is_baseline).zip(spread(&|one| one.name == variant.name));
+    pair.is_some_and(|(base, other)| other.max >= base.min && base.max >= other.min)
 }
 
 /// What a deciding metric says.
@@ -122,18 +147,22 @@ fn verdict(summary: &Summary, row: &Row, baseline: &str) -> String {
         let all = compared(summary, row);
         all.filter(|(_, against)| against.judgement.as_ref().is_some_and(is)).collect()
     };
-    let sizes = |is: fn(&Judgement) -> bool| sized(row, &hit(is));
+    let sizes = |is: fn(&Judgement) -> bool| sized(summary, row, &hit(is));
     let names = |is: fn(&Judgement) -> bool| {
         listed(&hit(is).iter().map(|(one, _)| one.name.clone()).collect::<Vec<_>>())
     };
     let within = row.equal_within_percent.map_or(String::new(), |p| format!(" within {p} %"));
+    let few = hit(Judgement::is_too_few);
+    let mixed = few.iter().filter(|(variant, _)| overlaps(summary, row, variant));
+    let mixed: Vec<String> = mixed.map(|(variant, _)| variant.name.clone()).collect();
     let parts = [
         ("", sizes(|one| *one == Judgement::Better), ", better".to_owned()),
         ("", sizes(|one| *one == Judgement::Worse), ", worse".to_owned()),
         ("", sizes(|one| *one == Judgement::Different), String::new()),
         ("", names(|one| *one == Judgement::Same), format!(" the same{within}")),
         ("no difference seen for ", names(Judgement::is_unseen), String::new()),
-        ("too few runs to judge ", names(Judgement::is_too_few), String::new()),
+        ("", sized(summary, row, &few), " as measured, too few runs to judge".into()),
+        ("runs overlap for ", listed(&mixed), String::new()),
         ("nothing known of ", names(Judgement::is_unknown), String::new()),
     ];
     let parts = parts.into_iter().filter(|(_, names, _)| !names.is_empty());
@@ -188,18 +217,13 @@ pub(super) fn verdicts(summary: &Summary) -> Vec<String> {
 
 fn finding(summary: &Summary, row: &Row, variant: &Compared, against: &Against) -> Option<String> {
     let (baseline, sentence) = (summary.baseline.as_ref()?, against.sentence.as_ref()?);
-    let median = |name: &str| {
-        let index = summary.variants.iter().position(|one| one.name == name)?;
-        let spread = row.cells.get(index)?.spread.as_ref()?;
-        Some(with_unit(spread.median, row))
-    };
     let p = against.p.map_or(String::new(), |p| format!(" (p {})", probability(p)));
     Some(format!(
         "{}: {} {} against {}: {sentence}{p}.",
         row.title,
         variant.name,
-        median(&variant.name)?,
-        median(baseline)?
+        median(summary, row, &variant.name)?,
+        median(summary, row, baseline)?
     ))
 }
 

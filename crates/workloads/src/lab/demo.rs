@@ -284,7 +284,7 @@ mod tests {
 
     fn filled() -> Demo {
         let scenario = kinds::DemoScenario::Tail;
-        let params = kinds::Demo { mib: 10, scenario, free_percent: 70, free_repetitions: 0 };
+        let params = kinds::Demo { mib: 10, scenario, free_percent: 70 };
         let setup = Setup { seed: 1, advise: false, scratch: None, root: "/".into() };
         let mut demo = Demo::new(&params, &setup).expect("mapped");
         let filled = demo.fill(&mut Progress::silent()).expect("filled");

@@ -2,6 +2,7 @@
 
 use super::{input, plan};
 use crate::cli::{Global, HugetlbApplyArgs};
+use crate::cmd::revert::live;
 use crate::exit::{self, coded};
 use crate::hugetlb::done::{Done, FileDone, PoolDone};
 use crate::hugetlb::saved::{self, Saved};
@@ -28,10 +29,7 @@ const ROOT: &str = "HugeTLB pools are sized by root";
 /// Runs the command.
 pub(super) fn run(global: &Global, args: &HugetlbApplyArgs) -> anyhow::Result<Output> {
     let root = Root::at(&global.root);
-    if !root.is_live() && !args.dry_run {
-        let message = "--root reads another tree, and nothing is changed there: add --dry-run";
-        return Err(coded(exit::USAGE, message));
-    }
+    live(&root, args.dry_run)?;
     // What makes no sense is refused, whether or not another run has the lock.
     let inputs = input::read(&root, &args.inputs)?;
     needs(&root, Role::Pools)?;

@@ -2,20 +2,14 @@
 
 use super::told::{read, tell};
 use crate::cli::{Global, InvestigateRunArgs};
-use crate::cmd::lab::{alone, begin, file_text, needs_leave, plan};
+use crate::cmd::lab::{Way, carry_out, file_text, needs_leave, plan};
 use crate::exit;
 use crate::output::Output;
-use crate::progress;
 use crate::render::view::investigate as view;
-use crate::say::note;
 use hugewise_experiment::check::Checked;
 use hugewise_experiment::ledger::Ledger;
 use hugewise_experiment::record::RunPlan;
-use hugewise_lab::engine;
-use hugewise_lab::session::Session;
-use hugewise_lab::stage::Stage;
 use hugewise_lab::store::Store;
-use hugewise_linux::root::Root;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -43,21 +37,15 @@ pub(super) fn run(global: &Global, args: &InvestigateRunArgs) -> anyhow::Result<
             RunPlan { text, seed: args.trials.seed.unwrap_or(empty.seed), ..empty }
         }
     };
-    let _lock = alone(&Root::live(), &args.trials.state_dir)?;
-    let store = Store::create(&directory)?;
-    let session = Session::start("investigate", AFTERWARDS, progress::line())?;
-    // A live machine is never quiet: what others do meanwhile happens to all trials alike.
-    let (mut stage, left) = Stage::open(&checked, session, &args.trials.state_dir, true)?;
-    for step in &left {
-        note(&format!("left by an experiment that was killed: {step}"));
-    }
-    begin(&mut trials, found.as_ref(), &store)?;
-    let ended = engine::run(&checked, &trials, &store, &mut stage)?;
-    // Before anything is said, everything is as it was.
-    drop(stage);
-    if let Some(why) = ended.why.text() {
-        note(why);
-    }
+    let way = Way {
+        purpose: "investigate",
+        afterwards: AFTERWARDS,
+        state_dir: &args.trials.state_dir,
+        directory: Some(&directory),
+        // A live machine is never quiet: what others do meanwhile happens to all trials alike.
+        noisy: true,
+    };
+    carry_out(&checked, &mut trials, found.as_ref(), &way)?;
     tell(global, &directory)
 }
 

@@ -1,5 +1,6 @@
 //! `hugewise lab limit`: at which rate a server on this machine is full, and what is full then.
 
+use super::prepare::bounded;
 use crate::cli::{Global, LimitArgs};
 use crate::cmd::watch::watch;
 use crate::exit;
@@ -18,7 +19,6 @@ use hugewise_experiment::load::{ArrivalKind, LoadResult, LoadSpec, Operations, T
 use hugewise_lab::load::{self, Access};
 use hugewise_lab::session::Session;
 use hugewise_linux::root::Root;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -84,11 +84,9 @@ fn code(limit: &Limit) -> u8 {
 
 /// An earlier result.
 fn read(path: &Path) -> anyhow::Result<Limit> {
-    let mut text = String::new();
     let file = std::fs::File::open(path);
     let file = file.with_context(|| format!("--check: cannot open '{}'", path.display()))?;
-    let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
-    read.with_context(|| format!("--check: cannot read '{}'", path.display()))?;
+    let text = bounded("a result of 'lab limit'", path, file, FILE_BYTES_MAX)?;
     let limit: Limit = serde_json::from_str(&text).map_err(|error| {
         anyhow::anyhow!("--check: '{}' is no result of 'lab limit': {error}", path.display())
     })?;

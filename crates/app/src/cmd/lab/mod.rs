@@ -13,9 +13,9 @@ mod setup;
 pub(crate) mod signatures;
 mod simulate;
 
-pub(super) use prepare::file_text;
-pub(crate) use run::{alone, plan};
-pub(super) use run::{begin, needs_leave};
+pub(super) use obstacles::of_variants as obstacles_of_variants;
+pub(super) use prepare::{file_text, planned};
+pub(super) use run::{Way, carry_out, needs_leave, plan};
 
 use crate::cli::{Global, LabCommand};
 use crate::exit;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const AVAILABLE_PERCENT: u128 = 80;
 
 /// Variants that cannot be run: why.
-pub(super) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
+pub(in crate::cmd) fn of_variants(checked: &Checked) -> BTreeMap<String, String> {
     let root = Root::live();
     let switch = Environment::read(&root).switch();
     let is_root = rustix::process::geteuid().is_root();
@@ -71,6 +71,11 @@ fn of_switch(checked: &Checked, variant: &Variant, switch: Option<&str>) -> Opti
     if !(promotes || asks) || checked.settings(variant).contains_key("enabled") {
         return None;
     }
+    switched_off(switch)
+}
+
+/// Why no memory can become huge under this switch.
+pub(super) fn switched_off(switch: Option<&str>) -> Option<String> {
     match switch {
         None => Some("this kernel has no transparent huge pages".into()),
         Some("never") => {

@@ -54,7 +54,7 @@ pub(super) fn prepare(which: &LabExperiment) -> anyhow::Result<Prepared> {
 ///
 /// # Errors
 /// When its text has faults, which an older version of hugewise did not find.
-pub(super) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
+pub(in crate::cmd) fn planned(plan: &RunPlan) -> anyhow::Result<Checked> {
     let which = LabExperiment {
         experiment: "the plan".into(),
         quick: plan.quick,
@@ -144,12 +144,27 @@ pub(in crate::cmd) fn file_text(what: &str, path: &Path) -> anyhow::Result<Strin
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
     trust::check(what, path, &file.metadata()?)?;
-    let mut text = String::new();
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+    bounded(what, path, file, MAX_BYTES)
+}
+
+/// The text of a file that is no longer than what it should be can be.
+///
+/// # Errors
+/// When it cannot be read, or is longer.
+pub(super) fn bounded(
+    what: &str,
+    path: &Path,
+    file: File,
+    bytes_max: u64,
+) -> anyhow::Result<String> {
+    let (mut text, name) = (String::new(), path.display());
+    let read = file.take(bytes_max + 1).read_to_string(&mut text);
     read.with_context(|| format!("cannot read {name}"))?;
-    if text.len() as u64 > MAX_BYTES {
-        anyhow::bail!("{name} is larger than 1 MiB: is it {what}?");
-    }
+    let mib = bytes_max >> 20;
+    anyhow::ensure!(
+        text.len() as u64 <= bytes_max,
+        "{name} is larger than {mib} MiB: is it {what}?"
+    );
     Ok(text)
 }
 

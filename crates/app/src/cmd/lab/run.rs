@@ -9,7 +9,7 @@ use crate::progress;
 use crate::say::note;
 use hugewise_experiment::across::environments;
 use hugewise_experiment::check::Checked;
-use hugewise_experiment::record::{Resumed, RunPlan, SCHEMA};
+use hugewise_experiment::record::{Record, Resumed, RunPlan, SCHEMA};
 use hugewise_lab::engine;
 use hugewise_lab::environment::{Environment, utc};
 use hugewise_lab::session::Session;
@@ -44,26 +44,63 @@ pub(super) fn run(global: &Global, args: &LabRunArgs) -> anyhow::Result<Output> 
     // What is run is what the plan says, whatever this start would have planned.
     let checked = planned(&plan)?;
     permitted(args, &checked, found.is_some())?;
-    let root = Root::live();
-    let _lock = alone(&root, &args.trials.state_dir)?;
+    let way = Way {
+        purpose: "lab",
+        afterwards: AFTERWARDS,
+        state_dir: &args.trials.state_dir,
+        directory: Some(&directory),
+        noisy: args.noisy,
+    };
+    carry_out(&checked, &mut plan, found.as_ref(), &way)?;
+    report::tell(global, &directory)
+}
+
+/// How a plan is carried out.
+#[derive(Debug)]
+pub(in crate::cmd) struct Way<'a> {
+    /// Part of the name of the session's directory.
+    pub(in crate::cmd) purpose: &'static str,
+    /// What an interruption leaves behind.
+    pub(in crate::cmd) afterwards: &'static str,
+    /// Directory of the settings trail.
+    pub(in crate::cmd) state_dir: &'a Path,
+    /// Where the results are; `None`: they go with the session, and so does its trail.
+    pub(in crate::cmd) directory: Option<&'a Path>,
+    /// Whether it also runs on a machine that is not quiet.
+    pub(in crate::cmd) noisy: bool,
+}
+
+/// Carries out a plan, from where an earlier start, `found`, left it; the records of all runs.
+pub(in crate::cmd) fn carry_out(
+    checked: &Checked,
+    plan: &mut RunPlan,
+    found: Option<&RunPlan>,
+    way: &Way<'_>,
+) -> anyhow::Result<Vec<Record>> {
+    let _lock = alone(&Root::live(), way.state_dir)?;
+    let session = Session::start(way.purpose, way.afterwards, progress::line())?;
+    let own = session.directory().to_owned();
+    let (directory, state_dir) = match way.directory {
+        Some(directory) => (directory.to_owned(), way.state_dir.to_owned()),
+        None => (own.join("results"), own.join("state")),
+    };
     let store = Store::create(&directory)?;
-    if store.plan()? != found {
+    if store.plan()?.as_ref() != found {
         anyhow::bail!("another start wrote to {} just now: start again", directory.display());
     }
-    let session = Session::start("lab", AFTERWARDS, progress::line())?;
-    let (mut stage, left) = Stage::open(&checked, session, &args.trials.state_dir, args.noisy)?;
+    let (mut stage, left) = Stage::open(checked, session, &state_dir, way.noisy)?;
     for step in &left {
         note(&format!("left by an experiment that was killed: {step}"));
     }
     // Looked at once the settings are back.
-    begin(&mut plan, found.as_ref(), &store)?;
-    let ended = engine::run(&checked, &plan, &store, &mut stage)?;
-    // Before the report is written every setting is as it was.
+    begin(plan, found, &store)?;
+    let ended = engine::run(checked, plan, &store, &mut stage)?;
+    // Before anything is said, everything is as it was.
     drop(stage);
     if let Some(why) = ended.why.text() {
         note(why);
     }
-    report::tell(global, &directory)
+    Ok(ended.records)
 }
 
 /// Refuses what touches programs outside the experiment, and what cannot run at all.
@@ -98,7 +135,7 @@ pub(in crate::cmd) fn needs_leave(checked: &Checked, machine_wide: bool) -> anyh
 
 /// Proof that no other experiment and no manager of the whole machine, which would be part of every
 /// variant, is running here; what killed ones have left behind is cleared.
-pub(crate) fn alone(root: &Root, state_dir: &Path) -> anyhow::Result<InstanceLock> {
+pub(super) fn alone(root: &Root, state_dir: &Path) -> anyhow::Result<InstanceLock> {
     let lock = InstanceLock::take(root, state_dir, Role::Lab).map_err(refused)?;
     let manager = InstanceLock::take_from_ending(root, state_dir, Role::Manager, ENDING);
     drop(manager.map_err(refused)?);
@@ -172,11 +209,7 @@ pub(crate) fn plan() -> RunPlan {
 }
 
 /// Writes down when and where it begins, or what has changed since.
-pub(in crate::cmd) fn begin(
-    plan: &mut RunPlan,
-    found: Option<&RunPlan>,
-    store: &Store,
-) -> anyhow::Result<()> {
+fn begin(plan: &mut RunPlan, found: Option<&RunPlan>, store: &Store) -> anyhow::Result<()> {
     let began = utc(SystemTime::now());
     let environment = serde_json::to_value(Environment::read(&Root::live()))?;
     if let Some(old) = found {

@@ -21,4 +21,3 @@ pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod thp;
 pub(crate) mod top;
-pub(crate) mod trial;

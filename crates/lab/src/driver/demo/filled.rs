@@ -1,7 +1,7 @@
 //! The program of `hugewise try`, filled, and what it finds when it is asked.
 
 use super::super::builtin;
-use crate::program::MIB;
+use crate::program::{MIB, Memory};
 use crate::run::{Run, key};
 use crate::talk::Talk;
 use anyhow::Context;
@@ -11,6 +11,7 @@ use hugewise_linux::root::Root;
 use hugewise_workloads::protocol::{Event, Report, Request};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Instant;
 
 /// What the program found in slices of reads and of small mappings.
 #[derive(Debug, Default)]
@@ -45,6 +46,9 @@ pub(super) struct Filled {
     pub(super) talk: Talk,
     /// Where the parts of its memory are.
     parts: BTreeMap<String, Range<u64>>,
+    began: Instant,
+    /// What it held, MiB, and when, in seconds since it is watched.
+    held: Vec<(f64, f64)>,
 }
 
 impl Filled {
@@ -56,7 +60,7 @@ impl Filled {
         for (name, all) in filled.histograms {
             run.latencies(&name, all);
         }
-        Ok(Self { talk, parts: filled.parts })
+        Ok(Self { talk, parts: filled.parts, began: Instant::now(), held: Vec::new() })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -115,17 +119,39 @@ impl Filled {
         Ok(smaps::parse(&text.context("cannot read the program's smaps")?).value)
     }
 
-    /// Notes what the program holds now; resident is that of its parts, without the program's own
-    /// file, which no cgroup is charged for. Physical memory, MiB: the cgroup's, else resident.
-    pub(super) fn memory(&self, run: &mut Run<'_>, phase: &str) -> anyhow::Result<f64> {
+    /// What the program holds now; resident is that of its parts, without the program's own file,
+    /// which no cgroup is charged for. With it physical memory, MiB: the cgroup's, else resident.
+    fn holds(&mut self, run: &Run<'_>) -> anyhow::Result<(Memory, f64)> {
         let mut memory = run.holds(self.pid());
         let entries = self.mappings()?;
         let parts = self.parts.values().flat_map(|part| inside(&entries, part));
         let resident: Vec<u64> = parts.filter_map(|entry| entry.rss_bytes).collect();
         let sum = resident.iter().sum::<u64>() as f64 / MIB;
         memory.rss = (!resident.is_empty()).then_some(sum);
+        let mib = memory.group.or(memory.rss);
+        let mib = mib.context("the kernel does not say what the program holds")?;
+        self.held.push((self.began.elapsed().as_secs_f64(), mib));
+        Ok((memory, mib))
+    }
+
+    /// The same, noted.
+    pub(super) fn memory(&mut self, run: &mut Run<'_>, phase: &str) -> anyhow::Result<f64> {
+        let (memory, mib) = self.holds(run)?;
         run.note_memory(phase, memory);
-        memory.group.or(memory.rss).context("the kernel does not say what the program holds")
+        Ok(mib)
+    }
+
+    /// Watches from now on what it holds.
+    pub(super) fn watch(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        (self.began, self.held) = (Instant::now(), Vec::new());
+        self.holds(run).map(drop)
+    }
+
+    /// Notes physical memory over time, since it is watched.
+    pub(super) fn note_held(&mut self, run: &mut Run<'_>) {
+        let is_group = run.charged().is_some();
+        let key = if is_group { "freed.cgroup_mib" } else { "freed.rss_mib" };
+        run.series(key, std::mem::take(&mut self.held));
     }
 
     /// Share of each part that is huge, percent.

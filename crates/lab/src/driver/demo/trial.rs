@@ -1,4 +1,4 @@
-//! A trial: read while a manager promotes, at rest, and freed in pieces in the first repetitions.
+//! A trial: read while a manager promotes, at rest, and freed in pieces.
 
 use super::super::common;
 use super::filled::{Filled, Timed};
@@ -46,9 +46,7 @@ pub(super) fn drive(params: &Demo, run: &mut Run<'_>, mut demo: Filled) -> anyho
     }
     let words = demo.verify(run)?;
     run.value("verified_words", words as f64);
-    if u64::from(run.repetition()) < params.free_repetitions {
-        free(params, run, &mut demo, &mut manager)?;
-    }
+    free(params, run, &mut demo, &mut manager)?;
     if let Some(done) = run.stop(manager)? {
         let [promoted, demoted] = done.cpu.map(|cpu| cpu.as_s());
         run.value("promoted.manager_cpu_s", promoted);
@@ -118,6 +116,7 @@ fn free(
 ) -> anyhow::Result<()> {
     let percent = u8::try_from(params.free_percent)?;
     run.step(&format!("freeing {percent} %"))?;
+    demo.watch(run)?;
     demo.free(run, percent)?;
     let freed = demo.memory(run, "freed")?;
     match manager {
@@ -139,6 +138,7 @@ fn free(
         }
     }
     demo.memory(run, "settled")?;
+    demo.note_held(run);
     let words = demo.verify(run)?;
     run.value("settled.verified_words", words as f64);
     Ok(())

@@ -1,5 +1,6 @@
 //! The stressors, and loads that none of them is.
 
+use crate::cmd::lab::obstacles::switched_off;
 use crate::exit;
 use hugewise_base::parse::meminfo;
 use hugewise_experiment::kind::{Value, Values};
@@ -79,15 +80,7 @@ impl Load {
         if self.huge_pages != HugePages::Always {
             return None;
         }
-        match environment.switch().as_deref() {
-            None => Some("this kernel has no transparent huge pages".to_owned()),
-            Some("never") => {
-                let why = "transparent huge pages are switched off on this machine ('never'), \
-                           and that is respected";
-                Some(why.to_owned())
-            }
-            Some(_) => None,
-        }
+        switched_off(environment.switch().as_deref())
     }
 
     /// Its parameters on a machine with so many CPUs.

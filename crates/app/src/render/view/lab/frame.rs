@@ -35,29 +35,23 @@ pub(super) fn class(variant: usize) -> String {
 /// A variant's marker around a point: each has its own shape, for whoever sees no colours.
 pub(super) fn marker(svg: &mut Svg, variant: usize, more: &str, at: (f64, f64), title: &str) {
     const DIAGONAL: f64 = 0.9;
-    let polygon = |corners: u32, turn: f64, size: f64| -> Vec<(f64, f64)> {
+    let shape = |corners: u32, turn: f64, (outer, inner): (f64, f64)| -> Vec<(f64, f64)> {
         let corner = |index: u32| {
+            let size = if index.is_multiple_of(2) { outer } else { inner };
             let angle = (f64::from(index) / f64::from(corners) + turn) * std::f64::consts::TAU;
             (at.0 + angle.sin() * size, at.1 - angle.cos() * size)
         };
         (0..corners).map(corner).collect()
     };
-    let star = |turn: f64| -> Vec<(f64, f64)> {
-        let corner = |index: u32| {
-            let size = if index.is_multiple_of(2) { 6.0 } else { 2.2 };
-            let angle = (f64::from(index) / 8.0 + turn) * std::f64::consts::TAU;
-            (at.0 + angle.sin() * size, at.1 - angle.cos() * size)
-        };
-        (0..8).map(corner).collect()
-    };
+    let polygon = |corners, turn, size| shape(corners, turn, (size, size));
     let points = match variant % LOOKS {
         0 => polygon(16, 0.0, 4.4),
         1 => polygon(4, 0.125, 5.6 * DIAGONAL),
         2 => polygon(3, 0.0, 5.8),
         3 => polygon(4, 0.0, 5.8),
         4 => polygon(3, 0.5, 5.8),
-        5 => star(0.0),
-        6 => star(0.125),
+        5 => shape(8, 0.0, (6.0, 2.2)),
+        6 => shape(8, 0.125, (6.0, 2.2)),
         _ => polygon(6, 0.0, 5.0),
     };
     svg.shape(&format!("mark {}{more}", class(variant)), &points, title);

@@ -1,9 +1,8 @@
-//! Latencies of all runs of a variant together: how many took at most so long, and the rare ones.
+//! Latencies of all runs of a variant together, down to the rare ones.
 
-use super::frame::{BOTTOM, FRAME, POINTS_MAX, TOP, class, frame, name};
+use super::frame::{BOTTOM, FRAME, TOP, class, frame, name};
 use crate::render::axes::Scale;
 use crate::render::number::latency;
-use crate::render::svg::Svg;
 use hugewise_base::stats::Histogram;
 use hugewise_experiment::record::Record;
 use hugewise_experiment::summary::Summary;
@@ -63,68 +62,36 @@ fn range(all: &Latencies, low: f64, high: f64) -> Option<(f64, f64)> {
     Some((at(low).reduce(f64::min)?, at(high).reduce(f64::max)?))
 }
 
-fn begun(id: &str, summary: &Summary, all: &Latencies, title: &str) -> Svg {
+/// The share of values beyond each latency, down to one in a hundred thousand.
+pub(super) fn draw(id: &str, summary: &Summary, all: &Latencies) -> Option<String> {
+    let rarest = 1.0 - 10f64.powf(-f64::from(RAREST));
+    let (low, high) = range(all, 0.1, rarest)?;
     let variants: Vec<usize> = all.of.keys().copied().collect();
-    let title = format!("{}: {title}", all.key);
+    let title = format!("{}: share that took longer", all.key);
     let text = description(summary, all);
     let mut svg = frame(id, (&title, &text), summary, (&variants, true));
     FRAME.note(&mut svg, "latency, less is better; all runs together");
-    svg
-}
-
-fn push_curves(
-    svg: &mut Svg,
-    all: &Latencies,
-    shares: &[f64],
-    place: impl Fn(f64, f64) -> (f64, f64),
-) {
-    for (variant, one) in &all.of {
-        let points = shares.iter().filter_map(|share| {
-            // What fewer than one of all values can exceed is not known.
-            let known = (1.0 - share) * one.count() as f64 >= 0.999;
-            let ns = one.quantile(*share).filter(|_| known)?;
-            Some(place(ns as f64, *share))
-        });
-        let mut points: Vec<_> = points.collect();
-        points.dedup_by_key(|(x, _)| (*x * 10.0).round());
-        svg.path(&format!("curve {}", class(*variant)), &points);
-    }
-}
-
-/// The share of values up to each latency.
-pub(super) fn up_to(id: &str, summary: &Summary, all: &Latencies) -> Option<String> {
-    let range = range(all, 0.002, 0.995)?;
-    let mut svg = begun(id, summary, all, "share that took at most so long");
-    let x = FRAME.latency_axis(&mut svg, range);
-    let y = Scale::linear((0.0, 100.0), (BOTTOM, TOP));
-    for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
-        FRAME.row(&mut svg, y.at(percent), &format!("{percent:.0} %"));
-    }
-    FRAME.unit(&mut svg, "share up to this latency");
-    let steps = POINTS_MAX / 2;
-    let shares: Vec<f64> = (1..steps).map(|step| step as f64 / steps as f64).collect();
-    push_curves(&mut svg, all, &shares, |ns, share| {
-        (x.at(ns.clamp(range.0, range.1)), y.at(share * 100.0))
-    });
-    Some(svg.finish())
-}
-
-/// The share of values beyond each latency, down to one in a hundred thousand.
-pub(super) fn beyond(id: &str, summary: &Summary, all: &Latencies) -> Option<String> {
-    let rarest = 1.0 - 10f64.powf(-f64::from(RAREST));
-    let range = range(all, 0.1, rarest)?;
-    let mut svg = begun(id, summary, all, "share that took longer");
-    let x = FRAME.latency_axis(&mut svg, range);
+    let x = FRAME.latency_axis(&mut svg, (low, high));
     let y = Scale::linear((f64::from(RAREST), 0.0), (BOTTOM, TOP));
     let names = ["all", "10 %", "1 %", "0.1 %", "0.01 %", "0.001 %"];
     for (power, text) in (0..=RAREST).zip(names) {
         FRAME.row(&mut svg, y.at(f64::from(power)), text);
     }
     FRAME.unit(&mut svg, "share beyond this latency");
-    let rare = |step: u32| 1.0 - 10f64.powf(-f64::from(step) / f64::from(STEPS));
-    let shares: Vec<f64> = (0..=RAREST * STEPS).map(rare).collect();
-    push_curves(&mut svg, all, &shares, |ns, share| {
-        (x.at(ns.clamp(range.0, range.1)), y.at(-(1.0 - share).log10()))
-    });
+    for (variant, one) in &all.of {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for step in 0..=RAREST * STEPS {
+            let power = f64::from(step) / f64::from(STEPS);
+            let beyond = 10f64.powf(-power);
+            // What fewer than one of all values can exceed is not known.
+            if beyond * (one.count() as f64) < 0.999 {
+                break;
+            }
+            let ns = one.quantile(1.0 - beyond).map(|ns| (ns as f64).clamp(low, high));
+            points.extend(ns.map(|ns| (x.at(ns), y.at(power))));
+        }
+        points.dedup_by_key(|(x, _)| (*x * 10.0).round());
+        svg.path(&format!("curve {}", class(*variant)), &points);
+    }
     Some(svg.finish())
 }

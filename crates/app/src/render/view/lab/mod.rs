@@ -73,10 +73,8 @@ fn drawn(summary: &Summary, records: &[Record]) -> Vec<Plot> {
         push(&format!("time-{}", series.key), format!("Over time: {}", series.title), true, svg);
     }
     for (index, one) in latency::pooled(summary, records).iter().enumerate() {
-        let up_to = latency::up_to(&format!("up-to-{index}"), summary, one);
-        let beyond = latency::beyond(&format!("beyond-{index}"), summary, one);
-        push(&format!("latency-{}", one.key), format!("Latencies: {}", one.key), true, up_to);
-        push(&format!("tail-{}", one.key), format!("Rare latencies: {}", one.key), true, beyond);
+        let svg = latency::draw(&format!("latency-{index}"), summary, one);
+        push(&format!("latency-{}", one.key), format!("Latencies: {}", one.key), true, svg);
     }
     all
 }
@@ -136,9 +134,13 @@ pub(crate) fn page(summary: &Summary, records: &[Record]) -> String {
         out.push_str("</details>\n");
     }
     push_plots(&mut out, drawn(summary, records));
+    tables::push_informative(&mut out, summary);
     if !summary.sensitivity.is_empty() {
         out.push_str("<h2>What this experiment could have seen</h2>\n");
         push_list(&mut out, &summary.sensitivity);
+    }
+    if !summary.about.is_empty() {
+        let _ = write!(out, "<h2>What was done</h2>\n<p>{}</p>\n", escape(&summary.about));
     }
     tables::push_variants(&mut out, summary);
     tables::push_environment(&mut out, summary);

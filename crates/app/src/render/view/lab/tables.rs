@@ -1,7 +1,7 @@
 //! The page's tables.
 
 use super::frame::class;
-use crate::render::html::{TABLE_END, begin_table, head, push_pairs};
+use crate::render::html::{TABLE_END, begin_table, head, push_pairs, row};
 use hugewise_base::escape::markup as escape;
 use hugewise_experiment::compare::Judgement;
 use hugewise_experiment::record::Record;
@@ -46,13 +46,11 @@ fn figure_cell(summary: &Summary, row: &Row, index: usize, cell: &Cell) -> Strin
         text.push_str("<small>baseline</small>");
     }
     if let Some(against) = &cell.against {
-        if let Some(ratio) = &against.ratio {
-            let interval = words::interval(ratio);
-            let interval =
-                interval.map_or(String::new(), |text| format!(" {}", whole(&format!("({text})"))));
-            let _ = write!(text, "<small>{}{interval}</small>", whole(&words::ratio(ratio)));
-        } else if let Some(shift) = &against.shift {
-            let _ = write!(text, "<small>{}</small>", escape(&words::difference(shift, row)));
+        let (size, interval) = words::comparison(against, row);
+        let interval =
+            interval.map_or(String::new(), |text| format!(" {}", whole(&format!("({text})"))));
+        if !size.is_empty() {
+            let _ = write!(text, "<small>{}{interval}</small>", whole(&escape(&size)));
         }
         if let Some(verdict) = &against.judgement {
             let p = |p| format!(" {}", whole(&format!("p {}", words::probability(p))));
@@ -86,9 +84,25 @@ fn push_row(out: &mut String, summary: &Summary, row: &Row) {
     out.push_str("</tr>\n");
 }
 
-/// All metrics, the deciding ones first: a column a variant.
+/// A table of metrics, a column a variant.
+fn push_rows<'a>(out: &mut String, summary: &Summary, rows: impl Iterator<Item = &'a Row>) {
+    begin_table(out, "Figures", Some("figures"), &format!("<th></th>{}", variant_heads(summary)));
+    rows.for_each(|row| push_row(out, summary, row));
+    out.push_str(TABLE_END);
+}
+
+/// The metrics that decide nothing.
+pub(super) fn push_informative(out: &mut String, summary: &Summary) {
+    if summary.informative().next().is_some() {
+        out.push_str("<details>\n<summary>Figures for information</summary>\n");
+        push_rows(out, summary, summary.informative());
+        out.push_str("</details>\n");
+    }
+}
+
+/// The metrics that decide.
 pub(super) fn push_figures(out: &mut String, summary: &Summary) {
-    if !summary.rows.iter().any(Row::is_measured) {
+    if !summary.deciding().any(Row::is_measured) {
         return;
     }
     let percent = summary.error_rate * 100.0;
@@ -100,23 +114,7 @@ pub(super) fn push_figures(out: &mut String, summary: &Summary) {
          stands what still differs when a share of {percent:.0} % of such differences may be \
          chance.</p>"
     );
-    begin_table(out, "Figures", Some("figures"), &format!("<th></th>{}", variant_heads(summary)));
-    for row in summary.deciding() {
-        push_row(out, summary, row);
-    }
-    let mut rest = summary.informative().peekable();
-    if rest.peek().is_some() {
-        let columns = summary.variants.len();
-        let _ = writeln!(
-            out,
-            "<tr class=\"part\"><th scope=\"row\">For information</th>\
-             <td colspan=\"{columns}\"></td></tr>"
-        );
-    }
-    for row in rest {
-        push_row(out, summary, row);
-    }
-    out.push_str(TABLE_END);
+    push_rows(out, summary, summary.deciding());
 }
 
 /// What was compared: first what differs, then what was the same.
@@ -124,8 +122,8 @@ pub(super) fn push_variants(out: &mut String, summary: &Summary) {
     out.push_str("<h2>Variants</h2>\n");
     begin_table(out, "Variants", Some("settings"), &format!("<th></th>{}", variant_heads(summary)));
     let mut push = |name: &str, cells: Vec<String>| {
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-        let _ = writeln!(out, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(name));
+        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+        out.push_str(&row("", &escape(name), &cells));
     };
     let each = |of: fn(&hugewise_experiment::summary::Compared) -> String| {
         summary.variants.iter().map(of).collect::<Vec<_>>()
@@ -239,14 +237,9 @@ pub(super) fn push_raw(out: &mut String, summary: &Summary, records: &[Record]) 
             None => "-".into(),
         };
         cells.extend(keys.iter().map(value));
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-        let remarks = escape(&remarks(record));
-        let _ = writeln!(
-            out,
-            "<tr class=\"{class}\"><th scope=\"row\">{}</th>{cells}<td class=\"text\">{remarks}\
-             </td></tr>",
-            run + 1
-        );
+        cells.push(remarks(record));
+        let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+        out.push_str(&row(class, &(run + 1).to_string(), &cells));
     }
     out.push_str(TABLE_END);
     out.push_str("</details>\n");

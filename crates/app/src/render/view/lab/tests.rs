@@ -79,7 +79,7 @@ fn pictures_stand_alone_under_names_that_are_safe() {
     let sample = full();
     let plots = plots(&sample.summary, &sample.records);
     let names: Vec<_> = plots.iter().map(|(file, _)| file.as_str()).collect();
-    for wanted in ["ratios.svg", "runs-ops_per_s.svg", "latency-get.svg", "tail-get.svg"] {
+    for wanted in ["ratios.svg", "runs-ops_per_s.svg", "latency-get.svg"] {
         assert!(names.contains(&wanted), "{wanted} is not in {names:?}");
     }
     assert!(names.contains(&"time-cgroup_mib.svg"), "{names:?}");

@@ -33,14 +33,9 @@ fn line<'a>(summary: &Summary, row: &Row, index: usize, cell: &'a Cell) -> Line<
     let number = |value| words::number(value, row.digits);
     let variant = summary.variants.get(index);
     let against = cell.against.as_ref();
-    let ratio = against.map_or(String::new(), |against| match (&against.ratio, &against.shift) {
-        (Some(ratio), _) => {
-            let interval = words::interval(ratio);
-            let interval = interval.map_or(String::new(), |text| format!(" ({text})"));
-            format!("{}{interval}", words::ratio(ratio))
-        }
-        (None, Some(shift)) => words::difference(shift, row),
-        (None, None) => String::new(),
+    let ratio = against.map_or(String::new(), |against| {
+        let (size, interval) = words::comparison(against, row);
+        interval.map_or(size.clone(), |interval| format!("{size} ({interval})"))
     });
     let verdict = against.and_then(|against| against.judgement.as_ref());
     let word = match verdict {
