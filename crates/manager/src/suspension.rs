@@ -74,7 +74,7 @@ mod tests {
         for seconds in [10, 20, 40, 80, 160, 320, 640, 640] {
             all.missed(&party, now);
             assert!(all.is_suspended(&party, now + Ns::s(seconds - 1)));
-            now = now + Ns::s(seconds);
+            now += Ns::s(seconds);
             assert!(!all.is_suspended(&party, now));
         }
         all.forgive(now + LONGEST);
