@@ -3,7 +3,6 @@
 
 #![warn(missing_docs)]
 
-mod account;
 pub mod actuator;
 pub mod address_space;
 mod bounded;
