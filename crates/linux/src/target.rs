@@ -6,7 +6,6 @@
 
 use crate::address_space::{self, SpaceFile};
 use crate::content::Contents;
-use crate::fuse;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
@@ -43,8 +42,6 @@ pub struct Target {
     layout: (u64, u64),
     /// A pass that goes on with the next scan.
     pass: Option<Pass>,
-    /// Whether it maps files of FUSE; asked once in a pass.
-    maps_fuse: Option<bool>,
     /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read again.
     refusals: BTreeMap<Addr, SkipReason>,
 }
@@ -89,12 +86,11 @@ impl Target {
             .map_err(|error| reason_of_io(&error))?;
         let layout = layout_of(&stat)?;
         let refusals = BTreeMap::new();
-        let (contents, still, pass, maps_fuse) = (None, None, None, None);
-        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, maps_fuse, refusals })
+        let (contents, still, pass) = (None, None, None);
+        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, refusals })
     }
 
-    /// Makes sure that it may be acted on, just before: it maps no file of FUSE, and pidfd and
-    /// pagemap still name the same address space:
+    /// Makes sure that pidfd and pagemap still name the same address space, just before acting:
     /// a child that shared its parent's memory (`CLONE_VM`) and then became another program leaves
     /// an open pagemap file that lives on with the parent, while the pidfd names the new program.
     ///
@@ -111,11 +107,7 @@ impl Target {
             return Err(SkipReason::AddressSpaceChanged);
         }
         self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
-        if self.maps_fuse.is_none() {
-            let found = fuse::maps_fuse(root, pid).map_err(|error| reason_of_io(&error))?;
-            self.maps_fuse = Some(found);
-        }
-        if self.maps_fuse == Some(true) { Err(SkipReason::MapsFuse) } else { Ok(()) }
+        Ok(())
     }
 
     /// Whether it has ended, as far as that can be told.
@@ -211,7 +203,6 @@ impl Target {
             return Ok(pass);
         }
         self.refusals.clear();
-        self.maps_fuse = None;
         Ok(Pass { maps: MapsReader::open(root, self.id.pid)?, within: None, at: from })
     }
 
