@@ -286,10 +286,11 @@ fn roles(experiment: &Experiment, faults: &mut Vec<String>) {
     }
     for part in &experiment.beside {
         let start = kinds::find(&part.kind).map(|kind| kind.start);
-        if start != Some(Start::BuiltIn) {
+        if !matches!(start, Some(Start::BuiltIn | Start::Beside)) {
             faults.push(format!(
-                "[[beside]]: '{}' cannot run beside a workload; the built-in kinds can",
-                part.kind.escape_debug()
+                "[[beside]]: '{}' cannot run beside a workload; '{}' and all built-in kinds can",
+                part.kind.escape_debug(),
+                kinds::STRESS_NG
             ));
         }
     }
@@ -300,6 +301,10 @@ fn roles(experiment: &Experiment, faults: &mut Vec<String>) {
     {
         let (known, kind) = (holders.join(", "), part.kind.escape_debug());
         faults.push(format!("fragment: '{kind}' breaks no memory into pieces; {known} do"));
+    }
+    let kind = kinds::find(&experiment.workload.kind);
+    if let Some(kind) = kind.filter(|kind| kind.start == Start::Beside) {
+        faults.push(format!("'{}' is no workload: it runs in [[beside]]", kind.name));
     }
 }
 

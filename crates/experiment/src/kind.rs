@@ -38,6 +38,8 @@ pub enum Start {
     Executable,
     /// A measurement of what hugewise itself costs and gains.
     Measurement,
+    /// Only beside a workload (`[[beside]]`).
+    Beside,
 }
 
 /// Who decides where the huge pages of a kind come from.

@@ -56,6 +56,7 @@ metrics! {
     "offered_per_s" "1/s" Neither 0: "Requests a second whose time came, whatever the server did.";
     "achieved_per_s" "1/s" Higher 0: "Requests a second that were answered in time and well.";
     "failed_share_percent" "%" Lower 3: "Share of the requests that failed.";
+    "bend_per_s" "1/s" Higher 0: "Rate at which the latency of stairs bends most (Kneedle).";
     "knee_per_s" "1/s" Higher 0: "Highest rate of the stairs up to which all were served.";
     "p50_us" "us" Lower 1: "Median latency.";
     "p99_us" "us" Lower 1: "Latency that 1 % exceed.";

@@ -1,41 +1,70 @@
 //! What runs beside a workload: stressors, and fragmenters of memory.
 
 use crate::child::this_program;
+use crate::program::Program;
 use crate::session::Session;
+use crate::stranger::{self, Runner};
 use crate::talk::Talk;
 use anyhow::{Context, bail};
 use hugewise_experiment::kind::Kind;
-use hugewise_experiment::kinds::{self, BuiltIn, Params, Task};
+use hugewise_experiment::kinds::{self, BuiltIn, Params, STRESS_NG, Task};
 use hugewise_experiment::record::Conditions;
 use hugewise_experiment::spec::{HugePages, Workload};
 use hugewise_workloads::protocol::{Report, Request};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Longer than any run: what runs beside is ended with it.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// stress-ng gives back what it took before it ends.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A stressor or a fragmenter; ended when this is dropped.
 #[derive(Debug)]
 pub(super) struct Beside {
     name: String,
-    talk: Talk,
+    child: Child,
     /// The file of its errors.
     errors: PathBuf,
+}
+
+#[derive(Debug)]
+enum Child {
+    /// One of ours.
+    Own(Talk),
+    /// stress-ng.
+    StressNg(Program),
 }
 
 impl Beside {
     /// An error when it has ended by itself: what was measured then was not what was asked for.
     pub(super) fn check(&mut self) -> anyhow::Result<()> {
-        let Some(status) = self.talk.program.0.try_wait()? else { return Ok(()) };
+        let program = match &mut self.child {
+            Child::Own(talk) => &mut talk.program,
+            Child::StressNg(program) => program,
+        };
+        let Some(status) = program.0.try_wait()? else { return Ok(()) };
         let said = last_line(&self.errors).map_or(String::new(), |line| format!(": {line}"));
         bail!("{} beside the workload ended by itself ({status}){said}", self.name)
     }
 
     /// Has a fragmenter give back what it holds, after some time.
     pub(super) fn release_later(&self, after: Duration) -> anyhow::Result<()> {
-        self.talk.request_later(Request::Release, after)
+        match &self.child {
+            Child::Own(talk) => talk.request_later(Request::Release, after),
+            Child::StressNg(_) => bail!("{} holds nothing that it could release", self.name),
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Child::StressNg(program) = &mut self.child {
+            // Its workers end with it when it is asked to end, and hardly so when it is killed.
+            let _ = program.end(PATIENCE);
+        }
     }
 }
 
@@ -48,9 +77,26 @@ pub(super) fn stress(
     label: &str,
     scratch: &Path,
 ) -> anyhow::Result<Beside> {
+    if let Task::Beside(kinds::Beside::StressNg(params)) = task(part)?.1.task() {
+        let errors = errors_in(scratch)?;
+        let runner = Runner::of(params.user, session.user());
+        let own = match runner {
+            Runner::Stranger(user) => stranger::place(scratch, "own", user)?,
+            Runner::Caller => scratch.to_owned(),
+        };
+        let mut command = shim()?;
+        command.args(["--end", "term"]);
+        runner.apply(&mut command, &own);
+        command.arg("--").arg(runner.find(STRESS_NG).unwrap_or_else(|| STRESS_NG.into()));
+        command.args(&params.args);
+        command.args(["--temp-path"]).arg(&own);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors)?);
+        let child = Child::StressNg(Program::start(&mut command)?);
+        return Ok(Beside { name: STRESS_NG.into(), child, errors });
+    }
     let (mut talk, _, errors) = start(part, huge_pages, session, label, scratch)?;
     talk.measure(LONGEST)?;
-    Ok(Beside { name: part.kind.clone(), talk, errors })
+    Ok(Beside { name: part.kind.clone(), child: Child::Own(talk), errors })
 }
 
 /// Starts a fragmenter and waits until it has done its work; what it reached goes into
@@ -72,7 +118,7 @@ pub(super) fn fragment(
     let (talk, report, errors) = start(part, inherit, session, label, scratch)?;
     reached(&report, asked.fmfi_percent as f64 / 100.0, asked.free_blocks_max, conditions);
     let notes = report.notes.iter().map(|note| format!("{}: {note}", part.kind)).collect();
-    Ok((Beside { name: part.kind.clone(), talk, errors }, notes))
+    Ok((Beside { name: part.kind.clone(), child: Child::Own(talk), errors }, notes))
 }
 
 /// Notes the index of fragmentation that a run meets, and when memory is less in pieces than was
@@ -140,11 +186,20 @@ fn last_line(file: &Path) -> Option<String> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
+fn shim() -> anyhow::Result<Command> {
+    let mut command = this_program()?;
+    command.args(hugewise_workloads::COMMAND).args([
+        "exec",
+        "--parent",
+        &std::process::id().to_string(),
+    ]);
+    Ok(command)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use hugewise_scratch::Scratch;
-    use std::process::Command;
 
     #[test]
     fn a_stressor_that_ended_is_reported_with_its_last_line() {
@@ -152,15 +207,17 @@ mod tests {
         let errors = errors_in(&scratch.join("0")).expect("a directory");
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo first >&2; echo; echo 'no such stressor' >&2; exit 3"]);
-        shell.stderr(File::create(&errors).expect("a file"));
-        let mut talk = Talk::start("x", &mut shell).expect("a shell");
-        talk.program.0.wait().expect("a child");
-        let mut ended = Beside { name: "stress-vm".into(), talk, errors };
+        shell.stderr(File::create(&errors).expect("a file")).stdout(Stdio::null());
+        let mut program = Program::start(&mut shell).expect("a shell");
+        program.0.wait().expect("a child");
+        let mut ended =
+            Beside { name: "stress-ng".into(), child: Child::StressNg(program), errors };
         let error = ended.check().expect_err("it has ended").to_string();
-        assert!(error.starts_with("stress-vm beside the workload ended by itself"), "{error}");
+        assert!(error.starts_with("stress-ng beside the workload ended by itself"), "{error}");
         assert!(error.ends_with("no such stressor"), "{error}");
-        let talk = Talk::start("x", Command::new("sleep").arg("60")).expect("sleep");
-        let mut runs = Beside { name: "x".into(), talk, errors: scratch.join("none") };
+        let program = Program::start(Command::new("sleep").arg("60")).expect("sleep");
+        let errors = scratch.join("none");
+        let mut runs = Beside { name: "x".into(), child: Child::StressNg(program), errors };
         assert!(runs.check().is_ok());
     }
 

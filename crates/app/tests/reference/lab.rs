@@ -75,7 +75,7 @@ const KEYS: &[(&str, &str)] = &[
     ("noise.steal_percent", "CPU time that the hypervisor took, percent: noted above this"),
     ("noise.refuse_steal_percent", "... and refused above this, unless `--noisy`"),
     ("noise.patience_s", "a refusal waits so long for a quieter moment first, seconds"),
-    ("beside.kind", "what runs beside the workload: a built-in kind"),
+    ("beside.kind", "what runs beside the workload: a built-in kind, or `stress-ng`"),
     ("fragment.kind", "a fragmenter that breaks free memory into pieces before each run"),
     (
         "fragment_release_s",

@@ -93,12 +93,15 @@ fn all_faults_are_told_at_once() {
 fn parts_are_of_kinds_that_can_play_them() {
     let part = |kind: &str| Workload { kind: kind.into(), params: BTreeMap::new() };
     let said = faults(|experiment| {
-        experiment.beside = vec![part("redis"), part("stress-vm")];
+        experiment.beside = vec![part("redis"), part("stress-ng"), part("stress-vm")];
         experiment.fragment = Some(part("gups"));
+        experiment.workload = part("stress-ng");
+        experiment.variants[1].workload.clear();
     });
     let lines: Vec<_> = said.lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("[[beside]]: 'redis' cannot")), "{said}");
     assert!(lines.iter().any(|line| line.starts_with("fragment: 'gups' breaks no")), "{said}");
+    assert!(lines.iter().any(|line| line.starts_with("'stress-ng' is no workload")), "{said}");
     assert!(!said.contains("stress-vm"), "{said}");
 }
 

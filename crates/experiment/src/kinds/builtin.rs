@@ -33,6 +33,11 @@ words! {
 }
 
 words! {
+    /// What is computed on a graph.
+    Algorithm { Bfs = "bfs", PageRank = "pagerank" }
+}
+
+words! {
     /// Pages of a shared segment.
     SegmentPages { Base = "base", HugeTlb = "hugetlb" }
 }
@@ -90,6 +95,7 @@ params! {
 params! {
     /// Parameters of `graph`.
     Graph {
+        algorithm: Algorithm = word(), "Search from random vertices, or rank all of them.";
         scale: usize = count(20, 4, 32), "The graph has 2 to this power vertices.";
         degree: usize = count(8, 1, 64), "Edges generated for each vertex.";
     }
@@ -123,7 +129,15 @@ params! {
     }
 }
 
-no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Graph }
+params! {
+    /// Parameters of `stride`.
+    Stride {
+        mib: usize = count(256, 2, 1 << 20), "Memory, MiB.";
+        stride_kib: usize = count(50, 1, 1 << 20), "Distance of two touches, KiB.";
+    }
+}
+
+no_demands! { FaultLatency SparseTouch Gups HashJoin Size SharedSegment Stride Graph }
 
 impl Demand for AllocatorChurn {
     fn memory_mib(&self) -> Option<u64> {
@@ -194,7 +208,7 @@ pub(super) const HASH_JOIN: Kind = Kind {
 
 pub(super) const GRAPH: Kind = Kind {
     name: "graph",
-    about: "Breadth-first search on a generated graph with skewed degrees.",
+    about: "Breadth-first search or PageRank on a generated graph with skewed degrees.",
     params: Graph::PARAMS,
     metrics: joined![&["edges_per_s"], REACH, FILLED],
     ..BUILT_IN
@@ -231,5 +245,13 @@ pub(super) const FORK_COW: Kind = Kind {
     about: "Rewrites memory while a forked child holds its snapshot, as a database saves itself.",
     params: ForkCow::PARAMS,
     metrics: joined![&["fork_ms"], latencies!(""), &["extra_mib"], FILLED],
+    ..BUILT_IN
+};
+
+pub(super) const STRIDE: Kind = Kind {
+    name: "stride",
+    about: "Touches one byte each stride, again and again: huge pages hold much more than that.",
+    params: Stride::PARAMS,
+    metrics: joined![&["ops_per_s", "touched_mib"], FILLED],
     ..BUILT_IN
 };

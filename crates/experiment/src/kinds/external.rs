@@ -5,7 +5,8 @@ use super::groups::{
 };
 use crate::kind::User;
 use crate::kind::{
-    Demand, Kind, Named, Program, Source, Times, count, flag, params, text, texts, word, words,
+    Demand, Kind, More, Named, Program, Source, Start, Times, count, flag, no_demands, params,
+    text, texts, word, words,
 };
 use crate::machine::MACHINE;
 use hugewise_base::units::Bytes;
@@ -130,6 +131,17 @@ params! {
     }
 }
 
+params! {
+    /// Parameters of `stress-ng`.
+    StressNg {
+        args: Vec<String> = texts(),
+            "Its arguments, as in [\"--vm\", \"2\", \"--vm-bytes\", \"256M\"].";
+        user: User = word(),
+            "Who runs it where hugewise is root: a user of the experiment's own, without \
+             privileges, or root, for a program that needs it and may do anything here.";
+    }
+}
+
 impl Demand for Redis {
     fn memory_mib(&self) -> Option<u64> {
         let values = mib((self.keys as u64).saturating_mul(self.value_bytes as u64));
@@ -202,9 +214,26 @@ impl Demand for Command {
     }
 }
 
+no_demands! { StressNg }
+
 fn mib(bytes: u64) -> u64 {
     bytes.div_ceil(Bytes::mib(1).0)
 }
+
+/// Name of the kind that runs beside a workload only.
+pub const STRESS_NG: &str = "stress-ng";
+
+pub(super) const STRESS: Kind = Kind {
+    name: STRESS_NG,
+    about: "Any stressor of stress-ng, beside a workload ([[beside]]); its own figures are not \
+            evaluated.",
+    start: Start::Beside,
+    huge_pages: Source::Kind,
+    more: More::Nothing,
+    params: StressNg::PARAMS,
+    metrics: &[],
+    programs: &[Program::of(STRESS_NG, STRESS_NG)],
+};
 
 pub(super) const REDIS: Kind = Kind {
     name: "redis",

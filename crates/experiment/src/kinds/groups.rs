@@ -105,5 +105,5 @@ pub(super) const MANAGER: &[&str] = &["manager_cpu_s", "promoted", "demoted", "f
 pub(super) const LOAD: &[&str] = joined![
     latencies!(""),
     &["offered_per_s", "achieved_per_s", "failed_share_percent"],
-    &["service.p50_us", "service.p99_us", "knee_per_s"],
+    &["service.p50_us", "service.p99_us", "knee_per_s", "bend_per_s"],
 ];

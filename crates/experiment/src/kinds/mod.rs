@@ -21,11 +21,12 @@ use serde::{Serialize, Serializer};
 
 pub use super::kind::User;
 pub use builtin::{
-    AFTER, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
-    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Updates, Yardstick,
+    AFTER, Algorithm, AllocatorChurn, FaultLatency, ForkCow, Graph, Gups, HashJoin, HotPart, Order,
+    PARENT_METRICS, SegmentPages, SharedSegment, Size, SparseTouch, Stride, Updates, Yardstick,
 };
 pub use external::{
-    Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, Scenario, Socket,
+    Collector, Command, Java, Memcached, Output, PoolPages, Postgres, Redis, STRESS_NG, Scenario,
+    Socket, StressNg,
 };
 pub use fragment::Fragment;
 pub use http::Http;
@@ -92,6 +93,7 @@ tasks! {
         AllocatorChurn: AllocatorChurn = builtin::ALLOCATOR_CHURN;
         SharedSegment: SharedSegment = builtin::SHARED_SEGMENT;
         ForkCow: ForkCow = builtin::FORK_COW;
+        Stride: Stride = builtin::STRIDE;
         StressCpu: StressCpu = stress::CPU;
         StressIo: StressIo = stress::IO;
         StressVm: StressVm = stress::VM;
@@ -128,6 +130,10 @@ tasks! {
         Recover: Recover = manager::RECOVER;
         Diagnose: Diagnose = manager::DIAGNOSE;
         Service: Service = service::SERVICE;
+    }
+    /// Beside a workload only.
+    Beside {
+        StressNg: StressNg = external::STRESS;
     }
 }
 

@@ -8,6 +8,10 @@ pub const SERVED_SHARE: f64 = 0.99;
 /// How many times the latency of the lowest rate a served rate may have. Ours: at a single
 /// server with random arrivals (M/M/1) that is 90 % of its capacity, seen from an idle one.
 pub const LATENCY_FACTOR: f64 = 10.0;
+/// How far a point must lie below the straight line between the ends for the curve to have a
+/// bend at all, as a share of the whole. Ours: noise of a flat curve stays below.
+const BEND: f64 = 0.1;
+
 /// One step of the staircase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -96,6 +100,27 @@ pub fn by_limits(points: &[Point], limits: Limits) -> Knee {
     }
 }
 
+/// The rate at which latency bends most: with both axes scaled to 0 to 1, the point farthest
+/// below the straight line between the ends (Satopaa et al., "Finding a Kneedle in a Haystack",
+/// 2011, without its smoothing: stairs are few and long). `None` for a curve without a bend.
+pub fn by_curvature(points: &[Point]) -> Option<f64> {
+    let points = sorted(points);
+    let (first, last) = (points.first()?, points.last()?);
+    let width = last.offered_per_s - first.offered_per_s;
+    let low = points.iter().map(|point| point.p99).min()?;
+    let high = points.iter().map(|point| point.p99).max()?;
+    let height = high.since(low).0 as f64;
+    if width <= 0.0 || height <= 0.0 {
+        return None;
+    }
+    let below = |point: &Point| {
+        let x = (point.offered_per_s - first.offered_per_s) / width;
+        x - point.p99.since(low).0 as f64 / height
+    };
+    let farthest = points.iter().max_by(|a, b| below(a).total_cmp(&below(b)))?;
+    (below(farthest) >= BEND).then_some(farthest.offered_per_s)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +148,7 @@ mod tests {
         let knee = by_limits(&points, Limits::default());
         // p99 at 900/s is nine times the one at 100/s; at 1000/s it has no end.
         assert_eq!(knee, Knee::Between { served_per_s: 900.0, saturated_per_s: 1000.0 });
+        assert_eq!(by_curvature(&points), Some(900.0));
         let strict = Limits { latency_factor: 2.0, ..Limits::default() };
         assert_eq!(by_limits(&points, strict).served_per_s(), Some(500.0));
     }
@@ -132,7 +158,7 @@ mod tests {
         let points = queue(1000.0, stairs(10, 100, 10));
         let knee = by_limits(&points, Limits::default());
         assert_eq!(knee, Knee::NotReached { highest_per_s: 100.0 });
-        assert_eq!(knee.served_per_s(), None);
+        assert_eq!((knee.served_per_s(), by_curvature(&points)), (None, None));
     }
 
     #[test]
@@ -140,6 +166,7 @@ mod tests {
         let points = queue(50.0, stairs(100, 300, 100));
         let knee = by_limits(&points, Limits::default());
         assert_eq!(knee, Knee::BelowFirst { lowest_per_s: 100.0 });
+        assert_eq!((by_curvature(&points), by_curvature(&[])), (None, None));
         assert_eq!(by_limits(&[], Limits::default()), Knee::Unknown);
     }
 

@@ -6,7 +6,7 @@ use crate::run::Run;
 use anyhow::{Context, bail};
 use hugewise_base::count::counted;
 use hugewise_base::units::Ns;
-use hugewise_experiment::load::knee::{Knee, Limits, by_limits};
+use hugewise_experiment::load::knee::{Knee, Limits, by_curvature, by_limits};
 use hugewise_experiment::load::outcome::Second;
 use hugewise_experiment::load::profile::Step;
 use hugewise_experiment::load::{LoadResult, LoadSpec, Profile, ThinkTime, Tool};
@@ -89,6 +89,9 @@ fn note(run: &mut Run<'_>, profile: &Profile, result: &LoadResult) -> anyhow::Re
     }
     if let Some(per_s) = knee(profile, result).and_then(|knee| knee.served_per_s()) {
         run.value("knee_per_s", per_s);
+    }
+    if let Some(per_s) = climbs(profile).then(|| by_curvature(&result.stairs())).flatten() {
+        run.value("bend_per_s", per_s);
     }
     for (key, points) in series(result).into_iter().filter(|(_, points)| !points.is_empty()) {
         run.series(key, points);

@@ -24,6 +24,7 @@ mod siblings;
 mod wire;
 
 use crate::run::Run;
+use anyhow::bail;
 use hugewise_experiment::kinds::{Executable, Measurement, Server, Task};
 
 /// Runs the workload of an experiment once.
@@ -58,5 +59,6 @@ pub fn drive(run: &mut Run<'_>) -> anyhow::Result<()> {
             Measurement::Diagnose(params) => diagnose::drive(params, run),
             Measurement::Service(params) => service::drive(params, run),
         },
+        Task::Beside(_) => bail!("'{}' runs in [[beside]] only", run.kind().name),
     }
 }

@@ -1,23 +1,31 @@
-//! `graph`: breadth-first search on a generated graph.
+//! `graph`: breadth-first search and PageRank on a generated graph.
 //!
 //! Edges are drawn as R-MAT does (Chakrabarti, Zhan, Faloutsos 2004) with the probabilities of
 //! Graph500: each bit of the two vertices lies in one of four quarters. Both directions are kept.
 
 mod bfs;
 mod csr;
+mod rank;
 
 use super::kit::{Clock, Measured, Pace, Progress, Setup, Verdict, Workload};
 use bfs::Search;
 use csr::Graph;
 use hugewise_base::rng::Rng;
-use hugewise_experiment::kinds::Graph as Params;
+use hugewise_experiment::kinds::{Algorithm as Asked, Graph as Params};
+use rank::Ranks;
 use std::time::{Duration, Instant};
 
-/// The graph, and the search on it.
+#[derive(Debug)]
+enum Algorithm {
+    Search(Search),
+    Ranks(Ranks),
+}
+
+/// The graph, and what is computed on it.
 #[derive(Debug)]
 pub(super) struct GraphWork {
     graph: Graph,
-    search: Search,
+    algorithm: Algorithm,
     rng: Rng,
 }
 
@@ -26,19 +34,30 @@ impl GraphWork {
     pub(super) fn new(params: &Params, setup: &Setup) -> anyhow::Result<Self> {
         let vertices = 1 << params.scale;
         let graph = Graph::new(setup, vertices, vertices * params.degree)?;
-        let search = Search::new(setup, vertices)?;
-        Ok(Self { graph, search, rng: Rng::new(setup.seed) })
+        let algorithm = match params.algorithm {
+            Asked::Bfs => Algorithm::Search(Search::new(setup, vertices)?),
+            Asked::PageRank => Algorithm::Ranks(Ranks::new(setup, vertices)?),
+        };
+        Ok(Self { graph, algorithm, rng: Rng::new(setup.seed) })
     }
 
-    /// One search. Returns the edges it has inspected.
+    /// One search, or one round of ranks. Returns the edges it has looked at.
     fn turn(&mut self) -> u64 {
-        let root = self.graph.random_vertex(&mut self.rng);
-        self.search.run(&self.graph, root)
+        match &mut self.algorithm {
+            Algorithm::Search(search) => {
+                let root = self.graph.random_vertex(&mut self.rng);
+                search.run(&self.graph, root)
+            }
+            Algorithm::Ranks(ranks) => ranks.run(&self.graph),
+        }
     }
 
     /// Whether the last turn's result is right.
     fn check(&self) -> Verdict {
-        self.search.check(&self.graph)
+        match &self.algorithm {
+            Algorithm::Search(search) => search.check(&self.graph),
+            Algorithm::Ranks(ranks) => ranks.check(),
+        }
     }
 }
 

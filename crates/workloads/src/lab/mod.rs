@@ -110,6 +110,7 @@ fn make(params: &Params, setup: &Setup) -> anyhow::Result<Box<dyn Workload>> {
     Ok(match task {
         BuiltIn::FaultLatency(params) => Box::new(fault::FaultLatency::new(params, setup)),
         BuiltIn::SparseTouch(params) => Box::new(touch::SparseTouch::new(params, setup)?),
+        BuiltIn::Stride(params) => Box::new(touch::Stride::new(params, setup)?),
         BuiltIn::Gups(params) => Box::new(gups::Gups::new(params, setup)?),
         BuiltIn::PointerChase(params) => Box::new(chase::PointerChase::new(params, setup)?),
         BuiltIn::Btree(params) => Box::new(btree::Btree::new(params, setup)?),

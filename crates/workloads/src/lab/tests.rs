@@ -97,6 +97,7 @@ fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
         "stress-fork",
         "stress-switch",
         "stress-read",
+        "stride",
         "shared-segment",
     ];
     let scratch = Scratch::new();
@@ -107,6 +108,20 @@ fn a_measuring_that_meets_damage_says_so() -> anyhow::Result<()> {
         let measured = workload.measure(4 * MOMENT, &mut Progress::silent())?;
         assert!(measured.wrong > 0, "{name}");
     }
+    Ok(())
+}
+
+#[test]
+fn pagerank_is_a_graph_workload_too() -> anyhow::Result<()> {
+    let kind = kinds::find("graph").context("graph")?;
+    let given = r#"{"scale":8,"algorithm":"pagerank"}"#;
+    let mut workload = start(kind, given, &Scratch::new())?;
+    workload.fill(&mut Progress::silent())?;
+    let measured = workload.measure(MOMENT, &mut Progress::silent())?;
+    assert!(measured.report.values["edges_per_s"] > 0.0);
+    assert_eq!(right(workload.as_mut(), "pagerank")?.checked, 3);
+    workload.corrupt();
+    assert!(workload.verify(&mut Progress::silent())?.wrong > 0);
     Ok(())
 }
 
