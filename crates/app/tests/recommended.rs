@@ -54,14 +54,27 @@ fn here(command: &str) -> Result<String, String> {
     if let Some(name) = blank.iter().find(|name| word(name) || short.contains("-S DEV")) {
         return Err(format!("{name} is the user's to fill in"));
     }
-    for part in short.split(['|', ';']) {
-        let tool = part.split_whitespace().next().unwrap_or_default();
+    for tool in tools(&short) {
         let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output();
         if !found.is_ok_and(|found| found.status.success()) {
             return Err(format!("{tool} is not installed"));
         }
     }
     Ok(short)
+}
+
+/// What a shell would start: the first word of each part, where no quotes hide what parts them.
+fn tools(command: &str) -> Vec<&str> {
+    let mut quote = None;
+    let parts = command.split(|c: char| {
+        match quote {
+            Some(open) if open == c => quote = None,
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            _ => {}
+        }
+        quote.is_none() && matches!(c, '|' | ';')
+    });
+    parts.filter_map(|part| part.split_whitespace().next()).collect()
 }
 
 fn read_back(command: &str) -> Result<Completion, Failed> {

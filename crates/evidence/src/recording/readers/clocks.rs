@@ -10,7 +10,10 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     let line = lines.ahead(0);
     let (kind, reader): (_, Box<dyn Reader>) = if let Some(columns) = Columns::of(line) {
         (SourceKind::Turbostat, Box::new(Turbostat { columns }))
-    } else if cpu_row(line).is_some() || line.starts_with("analyzing CPU ") {
+    } else if cpu_row(line).is_some()
+        || line.starts_with("model name\t:")
+        || line.starts_with("analyzing CPU ")
+    {
         (SourceKind::Cpuinfo, Box::new(Cpuinfo::default()))
     } else {
         return None;
@@ -176,7 +179,7 @@ mod tests {
             0\t0\t1181\t98.20\t1201\t3000\t12003\t97\t99\t61.10\n\
             0\t8\t1180\t98.10\t1199\t3000\t120\n";
         let cpuinfo = "$ grep -E 'MHz|model name' /proc/cpuinfo | head -4\n\
-            model name\t: Intel(R) Xeon(R) CPU @ 3.00GHz\ncpu MHz\t\t: 1100.000\n\
+            model name\t: Intel(R) Xeon(R) Processor\ncpu MHz\t\t: 1100.000\n\
             model name\t: Intel(R) Xeon(R) CPU @ 3.00GHz\ncpu MHz\t\t: 1300.000\n";
         let cpupower = "analyzing CPU 0:\n  driver: intel_cpufreq\n  hardware limits: 800 MHz - \
             3.00 GHz\n  current policy: frequency should be within 800 MHz and 1.20 GHz.\n     \
@@ -188,6 +191,7 @@ mod tests {
             assert_eq!(machine(&recording, Field::CpuClock), [1200.0], "{text}");
             assert_eq!(machine(&recording, Field::CpuRated), [3000.0], "{text}");
         }
+        all_understood(&read(cpuinfo));
         all_understood(&read(cpupower));
         assert_eq!(read(cpupower).hosts[0].settings[GOVERNOR].text, "powersave");
         let idle = &machine(&read(turbostat), Field::CpuIdle)[..];

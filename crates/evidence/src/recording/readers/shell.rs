@@ -35,8 +35,9 @@ fn path_and_value(line: &str) -> Option<(&str, &str)> {
     let (path, value) = plain(line).trim_start().split_once(':')?;
     let known = is_setting(path) || path.starts_with(PRESSURE);
     let plain = !path.contains(char::is_whitespace);
+    let list = path.contains("/available_") || path.contains("_available_");
     // A path may also begin a sentence that explains it.
-    let value_like = path.starts_with(PRESSURE) || is_value(value.trim());
+    let value_like = list || path.starts_with(PRESSURE) || is_value(value.trim());
     (known && plain && value_like).then_some((path, value.trim()))
 }
 
@@ -237,6 +238,7 @@ mod tests {
              [root@db1 ~]# grep -r . /sys/kernel/mm/transparent_hugepage/\n\
              /sys/kernel/mm/transparent_hugepage/defrag:always defer [madvise] never\n\
              /sys/kernel/mm/transparent_hugepage/khugepaged/defrag:1\n\
+             /sys/devices/system/clocksource/clocksource0/available_clocksource:tsc kvm-clock \n\
              [root@db1 ~]# sysctl vm.swappiness\nvm.swappiness = 60\n\
              ==> /proc/sys/vm/nr_hugepages <==\n6144\n\n\
              # cat /proc/sys/vm/overcommit_memory /proc/sys/vm/dirty_ratio\n0\n20 <-- high\n",
@@ -249,6 +251,8 @@ mod tests {
         let thp = "/sys/kernel/mm/transparent_hugepage";
         assert_eq!(text(&format!("{thp}/defrag")), Some("always defer [madvise] never"));
         assert_eq!(text(&format!("{thp}/khugepaged/defrag")), Some("1"));
+        let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+        assert_eq!(text(clocks), Some("tsc kvm-clock"));
         assert_eq!(text("/proc/sys/vm/swappiness"), Some("60"));
         assert_eq!(text("/proc/sys/vm/nr_hugepages"), Some("6144"));
         assert_eq!(text("/proc/sys/vm/overcommit_memory"), Some("0"));
