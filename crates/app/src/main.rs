@@ -11,10 +11,15 @@ mod stop;
 use hugewise_cli as cli;
 use hugewise_console::{exit, say};
 use hugewise_daemon::{abandoned, config, control, journal};
+use hugewise_linux::worker;
 use output::Output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == worker::COMMAND) {
+        return worker::run().map_or_else(|_| exit::ERROR.into(), |()| ExitCode::SUCCESS);
+    }
+    worker::enable();
     if let Some(columns) = output::columns() {
         render::text::set_columns(columns);
     }

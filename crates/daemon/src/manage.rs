@@ -19,7 +19,7 @@ use hugewise_base::owner::STATE_DIR;
 use hugewise_base::units::{Ns, ProcId};
 use hugewise_console::exit;
 use hugewise_console::say::{Progress, note};
-use hugewise_linux::actuator::{Actuator, Reach};
+use hugewise_linux::actuator::{ActuatorConfig, Reach};
 use hugewise_linux::instance::{InstanceLock, Role};
 use hugewise_linux::machine;
 use hugewise_linux::probe::{self, Abilities};
@@ -157,7 +157,7 @@ fn managed(
         }
         false => (None, Vec::new()),
     };
-    let actuator = (mode != Mode::Observe).then(|| actuator(&root, &config, options.dry_run));
+    let actuator = (mode != Mode::Observe).then(|| actuator(&config, options.dry_run));
     let world = Live::new(root, actuator, events).knowing(able.frees_zeros);
     let mut world = world.tracking(&options.state_dir);
     let now = world.now();
@@ -261,10 +261,9 @@ fn own(
 /// What helps where a setting cannot be written.
 const WRITABLE: &str = "run as root on a writable /sys, or with '--keep-settings'";
 
-fn actuator(root: &Root, config: &Config, dry_run: bool) -> Actuator {
+fn actuator(config: &Config, dry_run: bool) -> (Reach, ActuatorConfig) {
     let reach = if dry_run { Reach::Rehearse } else { Reach::Act };
-    let config = running::actuator_config(config);
-    Actuator::new(root, reach, machine::geometry(root), config)
+    (reach, running::actuator_config(config))
 }
 
 /// Said when `guard` starts without leave to read.

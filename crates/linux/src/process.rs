@@ -172,7 +172,7 @@ impl Lister {
             sample.cpu_weight_percent =
                 cgroup::cpu_weight_percent(root, controller("cpu"), unified);
             // On a hybrid host the memory controller is the version 1 one, and it has the limit.
-            sample.cgroup = paths.v1_paths.get("memory").cloned().or(paths.v2_path);
+            sample.cgroup = paths.memory().map(str::to_owned);
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) fn reason_of_errno(errno: Errno) -> SkipReason {
         // next listing tells.
         Errno::NOENT => SkipReason::Gone,
         Errno::SRCH => SkipReason::AddressSpaceChanged,
+        Errno::TIMEDOUT => SkipReason::NotAnswering,
         Errno::PERM | Errno::ACCES => SkipReason::NoPermission,
         Errno::NOTTY | Errno::NOSYS => SkipReason::NoMechanism,
         _ => SkipReason::Unreadable,

@@ -6,6 +6,7 @@
 
 use crate::address_space::{self, SpaceFile};
 use crate::content::Contents;
+use crate::fuse;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
 use crate::process;
@@ -42,6 +43,8 @@ pub struct Target {
     layout: (u64, u64),
     /// A pass that goes on with the next scan.
     pass: Option<Pass>,
+    /// Whether it maps files of FUSE; asked once in a pass.
+    maps_fuse: Option<bool>,
     /// Why the kernel refuses a mapping, by its start; forgotten when mappings are read again.
     refusals: BTreeMap<Addr, SkipReason>,
 }
@@ -86,11 +89,12 @@ impl Target {
             .map_err(|error| reason_of_io(&error))?;
         let layout = layout_of(&stat)?;
         let refusals = BTreeMap::new();
-        let (contents, still, pass) = (None, None, None);
-        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, refusals })
+        let (contents, still, pass, maps_fuse) = (None, None, None, None);
+        Ok(Self { id, pidfd, pagemap, contents, still, layout, pass, maps_fuse, refusals })
     }
 
-    /// Makes sure that pidfd and pagemap still name the same address space, just before acting:
+    /// Makes sure that it may be acted on, just before: it maps no file of FUSE, and pidfd and
+    /// pagemap still name the same address space:
     /// a child that shared its parent's memory (`CLONE_VM`) and then became another program leaves
     /// an open pagemap file that lives on with the parent, while the pidfd names the new program.
     ///
@@ -107,7 +111,11 @@ impl Target {
             return Err(SkipReason::AddressSpaceChanged);
         }
         self.pagemap = pagemap.map_err(|error| reason_of_io(&error))?;
-        Ok(())
+        if self.maps_fuse.is_none() {
+            let found = fuse::maps_fuse(root, pid).map_err(|error| reason_of_io(&error))?;
+            self.maps_fuse = Some(found);
+        }
+        if self.maps_fuse == Some(true) { Err(SkipReason::MapsFuse) } else { Ok(()) }
     }
 
     /// Whether it has ended, as far as that can be told.
@@ -203,6 +211,7 @@ impl Target {
             return Ok(pass);
         }
         self.refusals.clear();
+        self.maps_fuse = None;
         Ok(Pass { maps: MapsReader::open(root, self.id.pid)?, within: None, at: from })
     }
 

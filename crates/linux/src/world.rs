@@ -1,24 +1,22 @@
 //! The live machine as a [`World`].
 
-use crate::actuator::Actuator;
-use crate::cgroup::{self, Usage};
+use crate::actuator::{ActuatorConfig, Reach};
+use crate::address_space;
+use crate::cgroup::{self, Usage as CgroupUsage};
 use crate::compact::Compactor;
 use crate::machine;
-use crate::pages::PageReader;
 use crate::process::Lister;
 use crate::root::Root;
-use crate::target::Target;
-use crate::track::{self, Trackers};
+use crate::spaces::{self, Answer, Means, Order, Spaces, Usage};
+use crate::track;
+use crate::worker::{self, Workers};
 use hugewise_base::units::{Geometry, Ns, ProcId};
-use hugewise_manager::access::{AccessAsk, AccessReport, Offer};
 use hugewise_manager::compaction::{Compact, CompactEnd, CompactReport};
 use hugewise_manager::decision::{Decision, Outcome};
 use hugewise_manager::engine::{Wake, World};
 use hugewise_manager::reason::SkipReason;
-use hugewise_manager::snapshot::{
-    Ask, CgroupSample, InspectAsk, InspectReport, MachineSample, Observation, ScanAsk, ScanEnd,
-    ScanReport,
-};
+use hugewise_manager::snapshot::{Ask, CgroupSample, MachineSample, Observation};
+use hugewise_manager::suspension::Party;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -31,11 +29,12 @@ pub struct Live {
     root: Root,
     geometry: Geometry,
     lister: Lister,
-    pages: Option<PageReader>,
-    targets: BTreeMap<ProcId, Target>,
-    actuator: Option<Actuator>,
+    means: Means,
+    /// Built with the first order; then the means are fixed.
+    hands: Option<Hands>,
+    /// Targets, and who stands for each.
+    parties: BTreeMap<ProcId, Party>,
     frees_zeros: Option<bool>,
-    trackers: Option<Trackers>,
     compactor: Compactor,
     /// Of compaction that nobody was to carry out.
     withheld: Option<CompactReport>,
@@ -43,19 +42,51 @@ pub struct Live {
     began: Instant,
 }
 
+/// Who carries out orders about address spaces.
+#[derive(Debug)]
+enum Hands {
+    /// This process: what it reads are copies, or it is a test.
+    Own(Box<Spaces>),
+    Workers(Box<Workers>),
+}
+
+impl Hands {
+    /// `parties`: who stands for each target.
+    fn carry_out(&mut self, orders: &[Order], parties: &BTreeMap<ProcId, Party>) -> Vec<Answer> {
+        let party_of = |order: &Order| {
+            order.target().and_then(|id| parties.get(&id)).cloned().unwrap_or_default()
+        };
+        match self {
+            Self::Own(spaces) => orders.iter().map(|order| spaces.carry_out(order)).collect(),
+            Self::Workers(workers) => workers.carry_out(orders, &party_of),
+        }
+    }
+
+    /// CPU time of workers, warming ahead included; that of this process where it works itself.
+    fn usage(&self) -> Usage {
+        match self {
+            Self::Own(spaces) => Usage { cpu: Ns(0), ..spaces.usage() },
+            Self::Workers(workers) => workers.usage(),
+        }
+    }
+}
+
 impl Live {
-    /// A world that shows `root` and acts through `actuator`; without one every decision is
+    /// A world that shows `root` and acts as far as `actuator` says; without one every decision is
     /// withheld. The sender of `events` can wake it up.
-    pub fn new(root: Root, actuator: Option<Actuator>, events: Receiver<Wake>) -> Self {
+    pub fn new(
+        root: Root,
+        actuator: Option<(Reach, ActuatorConfig)>,
+        events: Receiver<Wake>,
+    ) -> Self {
         let geometry = machine::geometry(&root);
         Self {
             geometry,
             lister: Lister::new(&root),
-            pages: root.is_live().then(|| PageReader::new(geometry).ok()).flatten(),
-            targets: BTreeMap::new(),
-            actuator,
+            means: Means { actuator, trackers: None },
+            hands: None,
+            parties: BTreeMap::new(),
             frees_zeros: None,
-            trackers: None,
             compactor: Compactor::new(&root, geometry),
             withheld: None,
             events,
@@ -77,85 +108,54 @@ impl Live {
     /// The same world, which tracks accesses by the trackers that the machine has; what is noted
     /// meanwhile is noted in `state_dir`. Trackers act on programs: a world that does not act has
     /// none that it may use.
-    pub fn tracking(self, state_dir: &Path) -> Self {
-        let trackers = Some(Trackers::new(track::offers(&self.root), state_dir));
-        Self { trackers, ..self }
+    pub fn tracking(mut self, state_dir: &Path) -> Self {
+        self.means.trackers = Some((track::offers(&self.root), state_dir.to_path_buf()));
+        self
     }
 
-    fn acts(&self) -> bool {
-        self.actuator.as_ref().is_some_and(Actuator::acts)
-    }
-
-    fn open(&mut self, id: ProcId) -> Result<&mut Target, SkipReason> {
-        open(&mut self.targets, &self.root, id)
-    }
-
-    fn scan(&mut self, ask: &ScanAsk) -> ScanReport {
-        let geometry = self.geometry;
-        let refused = |reason| ScanReport {
-            target: ask.target,
-            from: ask.from,
-            end: ScanEnd::Refused(reason),
-            regions: Vec::new(),
-            excluded: BTreeMap::new(),
-            cost: Ns(0),
-        };
-        let Some(mut pages) = self.pages.take() else { return refused(SkipReason::NoMechanism) };
-        let root = self.root.clone();
-        let report = match self.open(ask.target) {
-            Ok(target) => target.scan(&root, &mut pages, ask, geometry),
-            Err(reason) => refused(reason),
-        };
-        self.pages = Some(pages);
-        if matches!(report.end, ScanEnd::Refused(_)) {
-            // Whatever was wrong with its files: the next attempt opens them again.
-            self.targets.remove(&ask.target);
+    /// Pids of workers that were given up and wait for a lock of some process still.
+    pub fn abandoned(&self) -> Vec<u32> {
+        match &self.hands {
+            Some(Hands::Workers(workers)) => workers.abandoned(),
+            _ => Vec::new(),
         }
-        report
-    }
-}
-
-impl Live {
-    fn inspect(&mut self, ask: &InspectAsk) -> InspectReport {
-        let geometry = self.geometry;
-        let refused = |reason| InspectReport {
-            target: ask.target,
-            at: ask.region,
-            region: None,
-            refused: Some(reason),
-            cost: Ns(0),
-        };
-        let Some(mut pages) = self.pages.take() else { return refused(SkipReason::NoMechanism) };
-        let root = self.root.clone();
-        let report = match self.open(ask.target) {
-            Ok(target) => target.inspect(&root, &mut pages, ask, geometry),
-            Err(reason) => refused(reason),
-        };
-        self.pages = Some(pages);
-        report
     }
 
-    fn access(&mut self, ask: &AccessAsk) -> AccessReport {
-        let acts = self.acts();
-        let (Some(trackers), Some(pages)) = (&mut self.trackers, &mut self.pages) else {
-            return AccessReport::refused(ask, SkipReason::NoMechanism, Ns(0));
-        };
-        if !acts {
-            return AccessReport::refused(ask, SkipReason::WithheldByMode, Ns(0));
+    fn carry_out(&mut self, orders: &[Order]) -> Vec<Answer> {
+        let (root, means) = (&self.root, &self.means);
+        let hands = self.hands.get_or_insert_with(|| match root.is_live() && worker::enabled() {
+            true => Hands::Workers(Box::new(Workers::new(means.clone()))),
+            false => Hands::Own(Box::new(Spaces::new(root.clone(), means.clone(), false))),
+        });
+        hands.carry_out(orders, &self.parties)
+    }
+
+    /// Everything of an ask that is about address spaces: scans, inspections, looks at accesses.
+    fn spaces(&mut self, ask: &Ask, seen: &mut Observation) {
+        let asked: BTreeSet<_> = ask.targets.iter().copied().collect();
+        let mut orders = Vec::new();
+        if !self.parties.keys().eq(&asked) {
+            orders.push(Order::Retain(ask.targets.clone()));
+            self.parties.retain(|id, _| asked.contains(id));
+            for id in asked {
+                let root = &self.root;
+                self.parties.entry(id).or_insert_with(|| address_space::party(root, id.pid));
+            }
         }
-        let target = open(&mut self.targets, &self.root, ask.target);
-        trackers.look(&self.root, self.geometry, pages, target, ask)
-    }
-
-    /// What may be asked of [`Live::access`].
-    fn offers(&self) -> Vec<Offer> {
-        let acts = self.acts();
-        let withheld = |offer: Offer| {
-            let why = offer.refused.or((!acts).then_some(SkipReason::WithheldByMode));
-            Offer { refused: why, ..offer }
-        };
-        let offers = self.trackers.as_ref().map(Trackers::offers).unwrap_or_default();
-        offers.into_iter().map(withheld).collect()
+        orders.extend(ask.scans.iter().map(|scan| Order::Scan(*scan)));
+        orders.extend(ask.inspections.iter().map(|inspect| Order::Inspect(*inspect)));
+        orders.extend(ask.accesses.iter().map(|access| Order::Access(*access)));
+        if orders.is_empty() {
+            return;
+        }
+        for answer in self.carry_out(&orders) {
+            match answer {
+                Answer::Scan(report) => seen.scans.push(report),
+                Answer::Inspect(report) => seen.inspections.push(report),
+                Answer::Access(report) => seen.accesses.push(report),
+                Answer::Retained | Answer::Act(_) | Answer::Read(_) => {}
+            }
+        }
     }
 
     fn compacted(&mut self) -> Option<CompactReport> {
@@ -163,37 +163,19 @@ impl Live {
     }
 
     fn machine(&self) -> MachineSample {
-        let (frees_zeros, trackers) = (self.frees_zeros, self.offers());
+        let (frees_zeros, trackers) = (self.frees_zeros, spaces::offers(&self.means));
         MachineSample { frees_zeros, trackers, ..machine::sample(&self.root, self.geometry) }
     }
 
     fn cgroup(&self, path: &str) -> Option<(String, CgroupSample)> {
-        let Usage { usage, limit, hits: limit_hits } = cgroup::usage(&self.root, path)?;
+        let CgroupUsage { usage, limit, hits: limit_hits } = cgroup::usage(&self.root, path)?;
         let stalled_us = cgroup::stalled_us(&self.root, path);
         Some((path.to_owned(), CgroupSample { usage, limit, stalled_us, limit_hits }))
     }
 }
 
-/// A target that is open, or is opened now.
-fn open<'a>(
-    targets: &'a mut BTreeMap<ProcId, Target>,
-    root: &Root,
-    id: ProcId,
-) -> Result<&'a mut Target, SkipReason> {
-    use std::collections::btree_map::Entry;
-    match targets.entry(id) {
-        Entry::Occupied(known) => Ok(known.into_mut()),
-        Entry::Vacant(new) => Ok(new.insert(Target::open(root, id)?)),
-    }
-}
-
 impl World for Live {
     fn observe(&mut self, ask: &Ask) -> Observation {
-        let asked: BTreeSet<_> = ask.targets.iter().collect();
-        self.targets.retain(|id, _| asked.contains(id));
-        if let Some(trackers) = &mut self.trackers {
-            trackers.retain(&asked);
-        }
         let machine = ask.machine.then(|| self.machine());
         let cgroups = ask.cgroups.iter().filter_map(|path| self.cgroup(path)).collect();
         // A list that cannot be had is unknown, not empty: no target is forgotten for it.
@@ -202,46 +184,31 @@ impl World for Live {
         let processes = ask.processes.then(list).flatten();
         let listing = Ns(hugewise_sys::cpu::thread_cpu_time_ns().saturating_sub(began));
         let list_cost = ask.processes.then_some(listing);
-        let scans = ask.scans.iter().map(|scan| self.scan(scan)).collect();
-        let inspections = ask.inspections.iter().map(|ask| self.inspect(ask)).collect();
-        let accesses = ask.accesses.iter().map(|ask| self.access(ask)).collect();
-        let warm_cpu = self.actuator.as_ref().map(Actuator::ahead_cpu);
-        let warm_unused = self.actuator.as_ref().map(Actuator::ahead_unused);
-        let all = Ns(hugewise_sys::cpu::process_cpu_time_ns());
-        let own_cpu = Some(all.since(warm_cpu.unwrap_or_default()));
-        let compaction = ask.machine.then(|| self.compacted()).flatten();
-        let at = self.now();
-        Observation {
-            at,
-            machine,
-            processes,
-            list_cost,
-            cgroups,
-            scans,
-            inspections,
-            own_cpu,
-            warm_cpu,
-            warm_unused,
-            accesses,
-            compaction,
-        }
+        let mut seen =
+            Observation { machine, processes, list_cost, cgroups, ..Observation::default() };
+        self.spaces(ask, &mut seen);
+        let usage = self.hands.as_ref().map(Hands::usage).unwrap_or_default();
+        let all = Ns(hugewise_sys::cpu::process_cpu_time_ns()) + usage.cpu;
+        seen.own_cpu = Some(all.since(usage.warm_cpu.unwrap_or_default()));
+        (seen.warm_cpu, seen.warm_unused) = (usage.warm_cpu, usage.warm_unused);
+        seen.compaction = ask.machine.then(|| self.compacted()).flatten();
+        seen.at = self.now();
+        seen
     }
 
     fn act(&mut self, decision: &Decision) -> Outcome {
-        let gone = Outcome::Skipped { reason: SkipReason::Gone, warm: None, cpu: Ns(0) };
-        let Some(actuator) = &mut self.actuator else {
+        if self.means.actuator.is_none() {
             return Outcome::Withheld { populated: decision.populated };
-        };
-        let (Some(target), Some(pages)) = (self.targets.get_mut(&decision.target), &mut self.pages)
-        else {
-            return gone;
-        };
-        actuator.act(&self.root, pages, target, decision)
+        }
+        match self.carry_out(&[Order::Act(*decision)]).pop() {
+            Some(Answer::Act(outcome)) => outcome,
+            _ => Outcome::Skipped { reason: SkipReason::Gone, warm: None, cpu: Ns(0) },
+        }
     }
 
     fn compact(&mut self, order: &Compact) {
         match order {
-            Compact::Start(ask) if !self.acts() => {
+            Compact::Start(ask) if !self.means.act() => {
                 let reason = Some(SkipReason::WithheldByMode);
                 self.withheld = Some(CompactReport::not_begun(ask, CompactEnd::Withheld, reason));
             }

@@ -3,7 +3,7 @@
 //!
 //! Each module imports only those before it in this list:
 //!
-//! 1. [`reason`], [`access`] (how memory is used), [`compaction`], [`hints`], [`config`],
+//! 1. [`reason`], [`access`] (how memory is used), [`suspension`], [`compaction`], [`hints`], [`config`],
 //!    [`snapshot`] (what is observed), [`ownership`] (kernel settings);
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
 //! 3. [`limits`]: what no policy can exceed;
@@ -38,4 +38,5 @@ pub mod sim;
 pub mod snapshot;
 pub mod state;
 pub mod status;
+pub mod suspension;
 pub mod thp_settings;

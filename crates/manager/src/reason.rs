@@ -39,6 +39,12 @@ named! {
     Gone = "gone": "the process ended", "";
     AddressSpaceChanged = "address_space_changed":
         "the process replaced its address space (exec), or the pid was reused", "";
+    NotAnswering = "not_answering":
+        "a call into a process of its user did not return in time: left alone for a while",
+        "see which file server or tracer it waits for: 'cat /proc/PID/stack'";
+    MapsFuse = "maps_fuse":
+        "it maps a file of FUSE, whose server can hold up every process that inspects it",
+        "unmap it, or copy what it holds to a local file system";
     Unreadable = "unreadable": "the kernel's answer could not be understood",
         "please report it together with the journal line";
     // Mappings.

@@ -29,6 +29,10 @@ impl Errno {
     pub const OPNOTSUPP: Self = Self(libc::EOPNOTSUPP);
     /// There is no such device, or it is off.
     pub const NODEV: Self = Self(libc::ENODEV);
+    /// It took too long.
+    pub const TIMEDOUT: Self = Self(libc::ETIMEDOUT);
+    /// Too large.
+    pub const FBIG: Self = Self(libc::EFBIG);
     /// Access denied.
     pub const ACCES: Self = Self(libc::EACCES);
     /// The file does not know this ioctl.

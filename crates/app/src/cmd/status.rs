@@ -23,7 +23,7 @@ use hugewise_manager::status::{LeftAloneStatus, Sources, targets};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long counters are watched: long enough for a rate, short enough to wait for.
-const WATCH: Ns = Ns::s(1);
+const WATCH: Ns = Ns::ms(500);
 
 /// Runs the command.
 pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Output> {

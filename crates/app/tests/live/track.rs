@@ -8,8 +8,7 @@ use crate::manager::Manage;
 use crate::promote::FAST;
 use anyhow::{Context, ensure};
 use hugewise_base::units::{Addr, Ns, ProcId};
-use hugewise_linux::actuator::{Actuator, ActuatorConfig, Reach};
-use hugewise_linux::machine::geometry;
+use hugewise_linux::actuator::{ActuatorConfig, Reach};
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
 use hugewise_linux::world::Live;
@@ -58,7 +57,7 @@ impl Looking {
     fn with(pid: u32, reach: Option<Reach>) -> anyhow::Result<Self> {
         let (root, state) = (Root::live(), Scratch::new()?);
         let config = ActuatorConfig::default();
-        let actuator = reach.map(|reach| Actuator::new(&root, reach, geometry(&root), config));
+        let actuator = reach.map(|reach| (reach, config));
         let start_ticks = process::stat(&root, pid).context("it runs")?.starttime;
         let world = Live::new(root, actuator, mpsc::channel().1).tracking(state.path());
         Ok(Self { world, target: ProcId { pid, start_ticks }, _state: state })

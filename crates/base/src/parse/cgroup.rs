@@ -25,6 +25,11 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
+    /// Where its memory is accounted: the memory controller's path, else the unified one.
+    pub fn memory(&self) -> Option<&str> {
+        self.v1_paths.get("memory").or(self.v2_path.as_ref()).map(String::as_str)
+    }
+
     /// The systemd unit: the last part of the path that is named like one. Searched for in the
     /// unified hierarchy, then in systemd's own version 1 hierarchy.
     pub fn unit(&self) -> Option<&str> {

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use self::stacks::Stacks;
 use self::threads::Busy;
+use hugewise_linux::address_space::{self, SpaceFile};
 use hugewise_linux::machine;
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
@@ -196,6 +197,7 @@ impl Sampler {
         let left_out = pids.len().saturating_sub(self.options.processes_max);
         self.left_out.processes_left_out = self.left_out.processes_left_out.max(left_out);
         pids.truncate(self.options.processes_max);
+        let mut programs = Vec::new();
         for pid in pids {
             if !self.take(out, &format!("/proc/{pid}/stat"), "/proc/PID/stat") {
                 continue;
@@ -210,9 +212,25 @@ impl Sampler {
                 self.threads(out, pid);
             }
             self.take(out, &format!("/proc/{pid}/status"), "/proc/PID/status");
-            self.take(out, &format!("/proc/{pid}/io"), "/proc/PID/io");
-            if self.options.arguments {
-                self.take(out, &format!("/proc/{pid}/cmdline"), "/proc/PID/cmdline");
+            programs.push(pid);
+        }
+        self.address_spaces(out, &programs);
+    }
+
+    /// Files for which a process can be made to wait by the one that it reads about.
+    fn address_spaces(&mut self, out: &mut Writer, pids: &[u32]) {
+        let mut files: Vec<_> = pids.iter().map(|pid| (*pid, SpaceFile::Io)).collect();
+        if self.options.arguments {
+            files.extend(pids.iter().map(|pid| (*pid, SpaceFile::CommandLine)));
+        }
+        let texts = address_space::read_all(&self.root, &files);
+        for ((pid, file), text) in files.iter().zip(texts) {
+            match text {
+                Ok(mut text) => {
+                    text.truncate(sample::FILE_BYTES_MAX);
+                    out.file(&format!("/proc/{pid}/{}", file.name()), &text);
+                }
+                Err(error) => self.note(&format!("/proc/PID/{}", file.name()), &error),
             }
         }
     }

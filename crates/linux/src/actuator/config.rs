@@ -1,7 +1,9 @@
 //! What an actuator is built from.
 
+use serde::{Deserialize, Serialize};
+
 /// What an actuator takes from the configuration; it is fixed while the actuator lives.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ActuatorConfig {
     /// `promote.allow_under_never`: an operator's `never` is meant for faults only.
     pub allow_under_never: bool,

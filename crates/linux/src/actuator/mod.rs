@@ -21,6 +21,7 @@ use hugewise_manager::reason::SkipReason;
 use hugewise_sys::Errno;
 use hugewise_sys::cpu::{self, CpuPin};
 use hugewise_sys::madvise::RemoteAdvice;
+use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::fs::File;
 use std::time::Instant;
@@ -43,7 +44,7 @@ struct Checked {
 }
 
 /// How far an actuator goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
     /// Does it.
     Act,

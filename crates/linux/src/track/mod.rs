@@ -24,6 +24,7 @@ use crate::pages::{self, PageReader};
 use crate::reason::reason_of_errno;
 use crate::root::Root;
 use crate::target::Target;
+use crate::trail;
 use hugewise_base::units::{Geometry, ProcId};
 use hugewise_manager::access::{Access, AccessAsk, AccessReport, Offer, Step, Tracker};
 use hugewise_manager::reason::SkipReason;
@@ -34,7 +35,6 @@ use std::path::Path;
 /// Looks that have begun, and what they need until their end.
 #[derive(Debug)]
 pub(crate) struct Trackers {
-    offers: Vec<Offer>,
     // Dropped before the slot: DAMON is given back, and then there is nothing to note.
     begun: BTreeMap<ProcId, Begun>,
     slot: slot::Slot,
@@ -53,24 +53,9 @@ enum Begun {
 }
 
 impl Trackers {
-    /// Trackers of a machine that offers these. What DAMON needs to be told of is noted in
-    /// `state_dir`.
-    pub(crate) fn new(offers: Vec<Offer>, state_dir: &Path) -> Self {
-        Self {
-            offers,
-            begun: BTreeMap::new(),
-            slot: slot::Slot::new(state_dir),
-            cursors: BTreeMap::new(),
-        }
-    }
-
-    /// What may be asked for. Who has DAMON now may let it go: that is found out each time.
-    pub(crate) fn offers(&self) -> Vec<Offer> {
-        let may_be = |offer: &Offer| {
-            let refused = offer.refused.filter(|why| *why != SkipReason::TrackerBusy);
-            Offer { refused, ..*offer }
-        };
-        self.offers.iter().map(may_be).collect()
+    /// None has begun. What DAMON needs to be told of is noted in `state_dir`.
+    pub(crate) fn new(state_dir: &Path) -> Self {
+        Self { begun: BTreeMap::new(), slot: slot::Slot::new(state_dir), cursors: BTreeMap::new() }
     }
 
     /// Gives up looks at programs that nobody asks about any more.
@@ -123,6 +108,21 @@ impl Trackers {
             Tracker::ColdDelta => cold::begin(look, cursor).map(Begun::ColdDelta),
         }
     }
+}
+
+/// What may be asked for. Who has DAMON now may let it go: that is found out each time.
+pub(crate) fn may_be(offers: &[Offer]) -> Vec<Offer> {
+    let may_be = |offer: &Offer| {
+        let refused = offer.refused.filter(|why| *why != SkipReason::TrackerBusy);
+        Offer { refused, ..*offer }
+    };
+    offers.iter().map(may_be).collect()
+}
+
+/// Gives back what an earlier process took and noted in `state_dir`.
+pub(crate) fn give_back(root: &Root, state_dir: &Path) {
+    // What cannot be given back is not taken either: `Slot::take` tries it again.
+    let _ = trail::revert(root, state_dir, &[(OWNER, "")], false);
 }
 
 fn end(begun: Begun, look: &mut Look<'_>) -> Result<Vec<Access>, SkipReason> {

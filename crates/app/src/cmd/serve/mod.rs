@@ -19,12 +19,13 @@ use anyhow::Context;
 use hugewise_base::escape::printable;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::root::Root;
+use hugewise_linux::session;
 use hugewise_serve::Question;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use std::io::{BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::SocketAddr;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 
 /// Version of what is printed with `--json`.
@@ -95,8 +96,13 @@ impl Front {
         command.args(args.host.iter().flat_map(|host| ["--host", host]));
         // Nothing of root's environment either.
         command.env_clear().current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn().context("cannot start the process that answers HTTP")?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = session::own(&mut command)
+            .spawn()
+            .context("cannot start the process that answers HTTP")?;
+        if let Some(errors) = process.stderr.take() {
+            std::thread::spawn(move || hand_on(errors));
+        }
         let mut answers = process.stdin.take().context("no standard input")?;
         let mut questions = BufReader::new(process.stdout.take().context("no standard output")?);
         wire::say(&mut answers, start)?;
@@ -116,6 +122,17 @@ impl Front {
             }
         }
         Ok(())
+    }
+}
+
+/// Says what it says on its standard error: it has no terminal.
+fn hand_on(errors: ChildStderr) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    // Longer ones are cut in two: nothing that it says takes much memory.
+    while let Ok(1..) = errors.by_ref().take(1024).read_until(b'\n', &mut line) {
+        note(&printable(String::from_utf8_lossy(&line).trim_end()));
+        line.clear();
     }
 }
 

@@ -1,0 +1,186 @@
+//! One worker: how it is started and talked to, and its whole life.
+
+use super::wire;
+use crate::prctl;
+use crate::process;
+use crate::root::Root;
+use crate::spaces::{Answer, Means, Order, Spaces, Usage};
+use hugewise_sys::session;
+use serde::{Deserialize, Serialize};
+use std::ffi::CStr;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The word of the command line that makes this program a worker.
+pub const COMMAND: &str = "worker";
+
+/// What it is called in lists of processes.
+const NAME: &CStr = c"hugewise-worker";
+
+/// Time for one order. A lock that is held by threads which run is free again after milliseconds;
+/// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
+const PATIENCE: Duration = Duration::from_millis(400);
+const PATIENCE_TO_ACT: Duration = Duration::from_millis(700);
+/// ... while the worker itself is runnable, and waits for nobody: a busy machine, or much to read.
+const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
+/// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
+const AHEAD: usize = 64;
+/// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
+const ENDING: Duration = Duration::from_millis(50);
+/// ... and one whose orders end within this: it gives back what it took first.
+const CLOSING: Duration = Duration::from_millis(300);
+
+/// The first frame.
+#[derive(Debug, Serialize, Deserialize)]
+struct Setup {
+    means: Means,
+    /// Another worker had these means before, and was given up.
+    replaces: bool,
+}
+
+/// Every other one that a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reply {
+    answer: Answer,
+    usage: Usage,
+}
+
+/// A worker that answers.
+#[derive(Debug)]
+pub(super) struct Worker {
+    child: Child,
+    stream: UnixStream,
+    pub(super) usage: Usage,
+}
+
+/// Why a conversation ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// An order took too long.
+    Late,
+    /// The worker ended.
+    Ended,
+}
+
+impl Worker {
+    /// Starts this very program as a worker, with nothing of this process but one end of a socket:
+    /// no lock, no terminal, no other descriptor.
+    pub(super) fn start(means: &Means, replaces: bool) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(COMMAND).env_clear().current_dir("/");
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = session::own(&mut command).spawn()?;
+        // Here already: what fails from now on ends it.
+        let mut worker = Self { child, stream: ours, usage: Usage::default() };
+        let setup = Setup { means: means.clone(), replaces };
+        wire::say(&mut worker.stream, &setup, &[])?;
+        Ok(worker)
+    }
+
+    /// Has orders carried out, one after the other. Returns the answers up to the one that did not
+    /// come.
+    pub(super) fn converse(&mut self, orders: &[&Order]) -> (Vec<Answer>, Option<Broken>) {
+        let mut answers = Vec::with_capacity(orders.len());
+        let mut sent = 0;
+        while answers.len() < orders.len() {
+            while sent < orders.len().min(answers.len() + AHEAD) {
+                if wire::say(&mut self.stream, orders[sent], &[]).is_err() {
+                    return (answers, Some(Broken::Ended));
+                }
+                sent += 1;
+            }
+            match self.hear(orders[answers.len()]) {
+                Ok(answer) => answers.push(answer),
+                Err(broken) => return (answers, Some(broken)),
+            }
+        }
+        (answers, None)
+    }
+
+    fn hear(&mut self, order: &Order) -> Result<Answer, Broken> {
+        let began = Instant::now();
+        let patience = if matches!(order, Order::Act(_)) { PATIENCE_TO_ACT } else { PATIENCE };
+        while !self.has_said(patience)? {
+            if !self.is_runnable() || began.elapsed() > PATIENCE_WITH_THE_BUSY {
+                return Err(Broken::Late);
+            }
+        }
+        // From the first byte on it waits for nobody but us.
+        let heard = self.stream.set_read_timeout(Some(PATIENCE_WITH_THE_BUSY));
+        let heard = heard.and_then(|()| wire::hear::<Reply>(&mut self.stream));
+        let (Reply { answer, usage }, bytes) = heard.map_err(|_| Broken::Ended)?;
+        self.usage = usage;
+        Ok(match answer {
+            Answer::Read(Ok(_)) => Answer::Read(Ok(bytes)),
+            answer => answer,
+        })
+    }
+
+    /// Whether it begins to answer within this time.
+    fn has_said(&self, patience: Duration) -> Result<bool, Broken> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let patience = Timespec::try_from(patience).map_err(|_| Broken::Late)?;
+        let mut fds = [PollFd::new(&self.stream, PollFlags::IN)];
+        let ready = rustix::io::retry_on_intr(|| poll(&mut fds, Some(&patience)));
+        ready.map(|ready| ready > 0).map_err(|_| Broken::Ended)
+    }
+
+    fn is_runnable(&self) -> bool {
+        process::stat(&Root::live(), self.child.id()).is_some_and(|stat| stat.state == 'R')
+    }
+
+    /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot
+    /// break, is returned.
+    pub(super) fn give_up(mut self) -> Option<Child> {
+        let _ = self.child.kill();
+        (!ends(&mut self.child, ENDING)).then_some(self.child)
+    }
+
+    /// Lets it give back what it took, and end.
+    pub(super) fn close(mut self) -> Option<Child> {
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        if ends(&mut self.child, CLOSING) { None } else { self.give_up() }
+    }
+}
+
+fn ends(child: &mut Child, within: Duration) -> bool {
+    let until = Instant::now() + within;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    true
+}
+
+/// The whole life of a worker: carries out what it hears on its standard input, which is a socket,
+/// until that ends. It ends at the latest with the thread that started it.
+///
+/// # Errors
+/// Standard input is no such socket.
+pub fn run() -> io::Result<()> {
+    // Started as /proc/self/exe, it would be called so.
+    rustix::thread::set_name(NAME)?;
+    prctl::set_parent_death_signal()?;
+    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+    let mut stream = UnixStream::from(stdin);
+    let (Setup { means, replaces }, _) = wire::hear(&mut stream)?;
+    let mut spaces = Spaces::new(Root::live(), means, replaces);
+    loop {
+        let order = match wire::hear(&mut stream) {
+            Ok((order, _)) => order,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let (answer, bytes) = match spaces.carry_out(&order) {
+            Answer::Read(Ok(bytes)) => (Answer::Read(Ok(Vec::new())), bytes),
+            answer => (answer, Vec::new()),
+        };
+        wire::say(&mut stream, &Reply { answer, usage: spaces.usage() }, &bytes)?;
+    }
+}
