@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_types, reason = "tests speak to servers over TCP")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures of a run, for a reader")]
 
+#[path = "live/attack_fuse.rs"]
+mod attack_fuse;
 #[path = "live/attack_lab.rs"]
 mod attack_lab;
 #[path = "live/attack_locks.rs"]
@@ -180,6 +182,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(attack_locks::trials());
     all.extend(service::trials());
     all.extend(redis::trials());
+    all.extend(attack_fuse::trials());
     all.extend(attack_lab::trials());
     all.extend(programs::trials());
     all.extend(stress::trials());

@@ -1,15 +1,29 @@
 //! Memory this process maps for itself: to warm up free blocks, and to run experiments on.
 
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 
 use crate::madvise::MADV_COLLAPSE;
 
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
+
+/// Maps the beginning of a file, for reading, for as long as this process lives; returns where.
+///
+/// # Errors
+/// As `mmap(2)`.
+pub fn map_file(file: &File, bytes: usize) -> io::Result<u64> {
+    let (protection, flags) = (ProtFlags::READ, MapFlags::SHARED);
+    // SAFETY: the kernel chooses the place, so that nothing else is replaced, and no reference to
+    // what is mapped is given away.
+    // WHY UNSAFE: whoever reads there can be shown a file that others change.
+    let at = unsafe { mmap(ptr::null_mut(), bytes, protection, flags, file, 0) }?;
+    Ok(at as u64)
+}
 
 /// Advice about this process's own memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

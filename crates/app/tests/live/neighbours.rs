@@ -77,8 +77,20 @@ fn serve(program: &Path, manager: &Manager<'_>, mib: u64) -> anyhow::Result<Dura
     Ok(began.elapsed())
 }
 
-/// Largest resident size so far, and CPU time, of a process.
+/// Largest resident size so far, and CPU time, of a manager and its workers.
 fn cost(pid: u32) -> anyhow::Result<(u64, Duration)> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    let workers = children.split_whitespace().map(str::parse).collect::<Result<Vec<u32>, _>>()?;
+    let mut all = cost_of_one(pid)?;
+    for worker in workers {
+        // One that was replaced meanwhile.
+        let (rss_bytes, cpu) = cost_of_one(worker).unwrap_or_default();
+        all = (all.0 + rss_bytes, all.1 + cpu);
+    }
+    Ok(all)
+}
+
+fn cost_of_one(pid: u32) -> anyhow::Result<(u64, Duration)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib: u64 = line.context("no VmHWM")?.trim().trim_end_matches(" kB").parse()?;

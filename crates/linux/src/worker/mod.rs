@@ -27,9 +27,9 @@ use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Workers that were given up and cannot end, in all. Each keeps some MiB; a machine has few users
-/// who would rather harm others than be served.
-const MOST_ABANDONED: usize = 16;
+/// Workers that were given up and cannot end, in all. Each keeps up to 4 MiB, of which the service
+/// has 64 (`dist/hugewise.service`).
+const MOST_ABANDONED: usize = 8;
 
 /// Whether this program becomes a worker when it is started as one.
 static ENABLED: AtomicBool = AtomicBool::new(false);

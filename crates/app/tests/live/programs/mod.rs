@@ -7,6 +7,7 @@
 //! To add one: a file here and a row in [`PROGRAMS`]. Trials start it by [`command`], or by
 //! `Hold::start_program` where it answers requests ([`kit`]).
 
+mod fuse;
 mod kit;
 mod locks;
 mod namespaces;
@@ -14,6 +15,7 @@ mod neighbour;
 mod session;
 mod shadow;
 
+pub(crate) use fuse::{FuseHolder, Lock};
 pub(crate) use locks::LockHolder;
 pub(crate) use shadow::{Counts, trials};
 
@@ -25,7 +27,9 @@ use std::process::{Command, ExitCode};
 /// What a program does with its arguments; an exit code.
 type Program = fn(&[OsString]) -> anyhow::Result<u8>;
 
-const PROGRAMS: [(&str, Program); 8] = [
+const PROGRAMS: [(&str, Program); 10] = [
+    ("fuse-server", fuse::server),
+    ("fuse-holder", fuse::holder),
     ("neighbour", neighbour::run),
     ("shadow", shadow::run),
     ("locks", locks::run),

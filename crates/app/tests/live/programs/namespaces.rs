@@ -30,8 +30,16 @@ pub(super) fn container_init(args: &[OsString]) -> anyhow::Result<u8> {
     exec(args)
 }
 
+/// Leaves the mounts of everybody else: what is mounted from here on is seen by nobody.
+pub(super) fn private_mounts() -> anyhow::Result<()> {
+    unshare(UnshareFlags::NEWNS)
+}
+
 fn leave(more: UnshareFlags) -> anyhow::Result<()> {
-    let flags = UnshareFlags::NEWNS | UnshareFlags::NEWNET | more;
+    unshare(UnshareFlags::NEWNS | UnshareFlags::NEWNET | more)
+}
+
+fn unshare(flags: UnshareFlags) -> anyhow::Result<()> {
     #[expect(deprecated, reason = "safe without FILES, and in a program with one thread")]
     rustix::thread::unshare(flags).context("unshare")?;
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
