@@ -5,6 +5,7 @@
 //! 6.18: `fs/proc/task_mmu.c`, `mm/madvise.c`, `mm_access` in `kernel/fork.c`). They are collected
 //! here, and called by workers only ([`crate::worker`]).
 
+use crate::account::Accounts;
 use crate::root::Root;
 use crate::spaces::{Answer, Means, Order};
 use crate::worker::{self, Workers};
@@ -108,8 +109,9 @@ static READERS: Mutex<Option<Workers>> = Mutex::new(None);
 pub(crate) fn party(root: &Root, pid: u32) -> Party {
     let status = root.read(format!("proc/{pid}/status")).unwrap_or_default();
     let uid = pid_status::parse(&status).value.uid;
+    let account = uid.and_then(|uid| Accounts::of(root).of_uid(root, pid, uid));
     let cgroups = root.read(format!("proc/{pid}/cgroup")).unwrap_or_default();
-    Party::of(uid, cgroup::parse(&cgroups).value.memory())
+    Party::of(account.or(uid), cgroup::parse(&cgroups).value.memory())
 }
 
 /// The number of an error, as far as the kernel said one.

@@ -3,6 +3,7 @@
 
 #![warn(missing_docs)]
 
+mod account;
 pub mod actuator;
 pub mod address_space;
 mod bounded;

@@ -1,5 +1,6 @@
 //! Processes.
 
+use crate::account::Accounts;
 use crate::cgroup;
 use crate::root::Root;
 use hugewise_base::parse::passwd::User;
@@ -26,6 +27,7 @@ const THREADS: usize = 1024;
 #[derive(Debug)]
 pub struct Lister {
     users: BTreeMap<u32, String>,
+    accounts: Accounts,
     isolated: BTreeSet<u32>,
     own_pid: Option<u32>,
     /// How often in a row a process was seen to be smaller than asked for.
@@ -38,6 +40,7 @@ impl Lister {
         let isolated = root.read_line("sys/devices/system/cpu/isolated").unwrap_or_default();
         Self {
             users: users(root),
+            accounts: Accounts::of(root),
             isolated: parse::cpulist::parse(&isolated).unwrap_or_default(),
             own_pid: root.is_live().then(std::process::id),
             small: RefCell::default(),
@@ -63,7 +66,7 @@ impl Lister {
             None => self.large(root, geometry, ask.least_anon)?,
         };
         if ask.most > 0 && all.len() > ask.most {
-            all = largest_of_each_user(root, all, ask.most);
+            all = self.largest_of_each_user(root, all, ask.most);
         }
         for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
             self.details(root, sample);
@@ -135,6 +138,7 @@ impl Lister {
             anon,
             exe: None,
             uid: None,
+            account_uid: None,
             user: None,
             cgroup: None,
             cpu_weight_percent: None,
@@ -151,6 +155,7 @@ impl Lister {
         let status = parse::pid_status::parse(&status).value;
         sample.thp_disabled = status.thp_enabled.map(|enabled| !enabled);
         sample.uid = status.uid;
+        sample.account_uid = status.uid.and_then(|uid| self.accounts.of_uid(root, pid, uid));
         sample.user = status.uid.and_then(|uid| self.users.get(&uid).cloned());
         let allowed = status.cpus_allowed_list.and_then(|l| parse::cpulist::parse(&l).ok());
         sample.isolated = allowed.is_some_and(|cpus| self.is_isolated(&cpus));
@@ -174,6 +179,29 @@ impl Lister {
             // On a hybrid host the memory controller is the version 1 one, and it has the limit.
             sample.cgroup = paths.memory().map(str::to_owned);
         }
+    }
+
+    /// The largest process of each user, then the second of each, and so on.
+    fn largest_of_each_user(
+        &self,
+        root: &Root,
+        mut all: Vec<ProcessSample>,
+        most: usize,
+    ) -> Vec<ProcessSample> {
+        all.sort_by_key(|sample| Reverse((sample.anon, sample.id)));
+        let mut of_user = BTreeMap::<_, usize>::new();
+        let mut ranked = Vec::with_capacity(all.len());
+        for (size, sample) in all.into_iter().enumerate() {
+            let directory = fs::metadata(root.path(format!("proc/{}", sample.id.pid)));
+            let uid = directory.map(|d| d.uid()).ok();
+            let account = uid.and_then(|uid| self.accounts.of_uid(root, sample.id.pid, uid));
+            let before = of_user.entry(account.or(uid)).or_default();
+            ranked.push(((*before, size), sample));
+            *before += 1;
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.truncate(most);
+        ranked.into_iter().map(|(_, sample)| sample).collect()
     }
 
     fn is_isolated(&self, cpus: &BTreeSet<u32>) -> bool {
@@ -206,26 +234,6 @@ fn cpu_time(ticks: u64) -> Ns {
 /// SCHED_FIFO, SCHED_RR, SCHED_DEADLINE: include/uapi/linux/sched.h.
 const fn is_real_time(policy: u32) -> bool {
     matches!(policy, 1 | 2 | 6)
-}
-
-/// The largest process of each user, then the second of each, and so on.
-fn largest_of_each_user(
-    root: &Root,
-    mut all: Vec<ProcessSample>,
-    most: usize,
-) -> Vec<ProcessSample> {
-    all.sort_by_key(|sample| Reverse((sample.anon, sample.id)));
-    let mut of_user = BTreeMap::<_, usize>::new();
-    let mut ranked = Vec::with_capacity(all.len());
-    for (size, sample) in all.into_iter().enumerate() {
-        let directory = fs::metadata(root.path(format!("proc/{}", sample.id.pid)));
-        let before = of_user.entry(directory.map(|d| d.uid()).ok()).or_default();
-        ranked.push(((*before, size), sample));
-        *before += 1;
-    }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.truncate(most);
-    ranked.into_iter().map(|(_, sample)| sample).collect()
 }
 
 /// Ids of all processes that can be seen, ascending.

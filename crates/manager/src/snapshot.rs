@@ -245,6 +245,10 @@ pub struct ProcessSample {
     pub exe: Option<String>,
     /// Owner.
     pub uid: Option<u32>,
+    /// The user that stands for the owner where that is an id which was lent to him; `None`: the
+    /// owner himself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_uid: Option<u32>,
     /// Owner's name from the root's passwd file.
     pub user: Option<String>,
     /// cgroup path (the memory controller's on v1, the unified one on v2).
@@ -277,6 +281,11 @@ pub struct ProcessSample {
 }
 
 impl ProcessSample {
+    /// Id of the user whose share it takes.
+    pub fn account(&self) -> Option<u32> {
+        self.account_uid.or(self.uid)
+    }
+
     /// What shares a memory limit with it: its cgroup; where that is unknown, itself alone.
     pub fn cgroup_key(&self) -> Cow<'_, str> {
         match &self.cgroup {
@@ -297,6 +306,7 @@ impl ProcessSample {
             name: format!("sim{pid}"),
             exe: None,
             uid: Some(1000),
+            account_uid: None,
             user: None,
             cgroup: Some(format!("/sim{}", pid % 2)),
             unit: None,

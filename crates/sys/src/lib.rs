@@ -15,6 +15,7 @@ pub mod fork;
 pub mod localtime;
 pub mod madvise;
 pub mod memory;
+pub mod namespace;
 pub mod numa;
 pub mod pagemap;
 pub mod perf;

@@ -38,7 +38,7 @@ fn start<'a>(scratch: &'a Scratch) -> anyhow::Result<Manager<'a>> {
 /// promised meanwhile.
 fn serve(scratch: &Scratch, manager: &Manager<'_>) -> anyhow::Result<Duration> {
     let program = scratch.join("program");
-    let mut victim = Hold::start_as(&program, Some(VICTIM), &format!("--mib {MIB}"))?;
+    let victim = Hold::start_as(&program, Some(VICTIM), &format!("--mib {MIB}"))?;
     let began = Instant::now();
     wait_for("the victim's memory to be huge", || {
         let asked = Instant::now();

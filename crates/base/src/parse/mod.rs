@@ -39,6 +39,7 @@ pub mod smaps;
 pub mod snmp;
 pub mod softnet;
 pub mod statm;
+pub mod subid;
 pub mod sysctl;
 pub mod sysv_shm;
 pub mod tcp_table;

@@ -5,7 +5,7 @@ use crate::prctl;
 use crate::process;
 use crate::root::Root;
 use crate::spaces::{Answer, Means, Order, Spaces, Usage};
-use hugewise_sys::session;
+use hugewise_sys::{cpu, session};
 use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::io::{self, ErrorKind};
@@ -24,8 +24,12 @@ const NAME: &CStr = c"hugewise-worker";
 /// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
 const PATIENCE: Duration = Duration::from_millis(400);
 const PATIENCE_TO_ACT: Duration = Duration::from_millis(700);
-/// ... while the worker itself is runnable, and waits for nobody: a busy machine, or much to read.
+/// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much to
+/// read, or memory that the kernel has to compact for a promotion.
 const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
+/// CPU time within the time for one order from which on a worker works: who waits for a lock that
+/// is not released uses none.
+const WORK: Duration = Duration::from_millis(2);
 /// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
 const AHEAD: usize = 64;
 /// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
@@ -104,8 +108,11 @@ impl Worker {
     fn hear(&mut self, order: &Order) -> Result<Answer, Broken> {
         let began = Instant::now();
         let patience = if matches!(order, Order::Act(_)) { PATIENCE_TO_ACT } else { PATIENCE };
+        let mut used = self.cpu_time();
         while !self.has_said(patience)? {
-            if !self.is_runnable() || began.elapsed() > PATIENCE_WITH_THE_BUSY {
+            let before = std::mem::replace(&mut used, self.cpu_time());
+            let works = used.saturating_sub(before) >= WORK || self.is_runnable();
+            if !works || began.elapsed() > PATIENCE_WITH_THE_BUSY {
                 return Err(Broken::Late);
             }
         }
@@ -127,6 +134,10 @@ impl Worker {
         let mut fds = [PollFd::new(&self.stream, PollFlags::IN)];
         let ready = rustix::io::retry_on_intr(|| poll(&mut fds, Some(&patience)));
         ready.map(|ready| ready > 0).map_err(|_| Broken::Ended)
+    }
+
+    fn cpu_time(&self) -> Duration {
+        Duration::from_nanos(cpu::process_cpu_time_of_ns(self.child.id()).unwrap_or(0))
     }
 
     fn is_runnable(&self) -> bool {

@@ -115,7 +115,7 @@ impl Claims {
         let mut claims = Self::default();
         let (mut user_numbers, mut cgroup_numbers) = (BTreeMap::new(), BTreeMap::new());
         for (number, (id, target)) in state.programs.targets.iter().enumerate() {
-            let uid = target.sample.uid;
+            let uid = target.sample.account();
             let user = *user_numbers.entry(uid).or_insert_with(|| {
                 claims.users.push(user(state, target, now));
                 claims.users.len() - 1
@@ -159,14 +159,14 @@ impl Claims {
 
 /// A program's user, before its programs are added.
 fn user(state: &State, target: &Target, now: Ns) -> Group {
-    let uid = target.sample.uid;
+    let uid = target.sample.account();
     let wasted = saturating_u64(FRUITLESS * state.account.lately.fruitless.of_user(uid, now));
     Group { served: state.account.lately.served.of_user(uid, now), wasted, ..Group::default() }
 }
 
 /// The same of its cgroup.
 fn cgroup(state: &State, target: &Target, now: Ns) -> Group {
-    let (uid, key) = (target.sample.uid, target.sample.cgroup_key());
+    let (uid, key) = (target.sample.account(), target.sample.cgroup_key());
     Group { served: state.account.lately.served.of_cgroup(uid, &key, now), ..Group::default() }
 }
 

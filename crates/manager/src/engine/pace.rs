@@ -123,7 +123,7 @@ pub(super) fn next(
 }
 
 fn had(state: &State, target: &Target, now: Ns) -> (f64, f64) {
-    let (uid, cgroup) = (target.sample.uid, target.sample.cgroup_key());
+    let (uid, cgroup) = (target.sample.account(), target.sample.cgroup_key());
     (
         state.account.lately.splits.of_user(uid, now),
         state.account.lately.splits.of_cgroup(uid, &cgroup, now),

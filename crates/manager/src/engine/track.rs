@@ -63,9 +63,9 @@ fn in_turn<'a>(state: &State, mut waiting: Vec<&'a Target>) -> Vec<&'a Target> {
     waiting.sort_by_key(|target| (target.looks.next, target.sample.id));
     let mut of_user = BTreeMap::<Option<u32>, usize>::new();
     let turn = |target: &&Target| {
-        let rank = of_user.entry(target.sample.uid).or_default();
+        let rank = of_user.entry(target.sample.account()).or_default();
         *rank += 1;
-        (*rank, state.looked_at(target.sample.uid))
+        (*rank, state.looked_at(target.sample.account()))
     };
     let turns: Vec<_> = waiting.iter().map(turn).collect();
     let mut waiting: Vec<_> = turns.into_iter().zip(waiting).collect();

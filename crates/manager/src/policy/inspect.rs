@@ -92,7 +92,7 @@ pub fn asks(
             if let Some(worth) = worth(config, view, &region, now) {
                 let since = region.inspected.map_or(Ns(0), |seen| seen.at);
                 let one = (Reverse(worth), since, *id, at, region.mapping);
-                let cgroups = users.entry(target.sample.uid).or_default();
+                let cgroups = users.entry(target.sample.account()).or_default();
                 cgroups.entry(target.sample.cgroup_key()).or_default().push(one);
                 wanted = true;
             } else {

@@ -411,7 +411,7 @@ impl State {
         self.limits.budgets.take_tracking(report.cost, now);
         self.account.accounted += report.cost;
         if let Some(target) = self.programs.targets.get(&report.target) {
-            self.programs.looked_at.insert(target.sample.uid, now);
+            self.programs.looked_at.insert(target.sample.account(), now);
             self.programs.looked_at.retain(|_, at| now.since(*at) < TURN_FORGOTTEN);
         }
         let geometry = self.machine.geometry;

@@ -49,7 +49,7 @@ impl State {
         chosen.sort_by_key(|(_, sample)| Reverse((self.rank(sample), sample.id)));
         let mut users = BTreeMap::<_, BTreeMap<_, VecDeque<Chosen>>>::new();
         for (share, sample) in chosen {
-            let cgroups = users.entry(sample.uid).or_default();
+            let cgroups = users.entry(sample.account()).or_default();
             let cgroup = cgroups.entry(sample.cgroup_key().into_owned()).or_default();
             cgroup.push_back((share, sample));
         }
@@ -106,8 +106,22 @@ mod tests {
         assert_eq!(without, [SkipReason::NoSlot; 32]);
     }
 
-    /// With one id for each fork (a range of subordinate ids) there are as many users; what is
-    /// shared with a parent then makes room.
+    /// One program under each of 300 ids that its user was lent.
+    #[test]
+    fn lent_ids_take_the_places_of_one_user() {
+        let config = Config::default();
+        let mut state = state(&config);
+        let mut list: Vec<_> = (100..400).map(|pid| process(pid, pid, 900)).collect();
+        for selected in &mut list {
+            selected.sample.account_uid = Some(1000);
+        }
+        list.push(process(500, 2, 200));
+        state.list(&config, list, Ns(0));
+        assert_eq!(pids(&state, 2), [500]);
+    }
+
+    /// With one id for each fork, of which nobody is known to have lent them, there are as many
+    /// users; what is shared with a parent then makes room.
     #[test]
     fn what_is_known_to_be_shared_comes_last() {
         let config = Config::default();

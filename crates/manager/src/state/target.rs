@@ -154,7 +154,7 @@ impl Target {
     /// Whom its costs are charged to.
     pub fn owner(&self) -> Owner {
         let cgroup = self.sample.cgroup_key().into_owned();
-        Owner { uid: self.sample.uid, cgroup, process: self.sample.id }
+        Owner { uid: self.sample.account(), cgroup, process: self.sample.id }
     }
 
     /// How the program uses one region: what was hinted counts more than what was seen. `None`:

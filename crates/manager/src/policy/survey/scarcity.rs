@@ -59,9 +59,9 @@ impl Scarcity {
         if blocks && !found.is_empty() {
             // They are dealt out when all of a user are known; programs that are there for longer,
             // and those of others, wait for nobody.
-            let user = |id: &ProcId| view.targets.get(id).map(|target| target.sample.uid);
+            let user = |id: &ProcId| view.targets.get(id).map(|target| target.sample.account());
             let users: BTreeSet<_> = found.iter().filter_map(user).collect();
-            let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.uid);
+            let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.account());
             found.extend(targets().filter(|(_, target)| waits(target)).map(|(id, _)| id));
         }
         let unseen = targets().filter(|(_, target)| is_unseen(target, config)).map(|(id, _)| id);
@@ -134,5 +134,5 @@ fn is_unseen(target: &Target, config: &Config) -> bool {
 
 /// Whose program a decision is about.
 fn user(decision: &Decision, view: &View<'_>) -> Option<u32> {
-    view.targets.get(&decision.target).and_then(|target| target.sample.uid)
+    view.targets.get(&decision.target).and_then(|target| target.sample.account())
 }
