@@ -30,6 +30,10 @@ const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
 /// CPU time within the time for one order from which on a worker works: who waits for a lock that
 /// is not released uses none.
 const WORK: Duration = Duration::from_millis(2);
+/// Functions of the kernel in which it waits for what a stranger can withhold: a lock of an address
+/// space or of an exec (`kernel/locking/rwsem.c`), and pages of a user's or of another machine.
+/// Other waits, such as for its own lists of pages (`lru_add_drain_all`), are over some time.
+const WITHHELD: [&str; 4] = ["rwsem_down_", "handle_userfault", "fuse_", "nfs"];
 /// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
 const AHEAD: usize = 64;
 /// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
@@ -45,7 +49,11 @@ struct Setup {
     replaces: bool,
 }
 
-/// Every other one that a worker says.
+/// The first that a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ready;
+
+/// Every other one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Reply {
     answer: Answer,
@@ -82,6 +90,9 @@ impl Worker {
         let mut worker = Self { child, stream: ours, usage: Usage::default() };
         let setup = Setup { means: means.clone(), replaces };
         wire::say(&mut worker.stream, &setup, &[])?;
+        // Until then it waits for nobody but the disk that it comes from.
+        worker.stream.set_read_timeout(Some(PATIENCE_WITH_THE_BUSY))?;
+        let (Ready, _) = wire::hear(&mut worker.stream)?;
         Ok(worker)
     }
 
@@ -111,7 +122,7 @@ impl Worker {
         let mut used = self.cpu_time();
         while !self.has_said(patience)? {
             let before = std::mem::replace(&mut used, self.cpu_time());
-            let works = used.saturating_sub(before) >= WORK || self.is_runnable();
+            let works = used.saturating_sub(before) >= WORK || !self.waits_for_somebody();
             if !works || began.elapsed() > PATIENCE_WITH_THE_BUSY {
                 return Err(Broken::Late);
             }
@@ -140,8 +151,15 @@ impl Worker {
         Duration::from_nanos(cpu::process_cpu_time_of_ns(self.child.id()).unwrap_or(0))
     }
 
-    fn is_runnable(&self) -> bool {
-        process::stat(&Root::live(), self.child.id()).is_some_and(|stat| stat.state == 'R')
+    /// Whether it waits for what a stranger can withhold. Where the kernel does not show for what
+    /// (that takes `CAP_SYS_ADMIN`), everybody who sleeps may.
+    fn waits_for_somebody(&self) -> bool {
+        let pid = self.child.id();
+        if process::stat(&Root::live(), pid).is_some_and(|stat| stat.state == 'R') {
+            return false;
+        }
+        let stack = Root::live().read_text(format!("proc/{pid}/stack")).unwrap_or_default();
+        stack.is_empty() || WITHHELD.iter().any(|function| stack.contains(function))
     }
 
     /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot
@@ -182,6 +200,7 @@ pub fn run() -> io::Result<()> {
     let mut stream = UnixStream::from(stdin);
     let (Setup { means, replaces }, _) = wire::hear(&mut stream)?;
     let mut spaces = Spaces::new(Root::live(), means, replaces);
+    wire::say(&mut stream, &Ready, &[])?;
     loop {
         let order = match wire::hear(&mut stream) {
             Ok((order, _)) => order,
