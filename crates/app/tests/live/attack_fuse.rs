@@ -65,6 +65,8 @@ fn a_held_lock_holds_up_nobody(_: &Turn) -> anyhow::Result<()> {
     scratch.program("program")?;
     let before = Settings::read()?;
     let manager = start(&scratch)?;
+    // The first one also waits for the manager's first pass.
+    serve(&scratch, &manager)?;
     let alone = serve(&scratch, &manager)?;
     let mut holders = Vec::new();
     for (uid, lock) in HOLDERS.into_iter().zip([Lock::ByReader, Lock::ByReaderAndWriter]) {
@@ -73,14 +75,15 @@ fn a_held_lock_holds_up_nobody(_: &Turn) -> anyhow::Result<()> {
         holders.push(holder.ok_or_else(|| skip("this kernel has no FUSE"))?);
         let beside = serve(&scratch, &manager)?;
         println!("huge after {alone:.1?} alone, {beside:.1?} beside {lock:?}");
-        // The second one misses a deadline once.
+        // Each holder makes a worker miss one deadline.
         ensure!(beside <= 2 * alone + ANSWER, "huge after {beside:.1?}, alone {alone:.1?}");
     }
     for holder in &holders {
         wait_for("a named reason", || reason(&manager, holder.pid))?;
         let asked = Instant::now();
         hugewise(["status", "--map", &holder.pid.to_string()])?;
-        hugewise(["status"])?.expect(0)?;
+        // Complete but for the holders, which it names.
+        hugewise(["status"])?.expect(5)?;
         let took = asked.elapsed();
         ensure!(init::is_guest() || took <= 2 * ANSWER, "two views took {took:?}");
     }

@@ -30,10 +30,12 @@ const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
 /// CPU time within the time for one order from which on a worker works: who waits for a lock that
 /// is not released uses none.
 const WORK: Duration = Duration::from_millis(2);
-/// Functions of the kernel in which it waits for what a stranger can withhold: a lock of an address
-/// space or of an exec (`kernel/locking/rwsem.c`), and pages of a user's or of another machine.
-/// Other waits, such as for its own lists of pages (`lru_add_drain_all`), are over some time.
-const WITHHELD: [&str; 4] = ["rwsem_down_", "handle_userfault", "fuse_", "nfs"];
+/// Functions of the kernel (Linux 6.1 to 6.18) below which it waits for memory and not for a
+/// stranger: for every CPU to let its lists of pages go (`mm/swap.c`), for an allocation with its
+/// reclaim and compaction (`mm/page_alloc.c`), for room in a cgroup (`mm/memcontrol.c`). A lock has
+/// no function of its own to know it by: `/proc/PID/stack` leaves those of the scheduler out.
+const FOR_MEMORY: [&str; 4] =
+    ["lru_add_drain", "alloc_pages", "alloc_frozen_pages", "charge_memcg"];
 /// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
 const AHEAD: usize = 64;
 /// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
@@ -151,15 +153,15 @@ impl Worker {
         Duration::from_nanos(cpu::process_cpu_time_of_ns(self.child.id()).unwrap_or(0))
     }
 
-    /// Whether it waits for what a stranger can withhold. Where the kernel does not show for what
-    /// (that takes `CAP_SYS_ADMIN`), everybody who sleeps may.
+    /// Whether it waits for somebody, that is, neither for a CPU nor for memory. Where the kernel
+    /// does not show for what (that takes `CAP_SYS_ADMIN`), it counts as waiting for somebody.
     fn waits_for_somebody(&self) -> bool {
         let pid = self.child.id();
         if process::stat(&Root::live(), pid).is_some_and(|stat| stat.state == 'R') {
             return false;
         }
         let stack = Root::live().read_text(format!("proc/{pid}/stack")).unwrap_or_default();
-        stack.is_empty() || WITHHELD.iter().any(|function| stack.contains(function))
+        !FOR_MEMORY.iter().any(|function| stack.contains(function))
     }
 
     /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot
