@@ -7,8 +7,8 @@
 # and the rest is compiled, linted and run on the CPU time that they leave. A test that starts
 # managers or experiments on this machine runs while no other one does: those of `host`, `kernel`
 # and `programs` wait for the live ones. Live tests of shares, rates and free memory (`ALONE` in
-# crates/app/tests/live.rs) run last, when nothing else does. So does a live test that failed beside
-# the guests and the compiler: what it says alone counts.
+# crates/app/tests/live.rs) run last, when nothing else does. So does a test, live or of a guest, that
+# failed beside the others and the compiler: what it says alone counts.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_COLOR=never
@@ -44,13 +44,25 @@ aside() { # NAME TEXT COMMAND...
     until grep -qs "$text" "$logs/$name.log" || [ -e "$logs/$name.end" ]; do sleep 0.2; done
 }
 
-# Live tests that failed beside others, one a line: in the log they become `again`, and no failure.
-again() {
-    grep -aoE '^test [^ ]+ +\.\.\. FAILED' "$logs/live.log" | awk '{ print $2 }' >"$logs/again"
+# Tests of a part that failed beside others, in a line: in its log they become `again`, and no
+# failure. A guest that gave no results stays one.
+again() { # PART
+    local log=$logs/$1.log names
+    names=$(grep -aoE '^test [^ ]+ +\.\.\. FAILED' "$log" | awk '{ print $2 }' | tr '\n' ' ')
     # Without a result they were not run to their end: that stays a failure.
-    grep -aq '^test result: FAILED' "$logs/live.log" || return
-    sed -i -E 's/^(test [^ ]+ +\.\.\.) FAILED/\1 again/; s/^---- (.*) ----$/-- \1/' "$logs/live.log"
-    sed -i 's/^[0-9]* /0 /' "$logs/live.end"
+    grep -aq '^test result: FAILED' "$log" && [[ $names != */boot* ]] || return
+    sed -i -E 's/^(test [^ ]+ +\.\.\.) FAILED/\1 again/; s/^---- (.*) ----$/-- \1/' "$log"
+    sed -i 's/^[0-9]* /0 /' "$logs/$1.end"
+    echo "$names"
+}
+
+# Boots a guest for each of these tests.
+boot_again() { # GUEST/TEST...
+    local test status=0
+    for test in "$@"; do
+        $tests --test vm "$test" || status=$?
+    done
+    return "$status"
 }
 
 # Clippy is the compiler: code is compiled and linted in one pass, and a warning is an error.
@@ -72,8 +84,10 @@ everything() {
         part host $tests --test host --test kernel
         part programs $tests --test programs
         wait
-        again
-        part alone env HUGEWISE_LIVE="alone $(tr "\n" " " <"$logs/again")" $tests --test live
+        part alone env HUGEWISE_LIVE="alone $(again live)" $tests --test live
+        local failed_guests
+        failed_guests=$(again guests)
+        [ -z "$failed_guests" ] || part guests-again boot_again $failed_guests
     fi
     wait
 }
@@ -97,7 +111,7 @@ awk '
         sub(/^test /, "", name)
         sub(/ *\.\.\. .*/, "", name)
         # Tests of guests are named after them: 6.12/NAME.
-        if (part == "guests") { kind = $2; sub(/\/.*/, "", kind); kind = "guest " kind }
+        if (part ~ /^guests/) { kind = $2; sub(/\/.*/, "", kind); kind = "guest " kind }
         if (!(kind in of)) { of[kind] = part; kinds[++last] = kind }
         if (/ \.\.\. ok$/) passed[kind]++
         if (/ \.\.\. again$/) again[kind]++

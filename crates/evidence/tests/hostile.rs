@@ -253,3 +253,17 @@ fn a_dump_of_threads_beyond_number_is_told_by_its_largest_groups() {
     assert!(series < 1000, "{series}");
     is_bounded(&diagnosed(&recording));
 }
+
+#[test]
+fn a_line_that_repeats_its_beginning_takes_no_stack() {
+    let nested = "docker exec c ".repeat(70_000);
+    for line in [
+        " kernel: ".repeat(60_000),
+        format!("# {nested}top"),
+        format!("root@h:~# {nested}top"),
+        format!("root@h:~# {}top", "ssh h ".repeat(70_000)),
+        format!("see {}ssh", "for ".repeat(100_000)),
+    ] {
+        is_bounded(&diagnosed(&read(&line)));
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::child::this_program;
 use crate::program::Program;
+use crate::said;
 use crate::session::Session;
 use crate::stranger::{self, Runner};
 use crate::talk::Talk;
@@ -181,9 +182,8 @@ fn errors_in(scratch: &Path) -> anyhow::Result<PathBuf> {
 
 /// The last line of a file that says something.
 fn last_line(file: &Path) -> Option<String> {
-    let text = std::fs::read(file).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+    let line = said::last_lines(&said::end(file), 1);
+    (!line.is_empty()).then_some(line)
 }
 
 fn shim() -> anyhow::Result<Command> {

@@ -3,13 +3,14 @@
 //! The command that undoes a change is on disk before the one that makes it is started. What a
 //! killed experiment left is undone by the next one, or by `hugewise revert --all`.
 
+use crate::said;
 use anyhow::{Context, bail};
 use hugewise_experiment::spec::Change;
 use hugewise_linux::trail;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -127,7 +128,7 @@ fn read(state_dir: &Path) -> anyhow::Result<Option<Pending>> {
 fn run(command: &[String], directory: &Path) -> anyhow::Result<()> {
     let Some((program, arguments)) = command.split_first() else { bail!("there is no command") };
     let shown = command.join(" ").escape_debug().to_string();
-    let mut said = tempfile()?;
+    let said = tempfile()?;
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(directory)
@@ -153,8 +154,7 @@ fn run(command: &[String], directory: &Path) -> anyhow::Result<()> {
     if status.success() {
         return Ok(());
     }
-    let said = last_line(&mut said).map_or(String::new(), |line| format!(": {line}"));
-    bail!("'{shown}' ended with {status}{said}")
+    bail!("'{shown}' ended with {status}: {}", last_line(said))
 }
 
 /// A file without a name, for what a command says.
@@ -163,14 +163,9 @@ fn tempfile() -> anyhow::Result<File> {
     Ok(File::from(fd))
 }
 
-fn last_line(file: &mut File) -> Option<String> {
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(4096))).ok()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.escape_debug().to_string().chars().take(200).collect())
+fn last_line(file: File) -> String {
+    let line = said::last_lines(&said::end_of(file), 1);
+    line.escape_debug().to_string().chars().take(200).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! Programs that hugewise starts: itself once more, and what they say.
+//! Programs that hugewise starts: itself once more.
 
 use crate::session::{BEAT, Session};
 use anyhow::{Context, bail};
 use hugewise_base::units::Bytes;
 use hugewise_linux::root::Root;
-use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 
 /// This program, ready to be started again.
 pub fn this_program() -> anyhow::Result<Command> {
@@ -14,19 +12,6 @@ pub fn this_program() -> anyhow::Result<Command> {
     let exe = Root::live().path("proc/self/exe");
     let exe = if exe.exists() { exe } else { std::env::current_exe()? };
     Ok(Command::new(exe))
-}
-
-/// Lines of a stream, read by a thread, so that waiting for one can be interrupted.
-pub fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
 }
 
 /// Touches and frees as much memory as the next run may take, in a process of its own.

@@ -24,6 +24,7 @@ pub mod program;
 pub mod programs;
 pub mod redis_says;
 pub mod run;
+mod said;
 pub mod session;
 pub mod settle;
 pub mod shipped;

@@ -1,6 +1,7 @@
 //! A manager beside a workload, as a variant asks for it.
 
 use crate::program::{MIB, Memory, Program, cpu_s};
+use crate::said;
 use anyhow::{Context, bail};
 use hugewise_base::stats::Histogram;
 use hugewise_base::units::Ns;
@@ -71,8 +72,7 @@ impl ManagerProcess {
     }
 
     fn said(&self) -> String {
-        let said = std::fs::read_to_string(self.directory.join("stderr")).unwrap_or_default();
-        said.trim().to_owned()
+        said::end(&self.directory.join("stderr")).trim().to_owned()
     }
 
     /// Whether it has ended as it should, as it does when its processes are gone; an error when it

@@ -15,9 +15,9 @@ use std::process::Command;
 
 /// A larger file that a program has left is not read.
 const MAX_BYTES: u64 = 1 << 30;
-/// Variables that lead to what belongs to who runs hugewise.
-const LEADS: [&str; 6] =
-    ["DBUS_SESSION_BUS_ADDRESS", "LOGNAME", "MAIL", "SSH_AUTH_SOCK", "USER", "XDG_RUNTIME_DIR"];
+/// Variables that a program of others is given; any other one may hold a secret of the user who
+/// runs hugewise, or lead to one. Those of the locale begin with `LC_`.
+const GIVEN: [&str; 7] = ["JAVA_HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TERM", "TZ"];
 
 /// Who runs a program of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,11 @@ impl Runner {
         command.arg("--foreign");
         let Some(Nobody { uid, gid }) = user else { return };
         command.arg("--user").args([uid, gid].map(|id| id.to_string()));
-        for name in LEADS {
-            command.env_remove(name);
+        for (name, _) in std::env::vars_os() {
+            let known = name.to_str().is_some_and(|n| GIVEN.contains(&n) || n.starts_with("LC_"));
+            if !known {
+                command.env_remove(name);
+            }
         }
         command.env("HOME", home).env("TMPDIR", home);
     }

@@ -4,13 +4,19 @@
 //! would add up, so they are his: by the file, and where it says nothing, by the user namespace in
 //! which the process runs. Whoever made the outermost one that is not the machine's stands for it.
 
-use crate::process;
 use crate::root::Root;
+use hugewise_base::parse::passwd::{self, User};
 use hugewise_base::parse::subid;
 use hugewise_sys::namespace;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
+
+/// Users by id, as far as `/etc/passwd` knows them.
+pub fn users(root: &Root) -> BTreeMap<u32, User> {
+    passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
+}
 
 /// Ids that were lent, and to whom.
 #[derive(Debug)]
@@ -24,7 +30,7 @@ impl Accounts {
     /// As the root's files say.
     pub(crate) fn of(root: &Root) -> Self {
         let text = root.read("etc/subuid").unwrap_or_default();
-        let users = process::passwd(root);
+        let users = users(root);
         let id_of = |owner: &str| {
             let named = users.iter().find(|(_, user)| user.name == owner).map(|(id, _)| *id);
             named.or_else(|| owner.parse().ok())

@@ -92,21 +92,27 @@ fn kernel_devices() -> BTreeSet<Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hugewise_scratch::Scratch;
 
     const MAPS: &str = "\
 55d1c0000000-55d1c0001000 r--p 00000000 fe:01 12 /usr/bin/cat
 7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n\
 7f1000000000-7f1000001000 r--p 00000000 00:2e 7 /mnt/data file\n";
 
-    fn root(mountinfo: &str) -> Root {
-        let files = [("proc/7/maps", MAPS), ("proc/7/mountinfo", mountinfo)];
-        Root::of_files(files.map(|(path, text)| (path, text.as_bytes())))
+    fn root(scratch: &Scratch, mountinfo: &str) -> Root {
+        let folder = scratch.path().join("proc/7");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        for (name, text) in [("maps", MAPS), ("mountinfo", mountinfo)] {
+            std::fs::write(folder.join(name), text).expect("a file");
+        }
+        Root::at(scratch.path())
     }
 
     #[test]
     fn files_of_fuse_and_of_what_cannot_be_seen_are_found() {
         let line = |device, kind| format!("36 35 {device} / /mnt rw - {kind} server rw\n");
-        let maps = |text: String| maps_fuse(&root(&text), 7).expect("readable");
+        let scratch = Scratch::new();
+        let maps = |text: String| maps_fuse(&root(&scratch, &text), 7).expect("readable");
         assert!(maps(line("0:46", "fuse.sshfs")));
         assert!(maps(line("0:46", "fuseblk")));
         assert!(maps(line("0:45", "tmpfs")), "the device is mounted nowhere");

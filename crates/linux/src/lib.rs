@@ -3,7 +3,7 @@
 
 #![warn(missing_docs)]
 
-mod account;
+pub mod account;
 pub mod actuator;
 pub mod address_space;
 mod bounded;
@@ -28,6 +28,7 @@ pub mod regular;
 pub mod root;
 pub mod save;
 pub mod signals;
+pub mod space_text;
 mod spaces;
 pub mod target;
 pub mod track;

@@ -96,15 +96,10 @@ pub struct Mapping {
     pub label: String,
 }
 
-/// A process's mappings, ascending. Address space that was only reserved (no access at all) is
-/// left out.
-///
-/// # Errors
-/// As the system says: `NotFound` when the process ended, `PermissionDenied`; `InvalidData` above
-/// 64 MiB of text.
-pub fn mappings(root: &Root, pid: u32) -> io::Result<Vec<Mapping>> {
-    let text = address_space::read(root, pid, SpaceFile::Maps)?;
-    let entries = maps::parse(&text).value.into_iter().filter(|entry| used(entry.perms));
+/// The mappings of this text of `maps`, ascending. Address space that was only reserved (no access
+/// at all) is left out.
+pub(crate) fn of_text(text: &[u8]) -> Vec<Mapping> {
+    let entries = maps::parse(text).value.into_iter().filter(|entry| used(entry.perms));
     let one = |entry: maps::MapEntry| {
         let maps::MapEntry { start, end, perms, name, .. } = entry;
         let span = Span::of(MapRange { start, end, perms, kind: name.kind() });
@@ -112,7 +107,7 @@ pub fn mappings(root: &Root, pid: u32) -> io::Result<Vec<Mapping>> {
     };
     let mut mappings: Vec<_> = entries.map(one).collect();
     mappings.sort_by_key(|mapping| mapping.span.start);
-    Ok(mappings)
+    mappings
 }
 
 fn label(name: MapName) -> String {
@@ -179,8 +174,7 @@ mod tests {
             8000-9000 rw-p 00000000 00:00 0              [stack]\n\
             9000-a000 rw-p 00000000 00:01 9              /[x]";
         let (_scratch, root) = root_with(text);
-        let whole: Vec<_> =
-            mappings(&root, 7).expect("readable").into_iter().map(|mapping| mapping.span).collect();
+        let whole: Vec<_> = of_text(text).into_iter().map(|mapping| mapping.span).collect();
         assert_eq!(all(&root), whole);
         assert_eq!(whole.iter().filter(|span| span.excluded.is_none()).count(), 3);
     }

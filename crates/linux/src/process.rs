@@ -1,9 +1,8 @@
 //! Processes.
 
-use crate::account::Accounts;
+use crate::account::{self, Accounts};
 use crate::cgroup;
 use crate::root::Root;
-use hugewise_base::parse::passwd::User;
 use hugewise_base::parse::{self, pid_stat::PidStat};
 use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_manager::snapshot::{ListAsk, ProcessSample};
@@ -251,12 +250,7 @@ pub fn pids(root: &Root) -> io::Result<Vec<u32>> {
 
 /// Names of users by id, as far as `/etc/passwd` knows them.
 pub fn users(root: &Root) -> BTreeMap<u32, String> {
-    passwd(root).into_iter().map(|(id, user)| (id, user.name)).collect()
-}
-
-/// Users by id, as far as `/etc/passwd` knows them.
-pub fn passwd(root: &Root) -> BTreeMap<u32, User> {
-    parse::passwd::parse(&root.read("etc/passwd").unwrap_or_default()).value
+    account::users(root).into_iter().map(|(id, user)| (id, user.name)).collect()
 }
 
 /// `/proc/PID/stat`; `None` when the process ended or the text makes no sense.

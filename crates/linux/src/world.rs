@@ -1,12 +1,12 @@
 //! The live machine as a [`World`].
 
 use crate::actuator::{ActuatorConfig, Reach};
-use crate::address_space;
 use crate::cgroup::{self, Usage as CgroupUsage};
 use crate::compact::Compactor;
 use crate::machine;
 use crate::process::Lister;
 use crate::root::Root;
+use crate::space_text;
 use crate::spaces::{self, Answer, Means, Order, Spaces, Usage};
 use crate::track;
 use crate::worker::{self, Workers};
@@ -139,7 +139,7 @@ impl Live {
             self.parties.retain(|id, _| asked.contains(id));
             for id in asked {
                 let root = &self.root;
-                self.parties.entry(id).or_insert_with(|| address_space::party(root, id.pid));
+                self.parties.entry(id).or_insert_with(|| space_text::party(root, id.pid));
             }
         }
         orders.extend(ask.scans.iter().map(|scan| Order::Scan(*scan)));

@@ -3,8 +3,8 @@
 //!
 //! Each module imports only those before it in this list:
 //!
-//! 1. [`reason`], [`access`] (how memory is used), [`suspension`], [`compaction`], [`hints`], [`config`],
-//!    [`snapshot`] (what is observed), [`ownership`] (kernel settings);
+//! 1. [`reason`], [`access`] (how memory is used), [`suspension`], [`compaction`], [`hints`],
+//!    [`config`], [`snapshot`] (what is observed), [`ownership`] (kernel settings);
 //! 2. [`decision`] (what can be done, and what became of it), [`select`] (which processes);
 //! 3. [`limits`]: what no policy can exceed;
 //! 4. [`state`]: what is remembered;

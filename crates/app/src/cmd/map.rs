@@ -14,6 +14,7 @@ use anyhow::Context;
 use hugewise_base::units::{Addr, Geometry};
 use hugewise_linux::mappings;
 use hugewise_linux::root::Root;
+use hugewise_linux::space_text;
 use hugewise_linux::world::Live;
 use hugewise_manager::engine::World;
 use hugewise_manager::reason::SkipReason;
@@ -110,7 +111,7 @@ pub(super) fn look(root: &Root, pid: u32, sample: bool) -> anyhow::Result<Map> {
 }
 
 fn mappings(root: &Root, pid: u32) -> anyhow::Result<Vec<mappings::Mapping>> {
-    mappings::mappings(root, pid).map_err(|error| match error.kind() {
+    space_text::mappings(root, pid).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => anyhow::anyhow!(
             "no permission to read the mappings of process {pid}: that needs CAP_SYS_PTRACE in \
              its user namespace (root has it there), or run it as the process's own user"

@@ -30,8 +30,10 @@ impl Cgroup {
         self.v1_paths.get("memory").or(self.v2_path.as_ref()).map(String::as_str)
     }
 
-    /// The systemd unit: the last part of the path that is named like one. Searched for in the
-    /// unified hierarchy, then in systemd's own version 1 hierarchy.
+    /// The systemd unit: the last part of the path that is named like one and that the system's
+    /// systemd has named: below a container, and below what a user's own systemd has, anybody names
+    /// cgroups as he likes. Searched for in the unified hierarchy, then in systemd's own version 1
+    /// hierarchy.
     pub fn unit(&self) -> Option<&str> {
         self.last_named(&UNIT_ENDINGS)
     }
@@ -50,8 +52,21 @@ impl Cgroup {
     fn last_named(&self, endings: &[&str]) -> Option<&str> {
         let systemd = self.v1_paths.get("name=systemd");
         let paths = self.v2_path.iter().chain(systemd);
-        paths.filter_map(|path| named_in(path, endings)).next()
+        paths.filter_map(|path| named_in(of_system(path), endings)).next()
     }
+}
+
+/// The beginning of a path that the system's systemd and a container's runtime have named.
+fn of_system(path: &str) -> &str {
+    let mut end = 0;
+    for part in path.split('/') {
+        end += part.len() + 1;
+        let of_user = part.starts_with("user@") || part.starts_with("session-");
+        if of_user || container(part).is_some() {
+            break;
+        }
+    }
+    path.get(..end).unwrap_or(path).trim_end_matches('/')
 }
 
 fn named_in<'a>(path: &'a str, endings: &[&str]) -> Option<&'a str> {
@@ -162,7 +177,12 @@ mod tests {
     fn finds_the_unit_nearest_to_the_process() {
         let unit = |text: &str| parse(text.as_bytes()).value.unit().map(str::to_owned);
         let session = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope/sub";
-        assert_eq!(unit(session).as_deref(), Some("x.scope"));
+        assert_eq!(unit(session).as_deref(), Some("user@1000.service"));
+        let mine = "0::/user.slice/user-7.slice/session-2.scope/redis.service";
+        assert_eq!(unit(mine).as_deref(), Some("session-2.scope"));
+        let id = "0123456789abcdef".repeat(4);
+        let inside = format!("0::/system.slice/docker-{id}.scope/system.slice/redis.service");
+        assert_eq!(unit(&inside), Some(format!("docker-{id}.scope")));
         let service = |text: &str| parse(text.as_bytes()).value.service().map(str::to_owned);
         assert_eq!(service(session).as_deref(), None);
         assert_eq!(service("0::/user.slice/x.scope"), None);

@@ -22,10 +22,11 @@ use serde::Serialize;
 
 use self::stacks::Stacks;
 use self::threads::Busy;
-use hugewise_linux::address_space::{self, SpaceFile};
+use hugewise_linux::address_space::SpaceFile;
 use hugewise_linux::machine;
 use hugewise_linux::process;
 use hugewise_linux::root::Root;
+use hugewise_linux::space_text;
 
 /// Most processes of a sample; the format has room for four files of each.
 pub const PROCESSES_MAX: usize = 4096;
@@ -223,7 +224,7 @@ impl Sampler {
         if self.options.arguments {
             files.extend(pids.iter().map(|pid| (*pid, SpaceFile::CommandLine)));
         }
-        let texts = address_space::read_all(&self.root, &files);
+        let texts = space_text::read_all(&self.root, &files);
         for ((pid, file), text) in files.iter().zip(texts) {
             match text {
                 Ok(mut text) => {

@@ -1,7 +1,8 @@
 //! What could not be read.
 
 use hugewise_base::count::counted;
-use hugewise_linux::address_space::{self, SpaceFile};
+use hugewise_linux::address_space::SpaceFile;
+use hugewise_linux::space_text;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -48,7 +49,7 @@ impl Notes {
 
     /// The same of a file that shows its address space.
     pub(super) fn of_space(&mut self, root: &Root, pid: u32, file: SpaceFile) -> Option<Vec<u8>> {
-        self.read(address_space::read(root, pid, file), file.name())
+        self.read(space_text::read(root, pid, file), file.name())
     }
 
     fn read(&mut self, read: io::Result<Vec<u8>>, file: &'static str) -> Option<Vec<u8>> {

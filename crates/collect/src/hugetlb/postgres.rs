@@ -8,7 +8,7 @@
 
 use hugewise_base::units::Bytes;
 use hugewise_evidence::hugetlb::input::PostgresAnswer;
-use hugewise_linux::process;
+use hugewise_linux::account;
 use hugewise_linux::root::Root;
 use hugewise_sys::session;
 use rustix::fs::{Mode, OFlags};
@@ -230,7 +230,7 @@ fn version(folder: &File) -> io::Result<String> {
 
 /// The group of a user's programs, never root's.
 fn group(root: &Root, uid: u32) -> Result<u32, PostgresError> {
-    let gid = process::passwd(root).remove(&uid).and_then(|user| user.gid);
+    let gid = account::users(root).remove(&uid).and_then(|user| user.gid);
     gid.filter(|gid| *gid != 0).ok_or(PostgresError::NoGroup(uid))
 }
 

@@ -1,6 +1,7 @@
 //! Processes: who they are, what they may, which service they belong to.
 
-use hugewise_linux::address_space::{self, SpaceFile};
+use hugewise_linux::address_space::SpaceFile;
+use hugewise_linux::space_text;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -95,7 +96,7 @@ fn is_program(process: &Process, name: &str) -> bool {
 
 /// From its arguments; else the directory it works in, which is the same one.
 fn postgres_directory(root: &Root, pid: u32) -> Option<String> {
-    let cmdline = address_space::read(root, pid, SpaceFile::CommandLine).unwrap_or_default();
+    let cmdline = space_text::read(root, pid, SpaceFile::CommandLine).unwrap_or_default();
     let working = || fs::read_link(root.path(format!("proc/{pid}/cwd"))).ok();
     let working = || working().and_then(|path| path.into_os_string().into_string().ok());
     arguments::postgres_directory(&cmdline).or_else(working)
@@ -104,7 +105,7 @@ fn postgres_directory(root: &Root, pid: u32) -> Option<String> {
 pub(super) fn java(root: &Root, processes: &BTreeMap<u32, Process>) -> Vec<Java> {
     let programs = processes.iter().filter(|(_, process)| is_program(process, "java"));
     let java = programs.map(|(pid, _)| {
-        let cmdline = address_space::read(root, *pid, SpaceFile::CommandLine).unwrap_or_default();
+        let cmdline = space_text::read(root, *pid, SpaceFile::CommandLine).unwrap_or_default();
         Java { pid: *pid, flags: arguments::java_memory_flags(&cmdline) }
     });
     java.collect()

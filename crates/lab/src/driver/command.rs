@@ -4,9 +4,10 @@ use super::common;
 use crate::manager::ManagerProcess;
 use crate::program::{MIB, Program, cpu_of_tree_s};
 use crate::run::Run;
+use crate::said;
 use crate::session::BEAT;
 use crate::stranger::Runner;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use hugewise_base::parse::pid_status;
 use hugewise_experiment::kinds::{Command, Output};
 use hugewise_experiment::spec::HugePages;
@@ -49,9 +50,10 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
     let mut manager = run.manage(&[program.pid()])?;
     let ended = wait(params, run, &program, &mut manager, began)?;
     let status = program.0.wait()?;
-    let said = std::fs::read_to_string(&err).unwrap_or_default();
     if !is_ok(status.code(), &params.ok_codes) {
-        bail!("{name} ended with {status}{}", last(&said));
+        let said = said::last_lines(&said::end(&err), SAID);
+        let colon = if said.is_empty() { "" } else { ": " };
+        bail!("{name} ended with {status}{colon}{said}");
     }
     run.value("wall_s", ended.wall.as_secs_f64());
     if let Some((user, kernel)) = ended.cpu {
@@ -66,8 +68,7 @@ pub(super) fn drive(params: &Command, run: &mut Run<'_>) -> anyhow::Result<()> {
         None => run.note(format!("{name} ended before its memory was inspected")),
     }
     if params.read == Output::Json {
-        let text = std::fs::read(&out).with_context(|| format!("no output of {name}"))?;
-        let values = output::last_line(&String::from_utf8_lossy(&text))?;
+        let values = output::last_line(&said::end(&out))?;
         if let Some(own) = run.kind().metrics.iter().find(|own| values.contains_key(**own)) {
             bail!("{name} prints '{own}', which hugewise measures itself: use another name");
         }
@@ -99,12 +100,6 @@ fn filled_in(run: &Run<'_>, arg: &str, scratch: &Path) -> String {
 fn is_ok(code: Option<i32>, ok: &[String]) -> bool {
     let Some(code) = code.map(|code| code.to_string()) else { return false };
     if ok.is_empty() { code == "0" } else { ok.contains(&code) }
-}
-
-fn last(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    let end = lines.len().saturating_sub(SAID);
-    if lines.is_empty() { String::new() } else { format!(": {}", lines[end..].join(" / ")) }
 }
 
 /// Since when a program has been without its manager, which may see its end first.
@@ -179,11 +174,5 @@ mod tests {
         assert!(is_ok(Some(3), &some) && !is_ok(Some(2), &some));
         // A signal is never fine.
         assert!(!is_ok(None, &some));
-    }
-
-    #[test]
-    fn the_end_of_what_it_said_is_repeated() {
-        assert_eq!(last("\n \n"), "");
-        assert_eq!(last("a\nb\nc\nd\ne\nf\n"), ": b / c / d / e / f");
     }
 }

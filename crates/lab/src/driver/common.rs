@@ -4,6 +4,7 @@ use crate::environment::Environment;
 use crate::manager::ManagerProcess;
 use crate::program::{Memory, Program};
 use crate::run::Run;
+use crate::said;
 use crate::session::BEAT;
 use anyhow::{Context, bail};
 use hugewise_experiment::kind::{Kind, Source};
@@ -89,9 +90,7 @@ pub(super) fn note_closed_loop(run: &mut Run<'_>) {
 
 /// The last lines of a server's log.
 pub(super) fn log_end(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().rev().take(3).collect();
-    format!("'{}'", lines.into_iter().rev().collect::<Vec<_>>().join(" / "))
+    format!("'{}'", said::last_lines(&said::end(log), 3))
 }
 
 /// How long khugepaged and a manager may work before something is measured: the same for every

@@ -3,6 +3,7 @@
 use super::{builtin, common};
 use crate::program::{Program, cpu_s};
 use crate::run::Run;
+use crate::said;
 use crate::talk::Talk;
 use anyhow::{Context, bail};
 use hugewise_experiment::kinds::{Collector, Java};
@@ -66,8 +67,7 @@ fn compile(run: &Run<'_>) -> anyhow::Result<()> {
     if status.success() {
         return Ok(());
     }
-    let said = std::fs::read_to_string(&log).context("javac failed without a word")?;
-    bail!("javac ended with {status}: {}", said.trim())
+    bail!("javac ended with {status}: {}", said::last_lines(&said::end(&log), 5))
 }
 
 fn command(params: &Java, run: &Run<'_>) -> anyhow::Result<Command> {

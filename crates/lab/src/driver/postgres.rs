@@ -9,6 +9,7 @@ mod server;
 use super::common;
 use crate::program::{Program, cpu_of_trees_s};
 use crate::run::Run;
+use crate::said::whole;
 use crate::session::BEAT;
 use crate::stranger;
 use anyhow::{Context, bail};
@@ -109,7 +110,7 @@ fn wait(
     if !status.success() {
         bail!("pgbench ended with {status}: {}", said(&file("err")));
     }
-    Ok(std::fs::read_to_string(file("out"))?)
+    whole(&file("out"))
 }
 
 /// The measurement itself; memory is looked at when most of it is over, while all connections are

@@ -2,6 +2,7 @@
 
 use super::progress::{BEAT, Beat, Progress};
 use crate::child::this_program;
+use crate::said;
 use crate::stranger::{self, Runner};
 use anyhow::{Context, anyhow, bail};
 use hugewise_base::units::Ns;
@@ -30,7 +31,7 @@ pub(super) fn run(
     let (_, profile) = spec.check()?;
     let place = Place::new(&project, user)?;
     let status = attend(start(&place, user)?, spec, &profile, beat)?;
-    let said = std::fs::read_to_string(place.output()).unwrap_or_default();
+    let said = said::end(&place.output());
     if !status.success() {
         bail!("Gatling ended with {status}: {}", cause(&said));
     }

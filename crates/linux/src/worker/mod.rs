@@ -2,7 +2,7 @@
 //!
 //! Problem: the kernel holds the lock of an address space, or `exec_update_lock`, for as long as
 //! the process, or the server of a file that it maps, lets it; a collapse that waits for it cannot
-//! even be killed. So no thread that answers anybody, holds a lock or keeps settings may wait there.
+//! even be killed. So no thread that answers anybody, holds a lock or keeps settings waits there.
 //!
 //! Approach: one worker carries out orders in turn. Each order has a deadline. A worker that misses
 //! it is killed, the user whose process it was about is suspended ([`Suspensions`]), and the next

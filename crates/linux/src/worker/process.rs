@@ -24,18 +24,19 @@ const NAME: &CStr = c"hugewise-worker";
 /// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
 const PATIENCE: Duration = Duration::from_millis(400);
 const PATIENCE_TO_ACT: Duration = Duration::from_millis(700);
-/// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much to
-/// read, or memory that the kernel has to compact for a promotion.
+/// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much
+/// to read, or memory that the kernel has to compact for a promotion.
 const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
 /// CPU time within the time for one order from which on a worker works: who waits for a lock that
 /// is not released uses none.
 const WORK: Duration = Duration::from_millis(2);
-/// Functions of the kernel (Linux 6.1 to 6.18) below which it waits for memory and not for a
+/// Functions of the kernel (Linux 6.1 to 6.18) below which it waits for the kernel and not for a
 /// stranger: for every CPU to let its lists of pages go (`mm/swap.c`), for an allocation with its
-/// reclaim and compaction (`mm/page_alloc.c`), for room in a cgroup (`mm/memcontrol.c`). A lock has
-/// no function of its own to know it by: `/proc/PID/stack` leaves those of the scheduler out.
-const FOR_MEMORY: [&str; 4] =
-    ["lru_add_drain", "alloc_pages", "alloc_frozen_pages", "charge_memcg"];
+/// reclaim and compaction (`mm/page_alloc.c`), for room in a cgroup (`mm/memcontrol.c`), for the
+/// thread of DAMON to take an order (`mm/damon/`). A lock has no function of its own to know it by:
+/// `/proc/PID/stack` leaves those of the scheduler out.
+const FOR_KERNEL: [&str; 5] =
+    ["lru_add_drain", "alloc_pages", "alloc_frozen_pages", "charge_memcg", "damon_"];
 /// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
 const AHEAD: usize = 64;
 /// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
@@ -153,7 +154,7 @@ impl Worker {
         Duration::from_nanos(cpu::process_cpu_time_of_ns(self.child.id()).unwrap_or(0))
     }
 
-    /// Whether it waits for somebody, that is, neither for a CPU nor for memory. Where the kernel
+    /// Whether it waits for somebody, that is, neither for a CPU nor for the kernel. Where that
     /// does not show for what (that takes `CAP_SYS_ADMIN`), it counts as waiting for somebody.
     fn waits_for_somebody(&self) -> bool {
         let pid = self.child.id();
@@ -161,7 +162,7 @@ impl Worker {
             return false;
         }
         let stack = Root::live().read_text(format!("proc/{pid}/stack")).unwrap_or_default();
-        !FOR_MEMORY.iter().any(|function| stack.contains(function))
+        !FOR_KERNEL.iter().any(|function| stack.contains(function))
     }
 
     /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot

@@ -17,10 +17,22 @@ use self::when::{When, when};
 /// `Nov 23 10:00:00 db1 kernel: `; `None` where neither is there.
 fn message(line: &str) -> Option<&str> {
     let line = line.trim();
-    let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
-    if let Some(rest) = named.or_else(|| line.strip_prefix("kernel: ")) {
-        return Some(message(rest).unwrap_or(rest));
+    let mut named = None;
+    while let Some(rest) = behind_name(named.unwrap_or(line)) {
+        named = Some(rest);
     }
+    let timed = behind_time(named.unwrap_or(line).trim_start());
+    timed.or(named)
+}
+
+/// What follows the name that syslog gives the kernel.
+fn behind_name(line: &str) -> Option<&str> {
+    let named = line.split_once(" kernel: ").map(|(_, rest)| rest);
+    named.or_else(|| line.strip_prefix("kernel: "))
+}
+
+/// What follows the kernel's own time.
+fn behind_time(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
     let since_boot = time.trim().split_once('.').is_some_and(|(seconds, rest)| {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

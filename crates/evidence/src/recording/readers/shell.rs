@@ -60,9 +60,14 @@ pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Rea
     knows.then(|| Box::new(reader) as Box<dyn Reader>)
 }
 
+/// Commands within commands, `ssh` and `docker exec`, that are looked into: usual are two.
+const MOST_NESTED: usize = 8;
+/// Words of a line that may begin a loop.
+const MOST_FOR: usize = 32;
+
 /// A loop over machines that somebody quotes within a sentence.
 fn quoted_loop(line: &str) -> Option<&str> {
-    let at = line.match_indices("for ").map(|(at, _)| at);
+    let at = line.match_indices("for ").map(|(at, _)| at).take(MOST_FOR);
     at.filter_map(|at| line.get(at..)).find(|rest| looped(rest).len() > 1)
 }
 
@@ -90,19 +95,26 @@ impl Shell {
 
     /// What was typed: its files may follow, and the next listing is its own.
     fn command(command: &str, out: &mut Builder) {
-        if let Some((host, inner)) = remote(command) {
-            out.host_of_prompt(host);
-            return Self::command(inner, out);
-        }
-        if let Some((container, inner)) = contained(command) {
-            Self::command(inner, out);
-            return out.inside(container);
+        let (mut command, mut containers) = (command, Vec::new());
+        for _ in 0..MOST_NESTED {
+            if let Some((host, inner)) = remote(command) {
+                out.host_of_prompt(host);
+                command = inner;
+            } else if let Some((container, inner)) = contained(command) {
+                containers.push(container);
+                command = inner;
+            } else {
+                break;
+            }
         }
         out.await_hosts(looped(command));
         if let Some(path) = command.strip_prefix("cd ") {
             out.in_folder(folder_in(path));
         }
         out.command(command);
+        for container in containers.into_iter().rev() {
+            out.inside(container);
+        }
     }
 
     fn setting(&self, path: &str, value: &str, out: &mut Builder) {

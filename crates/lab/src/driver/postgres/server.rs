@@ -8,6 +8,7 @@ use crate::driver::common;
 use crate::program::{KillGroup, Program};
 use crate::programs;
 use crate::run::Run;
+use crate::said::{end, last_lines};
 use crate::stranger::{self, Runner};
 use anyhow::{Context, bail};
 use hugewise_base::parse::passwd;
@@ -202,7 +203,5 @@ fn settings(params: &Postgres, command: &mut Command, data: &Path) {
 
 /// The last lines of a file, in a line.
 pub(super) fn said(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(4)..].join(" / ")
+    last_lines(&end(path), 4)
 }
