@@ -25,5 +25,6 @@ pub mod record;
 pub mod segment;
 pub mod session;
 pub mod signal;
+pub mod syscall;
 
 pub use errno::{Errno, Presence};

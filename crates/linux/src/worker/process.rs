@@ -5,6 +5,7 @@ use crate::prctl;
 use crate::process;
 use crate::root::Root;
 use crate::spaces::{Answer, Means, Order, Spaces, Usage};
+use hugewise_sys::syscall::may_enter;
 use hugewise_sys::{cpu, session};
 use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
@@ -154,15 +155,18 @@ impl Worker {
         Duration::from_nanos(cpu::process_cpu_time_of_ns(self.child.id()).unwrap_or(0))
     }
 
-    /// Whether it waits for somebody, that is, neither for a CPU nor for the kernel. Where that
-    /// does not show for what (that takes `CAP_SYS_ADMIN`), it counts as waiting for somebody.
+    /// Whether it waits for somebody, that is, neither for a CPU, nor for the kernel, nor for its
+    /// own thread that warms memory: that one gets a CPU only when nobody else wants it, and may
+    /// hold the lock of the worker's own memory meanwhile. Where the system does not show for what
+    /// the kernel waits (that takes `CAP_SYS_ADMIN`), it counts as somebody.
     fn waits_for_somebody(&self) -> bool {
-        let pid = self.child.id();
-        if process::stat(&Root::live(), pid).is_some_and(|stat| stat.state == 'R') {
+        let (root, pid) = (Root::live(), self.child.id());
+        let read = |file| root.read_text(format!("proc/{pid}/{file}")).unwrap_or_default();
+        if process::stat(&root, pid).is_some_and(|stat| stat.state == 'R') {
             return false;
         }
-        let stack = Root::live().read_text(format!("proc/{pid}/stack")).unwrap_or_default();
-        !FOR_KERNEL.iter().any(|function| stack.contains(function))
+        let stack = read("stack");
+        may_enter(&read("syscall")) && !FOR_KERNEL.iter().any(|function| stack.contains(function))
     }
 
     /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot
