@@ -120,8 +120,10 @@ fn main() -> ExitCode {
     programs::run().unwrap_or_else(|| init::run(trials))
 }
 
-/// Tests of shares of CPU time, of rates and of free memory: what else runs would be measured, too.
-const ALONE: [&str; 14] = [
+/// Tests of shares of CPU time, of rates, of free memory and of the time for an answer: what else
+/// runs would be measured, too.
+const ALONE: [&str; 15] = [
+    "attack_a_held_lock_holds_up_nobody",
     "the_bloat_budget_bounds_growth",
     "the_next_manager_knows_the_waste",
     "equal_programs_become_huge_alike",
