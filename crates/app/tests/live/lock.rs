@@ -98,9 +98,9 @@ fn share_is_true(_: &Turn) -> anyhow::Result<()> {
     let trace = Trace::start(&scratch)?;
     let args = format!("--for 1h --keep-settings --pid {}", hold.pid());
     let manager = Manage::new(&scratch, &args).start()?;
-    let pid = manager.pid();
     let enough = |status: &serde_json::Value| status["promoted"].as_u64() >= Some(MIB / 2);
     manager.wait("all of it", enough)?;
+    let pid = manager.worker()?;
     manager.stop()?.expect(0)?;
     let lines = trace.stop()?;
     // Its own lock is held as well, for moments.

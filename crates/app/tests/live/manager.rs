@@ -143,6 +143,18 @@ impl Manager<'_> {
         Ok(last)
     }
 
+    /// The process that enters address spaces for it.
+    pub(crate) fn worker(&self) -> anyhow::Result<u32> {
+        let pid = self.pid();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+        let mut pids = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+        let is_worker = |pid: &u32| {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            name.trim() == "hugewise-worker"
+        };
+        pids.find(is_worker).context("the manager has no worker")
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);

@@ -49,7 +49,7 @@ fn is_idle_work(_: &Turn) -> anyhow::Result<()> {
         ahead && status["promoted"].as_u64() >= Some(32)
     };
     manager.wait("32 regions, some of them warmed ahead", warmed)?;
-    let threads = fs::read_dir(format!("/proc/{}/task", manager.pid()))?;
+    let threads = fs::read_dir(format!("/proc/{}/task", manager.worker()?))?;
     let tids = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
     let thread = |tid: u32| process::stat(&Root::live(), tid);
     let mut named = tids.filter_map(thread).filter(|stat| stat.comm == "warm");
