@@ -113,14 +113,6 @@ impl Live {
         self
     }
 
-    /// Pids of workers that were given up and wait for a lock of some process still.
-    pub fn abandoned(&self) -> Vec<u32> {
-        match &self.hands {
-            Some(Hands::Workers(workers)) => workers.abandoned(),
-            _ => Vec::new(),
-        }
-    }
-
     fn carry_out(&mut self, orders: &[Order]) -> Vec<Answer> {
         let (root, means) = (&self.root, &self.means);
         let hands = self.hands.get_or_insert_with(|| match root.is_live() && worker::enabled() {

@@ -170,11 +170,6 @@ impl Workers {
         self.current.as_ref().map_or(self.used, |worker| self.used.and(worker.usage))
     }
 
-    /// Pids of workers that were given up and wait still.
-    pub(crate) fn abandoned(&self) -> Vec<u32> {
-        self.abandoned.iter().map(|(_, child)| child.id()).collect()
-    }
-
     fn now(&self) -> Ns {
         Ns(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
