@@ -34,7 +34,7 @@ mod tests {
         assert!(!may_enter(&shown(libc::SYS_munmap)) && !may_enter(&shown(libc::SYS_futex)));
         assert!(!may_enter("-1 0x7ffc 0x7f01\n"), "a page fault of its own");
         assert!(may_enter(""), "it cannot be read");
-        let own = std::fs::read_to_string("/proc/self/syscall").expect("readable");
+        let own = std::fs::read_to_string("/proc/thread-self/syscall").expect("readable");
         assert!(may_enter(&own), "it reads this: {own}");
     }
 }
