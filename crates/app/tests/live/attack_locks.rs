@@ -24,12 +24,24 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("attack_a_strangers_locks_block_nothing", a_strangers_locks_block_nothing),
         trial("attack_a_set_user_id_program_is_a_stranger", a_set_user_id_program_is_a_stranger),
-        trial("attack_managers_see_each_other_over_namespaces", managers_see_each_other),
-        trial("attack_one_state_directory_is_for_one_everywhere", one_state_directory_is_for_one),
-        trial("attack_harmless_signals_end_nothing", harmless_signals_end_nothing),
-        trial("attack_signals_that_end_put_settings_back", signals_that_end_put_settings_back),
-        trial("attack_a_hangup_reloads_a_daemon", a_hangup_reloads_a_daemon),
-        trial("attack_a_closed_terminal_ends_it_cleanly", a_closed_terminal_ends_it_cleanly),
+        trial_of_any_kernel(
+            "attack_managers_see_each_other_over_namespaces",
+            managers_see_each_other,
+        ),
+        trial_of_any_kernel(
+            "attack_one_state_directory_is_for_one_everywhere",
+            one_state_directory_is_for_one,
+        ),
+        trial_of_any_kernel("attack_harmless_signals_end_nothing", harmless_signals_end_nothing),
+        trial_of_any_kernel(
+            "attack_signals_that_end_put_settings_back",
+            signals_that_end_put_settings_back,
+        ),
+        trial_of_any_kernel("attack_a_hangup_reloads_a_daemon", a_hangup_reloads_a_daemon),
+        trial_of_any_kernel(
+            "attack_a_closed_terminal_ends_it_cleanly",
+            a_closed_terminal_ends_it_cleanly,
+        ),
         trial_of_any_kernel("one_line_says_what_root_adds", one_line_says_what_root_adds),
     ]
 }

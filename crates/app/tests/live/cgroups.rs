@@ -2,7 +2,7 @@
 
 use crate::group::Group;
 use crate::hold::Hold;
-use crate::kit::{Scratch, number, promotes, trial};
+use crate::kit::{Scratch, number, promotes, trial_of_any_kernel};
 use crate::machine::Turn;
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB};
@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("a_cgroup_may_go_while_it_is_managed", a_cgroup_may_go)]
+    vec![trial_of_any_kernel("a_cgroup_may_go_while_it_is_managed", a_cgroup_may_go)]
 }
 
 /// What `status` says of a program.

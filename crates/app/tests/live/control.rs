@@ -24,7 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial_of_any_kernel("a_second_manager_is_refused", a_second_manager_is_refused),
         trial_of_any_kernel("pause_and_resume", pause_and_resume),
-        trial("wrong_pids_are_refused", wrong_pids_are_refused),
+        trial_of_any_kernel("wrong_pids_are_refused", wrong_pids_are_refused),
         trial("kernel_threads_are_refused", kernel_threads_are_refused),
         trial("a_target_killed_in_the_middle", a_target_killed_in_the_middle),
         trial("a_target_that_execs_in_the_middle", a_target_that_execs_in_the_middle),

@@ -4,7 +4,7 @@ use crate::compact;
 use crate::hold::Hold;
 use crate::hugetlb_kit::Pool;
 use crate::init;
-use crate::kit::{Said, Scratch, skip, trial};
+use crate::kit::{Said, Scratch, skip, trial, trial_of_any_kernel};
 use crate::machine::Turn;
 use crate::schemas;
 use anyhow::{Context, ensure};
@@ -26,8 +26,8 @@ const READY_MAX: Duration = Duration::from_secs(60);
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("freezes_name_a_real_time_task", real_time),
-        trial("freezes_name_who_stops_a_program", stopped),
-        trial("freezes_tell_a_stopped_recorder_from_a_frozen_machine", recorder),
+        trial_of_any_kernel("freezes_name_who_stops_a_program", stopped),
+        trial_of_any_kernel("freezes_tell_a_stopped_recorder_from_a_frozen_machine", recorder),
         trial("freezes_name_direct_compaction", compaction),
     ]
 }

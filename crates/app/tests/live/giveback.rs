@@ -5,7 +5,7 @@ use crate::baseline::CALM;
 use crate::group::Group;
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, actions, hugewise, number, promotes, skip, trial};
+use crate::kit::{Scratch, actions, hugewise, number, promotes, skip, trial, trial_of_any_kernel};
 use crate::machine::{Kernel, THP, Turn, set_in_guest, thp};
 use crate::manager::{Manage, journal};
 use crate::promote::{FAST, once, target};
@@ -29,8 +29,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("unknown_use_is_left_alone", unknown_use_is_left_alone),
         trial("a_full_cgroup_gives_back", a_full_cgroup_gives_back),
         trial("guard_takes_back_what_khugepaged_fills", guard_takes_back_what_khugepaged_fills),
-        trial("a_dry_run_splits_nothing", a_dry_run_splits_nothing),
-        trial("the_next_manager_knows_the_waste", the_next_manager_knows_the_waste),
+        trial_of_any_kernel("a_dry_run_splits_nothing", a_dry_run_splits_nothing),
+        trial_of_any_kernel("the_next_manager_knows_the_waste", the_next_manager_knows_the_waste),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use crate::hostile::SmallDisk;
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, number, skip, trial, wait_for};
+use crate::kit::{Said, Scratch, hugewise, number, skip, trial, trial_of_any_kernel, wait_for};
 use crate::machine::Turn;
 use crate::top::Tmux;
 use anyhow::{Context, ensure};
@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("history_survives_a_kill_and_is_gone_back_in", survives_a_kill),
+        trial_of_any_kernel("history_survives_a_kill_and_is_gone_back_in", survives_a_kill),
         trial("history_says_where_arguments_are", arguments_are_said_to_be_in_a_piece),
         trial("history_on_a_full_disk_stays_whole", on_a_full_disk),
         trial("history_is_shown_on_a_terminal", on_a_terminal),

@@ -1,7 +1,7 @@
 //! Two of the experiments of `make bench`, small: what they measure is there and makes sense.
 
 use crate::init;
-use crate::kit::{Scratch, hugewise, promotes, skip, trial, unless_busy};
+use crate::kit::{Scratch, hugewise, promotes, skip, trial, trial_of_any_kernel, unless_busy};
 use crate::machine::Turn;
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -30,8 +30,14 @@ max_s = 2
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("lab_promote_measures_what_became_huge", lab_promote_measures_what_became_huge),
-        trial("lab_recover_measures_what_came_back", lab_recover_measures_what_came_back),
+        trial_of_any_kernel(
+            "lab_promote_measures_what_became_huge",
+            lab_promote_measures_what_became_huge,
+        ),
+        trial_of_any_kernel(
+            "lab_recover_measures_what_came_back",
+            lab_recover_measures_what_came_back,
+        ),
         trial("try_measures_what_it_shows", try_measures_what_it_shows),
     ]
 }

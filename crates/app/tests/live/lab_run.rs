@@ -3,8 +3,8 @@
 use crate::hold::Hold;
 use crate::init;
 use crate::kit::{
-    PATIENCE, Said, Scratch, hugewise, lab_directories, promotes, skip, trial, unless_busy,
-    wait_for,
+    PATIENCE, Said, Scratch, hugewise, lab_directories, promotes, skip, trial, trial_of_any_kernel,
+    unless_busy, wait_for,
 };
 use crate::machine::{Settings, Turn, thp};
 use anyhow::{Context, bail, ensure};
@@ -23,7 +23,7 @@ const PACE: &str = "7000";
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("lab_a_killed_experiment_is_put_back_and_goes_on", killed_and_resumed),
-        trial("lab_revert_puts_back_what_a_killed_experiment_left", reverted),
+        trial_of_any_kernel("lab_revert_puts_back_what_a_killed_experiment_left", reverted),
         trial("lab_a_dry_run_changes_nothing", dry_run),
     ]
 }

@@ -4,7 +4,7 @@
 use crate::attack_locks::manage;
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, promotes, skip, trial, wait_for};
+use crate::kit::{Scratch, promotes, skip, trial, trial_of_any_kernel, wait_for};
 use crate::machine::{Settings, Turn};
 use crate::manager::Manage;
 use crate::promote::{FAST, MIB, is_covered};
@@ -39,7 +39,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("service_allows_every_system_call", allows_every_system_call),
         trial("service_capabilities_are_enough", capabilities_are_enough),
         trial("service_manager_hears_it_live", service_manager_hears_it_live),
-        trial("service_restores_after_any_end", restores_after_any_end),
+        trial_of_any_kernel("service_restores_after_any_end", restores_after_any_end),
     ]
 }
 

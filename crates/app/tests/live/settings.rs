@@ -15,16 +15,16 @@ use std::os::unix::fs::PermissionsExt;
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("settings_are_owned_and_put_back", settings_are_owned_and_put_back),
-        trial("settings_come_back_by_revert_after_a_kill", revert_after_a_kill),
-        trial("settings_come_back_by_the_next_manager", next_manager_after_a_kill),
+        trial_of_any_kernel("settings_come_back_by_revert_after_a_kill", revert_after_a_kill),
+        trial_of_any_kernel("settings_come_back_by_the_next_manager", next_manager_after_a_kill),
         trial_of_any_kernel("revert_is_refused_while_a_manager_runs", revert_is_refused),
-        trial("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
+        trial_of_any_kernel("a_foreign_change_is_left_alone", a_foreign_change_is_left_alone),
         trial("never_is_a_refusal", never_is_a_refusal),
-        trial("thp_set_is_put_back_by_thp_revert", thp_set_and_revert),
-        trial("thp_set_is_put_back_by_revert_all", revert_all_undoes_thp_set),
-        trial("a_damaged_trail_is_no_clean_state", a_damaged_trail),
+        trial_of_any_kernel("thp_set_is_put_back_by_thp_revert", thp_set_and_revert),
+        trial_of_any_kernel("thp_set_is_put_back_by_revert_all", revert_all_undoes_thp_set),
+        trial_of_any_kernel("a_damaged_trail_is_no_clean_state", a_damaged_trail),
         trial_of_any_kernel("thp_set_is_refused_while_a_manager_runs", thp_set_is_refused),
-        trial("read_only_sys_is_an_error", read_only_sys_is_an_error),
+        trial_of_any_kernel("read_only_sys_is_an_error", read_only_sys_is_an_error),
     ]
 }
 
