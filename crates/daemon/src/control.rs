@@ -11,6 +11,7 @@ use hugewise_linux::trust;
 use hugewise_manager::engine::Wake;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -19,7 +20,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -63,42 +64,79 @@ struct Request {
     verb: Verb,
 }
 
-/// How long a status is waited for: the loop answers between two actions, and after a scan.
-const STATUS_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a fresh status is waited for, where an earlier one is there: the loop answers between
+/// two actions and after a scan, and waits for an answer of a worker meanwhile.
+const FRESH_PATIENCE: Duration = Duration::from_millis(500);
+/// ... and where none is.
+const FIRST_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Said where no answer comes.
 const BUSY: &str = "the manager is busy with one call or scan: try again";
 /// Said at the end.
 const ABOUT_TO_END: &str = "the manager is about to end";
 
-/// Where the manager puts its status for who asked.
+/// Where the manager puts its status for programs that ask for it.
 #[derive(Debug, Default)]
 pub struct Desk {
-    /// The last status, taken away by who asked for it.
-    status: Mutex<Option<String>>,
+    last: Mutex<Last>,
     arrived: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct Last {
+    /// The last status, and when it was put there.
+    status: Option<(Instant, Value)>,
+    /// The manager is about to end: no other one follows.
+    closed: bool,
+}
+
 impl Desk {
-    /// Puts a status on the desk.
-    pub fn put(&self, status: String) {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
-        self.arrived.notify_one();
+    /// Puts a status on the desk, a JSON object.
+    pub fn put(&self, status: Value) {
+        self.lock().status = Some((Instant::now(), status));
+        self.arrived.notify_all();
     }
 
-    /// Asks, and waits for the answer.
+    /// How old the last status is; `None` where there is none.
+    pub fn age(&self) -> Option<Duration> {
+        self.lock().status.as_ref().map(|(put, _)| put.elapsed())
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks, and waits for the answer. Where it does not come in time, the last one is given, with
+    /// its age.
     ///
     /// # Errors
-    /// Why none came.
+    /// Why there is none.
     fn fetch(&self, ask: impl FnOnce() -> bool) -> Result<String, &'static str> {
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        // Too late for who asked before.
-        *status = None;
+        let asked = Instant::now();
+        let last = self.lock();
         if !ask() {
             return Err(ABOUT_TO_END);
         }
-        let waited = self.arrived.wait_timeout_while(status, STATUS_PATIENCE, |s| s.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.take().ok_or(BUSY)
+        let patience = if last.status.is_some() { FRESH_PATIENCE } else { FIRST_PATIENCE };
+        let is_fresh = |last: &Last| last.status.as_ref().is_some_and(|(put, _)| *put >= asked);
+        let waited =
+            self.arrived.wait_timeout_while(last, patience, |last| !last.closed && !is_fresh(last));
+        let (last, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if last.closed {
+            return Err(ABOUT_TO_END);
+        }
+        let (put, status) = last.status.as_ref().ok_or(BUSY)?;
+        if is_fresh(&last) {
+            return Ok(status.to_string());
+        }
+        let mut status = status.clone();
+        status["age_ms"] = u64::try_from(put.elapsed().as_millis()).unwrap_or(u64::MAX).into();
+        Ok(status.to_string())
     }
 }
 
@@ -149,8 +187,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Whoever waits for a status waits no longer.
-        self.desk.put(error_reply(ABOUT_TO_END));
+        // A client that waits for a status waits no longer.
+        self.desk.close();
         let _ = fs::remove_file(&self.path);
         // Wakes the thread from its wait for a client.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
@@ -316,7 +354,7 @@ fn read_line(stream: &mut UnixStream, max: usize, deadline: Instant) -> io::Resu
 ///
 /// # Errors
 /// The manager may not be asked by this user, refuses, or does not answer within some seconds.
-pub fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde_json::Value>> {
+pub fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<Value>> {
     let path = run_dir.join(SOCKET);
     let shown = path.display();
     let mut stream = match UnixStream::connect(&path) {
@@ -337,10 +375,10 @@ pub fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde_json::
     let reply = read_reply(&stream).with_context(|| {
         format!("the manager at {shown} did not answer '{}'; is it stopped or busy?", verb.key())
     })?;
-    let reply: serde_json::Value = serde_json::from_slice(&reply).with_context(|| {
+    let reply: Value = serde_json::from_slice(&reply).with_context(|| {
         format!("the answer from {shown} is not JSON: is it a manager's socket?")
     })?;
-    match reply.get("error").and_then(serde_json::Value::as_str) {
+    match reply.get("error").and_then(Value::as_str) {
         Some(error) => anyhow::bail!("the manager at {shown} refused '{}': {error}", verb.key()),
         None => Ok(Some(reply)),
     }
@@ -350,7 +388,7 @@ pub fn request(run_dir: &Path, verb: Verb) -> anyhow::Result<Option<serde_json::
 fn read_reply(stream: &UnixStream) -> io::Result<Vec<u8>> {
     use std::io::BufRead;
     // The server serves one client at a time, each at most some seconds.
-    stream.set_read_timeout(Some(STATUS_PATIENCE + 5 * PATIENCE))?;
+    stream.set_read_timeout(Some(FIRST_PATIENCE + 5 * PATIENCE))?;
     let mut reply = Vec::new();
     io::BufReader::new(stream.take(MAX_REPLY)).read_until(b'\n', &mut reply)?;
     if reply.last() == Some(&b'\n') {
@@ -372,16 +410,16 @@ mod tests {
     }
 
     /// What a client gets who asks for the status, and a manager that answers.
-    fn status(dir: &Path, (server, events): &(Server, Receiver<Wake>)) -> serde_json::Value {
+    fn status(dir: &Path, (server, events): &(Server, Receiver<Wake>)) -> Value {
         std::thread::scope(|scope| {
             let asked = scope.spawn(|| request(dir, Verb::Status));
             assert_eq!(events.recv_timeout(5 * PATIENCE), Ok(Wake::Show));
-            server.desk.put(r#"{"schema":1}"#.to_owned());
+            server.desk.put(serde_json::json!({ "schema": 1 }));
             asked.join().expect("no panic").expect("answers").expect("runs")
         })
     }
 
-    fn raw(dir: &Path, request: &[u8]) -> serde_json::Value {
+    fn raw(dir: &Path, request: &[u8]) -> Value {
         let mut stream = UnixStream::connect(dir.join(SOCKET)).expect("connects");
         let _ = stream.write_all(request);
         let reply = read_reply(&stream).expect("answers");
@@ -401,8 +439,9 @@ mod tests {
         assert_eq!(events.try_iter().collect::<Vec<_>>(), [Wake::Pause, Wake::Resume]);
         let mode = fs::metadata(run_dir.join(SOCKET)).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let error = request(&run_dir, Verb::Status).expect_err("no answer comes").to_string();
-        assert!(error.contains("busy"), "{error}");
+        let last = request(&run_dir, Verb::Status).expect("answers").expect("runs");
+        let age_ms = last["age_ms"].as_u64().expect("it is an old one");
+        assert!(last["schema"] == 1 && age_ms >= 500, "no answer comes: {last}");
         drop(events);
         for verb in [Verb::Pause, Verb::Status] {
             let error = request(&run_dir, verb).expect_err("nobody listens").to_string();

@@ -14,6 +14,7 @@ use hugewise_manager::engine::{Manager, Sink};
 use hugewise_manager::record::Record;
 use hugewise_manager::status;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Writes records to the journal, and the state for who asks through the control socket.
 pub(crate) struct FileSink {
@@ -44,6 +45,9 @@ impl Sink for FileSink {
         self.service.alive();
         self.settings.follow(manager, &mut self.journal);
         self.journal.flush();
+        if self.desk.age().is_none_or(|age| age >= OLDEST_STATUS) {
+            self.shown(at, manager);
+        }
         if let Some(earlier) = &mut self.earlier {
             earlier.keep(at, manager.state());
         }
@@ -55,11 +59,14 @@ impl Sink for FileSink {
     }
 
     fn shown(&mut self, at: Ns, manager: &Manager) {
-        if let Ok(json) = serde_json::to_string(&status::manager(manager, self.dry_run, at)) {
+        if let Ok(json) = serde_json::to_value(status::manager(manager, self.dry_run, at)) {
             self.desk.put(json);
         }
     }
 }
+
+/// A status that is older is renewed, for programs that ask while the loop waits for a worker.
+const OLDEST_STATUS: Duration = Duration::from_secs(10);
 
 /// What the manager does, for a log: ten seconds after its start, then after twice as long each
 /// time, at most an hour, and only where it is something new.

@@ -33,6 +33,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         nodes: zones.as_ref().map(|z| nodes(z, geometry)).unwrap_or_default(),
         frees_zeros: None,
         trackers: Vec::new(),
+        abandoned_workers: 0,
         psi_some_avg10: stalls.map(|stall| stall.avg10),
         stalled_us: stalls.map(|stall| stall.total_us),
         vmstat,

@@ -41,7 +41,7 @@ pub fn read_all(root: &Root, files: &[(u32, SpaceFile)]) -> Vec<io::Result<Vec<u
     let mut readers = READERS.lock().unwrap_or_else(PoisonError::into_inner);
     let readers = readers.get_or_insert_with(|| Workers::new(Means::default()));
     let mut texts = Vec::with_capacity(files.len());
-    for answer in readers.carry_out(&orders, &party_of) {
+    for answer in readers.carry_out(&orders, &party_of, &mut || false) {
         texts.push(match answer {
             Answer::Read(Ok(text)) => Ok(text),
             Answer::Read(Err(number)) => Err(io::Error::from_raw_os_error(number)),

@@ -17,7 +17,7 @@ use hugewise_manager::engine::{Wake, World};
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::snapshot::{Ask, CgroupSample, MachineSample, Observation};
 use hugewise_manager::suspension::Party;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -39,6 +39,8 @@ pub struct Live {
     /// Of compaction that nobody was to carry out.
     withheld: Option<CompactReport>,
     events: Receiver<Wake>,
+    /// Of them, what came while a worker was waited for.
+    pending: VecDeque<Wake>,
     began: Instant,
 }
 
@@ -51,14 +53,27 @@ enum Hands {
 }
 
 impl Hands {
-    /// `parties`: who stands for each target.
-    fn carry_out(&mut self, orders: &[Order], parties: &BTreeMap<ProcId, Party>) -> Vec<Answer> {
+    /// `parties`: who stands for each target; `is_unwanted`: that answers are not waited for.
+    fn carry_out(
+        &mut self,
+        orders: &[Order],
+        parties: &BTreeMap<ProcId, Party>,
+        is_unwanted: &mut dyn FnMut() -> bool,
+    ) -> Vec<Answer> {
         let party_of = |order: &Order| {
             order.target().and_then(|id| parties.get(&id)).cloned().unwrap_or_default()
         };
         match self {
             Self::Own(spaces) => orders.iter().map(|order| spaces.carry_out(order)).collect(),
-            Self::Workers(workers) => workers.carry_out(orders, &party_of),
+            Self::Workers(workers) => workers.carry_out(orders, &party_of, is_unwanted),
+        }
+    }
+
+    /// Workers that were given up and have not ended.
+    fn abandoned(&self) -> u64 {
+        match self {
+            Self::Own(_) => 0,
+            Self::Workers(workers) => workers.abandoned() as u64,
         }
     }
 
@@ -90,6 +105,7 @@ impl Live {
             compactor: Compactor::new(&root, geometry),
             withheld: None,
             events,
+            pending: VecDeque::new(),
             began: Instant::now(),
             root,
         }
@@ -119,7 +135,13 @@ impl Live {
             true => Hands::Workers(Box::new(Workers::new(means.clone()))),
             false => Hands::Own(Box::new(Spaces::new(root.clone(), means.clone(), false))),
         });
-        hands.carry_out(orders, &self.parties)
+        let (events, pending) = (&self.events, &mut self.pending);
+        // A manager that is to end waits for no worker.
+        let mut is_unwanted = || {
+            pending.extend(events.try_iter());
+            pending.contains(&Wake::Stop)
+        };
+        hands.carry_out(orders, &self.parties, &mut is_unwanted)
     }
 
     /// Everything of an ask that is about address spaces: scans, inspections, looks at accesses.
@@ -156,7 +178,9 @@ impl Live {
 
     fn machine(&self) -> MachineSample {
         let (frees_zeros, trackers) = (self.frees_zeros, spaces::offers(&self.means));
-        MachineSample { frees_zeros, trackers, ..machine::sample(&self.root, self.geometry) }
+        let abandoned_workers = self.hands.as_ref().map_or(0, Hands::abandoned);
+        let sample = machine::sample(&self.root, self.geometry);
+        MachineSample { frees_zeros, trackers, abandoned_workers, ..sample }
     }
 
     fn cgroup(&self, path: &str) -> Option<(String, CgroupSample)> {
@@ -219,6 +243,9 @@ impl World for Live {
     }
 
     fn wait_until(&mut self, at: Ns) -> Wake {
+        if let Some(wake) = self.pending.pop_front() {
+            return wake;
+        }
         let wait = Duration::from_nanos(at.since(self.now()).0);
         if wait.is_zero() {
             // A wait for no time at all takes 50 us: the kernel's timer slack.

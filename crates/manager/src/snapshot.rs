@@ -204,6 +204,9 @@ pub struct MachineSample {
     /// Trackers of memory's use, and whether they work here; none where that was not found out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trackers: Vec<Offer>,
+    /// Workers of the observer that were given up and have not ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub abandoned_workers: u64,
     /// Memory pressure: PSI `some avg10`, percent of wall time.
     pub psi_some_avg10: Option<f64>,
     /// Time in which some process waited for memory, since boot (PSI `some total`).
@@ -211,6 +214,11 @@ pub struct MachineSample {
     pub stalled_us: Option<u64>,
     /// `/proc/vmstat` counters whose names start with `thp_` or `compact_`, and the fault counters.
     pub vmstat: BTreeMap<String, u64>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl MachineSample {
@@ -227,6 +235,7 @@ impl MachineSample {
             nodes: Vec::new(),
             frees_zeros: Some(true),
             trackers: Vec::new(),
+            abandoned_workers: 0,
             psi_some_avg10: Some(0.0),
             stalled_us: Some(0),
             vmstat: BTreeMap::new(),

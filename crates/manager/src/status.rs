@@ -154,6 +154,12 @@ pub struct CgroupStatus {
 pub struct ManagerStatus {
     /// Version of this structure.
     pub schema: u32,
+    /// How old it is, where the manager waits for a worker and this is its last one.
+    #[serde(default)]
+    pub age_ms: u64,
+    /// Workers that were given up and do not end: they wait for a lock that somebody holds.
+    #[serde(default)]
+    pub abandoned_workers: u64,
     /// `ingens`, `guard` or `observe`.
     pub mode: String,
     /// The only processes that it serves; `None`: all that are large enough.
@@ -418,6 +424,8 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
     let bloat = state.bloat();
     ManagerStatus {
         schema: SCHEMA,
+        age_ms: 0,
+        abandoned_workers: state.machine.sample.as_ref().map_or(0, |m| m.abandoned_workers),
         mode: manager.mode().key().to_owned(),
         pids: manager.selection().named.as_ref().map(|ids| ids.iter().map(|id| id.pid).collect()),
         dry_run,

@@ -11,8 +11,8 @@ use hugewise_experiment::settings::LEFT;
 use hugewise_lab::change::undo_left;
 use hugewise_linux::instance::{ENDING, Holder, InstanceLock, LockError, Role, held_by};
 use hugewise_linux::root::Root;
-use hugewise_linux::track;
 use hugewise_linux::trail::{Restored, Trail, revert};
+use hugewise_linux::{track, worker};
 use hugewise_manager::ownership::OWNER;
 use hugewise_manager::thp_settings;
 use std::time::Duration;
@@ -48,6 +48,9 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
         && undone.is_none()
         && stuck.is_none()
         && pools.as_ref().is_none_or(|pools| pools.is_empty());
+    if root.is_live() {
+        workers_left(&root);
+    }
     let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
         || stuck.is_some()
         || pools.as_ref().is_some_and(|pools| pools.is_partial());
@@ -79,6 +82,19 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     let pools = pools.as_ref().map(text).unwrap_or_default();
     let done = undone + &settings + &pools;
     Ok(Output::text(done, code))
+}
+
+/// Reports workers of a manager that has ended and that cannot end yet themselves.
+fn workers_left(root: &Root) {
+    let left = worker::left(root);
+    if !left.is_empty() {
+        let pids: Vec<_> = left.iter().map(u32::to_string).collect();
+        note(&format!(
+            "killed workers of a manager that has ended (pid {}) wait for a lock that somebody \
+             holds; they change nothing, and end once it is free",
+            pids.join(", ")
+        ));
+    }
 }
 
 /// What 'hugetlb revert' and 'thp revert' put back, or would.

@@ -15,7 +15,7 @@
 mod process;
 mod wire;
 
-pub use process::{COMMAND, run};
+pub use process::{COMMAND, left, run};
 
 use crate::spaces::{Answer, Means, Order, Usage};
 use hugewise_base::units::Ns;
@@ -72,11 +72,13 @@ impl Workers {
     }
 
     /// Has orders carried out in turn; `party_of` says who stands for the process of one. After the
-    /// first one that misses its deadline, those that are left have to wait for the next call.
+    /// first one that misses its deadline, or once `is_unwanted`, those that are left have to wait
+    /// for the next call.
     pub(crate) fn carry_out(
         &mut self,
         orders: &[Order],
         party_of: &dyn Fn(&Order) -> Party,
+        is_unwanted: &mut dyn FnMut() -> bool,
     ) -> Vec<Answer> {
         self.abandoned.retain_mut(|(_, child)| matches!(child.try_wait(), Ok(None)));
         let now = self.now();
@@ -91,7 +93,7 @@ impl Workers {
                 answers[index] = Some(order.refused(SkipReason::NotAnswering));
             }
         }
-        let why = self.serve(orders, party_of, &mut left, &mut answers);
+        let why = self.serve(orders, party_of, is_unwanted, &mut left, &mut answers);
         let mut all = Vec::with_capacity(orders.len());
         for (answer, order) in answers.into_iter().zip(orders) {
             all.push(answer.unwrap_or_else(|| order.refused(why)));
@@ -104,6 +106,7 @@ impl Workers {
         &mut self,
         orders: &[Order],
         party_of: &dyn Fn(&Order) -> Party,
+        is_unwanted: &mut dyn FnMut() -> bool,
         left: &mut VecDeque<usize>,
         answers: &mut [Option<Answer>],
     ) -> SkipReason {
@@ -114,7 +117,7 @@ impl Workers {
                 return SkipReason::RetryLater;
             }
             let Some(mut worker) = self.take_worker() else { return SkipReason::NoMechanism };
-            let (said, broken) = worker.converse(&wanted);
+            let (said, broken) = worker.converse(&wanted, is_unwanted);
             let served: Vec<_> = left.drain(..said.len()).collect();
             for (index, answer) in served.into_iter().zip(said) {
                 answers[index] = Some(answer);
@@ -129,6 +132,9 @@ impl Workers {
             // One that ended may have been ended by somebody: the next one tries once more.
             if broken == Broken::Ended && ended_at.replace(stuck) != Some(stuck) {
                 continue;
+            }
+            if broken == Broken::Unwanted {
+                return SkipReason::RetryLater;
             }
             left.pop_front();
             answers[stuck] = Some(order.refused(SkipReason::NotAnswering));
@@ -163,6 +169,11 @@ impl Workers {
         if let Some(child) = worker.give_up() {
             self.abandoned.push((party.clone(), child));
         }
+    }
+
+    /// How many were given up and have not ended.
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned.len()
     }
 
     /// What all workers have used.

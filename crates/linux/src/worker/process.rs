@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -24,10 +25,14 @@ const NAME: &CStr = c"hugewise-worker";
 /// Time for one order. A lock that is held by threads which run is free again after milliseconds;
 /// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
 const PATIENCE: Duration = Duration::from_millis(400);
+/// ... for a view, which is to answer within a second, whatever some users do.
+const PATIENCE_OF_VIEWS: Duration = Duration::from_millis(150);
 const PATIENCE_TO_ACT: Duration = Duration::from_millis(700);
 /// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much
 /// to read, or memory that the kernel has to compact for a promotion.
 const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
+/// How often a wait for an answer is interrupted to ask whether it is still wanted.
+const CHECK: Duration = Duration::from_millis(50);
 /// CPU time within the time for one order from which on a worker works: who waits for a lock that
 /// is not released uses none.
 const WORK: Duration = Duration::from_millis(2);
@@ -69,6 +74,8 @@ struct Reply {
 pub(super) struct Worker {
     child: Child,
     stream: UnixStream,
+    /// Time for an order that changes nothing.
+    patience: Duration,
     pub(super) usage: Usage,
 }
 
@@ -79,6 +86,8 @@ pub(super) enum Broken {
     Late,
     /// The worker ended.
     Ended,
+    /// Nobody wants the answer any more.
+    Unwanted,
 }
 
 impl Worker {
@@ -91,7 +100,10 @@ impl Worker {
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let child = session::own(&mut command).spawn()?;
         // Here already: what fails from now on ends it.
-        let mut worker = Self { child, stream: ours, usage: Usage::default() };
+        // One without means only reads, for a view.
+        let is_views = means.actuator.is_none() && means.trackers.is_none();
+        let patience = if is_views { PATIENCE_OF_VIEWS } else { PATIENCE };
+        let mut worker = Self { child, stream: ours, patience, usage: Usage::default() };
         let setup = Setup { means: means.clone(), replaces };
         wire::say(&mut worker.stream, &setup, &[])?;
         // Until then it waits for nobody but the disk that it comes from.
@@ -101,8 +113,12 @@ impl Worker {
     }
 
     /// Has orders carried out, one after the other. Returns the answers up to the one that did not
-    /// come.
-    pub(super) fn converse(&mut self, orders: &[&Order]) -> (Vec<Answer>, Option<Broken>) {
+    /// come. `is_unwanted`: that answers are not waited for any longer.
+    pub(super) fn converse(
+        &mut self,
+        orders: &[&Order],
+        is_unwanted: &mut dyn FnMut() -> bool,
+    ) -> (Vec<Answer>, Option<Broken>) {
         let mut answers = Vec::with_capacity(orders.len());
         let mut sent = 0;
         while answers.len() < orders.len() {
@@ -112,7 +128,7 @@ impl Worker {
                 }
                 sent += 1;
             }
-            match self.hear(orders[answers.len()]) {
+            match self.hear(orders[answers.len()], is_unwanted) {
                 Ok(answer) => answers.push(answer),
                 Err(broken) => return (answers, Some(broken)),
             }
@@ -120,16 +136,30 @@ impl Worker {
         (answers, None)
     }
 
-    fn hear(&mut self, order: &Order) -> Result<Answer, Broken> {
+    fn hear(
+        &mut self,
+        order: &Order,
+        is_unwanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Answer, Broken> {
+        let acts = matches!(order, Order::Act(_));
+        let patience = if acts { PATIENCE_TO_ACT } else { self.patience };
         let began = Instant::now();
-        let patience = if matches!(order, Order::Act(_)) { PATIENCE_TO_ACT } else { PATIENCE };
-        let mut used = self.cpu_time();
-        while !self.has_said(patience)? {
-            let before = std::mem::replace(&mut used, self.cpu_time());
-            let works = used.saturating_sub(before) >= WORK || !self.waits_for_somebody();
+        let (mut checked, mut used) = (began, None);
+        while !self.has_said(CHECK)? {
+            if is_unwanted() {
+                return Err(Broken::Unwanted);
+            }
+            // An answer that comes at once costs no reading of clocks.
+            let before = *used.get_or_insert_with(|| self.cpu_time());
+            if checked.elapsed() < patience {
+                continue;
+            }
+            let now = self.cpu_time();
+            let works = now.saturating_sub(before) >= WORK || !self.waits_for_somebody();
             if !works || began.elapsed() > PATIENCE_WITH_THE_BUSY {
                 return Err(Broken::Late);
             }
+            (checked, used) = (Instant::now(), Some(now));
         }
         // From the first byte on it waits for nobody but us.
         let heard = self.stream.set_read_timeout(Some(PATIENCE_WITH_THE_BUSY));
@@ -181,6 +211,18 @@ impl Worker {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
         if ends(&mut self.child, CLOSING) { None } else { self.give_up() }
     }
+}
+
+/// Workers of a process that has ended, which wait for a lock that signals cannot break.
+pub fn left(root: &Root) -> Vec<u32> {
+    let name = NAME.to_string_lossy();
+    let is_left = |pid: &u32| {
+        let owner = std::fs::metadata(root.path(format!("proc/{pid}")));
+        let is_roots = owner.is_ok_and(|owner| owner.uid() == 0);
+        let stat = process::stat(root, *pid);
+        is_roots && stat.is_some_and(|stat| stat.state == 'D' && stat.comm == name)
+    };
+    process::pids(root).unwrap_or_default().into_iter().filter(is_left).collect()
 }
 
 fn ends(child: &mut Child, within: Duration) -> bool {

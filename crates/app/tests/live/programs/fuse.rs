@@ -6,15 +6,18 @@
 
 use super::namespaces::private_mounts;
 use super::{SELF, command, kit};
+use crate::kit::wait_for;
 use anyhow::{Context, bail};
 use hugewise_linux::memory::{Arena, map_file};
 use rustix::mount::{MountFlags, mount};
+use rustix::process::{Pid, Signal};
 use std::ffi::{CString, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
@@ -46,10 +49,23 @@ pub(crate) enum Lock {
     ByReaderAndWriter,
 }
 
+/// Why the server does not answer a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// It never does.
+    OnPurpose,
+    /// Somebody stopped it.
+    Stopped,
+    /// Its cgroup is frozen.
+    Frozen,
+}
+
 /// Such a process, and the server of its file.
 #[derive(Debug)]
 pub(crate) struct FuseHolder {
     server: Child,
+    /// Where the server is frozen.
+    freezer: Option<PathBuf>,
     _input: Option<ChildStdin>,
     /// The process that holds the lock.
     pub(crate) pid: u32,
@@ -57,19 +73,27 @@ pub(crate) struct FuseHolder {
 
 impl FuseHolder {
     /// Of this user; `place` is where the file is mounted, in a mount namespace of its own. `None`
-    /// where there is no FUSE.
+    /// where there is no FUSE, or nothing to freeze its server with.
     pub(crate) fn start(
-        place: &std::path::Path,
+        place: &Path,
         uid: u32,
         lock: Lock,
+        silence: Silence,
     ) -> anyhow::Result<Option<Self>> {
         if File::open("/dev/fuse").is_err() {
+            return Ok(None);
+        }
+        let freezer = match silence {
+            Silence::Frozen => Some(new_freezer()),
+            Silence::OnPurpose | Silence::Stopped => None,
+        };
+        if freezer == Some(None) {
             return Ok(None);
         }
         std::fs::create_dir_all(place)?;
         let mut server = command("fuse-server")
             .arg(place)
-            .args([uid.to_string(), format!("{lock:?}")])
+            .args([uid.to_string(), format!("{lock:?}"), format!("{silence:?}")])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -77,13 +101,43 @@ impl FuseHolder {
         let mut said = String::new();
         BufReader::new(server.stdout.take().context("no output")?).read_line(&mut said)?;
         // Killed on the way out of here.
-        let mut holder = Self { server, _input: input, pid: 0 };
+        let freezer = freezer.flatten();
+        let mut holder = Self { server, freezer, _input: input, pid: 0 };
         let Some(pid) = said.trim().strip_prefix("holds ") else { bail!("it said '{said}'") };
         holder.pid = pid.parse()?;
-        // Until the second thread waits for the lock.
-        std::thread::sleep(Duration::from_millis(700));
+        if silence == Silence::Stopped {
+            let server = Pid::from_child(&holder.server);
+            rustix::process::kill_process(server, Signal::STOP)?;
+        }
+        if let Some(freezer) = &holder.freezer {
+            fs::write(freezer.join("cgroup.procs"), holder.server.id().to_string())?;
+            fs::write(freezer.join("cgroup.freeze"), "1")?;
+        }
+        holder.wait_until_it_holds()?;
         Ok(Some(holder))
     }
+
+    /// Waits for the reader to wait, and for the second thread to wait behind it.
+    fn wait_until_it_holds(&self) -> anyhow::Result<()> {
+        wait_for("the holder to read", || {
+            let mut tasks = fs::read_dir(format!("/proc/{}/task", self.pid))?.flatten();
+            Ok(tasks.any(|task| {
+                let waits = fs::read_to_string(task.path().join("wchan")).unwrap_or_default();
+                waits.starts_with("request_wait_answer") || waits.starts_with("folio_wait")
+            }))
+        })?;
+        std::thread::sleep(Duration::from_secs(1));
+        Ok(())
+    }
+}
+
+/// A new cgroup that can be frozen; `None` where there is none of version 2.
+fn new_freezer() -> Option<PathBuf> {
+    let roots = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
+    let root = roots.iter().map(Path::new).find(|root| root.join("cgroup.controllers").exists())?;
+    let folder = root.join(format!("hugewise-live-frozen-{}", std::process::id()));
+    fs::create_dir(&folder).ok()?;
+    Some(folder)
 }
 
 impl Drop for FuseHolder {
@@ -91,12 +145,17 @@ impl Drop for FuseHolder {
         // With its server the file is gone, and everybody who waits for it goes on.
         let _ = self.server.kill();
         let _ = self.server.wait();
+        if let Some(freezer) = &self.freezer {
+            let removed = || Ok(!freezer.exists() || fs::remove_dir(freezer).is_ok());
+            let _ = wait_for("the end of the freezer", removed);
+        }
     }
 }
 
 /// Mounts, serves, and starts the process that holds the lock; until its input ends.
 pub(super) fn server(args: &[OsString]) -> anyhow::Result<u8> {
-    let [place, uid, lock] = args else { bail!("directory, user and kind of lock") };
+    let [place, uid, lock, silence] = args else { bail!("directory, user, lock and silence") };
+    let answers = *silence != *format!("{:?}", Silence::OnPurpose);
     let (uid, lock) = (uid.to_str().context("a user")?.parse()?, lock.clone());
     kit::end_with_parent()?;
     private_mounts()?;
@@ -105,8 +164,8 @@ pub(super) fn server(args: &[OsString]) -> anyhow::Result<u8> {
         format!("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
     let options = CString::new(options)?;
     mount("holder", place, "fuse.holder", MountFlags::empty(), options.as_c_str())?;
-    std::thread::spawn(move || answer(&device));
-    let file = File::open(std::path::Path::new(place).join(NAME))?;
+    std::thread::spawn(move || answer(&device, answers));
+    let file = File::open(Path::new(place).join(NAME))?;
     let mut holder = Command::new(SELF)
         .args([super::MARK, "fuse-holder"])
         .arg(lock)
@@ -122,8 +181,8 @@ pub(super) fn server(args: &[OsString]) -> anyhow::Result<u8> {
     Ok(kit::OK)
 }
 
-/// Answers everything but reads.
-fn answer(mut device: &File) {
+/// Answers everything, or everything but reads.
+fn answer(mut device: &File, reads: bool) {
     let mut request = vec![0; 1 << 20];
     while let Ok(length @ 40..) = device.read(&mut request) {
         let word = |at: usize| request[at..at + 8].try_into().map_or(0, u64::from_le_bytes);
@@ -131,7 +190,10 @@ fn answer(mut device: &File) {
         let (unique, node) = (word(8), word(16));
         debug_assert!(length >= 40);
         let body = match operation {
-            opcode::READ | opcode::FORGET | opcode::BATCH_FORGET => continue,
+            opcode::FORGET | opcode::BATCH_FORGET => continue,
+            opcode::READ if !reads => continue,
+            // `size` of `struct fuse_read_in` lies behind the header, the handle and the offset.
+            opcode::READ => Some(vec![0; usize::try_from(word(56) & 0xffff_ffff).unwrap_or(0)]),
             opcode::INIT => {
                 Some(words32(&[7, 31, 0, 0, 12 | 10 << 16, 1 << 16, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]))
             }
@@ -177,18 +239,18 @@ pub(super) fn holder(args: &[OsString]) -> anyhow::Result<u8> {
     for offset in (0..MEMORY).step_by(4096) {
         memory.set(offset, 1);
     }
-    // Both threads begin before anybody holds anything: a new one needs memory.
+    // Both threads begin before anybody holds anything: a new one needs memory. From here on the
+    // server can be stopped.
+    println!("ready");
     let reader = std::thread::spawn(move || -> std::io::Result<()> {
         let own = File::open("/proc/self/mem")?;
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(500));
         own.read_exact_at(&mut [0], mapped)
     });
     let writer = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(900));
+        std::thread::sleep(Duration::from_millis(1000));
         wants_writer.then(|| Arena::new(4096, 4096))
     });
-    std::thread::sleep(Duration::from_millis(500));
-    println!("holds");
     let _ = (reader.join(), writer.join());
     Ok(kit::OK)
 }

@@ -15,7 +15,7 @@ mod neighbour;
 mod session;
 mod shadow;
 
-pub(crate) use fuse::{FuseHolder, Lock};
+pub(crate) use fuse::{FuseHolder, Lock, Silence};
 pub(crate) use locks::LockHolder;
 pub(crate) use shadow::{Counts, trials};
 

@@ -68,9 +68,26 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let warming = if manager.warming { "; warms destinations first" } else { "" };
     let idle = manager.warm_cpu.filter(|time| *time > Ns(0));
     let idle = idle.map_or_else(String::new, |t| format!(" and {:.2} s of idle CPU", t.as_s()));
+    out.push_str(&paint.warn(&not_answering(manager)));
     out.push_str(&line("Own CPU", &format!("{cpu}{idle} since it started{warming}")));
     for (number, what) in progress(manager).iter().enumerate() {
         out.push_str(&line(if number == 0 { "Becomes huge" } else { "" }, what));
+    }
+    out
+}
+
+/// Who holds the manager up; nothing where nobody does.
+fn not_answering(manager: &ManagerStatus) -> String {
+    let mut out = String::new();
+    if manager.age_ms > 0 {
+        let age = number::wait(manager.age_ms as f64 / 1e3);
+        let text = format!("{age} old: the manager waits for a process that does not answer");
+        out.push_str(&line("This state", &text));
+    }
+    if manager.abandoned_workers > 0 {
+        let workers = counted(manager.abandoned_workers, "worker", "workers");
+        let text = format!("{workers}: killed, waiting for a lock that a process holds");
+        out.push_str(&line("Abandoned", &text));
     }
     out
 }

@@ -392,6 +392,8 @@ pub(crate) mod tests {
         };
         let manager = ManagerStatus {
             schema: SCHEMA,
+            age_ms: 2100,
+            abandoned_workers: 1,
             mode: "ingens".to_owned(),
             pids: Some(vec![812]),
             dry_run: true,
