@@ -95,6 +95,7 @@ bench:
 soak:
 	@scripts/deps.sh test
 	HUGEWISE_SOAK=1 cargo test -p hugewise-manager --test decisions
+	HUGEWISE_SOAK=1 cargo test -p hugewise-evidence --lib response
 	HUGEWISE_SOAK=1 cargo test --workspace --test live -- --nocapture
 	HUGEWISE_SOAK=1 cargo test --workspace --test vm
 	scripts/clean_root.sh || [ $$? = 77 ]

@@ -28,6 +28,11 @@ pub const MEMORY_MIB: u32 = 1024;
 
 const QEMU: &str = "qemu-system-x86_64";
 
+/// The processor, without what costs an emulated one time and a guest here needs not: a fifth level
+/// of page tables, and strings byte by byte, which clear a huge page in two million steps. With
+/// `mitigations=off`, a guest's tests take a fifth less CPU time (71 s -> 57 for those of `numa`).
+const CPU: &str = "max,la57=off,erms=off,fsrm=off";
+
 /// What to boot.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -108,11 +113,12 @@ fn boot(config: &Config, vmlinuz: &Path, initramfs: &Path) -> Result<Child> {
     // PATH and TMPDIR reach init as environment: setting them in the guest would be unsafe code.
     // Pages are cleared when programs get them: twice takes an emulated CPU longer than compaction.
     let append = format!(
-        "console=ttyS0 quiet panic=-1 init_on_alloc=0 PATH=/bin TMPDIR=/tmp HUGEWISE_VM={} {}",
+        "console=ttyS0 quiet panic=-1 init_on_alloc=0 mitigations=off PATH=/bin TMPDIR=/tmp \
+         HUGEWISE_VM={} {}",
         config.series, config.append
     );
     Command::new(QEMU)
-        .args(["-accel", "tcg", "-cpu", "max", "-smp", "2", "-nographic", "-no-reboot"])
+        .args(["-accel", "tcg", "-cpu", CPU, "-smp", "2", "-nographic", "-no-reboot"])
         .args(["-nic", "none", "-m", &config.memory_mib.to_string()])
         .arg("-kernel")
         .arg(vmlinuz)

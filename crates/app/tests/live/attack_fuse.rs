@@ -77,8 +77,13 @@ fn a_held_lock_holds_up_nobody(_: &Turn) -> anyhow::Result<()> {
     let mut holders = Vec::new();
     for (uid, lock, silence) in HOLDERS {
         let place = scratch.join(uid.to_string());
-        let holder = FuseHolder::start(&place, uid, lock, silence)?;
-        holders.push(holder.ok_or_else(|| skip("this kernel has no FUSE or no cgroups"))?);
+        let Some(holder) = FuseHolder::start(&place, uid, lock, silence)? else {
+            // Only that one needs more than FUSE.
+            ensure!(silence == Silence::Frozen, skip("this kernel has no FUSE"));
+            println!("not {silence:?}: no cgroup of version 2");
+            continue;
+        };
+        holders.push(holder);
         let beside = serve(&scratch, &manager)?;
         println!("huge after {alone:.1?} alone, {beside:.1?} with {lock:?} {silence:?} besides");
         // Each holder makes a worker miss one deadline.

@@ -6,6 +6,7 @@ use super::*;
 use hugewise_base::calendar;
 use hugewise_base::rng::Rng;
 use hugewise_base::units::saturating_u64;
+use std::ops::Range;
 
 /// 2026-11-26 12:00:00 UTC.
 const NOON_MS: u64 = 1_795_694_400_000;
@@ -170,6 +171,12 @@ fn main_part(episode: &Episode) -> (Part, f64) {
     episode.parts.first().map(|added| (added.part, added.share)).expect("parts")
 }
 
+/// A fifth of them; all in `make soak`.
+#[allow(clippy::disallowed_methods, reason = "the test itself asks how long it is to take")]
+fn seeds(all: Range<u64>) -> impl Iterator<Item = u64> {
+    all.step_by(if std::env::var_os("HUGEWISE_SOAK").is_some() { 1 } else { 5 })
+}
+
 #[test]
 fn faults_behind_haproxy_are_told_apart() {
     let truths = [
@@ -180,7 +187,7 @@ fn faults_behind_haproxy_are_told_apart() {
         (Fault::OneServer, Part::FirstByte),
         (Fault::Stall, Part::FirstByte),
     ];
-    for seed in 0..12 {
+    for seed in seeds(0..12) {
         for (fault, part) in truths {
             let account = answer(&haproxy(&simulated(fault, seed)));
             assert_eq!(account.inputs[0].left_out, 0);
@@ -201,7 +208,7 @@ fn faults_behind_nginx_are_told_apart() {
         (Fault::Network, Part::Connect),
         (Fault::SlowClient, Part::Rest),
     ];
-    for seed in 20..26 {
+    for seed in seeds(20..26) {
         for (fault, part) in truths {
             let account = answer(&nginx(&simulated(fault, seed)));
             let episode = found(&account, fault, seed);
@@ -213,7 +220,7 @@ fn faults_behind_nginx_are_told_apart() {
 
 #[test]
 fn a_calm_service_is_calm() {
-    for seed in 40..70 {
+    for seed in seeds(40..70) {
         let all = simulated(Fault::None, seed);
         for text in [haproxy(&all), nginx(&all)] {
             let account = answer(&text);
@@ -225,7 +232,7 @@ fn a_calm_service_is_calm() {
 
 #[test]
 fn the_server_that_is_slow_is_named() {
-    for seed in 80..90 {
+    for seed in seeds(80..90) {
         for text in [haproxy, nginx] {
             let account = answer(&text(&simulated(Fault::OneServer, seed)));
             let episode = found(&account, Fault::OneServer, seed);
@@ -244,7 +251,7 @@ fn the_server_that_is_slow_is_named() {
 
 #[test]
 fn load_and_time_say_which_kind_it_is() {
-    for seed in 100..106 {
+    for seed in seeds(100..106) {
         let shape = |fault| {
             let account = answer(&haproxy(&simulated(fault, seed)));
             let episode = found(&account, fault, seed);
