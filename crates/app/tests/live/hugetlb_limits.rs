@@ -124,7 +124,7 @@ fn the_kernel_grants_fewer(_: &Turn) -> anyhow::Result<()> {
     let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let says = ["PARTIAL", "no more contiguous memory", "compacted", "--persist and reboot"];
     ensure!(says.iter().all(|words| text.contains(words)), "{said:?}");
-    let (granted, wanted) = (Pool::now()?.total, mib / 2);
+    let (granted, wanted) = (Pool::now()?.total, mib.div_ceil(2));
     println!("{granted} of {wanted} pages granted");
     ensure!(text.contains(&format!("0 -> {granted} of {wanted} pages")), "{granted}: {said:?}");
     ensure!(granted > 64 && granted < wanted, "{granted} pages");
