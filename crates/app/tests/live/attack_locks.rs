@@ -16,6 +16,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A user that nobody else uses.
 const STRANGER: u32 = 65_534;
@@ -209,7 +210,9 @@ fn signals_that_end_put_settings_back(_: &Turn) -> anyhow::Result<()> {
         ensure!(!before.differences().is_empty(), "settings were taken");
         manager.signal(signal)?;
         // Whoever loses patience does not interrupt that.
+        let began = Instant::now();
         while !manager.has_ended()? {
+            ensure!(began.elapsed() < Duration::from_secs(60), "{signal:?}: signals keep it alive");
             manager.signal(Signal::TERM)?;
         }
         manager.end()?.expect(0).with_context(|| format!("{signal:?}"))?;
