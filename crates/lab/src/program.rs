@@ -77,6 +77,8 @@ impl Drop for Program {
 pub struct Memory {
     /// Resident; of several processes each shared page once.
     pub rss: Option<f64>,
+    /// Of that, anonymous; what processes share counts for each.
+    pub anon: Option<f64>,
     /// Charged to the cgroup: also what is held by huge pages that are mapped in part.
     pub group: Option<f64>,
     /// In huge pages.
@@ -117,6 +119,7 @@ impl Memory {
             rss: sum(&|one| {
                 if shared { rollup(one, |rollup| rollup.pss_bytes) } else { one.rss() }
             }),
+            anon: sum(&|one| one.status.rss_anon_bytes),
             huge: sum(&|one| rollup(one, |rollup| rollup.anon_huge_pages_bytes)),
             hugetlb: private.zip(largest).map(|(private, shared)| private + shared),
             page_tables: sum(&|one| one.status.vm_pte_bytes),

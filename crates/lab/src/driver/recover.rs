@@ -33,8 +33,9 @@ pub(super) fn drive(params: &Recover, run: &mut Run<'_>) -> anyhow::Result<()> {
         held.drop_pages(run, Span { offset_mib: offset, len_kib })?;
     }
     let full = charged(run)?;
-    let rss = run.holds(held.pid()).rss;
-    let kept_mib = full - rss.context("the program's resident memory is unknown")?;
+    // Pages of the program's own file are mostly charged to somebody else.
+    let anon = run.holds(held.pid()).anon;
+    let kept_mib = full - anon.context("the program's anonymous memory is unknown")?;
     run.value("kept_mib", kept_mib);
     let dropped = (mib * drop_kib / (1024 * REGION_MIB as u64)) as f64;
     ensure!(
