@@ -154,7 +154,7 @@ pub struct CgroupStatus {
 pub struct ManagerStatus {
     /// Version of this structure.
     pub schema: u32,
-    /// How old it is, where the manager waits for a worker and this is its last one.
+    /// How old it is, where the manager is within one call or scan and this is its last one.
     #[serde(default)]
     pub age_ms: u64,
     /// Workers that were given up and do not end: they wait for a lock that somebody holds.

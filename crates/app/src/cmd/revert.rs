@@ -48,16 +48,16 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
         && undone.is_none()
         && stuck.is_none()
         && pools.as_ref().is_none_or(|pools| pools.is_empty());
-    if root.is_live() {
-        workers_left(&root);
-    }
+    let workers = if root.is_live() { worker::left(&root) } else { Vec::new() };
     let failed = steps.iter().any(|step| matches!(step, Restored::Failed { .. }))
         || stuck.is_some()
         || pools.as_ref().is_some_and(|pools| pools.is_partial());
     let code = if failed { exit::PARTIAL } else { exit::OK };
     if global.json {
-        let mut json =
-            serde_json::json!({ "schema": 1, "dry_run": args.settings.dry_run, "settings": steps });
+        let mut json = serde_json::json!({
+            "schema": 1, "dry_run": args.settings.dry_run, "settings": steps,
+            "abandoned_pids": workers,
+        });
         if args.all {
             json["undone"] = serde_json::json!(undone);
         }
@@ -66,6 +66,9 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
                 serde_json::json!({ "settings": pools.settings, "files": pools.files });
         }
         return Output::json(&json, code);
+    }
+    if !workers.is_empty() {
+        note(&waiting(&workers));
     }
     if nothing {
         let place = args.settings.state_dir.display();
@@ -84,17 +87,14 @@ pub(crate) fn run(global: &Global, args: &RevertArgs) -> anyhow::Result<Output> 
     Ok(Output::text(done, code))
 }
 
-/// Reports workers of a manager that has ended and that cannot end yet themselves.
-fn workers_left(root: &Root) {
-    let left = worker::left(root);
-    if !left.is_empty() {
-        let pids: Vec<_> = left.iter().map(u32::to_string).collect();
-        note(&format!(
-            "killed workers of a manager that has ended (pid {}) wait for a lock that somebody \
-             holds; they change nothing, and end once it is free",
-            pids.join(", ")
-        ));
-    }
+/// A sentence about workers of a manager that has ended, which cannot end yet themselves.
+fn waiting(workers: &[u32]) -> String {
+    let pids: Vec<_> = workers.iter().map(u32::to_string).collect();
+    format!(
+        "killed workers of a manager that has ended (pid {}) wait for a lock that somebody holds; \
+         they change nothing, and end once it is free",
+        pids.join(", ")
+    )
 }
 
 /// What 'hugetlb revert' and 'thp revert' put back, or would.

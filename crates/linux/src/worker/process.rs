@@ -217,10 +217,11 @@ impl Worker {
 pub fn left(root: &Root) -> Vec<u32> {
     let name = NAME.to_string_lossy();
     let is_left = |pid: &u32| {
+        // Everybody may call a process so.
         let owner = std::fs::metadata(root.path(format!("proc/{pid}")));
-        let is_roots = owner.is_ok_and(|owner| owner.uid() == 0);
+        let is_own = owner.is_ok_and(|owner| owner.uid() == rustix::process::geteuid().as_raw());
         let stat = process::stat(root, *pid);
-        is_roots && stat.is_some_and(|stat| stat.state == 'D' && stat.comm == name)
+        is_own && stat.is_some_and(|stat| stat.state == 'D' && stat.comm == name)
     };
     process::pids(root).unwrap_or_default().into_iter().filter(is_left).collect()
 }
@@ -269,5 +270,28 @@ pub fn run() -> io::Result<()> {
             answer => (answer, Vec::new()),
         };
         wire::say(&mut stream, &Reply { answer, usage: spaces.usage() }, &bytes)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_scratch::Scratch;
+
+    #[test]
+    fn workers_that_wait_for_a_lock_are_found_by_name_and_state() {
+        let scratch = Scratch::new();
+        let rest = "1 7 7 0 -1 4194560 496 0 0 0 105 541 0 0 20 0 2 0 50459 109428736 2057";
+        for (pid, name, state) in
+            [(7, "hugewise-worker", 'D'), (8, "hugewise-worker", 'S'), (9, "other", 'D')]
+        {
+            let folder = scratch.join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&folder).expect("made");
+            let zeros = " 0".repeat(28);
+            let text = format!("{pid} ({name}) {state} {rest}{zeros}\n");
+            std::fs::write(folder.join("stat"), text).expect("written");
+        }
+        assert_eq!(left(&Root::at(scratch.path())), [7]);
+        assert_eq!(NAME.to_bytes().len(), 15, "the kernel cuts longer ones");
     }
 }

@@ -76,12 +76,12 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     out
 }
 
-/// Who holds the manager up; nothing where nobody does.
+/// What holds the manager up; nothing where nothing does.
 fn not_answering(manager: &ManagerStatus) -> String {
     let mut out = String::new();
     if manager.age_ms > 0 {
         let age = number::wait(manager.age_ms as f64 / 1e3);
-        let text = format!("{age} old: the manager waits for a process that does not answer");
+        let text = format!("{age} old: the manager is within one call or scan");
         out.push_str(&line("This state", &text));
     }
     if manager.abandoned_workers > 0 {
