@@ -22,8 +22,16 @@ fn files(below: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The program that writes the pages, where it is built: cargo would build it anew, because for it
+/// alone other features of the same libraries are wanted.
+fn pages() -> Option<(&'static str, String)> {
+    let program = Path::new(env!("CARGO_BIN_EXE_hugewise")).with_file_name("xtask");
+    program.exists().then(|| ("PAGES", format!("{} pages", program.display())))
+}
+
 fn make(target: &str, into: &Path) {
     let done = Command::new("make")
+        .envs(pages())
         .arg("-C")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .args(["--no-print-directory", target, "PREFIX=/opt/hw"])
@@ -71,6 +79,7 @@ fn all_is_installed_and_nothing_left() {
 /// Runs the script that packs; the program is any one.
 fn pack(into: &Path) -> Vec<PathBuf> {
     let done = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/dist.sh"))
+        .envs(pages())
         .env("OUTPUT", into)
         .env("PROGRAM", "/bin/true")
         .env("SOURCE_DATE_EPOCH", "1000000000")

@@ -33,7 +33,9 @@ pub(crate) fn all(all: &mut Outputs) {
     let changed = json!({ "key": "defrag", "from": "madvise", "to": "never", "now": "never" });
     let set = json!({ "schema": 1, "dry_run": false, "settings": [changed], "file": null });
     all.add("thp-set", set);
-    let settings = json!({ "schema": 1, "dry_run": false, "settings": settings, "hugetlb": back });
+    let settings = json!({
+        "schema": 1, "dry_run": false, "settings": settings, "abandoned_pids": [7], "hugetlb": back
+    });
     all.add("revert", settings);
 }
 
