@@ -57,6 +57,11 @@ impl Suspensions {
         self.0.get(party).is_some_and(|suspension| now < suspension.until)
     }
 
+    /// How many parties are left alone now.
+    pub fn suspended(&self, now: Ns) -> usize {
+        self.0.values().filter(|suspension| now < suspension.until).count()
+    }
+
     /// Forgets those whose last suspension ended [`LONGEST`] ago.
     pub fn forgive(&mut self, now: Ns) {
         self.0.retain(|_, suspension| now < suspension.until + LONGEST);
@@ -92,5 +97,6 @@ mod tests {
         assert!(suspended(Some(0), Some("/pod1")));
         assert!(!suspended(Some(0), Some("/pod2")));
         assert!(!suspended(Some(1001), Some("/a")));
+        assert_eq!((all.suspended(Ns(2)), all.suspended(Ns(1) + FIRST)), (2, 0));
     }
 }

@@ -22,14 +22,15 @@ pub struct ProbeChild {
 }
 
 impl ProbeChild {
-    /// This very program with `args`, and two seconds (a probe takes about 10 ms; where a host
-    /// backs memory only when it is touched, about 50).
+    /// This very program with `args`, and ten seconds: a probe takes about 10 ms; where a host
+    /// backs memory only when it is touched, about 50; on an emulated processor that shares a CPU
+    /// with a compiler, more than 2 s.
     pub fn this_program(args: &[&str]) -> Self {
         Self {
             // Unlike a path it also works after the file was replaced by an update.
             program: PathBuf::from("/proc/self/exe"),
             args: args.iter().map(OsString::from).collect(),
-            time_limit: Duration::from_secs(2),
+            time_limit: Duration::from_secs(10),
         }
     }
 }

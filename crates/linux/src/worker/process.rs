@@ -5,6 +5,7 @@ use crate::prctl;
 use crate::process;
 use crate::root::Root;
 use crate::spaces::{Answer, Means, Order, Spaces, Usage};
+use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::syscall::may_enter;
 use hugewise_sys::{cpu, session};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// ... for a view, which is to answer within a second, whatever some users do.
 const PATIENCE_OF_VIEWS: Duration = Duration::from_millis(150);
 const PATIENCE_TO_ACT: Duration = Duration::from_millis(700);
+/// Each user who is suspended halves the time for the others, up to so often: many users together
+/// hold up nobody for long, and an eighth is still ten times what a process needs that answers.
+const MOST_HALVINGS: usize = 3;
 /// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much
 /// to read, or memory that the kernel has to compact for a promotion.
 const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
@@ -40,9 +44,13 @@ const WORK: Duration = Duration::from_millis(2);
 /// stranger: for every CPU to let its lists of pages go (`mm/swap.c`), for an allocation with its
 /// reclaim and compaction (`mm/page_alloc.c`), for room in a cgroup (`mm/memcontrol.c`), for the
 /// thread of DAMON to take an order (`mm/damon/`). A lock has no function of its own to know it by:
-/// `/proc/PID/stack` leaves those of the scheduler out.
+/// `/proc/PID/stack` leaves those of the scheduler out, and so does `/proc/PID/wchan`, the innermost
+/// of the rest.
 const FOR_KERNEL: [&str; 5] =
     ["lru_add_drain", "alloc_pages", "alloc_frozen_pages", "charge_memcg", "damon_"];
+/// The same as `wchan` has them: work that other CPUs are to do, reclaim that waits for the disk, a
+/// lock of compaction or reclaim.
+const FOR_KERNEL_INNERMOST: [&str; 5] = ["flush_work", "reclaim", "throttle", "compact", "damon_"];
 /// Orders that are sent ahead of their answers: few enough for the socket's buffer (208 KiB).
 const AHEAD: usize = 64;
 /// A worker that was killed ends within this, unless it waits for a lock that signals cannot break.
@@ -113,12 +121,15 @@ impl Worker {
     }
 
     /// Has orders carried out, one after the other. Returns the answers up to the one that did not
-    /// come. `is_unwanted`: that answers are not waited for any longer.
+    /// come. `suspended`: users who are left alone; `is_unwanted`: that answers are not waited for any
+    /// longer.
     pub(super) fn converse(
         &mut self,
         orders: &[&Order],
+        suspended: usize,
         is_unwanted: &mut dyn FnMut() -> bool,
     ) -> (Vec<Answer>, Option<Broken>) {
+        let share = 1 << suspended.min(MOST_HALVINGS);
         let mut answers = Vec::with_capacity(orders.len());
         let mut sent = 0;
         while answers.len() < orders.len() {
@@ -128,7 +139,7 @@ impl Worker {
                 }
                 sent += 1;
             }
-            match self.hear(orders[answers.len()], is_unwanted) {
+            match self.hear(orders[answers.len()], share, is_unwanted) {
                 Ok(answer) => answers.push(answer),
                 Err(broken) => return (answers, Some(broken)),
             }
@@ -139,13 +150,14 @@ impl Worker {
     fn hear(
         &mut self,
         order: &Order,
+        share: u32,
         is_unwanted: &mut dyn FnMut() -> bool,
     ) -> Result<Answer, Broken> {
         let acts = matches!(order, Order::Act(_));
-        let patience = if acts { PATIENCE_TO_ACT } else { self.patience };
+        let patience = if acts { PATIENCE_TO_ACT } else { self.patience } / share;
         let began = Instant::now();
         let (mut checked, mut used) = (began, None);
-        while !self.has_said(CHECK)? {
+        while !self.has_said(CHECK.min(patience))? {
             if is_unwanted() {
                 return Err(Broken::Unwanted);
             }
@@ -187,23 +199,34 @@ impl Worker {
 
     /// Whether it waits for somebody, that is, neither for a CPU, nor for the kernel, nor for its
     /// own thread that warms memory: that one gets a CPU only when nobody else wants it, and may
-    /// hold the lock of the worker's own memory meanwhile. Where the system does not show for what
-    /// the kernel waits (that takes `CAP_SYS_ADMIN`), it counts as somebody.
+    /// hold the lock of the worker's own memory meanwhile. The stack is shown to `CAP_SYS_ADMIN`
+    /// only; without, the innermost function has to do.
     fn waits_for_somebody(&self) -> bool {
         let (root, pid) = (Root::live(), self.child.id());
         let read = |file| root.read_text(format!("proc/{pid}/{file}")).unwrap_or_default();
         if process::stat(&root, pid).is_some_and(|stat| stat.state == 'R') {
             return false;
         }
-        let stack = read("stack");
-        may_enter(&read("syscall")) && !FOR_KERNEL.iter().any(|function| stack.contains(function))
+        let (stack, innermost) = (read("stack"), read("wchan"));
+        let contains = |text: &str, functions: &[&str]| functions.iter().any(|f| text.contains(f));
+        let for_kernel = if stack.is_empty() {
+            contains(&innermost, &FOR_KERNEL_INNERMOST)
+        } else {
+            contains(&stack, &FOR_KERNEL)
+        };
+        may_enter(&read("syscall")) && !for_kernel
     }
 
     /// Kills it. A worker that does not end now, because it waits for a lock that signals cannot
-    /// break, is returned.
+    /// break, is returned, without its memory.
     pub(super) fn give_up(mut self) -> Option<Child> {
         let _ = self.child.kill();
-        (!ends(&mut self.child, ENDING)).then_some(self.child)
+        if ends(&mut self.child, ENDING) {
+            return None;
+        }
+        // Not reaped yet, so the pid is still its own. A kernel that cannot (before 5.15) keeps it.
+        let _ = PidFd::open(self.child.id()).and_then(|worker| worker.release_memory());
+        Some(self.child)
     }
 
     /// Lets it give back what it took, and end.

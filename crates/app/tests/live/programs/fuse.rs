@@ -47,6 +47,8 @@ pub(crate) enum Lock {
     ByReader,
     /// A writer waits behind that: whoever wants to read waits as well.
     ByReaderAndWriter,
+    /// For reading, and only once some of its memory was promoted: no check before a call sees it.
+    BehindPromotions,
 }
 
 /// Why the server does not answer a read.
@@ -231,12 +233,13 @@ fn words32(words: &[u32]) -> Vec<u8> {
 /// The process that holds the lock: its standard input is the file.
 pub(super) fn holder(args: &[OsString]) -> anyhow::Result<u8> {
     kit::end_with_parent()?;
-    let wants_writer =
-        args.first().is_some_and(|lock| *lock == *format!("{:?}", Lock::ByReaderAndWriter));
+    let is_lock = |lock: Lock| args.first().is_some_and(|arg| *arg == *format!("{lock:?}"));
+    let (late, writes) = (is_lock(Lock::BehindPromotions), is_lock(Lock::ByReaderAndWriter));
     let file = File::from(std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned()?);
-    let mapped = map_file(&file, MAPPED)?;
-    let mut memory = Arena::new(MEMORY, kit::HUGE)?;
-    for offset in (0..MEMORY).step_by(4096) {
+    let mapped = if late { None } else { Some(map_file(&file, MAPPED)?) };
+    let memory = if late { 4 * MEMORY } else { MEMORY };
+    let mut memory = Arena::new(memory, kit::HUGE)?;
+    for offset in (0..memory.len()).step_by(4096) {
         memory.set(offset, 1);
     }
     // Both threads begin before anybody holds anything: a new one needs memory. From here on the
@@ -245,12 +248,24 @@ pub(super) fn holder(args: &[OsString]) -> anyhow::Result<u8> {
     let reader = std::thread::spawn(move || -> std::io::Result<()> {
         let own = File::open("/proc/self/mem")?;
         std::thread::sleep(Duration::from_millis(500));
+        while late && huge_kib()? == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mapped = mapped.map_or_else(|| map_file(&file, MAPPED), Ok)?;
         own.read_exact_at(&mut [0], mapped)
     });
     let writer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(1000));
-        wants_writer.then(|| Arena::new(4096, 4096))
+        writes.then(|| Arena::new(4096, 4096))
     });
     let _ = (reader.join(), writer.join());
     Ok(kit::OK)
+}
+
+/// Of this process's memory, KiB in huge pages.
+fn huge_kib() -> std::io::Result<u64> {
+    let text = fs::read_to_string("/proc/self/smaps_rollup")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kib.ok_or_else(|| std::io::ErrorKind::InvalidData.into())
 }
