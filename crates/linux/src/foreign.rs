@@ -18,6 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use hugewise_sys::sandbox::Sandbox;
 use hugewise_sys::session;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 
@@ -161,7 +162,9 @@ impl Converter {
             command.env("TZ", zone);
         }
         command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
-        session::without_privileges(&mut command, user.map(|user| (user.uid, user.gid)));
+        let ids = user.map(|user| (user.uid, user.gid));
+        let sandbox = Sandbox::of_reader().map_err(run)?;
+        session::without_privileges(&mut command, ids, sandbox);
         let child = command.spawn().map_err(run)?;
         self.collect(tool, Running(child))
     }

@@ -74,6 +74,51 @@ pub fn touching_child(
     Pid::from_raw(answer).filter(|_| answer > 0).map(PausingChild).ok_or_else(Errno::last)
 }
 
+/// Forks a child that its parent traces and that stops at once, for good.
+///
+/// # Errors
+/// As [`pausing_child`].
+pub fn traced_child() -> Result<PausingChild, Errno> {
+    let parent = rustix::process::getpid();
+    // SAFETY: as in `pausing_child`: the child calls prctl, getppid, ptrace, raise, pause and _exit
+    // only, and never returns from `wait_for_the_end`.
+    // WHY UNSAFE: no safe function forks.
+    let answer = unsafe { libc::fork() };
+    if answer == 0 {
+        end_with(parent.as_raw_nonzero().get());
+        // SAFETY: takes numbers; the addresses are not used by this request (ptrace(2)).
+        // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
+        unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
+        // SAFETY: takes a number.
+        // WHY UNSAFE: as above.
+        unsafe { libc::raise(libc::SIGSTOP) };
+        wait_for_the_end(parent.as_raw_nonzero().get());
+    }
+    Pid::from_raw(answer).filter(|_| answer > 0).map(PausingChild).ok_or_else(Errno::last)
+}
+
+/// Starts a child that has this process's very memory, as one does before it becomes another
+/// program (`vfork`), and that waits instead: the calling thread does not come back before it ends.
+///
+/// # Errors
+/// As [`pausing_child`], when there is no child.
+pub fn wait_for_child_in_own_memory() -> Result<(), Errno> {
+    extern "C" fn life(_: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: takes nothing and always succeeds.
+        // WHY UNSAFE: a wrapper might do more than the system call, which is all a child may do.
+        let parent = unsafe { libc::getppid() };
+        wait_for_the_end(parent)
+    }
+    let mut stack = vec![0_u128; 4 << 10];
+    let top = stack.as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack grows down from its end, which is aligned to 16 bytes as its elements are,
+    // and lives until the child has ended: this thread waits in the call. The child only pauses.
+    // WHY UNSAFE: no safe function gives a child this process's memory.
+    let answer = unsafe { libc::clone(life, top.cast(), flags, std::ptr::null_mut()) };
+    if answer < 0 { Err(Errno::last()) } else { Ok(()) }
+}
+
 impl PausingChild {
     /// The child's pid, valid for as long as this value lives: nobody else reaps it.
     pub fn id(&self) -> u32 {

@@ -22,6 +22,7 @@ pub mod perf;
 pub mod pidfd;
 pub mod prctl;
 pub mod record;
+pub mod sandbox;
 pub mod segment;
 pub mod session;
 pub mod signal;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
@@ -23,6 +24,21 @@ pub fn map_file(file: &File, bytes: usize) -> io::Result<u64> {
     // WHY UNSAFE: whoever reads there can be shown a file that others change.
     let at = unsafe { mmap(ptr::null_mut(), bytes, protection, flags, file, 0) }?;
     Ok(at as u64)
+}
+
+/// A file without a name whose pages are mapped in no other process, nor in the kernel
+/// (`memfd_secret`, Linux 5.14).
+///
+/// # Errors
+/// `ENOSYS` where the kernel has none, or they are switched off.
+pub fn secret_file() -> io::Result<File> {
+    // SAFETY: takes a number only.
+    // WHY UNSAFE: neither std nor rustix 1.1 has it.
+    let fd = unsafe { libc::syscall(libc::SYS_memfd_secret, 0) };
+    let fd = RawFd::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel made it for this call, so that nobody else owns it.
+    // WHY UNSAFE: numbers become descriptors only so.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// Advice about this process's own memory.

@@ -1,14 +1,13 @@
 //! `hugewise lab workload exec`: becomes another program, after arranging what cannot be arranged
-//! from
-//! outside: its end with its parent, its cgroup, whether it may have huge pages, and whose program
-//! it is.
+//! from outside: its end with its parent, its cgroup, whether it may have huge pages, and whose
+//! program it is.
 
 use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 use hugewise_base::exit;
 use hugewise_linux::nobody::Nobody;
-use hugewise_linux::prctl;
-use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
+use hugewise_linux::{prctl, session};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::set_no_new_privs;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -89,8 +88,9 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<u8> {
 /// Gives up what a program of others does not need. This process has one thread: what the kernel
 /// changes is all of it.
 fn give_up(user: Option<&[u32]>) -> anyhow::Result<()> {
-    // With our terminal it could type into it. One that leads a group already has one of its own.
-    let _ = setsid();
+    // With our terminal it could type into it; with what we were started with it could read or
+    // write what is root's. One that leads a group has a session of its own already.
+    let _ = session::begin();
     let Some([uid, gid]) = user else {
         return set_no_new_privs(true).context("giving up further privileges");
     };

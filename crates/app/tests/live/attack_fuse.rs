@@ -21,8 +21,9 @@ const HOLDERS: [(u32, Lock, Silence); 5] = [
     (65_524, Lock::ByReader, Silence::Frozen),
 ];
 const VICTIM: u32 = 65_526;
-/// How often a victim and one beside a holder are compared where the machine itself is as slow again
-/// from one to the next: an emulated processor beside other work. Each time another user holds.
+/// How often a victim and one beside a holder are compared where the machine itself is as slow
+/// again from one to the next: an emulated processor beside other work. Each time another user
+/// holds.
 const ATTEMPTS: u32 = 3;
 /// From one of these users to the next.
 const ANOTHER: u32 = 10;

@@ -75,6 +75,9 @@ fn values(scratch: &Scratch, variant: &str) -> anyhow::Result<Value> {
     Ok(record["measured"]["values"].clone())
 }
 
+/// A file that root has open.
+const SECRET: &str = "secret";
+
 /// An experiment that runs; ended with the trial.
 struct Running(Child);
 
@@ -82,6 +85,9 @@ impl Running {
     fn start(scratch: &Scratch, rest: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(init::hugewise());
         command.args(arguments(scratch, rest)?).stdin(Stdio::null()).stdout(Stdio::null());
+        // What root has open may come with the shell that root starts it from.
+        let secret = File::create(scratch.join(SECRET))?;
+        rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty())?;
         Ok(Self(command.stderr(File::create(scratch.join("err"))?).spawn()?))
     }
 
@@ -131,6 +137,10 @@ fn is_nobody(pid: u32) -> anyhow::Result<u32> {
     ensure!(status(pid, "NoNewPrivs")? == "1", "it may gain privileges");
     for key in ["CapPrm", "CapEff", "CapAmb"] {
         ensure!(status(pid, key)? == "0000000000000000", "{key} {}", status(pid, key)?);
+    }
+    for file in fs::read_dir(format!("/proc/{pid}/fd"))?.flatten() {
+        let file = fs::read_link(file.path()).unwrap_or_default();
+        ensure!(!file.ends_with(SECRET), "it has {} of root's open", file.display());
     }
     let accounts = fs::read_to_string("/etc/passwd")?;
     let has_it = |line: &str| line.split(':').nth(2) == Some(&uid.to_string());

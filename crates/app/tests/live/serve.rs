@@ -118,6 +118,7 @@ fn without_rights(_: &Turn) -> anyhow::Result<()> {
             ensure!(status(front, set)?.trim_matches('0').is_empty(), "{set} has something");
         }
         ensure!(status(front, "NoNewPrivs:")? == "1");
+        ensure!(status(front, "Seccomp:")? == "2", "it makes every system call");
     }
     let told = served.json("/api/v1/status")?;
     ensure!(told["machine"]["mem_total"].as_u64().is_some(), "{told}");

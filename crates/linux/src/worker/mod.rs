@@ -10,7 +10,8 @@
 //! user, because nobody who has one is served, and at most [`MOST_ABANDONED`] in all.
 //!
 //! Properties: whoever gives orders waits for at most one deadline in one series of orders, and for
-//! less the more users are suspended; a worker holds nothing that another process needs; what it had open is opened again by the next.
+//! less the more users are suspended; a worker holds nothing that another process needs; what it
+//! had open is opened again by the next.
 
 mod process;
 mod wire;
@@ -28,8 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Workers that were given up and cannot end, in all: one for each user, and the kernel frees their
-/// memory. What stays of each, its stack in the kernel and its page tables, takes 0.1 MiB of the 64 of the service
-/// (`dist/hugewise.service`).
+/// memory. What stays of each, its stack in the kernel and its page tables, takes 0.1 MiB of the 64
+/// of the service (`dist/hugewise.service`).
 const MOST_ABANDONED: usize = 64;
 
 /// Whether this program becomes a worker when it is started as one.

@@ -44,8 +44,8 @@ const WORK: Duration = Duration::from_millis(2);
 /// stranger: for every CPU to let its lists of pages go (`mm/swap.c`), for an allocation with its
 /// reclaim and compaction (`mm/page_alloc.c`), for room in a cgroup (`mm/memcontrol.c`), for the
 /// thread of DAMON to take an order (`mm/damon/`). A lock has no function of its own to know it by:
-/// `/proc/PID/stack` leaves those of the scheduler out, and so does `/proc/PID/wchan`, the innermost
-/// of the rest.
+/// `/proc/PID/stack` leaves those of the scheduler out, and so does `/proc/PID/wchan`, the
+/// innermost of the rest.
 const FOR_KERNEL: [&str; 5] =
     ["lru_add_drain", "alloc_pages", "alloc_frozen_pages", "charge_memcg", "damon_"];
 /// The same as `wchan` has them: work that other CPUs are to do, reclaim that waits for the disk, a
@@ -121,8 +121,8 @@ impl Worker {
     }
 
     /// Has orders carried out, one after the other. Returns the answers up to the one that did not
-    /// come. `suspended`: users who are left alone; `is_unwanted`: that answers are not waited for any
-    /// longer.
+    /// come. `suspended`: users who are left alone; `is_unwanted`: that answers are not waited for
+    /// any longer.
     pub(super) fn converse(
         &mut self,
         orders: &[&Order],

@@ -7,6 +7,7 @@ use crate::exit;
 use crate::output::{self, Output};
 use anyhow::Context;
 use hugewise_linux::nobody::Nobody;
+use hugewise_linux::sandbox::Sandbox;
 use hugewise_serve::{Content, Limits, Question, Reply, Server, Settings, Stopper, Token, Verdict};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
@@ -52,6 +53,8 @@ fn begin(args: &ServeArgs, start: &Start) -> Result<Server, String> {
     // Whoever becomes another user loses this: so it comes last.
     let ends = set_parent_process_death_signal(Some(Signal::KILL));
     ends.map_err(|error| format!("it would outlive who started it: {error}"))?;
+    let sandbox = Sandbox::of_server().and_then(|sandbox| sandbox.enter());
+    sandbox.map_err(|error| format!("system calls cannot be given up: {error}"))?;
     Ok(server)
 }
 
