@@ -19,6 +19,8 @@ const SMALL: Bytes = Bytes::mib(1);
 
 /// Lists in a row after which a small process counts as one that stays so.
 const SMALL_FOR_LONG: u8 = 3;
+/// Most lists in a row for which one that stays so is not read: about as many seconds.
+const MOST_SKIPPED: u8 = 7;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -29,8 +31,26 @@ pub struct Lister {
     accounts: Accounts,
     isolated: BTreeSet<u32>,
     own_pid: Option<u32>,
-    /// How often in a row a process was seen to be smaller than asked for.
-    small: RefCell<BTreeMap<u32, u8>>,
+    small: RefCell<BTreeMap<u32, Small>>,
+}
+
+/// A process that was smaller than asked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Small {
+    /// How often in a row it was seen to be.
+    times: u8,
+    /// For how many lists it is not read.
+    skipped: u8,
+}
+
+impl Small {
+    /// Seen once more.
+    fn again(self) -> Self {
+        let times = self.times.saturating_add(1);
+        let twice = 1_u8.checked_shl(u32::from(times.saturating_sub(SMALL_FOR_LONG + 1)));
+        let skipped = if times > SMALL_FOR_LONG { twice.unwrap_or(MOST_SKIPPED) } else { 0 };
+        Self { times, skipped: skipped.min(MOST_SKIPPED) }
+    }
 }
 
 impl Lister {
@@ -74,8 +94,9 @@ impl Lister {
         Ok(all)
     }
 
-    /// All that are as large as asked for. Those that have been small for a while are read every
-    /// other time: on a machine with thousands of them they are most of the cost of a list.
+    /// All that are as large as asked for. Those that have been small for a while are read more and
+    /// more seldom: on a machine with thousands of them they are most of the cost of a list, and
+    /// whoever starts so many must not delay the next list for all others.
     fn large(
         &self,
         root: &Root,
@@ -85,15 +106,14 @@ impl Lister {
         let (mut all, mut small) = (Vec::new(), BTreeMap::new());
         let before = self.small.take();
         for pid in pids(root)? {
-            let times = before.get(&pid).copied().unwrap_or(0);
-            // Above the limit it was left out the last time, and is read now.
-            if times == SMALL_FOR_LONG {
-                small.insert(pid, SMALL_FOR_LONG + 1);
+            let known = before.get(&pid).copied().unwrap_or_default();
+            if known.skipped > 0 {
+                small.insert(pid, Small { skipped: known.skipped - 1, ..known });
                 continue;
             }
             match self.briefly(root, geometry, pid, least_anon) {
                 Some(sample) => all.push(sample),
-                None => drop(small.insert(pid, times.saturating_add(1).min(SMALL_FOR_LONG))),
+                None => drop(small.insert(pid, known.again())),
             }
         }
         self.small.replace(small);
@@ -273,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_small_is_read_every_other_time() {
+    fn who_stays_small_is_read_more_and_more_seldom() {
         let scratch = Scratch::new();
         let root = Root::at(scratch.path());
         let lister = Lister::new(&root);
@@ -282,15 +302,20 @@ mod tests {
             let all = lister.list(&root, Geometry::X86_64, &ask).expect("a list");
             all.iter().map(|sample| sample.id.pid).collect::<Vec<_>>()
         };
-        process(&scratch, 7, 10);
-        process(&scratch, 8, 1000);
-        for _ in 0..3 {
-            assert_eq!(listed(), [8]);
-        }
-        process(&scratch, 7, 1000);
+        // How many lists one that grew is not in, after so many in which it was small.
+        let late_after = |lists: usize| {
+            process(&scratch, 7, 10);
+            process(&scratch, 8, 1000);
+            lister.small.borrow_mut().clear();
+            (0..lists).for_each(|_| assert_eq!(listed(), [8]));
+            process(&scratch, 7, 1000);
+            (0..20).find(|_| listed() == [7, 8])
+        };
+        assert_eq!([1, 2, 3].map(late_after), [Some(0); 3]);
+        assert_eq!([4, 5, 6, 8, 9, 11].map(late_after), [1, 0, 2, 0, 4, 2].map(Some));
+        assert_eq!((12..60).filter_map(late_after).max(), Some(MOST_SKIPPED.into()));
         process(&scratch, 9, 1000);
-        assert_eq!(listed(), [8, 9], "what is new is read at once");
-        assert_eq!(listed(), [7, 8, 9]);
+        assert_eq!(listed(), [7, 8, 9], "what is new is read at once");
         let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };
         assert_eq!(lister.list(&root, Geometry::X86_64, &named).expect("a list").len(), 1);
     }

@@ -27,6 +27,8 @@ pub(super) struct Level {
     pub(super) claim: f64,
     /// Huge pages held, or had lately, as they weaken it.
     pub(super) held: u64,
+    /// CPU time that was spent on it lately, ns, for each unit of its share; of a program 0.
+    pub(super) worked: f64,
     /// Which user, cgroup or program it is, among those of this level.
     pub(super) of: usize,
 }
@@ -45,6 +47,14 @@ pub(super) fn strongest_first(a: &Claim, b: &Claim) -> Ordering {
     level.map_or(Ordering::Equal, |level| b[level].claim.total_cmp(&a[level].claim))
 }
 
+/// The same where blocks do not run out, so that everybody is served in the end and CPU time is what
+/// all share: the user comes first on whom less of it was spent lately, then the cgroup, and of one
+/// cgroup the program with the stronger claim.
+pub(super) fn least_worked_first(a: &Claim, b: &Claim) -> Ordering {
+    let worked = |level: usize| a[level].worked.total_cmp(&b[level].worked);
+    worked(0).then_with(|| worked(1)).then_with(|| strongest_first(a, b))
+}
+
 /// What one program has, or the programs of one user or cgroup have together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
@@ -54,6 +64,8 @@ struct Group {
     /// Regions that were made huge for it lately: whoever lets them go and asks for others has
     /// had them all the same.
     served: f64,
+    /// CPU time lately, ns, with failures and scans; of a program 0.
+    worked: f64,
     idle: f64,
     /// Since when somebody in it has waited who was served last.
     waits_since: Option<Ns>,
@@ -70,7 +82,7 @@ impl Group {
             served: state.account.lately.served.of_process(target.sample.id, now),
             idle: held as f64 * target.idle_share,
             waits_since: target.waits_since,
-            wasted: 0,
+            ..Self::default()
         }
     }
 
@@ -87,7 +99,7 @@ impl Group {
         let held = self.held.max(saturating_u64(self.served)).saturating_add(self.wasted);
         let waited = self.waits_since.map_or(Ns(0), |since| now.since(since));
         let claim = metric(self.share, held, idle, TAU) * (1.0 + waited.as_s() / AGING.as_s());
-        Level { claim, held, of }
+        Level { claim, held, worked: self.worked / self.share.max(f64::MIN_POSITIVE), of }
     }
 }
 
@@ -159,15 +171,24 @@ impl Claims {
 
 /// A program's user, before its programs are added.
 fn user(state: &State, target: &Target, now: Ns) -> Group {
-    let uid = target.sample.account();
-    let wasted = saturating_u64(FRUITLESS * state.account.lately.fruitless.of_user(uid, now));
-    Group { served: state.account.lately.served.of_user(uid, now), wasted, ..Group::default() }
+    let (uid, lately) = (target.sample.account(), &state.account.lately);
+    Group {
+        served: lately.served.of_user(uid, now),
+        worked: lately.work.of_user(uid, now),
+        wasted: saturating_u64(FRUITLESS * lately.fruitless.of_user(uid, now)),
+        ..Group::default()
+    }
 }
 
 /// The same of its cgroup.
 fn cgroup(state: &State, target: &Target, now: Ns) -> Group {
     let (uid, key) = (target.sample.account(), target.sample.cgroup_key());
-    Group { served: state.account.lately.served.of_cgroup(uid, &key, now), ..Group::default() }
+    let lately = &state.account.lately;
+    Group {
+        served: lately.served.of_cgroup(uid, &key, now),
+        worked: lately.work.of_cgroup(uid, &key, now),
+        ..Group::default()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Who is served next, and when.
 
-use super::claims::{Claim, Claims, differ, strongest_first};
+use super::claims::{Claim, Claims, differ, least_worked_first, strongest_first};
 use crate::decision::{Action, Motive, Queues};
 use crate::reason::Limit;
 use crate::state::{State, Target};
@@ -63,8 +63,9 @@ impl Bid {
 }
 
 /// Chooses among targets with work: of those that may be served now the one with the strongest
-/// claim, else the one that may be served soonest. Promotions go to the largest M, splits by what
-/// they bring back and then to the smallest. While memory is short for everybody a split comes
+/// claim, else the one that may be served soonest. Promotions go to the user on whom least CPU time
+/// was spent lately, and where blocks run out to the largest M; splits go by what they bring back and
+/// then to the smallest. While memory is short for everybody a split comes
 /// before everything else. Otherwise anybody can ask for splits without end: the two kinds take
 /// turns (`last`: what was done before), and splits go round among users, then among cgroups.
 /// Notes in `limits` what holds each target down.
@@ -142,9 +143,8 @@ fn turns(target: &Target, queue: usize, at: Ns, end: Ns) -> u64 {
 fn first(mut bids: Vec<Bid>, free: Option<u64>) -> Option<Bid> {
     let wanted = bids.iter().map(|bid| bid.turns).sum::<u64>();
     let scarce = free.filter(|free| *free < wanted);
-    bids.sort_by(|a, b| {
-        a.turn.at.cmp(&b.turn.at).then_with(|| strongest_first(&a.claim, &b.claim))
-    });
+    let order = if scarce.is_some() { strongest_first } else { least_worked_first };
+    bids.sort_by(|a, b| a.turn.at.cmp(&b.turn.at).then_with(|| order(&a.claim, &b.claim)));
     let leaves_enough =
         |bid: &&Bid| scarce.is_none_or(|free| taken_before(&bids, bid) < free.max(1));
     bids.iter().find(leaves_enough).copied()

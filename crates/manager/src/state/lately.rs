@@ -23,6 +23,8 @@ pub struct Lately {
     pub scans: Shares,
     /// CPU time of inspections, ns.
     pub inspections: Shares,
+    /// CPU time of all that was done, also of what came to nothing, ns.
+    pub work: Shares,
     /// Attempts that came to nothing.
     pub fruitless: Shares,
     /// Regions made huge, less those that the manager split: also those that were let go.
@@ -36,6 +38,7 @@ impl Default for Lately {
         Self {
             scans: Shares::new(HALF_LIFE),
             inspections: Shares::new(HALF_LIFE),
+            work: Shares::new(HALF_LIFE),
             fruitless: Shares::new(HALF_LIFE),
             served: Shares::new(SERVED_HALF_LIFE),
             splits: Shares::new(HALF_LIFE),
@@ -53,6 +56,7 @@ impl Lately {
         short: bool,
         now: Ns,
     ) {
+        self.work.charge(owner, outcome.cpu().0 as f64, now);
         match outcome {
             Outcome::Promoted { .. } => self.served.charge(owner, 1.0, now),
             // He did not let it go. What lost its huge page before the split he did.
@@ -66,11 +70,24 @@ impl Lately {
         }
     }
 
+    /// Charges CPU time of a scan.
+    pub fn scanned(&mut self, owner: &Owner, cost: Ns, now: Ns) {
+        self.scans.charge(owner, cost.0 as f64, now);
+        self.work.charge(owner, cost.0 as f64, now);
+    }
+
+    /// Charges CPU time of an inspection.
+    pub fn inspected(&mut self, owner: &Owner, cost: Ns, now: Ns) {
+        self.inspections.charge(owner, cost.0 as f64, now);
+        self.work.charge(owner, cost.0 as f64, now);
+    }
+
     /// Forgets what is next to nothing by now, and cgroups and processes that are gone: anybody can
     /// make names without end, and what their user had stays.
     pub fn forget(&mut self, targets: &BTreeMap<ProcId, Target>, now: Ns) {
         self.scans.forget_below(FORGOTTEN_NS, now);
         self.inspections.forget_below(FORGOTTEN_NS, now);
+        self.work.forget_below(FORGOTTEN_NS, now);
         self.fruitless.forget_below(FORGOTTEN_ATTEMPTS, now);
         self.served.forget_below(FORGOTTEN_ATTEMPTS, now);
         self.splits.forget_below(FORGOTTEN_NS, now);

@@ -376,7 +376,7 @@ impl State {
     /// Takes a scan report.
     pub fn scanned(&mut self, report: &ScanReport, now: Ns) {
         if let Some(target) = self.programs.targets.get(&report.target) {
-            self.account.lately.scans.charge(&target.owner(), report.cost.0 as f64, now);
+            self.account.lately.scanned(&target.owner(), report.cost, now);
         }
         let context = self.context(now);
         self.limits.budgets.take_scan(report.cost, now);
@@ -401,7 +401,7 @@ impl State {
         if matches!(report.refused, Some(SkipReason::Gone | SkipReason::AddressSpaceChanged)) {
             self.forget(report.target, now);
         } else if let Some(target) = self.programs.targets.get_mut(&report.target) {
-            self.account.lately.inspections.charge(&target.owner(), report.cost.0 as f64, now);
+            self.account.lately.inspected(&target.owner(), report.cost, now);
             self.machine.frames_hidden |= target.inspected(report, context);
         }
     }
