@@ -9,6 +9,8 @@ mod attack_fuse;
 mod attack_lab;
 #[path = "live/attack_locks.rs"]
 mod attack_locks;
+#[path = "live/attacks.rs"]
+mod attacks;
 #[path = "live/baseline.rs"]
 mod baseline;
 #[path = "live/bill.rs"]
@@ -182,6 +184,7 @@ fn all_trials() -> Vec<Trial> {
     all.extend(warm::trials());
     all.extend(lock::trials());
     all.extend(attack_locks::trials());
+    all.extend(attacks::trials());
     all.extend(service::trials());
     all.extend(redis::trials());
     all.extend(attack_fuse::trials());

@@ -20,27 +20,27 @@ use std::process::Command;
 type Made = (String, String);
 
 fn check(file: &str, wanted: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
     if std::env::var_os("HUGEWISE_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, wanted).expect("the page can be written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == wanted,
-        "docs/reference/{file} is out of date: run HUGEWISE_UPDATE_GOLDEN=1 cargo test -p \
+        "docs/{file} is out of date: run HUGEWISE_UPDATE_GOLDEN=1 cargo test -p \
          hugewise --test host reference"
     );
 }
 
 /// Compares the tables of a page; it has no others.
 fn check_tables(file: &str, tables: &[Made]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
     let mut page = std::fs::read_to_string(path).expect("the page is readable");
     let name =
         |line: &'_ str| Some(line.strip_prefix("<!-- made: ")?.strip_suffix(" -->")?.to_owned());
     let marked: BTreeSet<String> = page.lines().filter_map(name).collect();
     let made: BTreeSet<String> = tables.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(marked, made, "marks of docs/reference/{file}, and what is made for it");
+    assert_eq!(marked, made, "marks of docs/{file}, and what is made for it");
     for (name, lines) in tables {
         let mark = format!("<!-- made: {name} -->\n");
         let start = page.find(&mark).expect("a mark") + mark.len();
@@ -67,6 +67,17 @@ fn output(arguments: &[&str]) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
+/// The attacks that `attacks.rs` of the live tests makes, as its table has them.
+#[test]
+fn attacks() {
+    let mut attacks = head("attack | what a user does | what stops it");
+    let rows = include_str!("live/attacks.tsv").lines().skip(1);
+    for row in rows {
+        let _ = writeln!(attacks, "| {} |", row.replace('\t', " | "));
+    }
+    check_tables("security.md", &[("attacks".into(), attacks)]);
+}
+
 #[test]
 fn reasons() {
     let mut reasons = head("key | meaning | what you can do");
@@ -80,7 +91,7 @@ fn reasons() {
         let short = key.rsplit('.').next().unwrap_or(key);
         let _ = writeln!(limits, "| `{short}` | {} | `{key}` |", limit.text());
     }
-    check_tables("reasons.md", &[("reasons".into(), reasons), ("limits".into(), limits)]);
+    check_tables("reference/reasons.md", &[("reasons".into(), reasons), ("limits".into(), limits)]);
 }
 
 #[test]
@@ -96,12 +107,15 @@ fn hugetlb() {
         let (key, (means, remedy)) = (reason.key(), reason.text());
         let _ = writeln!(left_out, "| `{key}` | {means} | {remedy} |");
     }
-    check_tables("hugetlb.md", &[("warnings".into(), warnings), ("left out".into(), left_out)]);
+    check_tables(
+        "reference/hugetlb.md",
+        &[("warnings".into(), warnings), ("left out".into(), left_out)],
+    );
 }
 
 #[test]
 fn lab() {
-    check_tables("lab.md", &lab::tables());
+    check_tables("reference/lab.md", &lab::tables());
 }
 
 #[test]
@@ -113,5 +127,5 @@ fn defaults() {
     std::fs::write(&empty, "").expect("a file can be written");
     let shown = output(&["manage", "config", "show", "--config", &empty.display().to_string()]);
     std::fs::remove_file(&empty).expect("and removed");
-    check_tables("config.md", &config::tables(&shown));
+    check_tables("reference/config.md", &config::tables(&shown));
 }

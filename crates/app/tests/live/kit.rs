@@ -51,7 +51,12 @@ pub(crate) fn trial_of_any_kernel(
 
 /// A trial that runs while no other manager does. Whatever it changed among the machine's
 /// settings must be back at its end.
-pub(crate) fn trial(name: &'static str, test: fn(&Turn) -> anyhow::Result<()>) -> Trial {
+pub(crate) fn trial(
+    name: impl Into<String>,
+    test: impl FnOnce(&Turn) -> anyhow::Result<()> + Send + 'static,
+) -> Trial {
+    let name = name.into();
+    let shown = name.clone();
     Trial::ignorable_test(name, move || {
         let outcome = Turn::take().and_then(|turn| {
             let before = Settings::read()?;
@@ -70,7 +75,7 @@ pub(crate) fn trial(name: &'static str, test: fn(&Turn) -> anyhow::Result<()>) -
                 Some(Skip(reason)) => Ok(Completion::ignored_with(reason)),
                 None => {
                     let why = format!("{error:#}");
-                    init::say(&format!("{name}: {why}"));
+                    init::say(&format!("{shown}: {why}"));
                     Err(why.into())
                 }
             },

@@ -35,6 +35,12 @@ pub(super) fn private_mounts() -> anyhow::Result<()> {
     unshare(UnshareFlags::NEWNS)
 }
 
+/// Enters a user namespace of this user's own.
+pub(super) fn own_users() -> anyhow::Result<()> {
+    #[expect(deprecated, reason = "safe without FILES, and in a program with one thread")]
+    rustix::thread::unshare(UnshareFlags::NEWUSER).context("unshare")
+}
+
 fn leave(more: UnshareFlags) -> anyhow::Result<()> {
     unshare(UnshareFlags::NEWNS | UnshareFlags::NEWNET | more)
 }

@@ -1,0 +1,167 @@
+//! Everything that a user is known to do to keep a manager from others: beside each attack, and
+//! beside all of them together, a victim is huge within twice its undisturbed time.
+//!
+//! What they do and what stops them is a table (`attacks.tsv`), from which a page for users is
+//! made.
+
+use crate::hold::Hold;
+use crate::init;
+use crate::kit::{Scratch, promotes, skip, trial, wait_for};
+use crate::machine::Settings;
+use crate::manager::{Manage, Manager};
+use crate::promote::FAST;
+use anyhow::{Context, ensure};
+use libtest_mimic::Trial;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Users that nobody else uses: of the attacks, and the victim.
+const HOSTILE: u32 = 65_523;
+const VICTIM: u32 = 65_522;
+/// The first of the ids that are lent to the hostile user.
+const LENT: u32 = 1_700_000_000;
+/// The victim's memory: in a short trial, and in a soak.
+const MIB: u64 = 64;
+const SOAK_MIB: u64 = 200;
+/// Victims beside each attack.
+const TIMES: usize = 3;
+/// A deadline of a worker, and its replacement: each user costs others as much, once.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+/// The programs of each attack, and how many of each.
+const ATTACKS: [(&str, &[(&str, usize)]); 14] = [
+    ("mappings", &[("--kind mappings --mib 16", 1)]),
+    ("sparse", &[("--kind sparse --mib 16 --count 8", 1)]),
+    (
+        "forks",
+        &[("--kind forks --mib 40 --count 300", 1), ("--kind forks --mib 0 --count 4000", 1)],
+    ),
+    ("holes", &[("--kind holes --mib 64", 1)]),
+    ("moving holes", &[("--kind moving-holes --mib 64", 4)]),
+    ("threads", &[("--kind threads --mib 36 --count 900", 4)]),
+    ("shared memory", &[("--kind shared-memory --mib 36", 8)]),
+    ("traced", &[("--kind traced --mib 36 --count 20", 1)]),
+    ("locked", &[("--kind locked --mib 36", 8)]),
+    ("restarts", &[("--kind restarts --mib 36", 8)]),
+    ("short-lived", &[("--kind short-lived --mib 36 --count 60", 1)]),
+    ("idle class", &[("--kind idle --mib 36", 4), ("--kind hogs --mib 2 --count 4", 1)]),
+    ("accounts", &[("--kind accounts --mib 10 --count 300", 1)]),
+    ("doors", &[("--kind knock --mib 2", 1)]),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let named = include_str!("attacks.tsv").lines().skip(1).map(|row| row.split('\t').next());
+    assert!(named.eq(ATTACKS.map(|(name, _)| Some(name))), "attacks.tsv has other attacks");
+    let mut trials = Vec::new();
+    for (name, _) in ATTACKS {
+        let trial_name = format!("attacks_{}", name.replace([' ', '-'], "_"));
+        trials.push(trial(trial_name, move |_| beside(&[name])));
+    }
+    let all = ATTACKS.map(|(name, _)| name);
+    trials.push(trial("attacks_all_together", move |_| beside(&all)));
+    trials
+}
+
+/// A manager for the users of these attacks.
+fn start(scratch: &Scratch) -> anyhow::Result<Manager<'_>> {
+    let mut rules = String::new();
+    for uid in (LENT..LENT + 301).chain([HOSTILE, VICTIM]) {
+        rules += &format!("[[rule]]\nuser = \"#{uid}\"\naction = \"manage\"\n");
+    }
+    let select = "[select]\ndefault = \"exclude\"\nmin_anon_bytes = \"8 MiB\"\n\n";
+    let path = scratch.join("hugewise.toml");
+    std::fs::write(&path, format!("{select}{rules}"))?;
+    let pace = if init::is_soak() { "" } else { FAST };
+    Manage::new(scratch, &format!("--for 1h {pace} --config {}", path.display())).start()
+}
+
+/// How long it takes until all of a new victim's memory is huge, and what it waited for meanwhile,
+/// by how often it was seen.
+fn serve(
+    scratch: &Scratch,
+    manager: &Manager<'_>,
+) -> anyhow::Result<(Duration, BTreeMap<String, u32>)> {
+    let mib = if init::is_soak() { SOAK_MIB } else { MIB };
+    let program = scratch.join("program");
+    let mut victim = Hold::start_as(&program, Some(VICTIM), &format!("--mib {mib}"))?;
+    let (began, mut waits) = (Instant::now(), BTreeMap::new());
+    wait_for("the victim's memory to be huge", || {
+        let status = manager.status()?;
+        let targets = status["targets"].as_array().context("targets")?;
+        let target = targets.iter().find(|target| target["pid"] == victim.pid());
+        let why = target.map_or_else(
+            || "unknown".to_owned(),
+            |target| format!("{} {}", target["limit"], status["gate"]),
+        );
+        *waits.entry(why).or_default() += 1;
+        Ok(victim.memory()?.huge >= mib << 10)
+    })?;
+    let took = began.elapsed();
+    victim.verify()?;
+    Ok((took, waits))
+}
+
+/// Starts the programs of one attack.
+fn attack(scratch: &Scratch, name: &str) -> anyhow::Result<Vec<Hold>> {
+    let (_, programs) = ATTACKS.iter().find(|(known, _)| *known == name).context("an attack")?;
+    let doors = ["state", "run"].map(|dir| format!("--at {}", scratch.join(dir).display()));
+    let mut started = Vec::new();
+    for (args, count) in *programs {
+        for _ in 0..*count {
+            let args = format!("{args} {}", doors.join(" "));
+            let mut program = Hold::start_program("neighbour", Some(HOSTILE), &args)?;
+            if name == "accounts" {
+                lend(&mut program)?;
+            }
+            started.push(program);
+        }
+    }
+    Ok(started)
+}
+
+/// Lends ids to the namespace of a program, as `newuidmap` does.
+fn lend(program: &mut Hold) -> anyhow::Result<()> {
+    for map in ["uid_map", "gid_map"] {
+        let ids = format!("0 {HOSTILE} 1\n1 {LENT} 300\n");
+        std::fs::write(format!("/proc/{}/{map}", program.pid()), ids).context("lending ids")?;
+    }
+    program.ask_for::<usize>("go").map(drop)
+}
+
+fn beside(names: &[&str]) -> anyhow::Result<()> {
+    promotes()?;
+    if names.len() == 1 && !init::is_soak() {
+        return Err(skip("one attack after the other takes minutes: 'make soak' runs it"));
+    }
+    let scratch = Scratch::new()?;
+    scratch.program("program")?;
+    let before = Settings::read()?;
+    let manager = start(&scratch)?;
+    // The first one also waits for the manager's first pass.
+    serve(&scratch, &manager)?;
+    let mut alone = [Duration::ZERO; TIMES];
+    for took in &mut alone {
+        *took = serve(&scratch, &manager)?.0;
+    }
+    println!("huge after {alone:.1?} alone");
+    alone.sort();
+    let alone = alone[TIMES / 2];
+    let mut attackers = Vec::new();
+    for name in names {
+        attackers.extend(attack(&scratch, name).with_context(|| format!("starting '{name}'"))?);
+    }
+    let mut late = Vec::new();
+    for _ in 0..TIMES {
+        let (beside, waits) = serve(&scratch, &manager)?;
+        println!("huge after {beside:.1?} beside {names:?}, alone {alone:.1?}: {waits:?}");
+        if beside > 2 * alone + DEADLINE {
+            late.push(format!("huge after {beside:.1?}, alone {alone:.1?}: {waits:?}"));
+        }
+    }
+    manager.stop()?.expect(0)?;
+    drop(attackers);
+    let left = before.differences();
+    ensure!(left.is_empty(), "not put back: {left:?}");
+    ensure!(late.is_empty(), "{late:#?}");
+    Ok(())
+}
