@@ -10,7 +10,6 @@ mod error;
 mod socket;
 mod walk;
 
-use crate::nobody::random_hex;
 pub use error::SaveError;
 use error::{io_error, is_ours};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
@@ -20,14 +19,12 @@ use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use walk::{Last, Place};
+use walk::{Last, Place, fresh_name};
 
 /// Mode of a file that nothing else is said about; the umask takes from it.
 const MODE: u32 = 0o666;
 /// Mode of directories on the way to a file.
 pub const DIRECTORY: u32 = 0o755;
-/// Random bytes in the name of a file that is not whole.
-const RANDOM: usize = 12;
 
 /// A file that is going to be written: by then it is known that it can be.
 #[derive(Debug)]
@@ -239,12 +236,6 @@ fn fresh(path: &Path, place: &Place, mode: u32) -> Result<(String, File), SaveEr
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = openat(&place.folder, &name, flags, Mode::from_raw_mode(mode));
     Ok((name, File::from(fd.map_err(|errno| io_error(path, errno))?)))
-}
-
-/// A name that nobody knew.
-fn fresh_name(path: &Path) -> Result<String, SaveError> {
-    let random = random_hex(RANDOM).map_err(|error| io_error(path, error))?;
-    Ok(format!(".hugewise-{random}.new"))
 }
 
 /// Whether an error means that a directory takes no name, whatever a file in it takes.

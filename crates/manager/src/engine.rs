@@ -341,7 +341,8 @@ impl Manager {
 
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
         let targets = &self.state.programs.targets;
-        for (id, reasons) in self.written.due(targets, |id| self.plan.reasons_of(id), at) {
+        let reasons_of = |id| self.plan.reasons_of(id);
+        for (id, reasons) in self.written.due(targets, reasons_of, REASONS_INTERVAL, at) {
             let Some(target) = targets.get(&id) else { continue };
             let limit = self.limits.get(&id).copied();
             sink.record(at, &skips_record(target, &reasons, limit, self.state.machine.geometry));

@@ -7,8 +7,8 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 /// Descriptor of the first one (`SD_LISTEN_FDS_START`).
 const FIRST: RawFd = 3;
 
-/// Takes the first open file that this program was started with, beside its standard ones. No program
-/// that it executes inherits it.
+/// Takes the first open file that this program was started with, beside its standard ones. No
+/// program that it executes inherits it.
 ///
 /// # Errors
 /// `EBADF` where there is none, and an error where this process opened it itself.

@@ -1,9 +1,8 @@
 //! A UNIX socket at a path that a user names: nobody else connects to it, and nobody else can have
 //! its name, whether or not its owner lives.
 
-use super::error::{decided_by_others, io_error, is_ours};
-use super::walk::{self, Last, Place};
-use super::{SaveError, fresh_name};
+use super::error::{SaveError, decided_by_others, io_error, is_ours};
+use super::walk::{self, Last, Place, fresh_name};
 use rustix::fs::{AtFlags, FileType, Mode, chmodat, fstat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};

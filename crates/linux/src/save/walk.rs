@@ -1,6 +1,7 @@
 //! From a path to an opened directory and a name in it, one component after another.
 
 use super::error::{SaveError, decided_by_others, io_error, is_ours};
+use crate::nobody::random_hex;
 use rustix::fs::{
     FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, mkdirat, open, openat, readlinkat,
 };
@@ -13,6 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// As many links as the kernel follows (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS: usize = 40;
+
+/// Random bytes in the name of a file that is not whole.
+const RANDOM: usize = 12;
 
 /// Where a file goes.
 #[derive(Debug)]
@@ -37,6 +41,12 @@ pub(super) enum Last {
     Descriptor,
     /// Anything else, and its owner.
     Other(FileType, u32),
+}
+
+/// A name that nobody knew.
+pub(super) fn fresh_name(path: &Path) -> Result<String, SaveError> {
+    let random = random_hex(RANDOM).map_err(|error| io_error(path, error))?;
+    Ok(format!(".hugewise-{random}.new"))
 }
 
 /// Where a file goes, with all links followed that may be.

@@ -4,7 +4,6 @@
 //! for: their lines would displace those of decisions and settings. So each user has a budget of
 //! such lines; what goes beyond it is counted, and written down later where it still holds.
 
-use super::REASONS_INTERVAL;
 use crate::limits::bucket::Bucket;
 use crate::policy::Reasons;
 use crate::record::Record;
@@ -48,18 +47,20 @@ struct User {
 
 impl Written {
     /// Programs whose reasons have changed since they were last written down; where a user has too
-    /// few lines left, those that have waited longest. They count as written.
+    /// few lines left, those that have waited longest. They count as written. A program is due at
+    /// most once in `interval`.
     pub(super) fn due(
         &mut self,
         targets: &BTreeMap<ProcId, Target>,
         reasons_of: impl Fn(ProcId) -> Arc<Reasons>,
+        interval: Ns,
         now: Ns,
     ) -> Vec<(ProcId, Arc<Reasons>)> {
         self.programs.retain(|id, _| targets.contains_key(id));
         let mut changed = Vec::new();
         for id in targets.keys() {
             let last = self.programs.get(id);
-            if last.is_some_and(|last| now.since(last.due) < REASONS_INTERVAL) {
+            if last.is_some_and(|last| now.since(last.due) < interval) {
                 continue;
             }
             let (line, reasons) = (last.and_then(|last| last.line.as_ref()), reasons_of(*id));

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 pub(super) fn open(wanted: Option<&Listen>) -> anyhow::Result<(Listener, Option<PathBuf>)> {
     if let Some(listener) = handed_over()? {
         if wanted.is_some() {
-            let why = "--listen: systemd has handed a socket over: leave this option out, or disable \
-                       the socket unit";
+            let why = "--listen: systemd has handed a socket over: leave this option out, or \
+                       disable the socket unit";
             return Err(exit::coded(exit::USAGE, why));
         }
         let path = listener.path();
