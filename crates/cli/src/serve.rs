@@ -92,3 +92,18 @@ fn host(text: &str) -> Result<String, String> {
         Err(_) => Err("must be a name or an address, without a port".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_listens_on_an_address_or_a_socket() {
+        assert_eq!(listen("unix:/run/a.sock"), Ok(Listen::Socket("/run/a.sock".into())));
+        assert_eq!(listen("127.0.0.1:9917"), Ok(Listen::default()));
+        assert!(listen("[::1]:80").is_ok());
+        for wrong in ["", "unix:", "127.0.0.1", "localhost:80", "/run/a.sock"] {
+            assert!(listen(wrong).is_err_and(|why| why.contains("unix:PATH")), "{wrong}");
+        }
+    }
+}
