@@ -55,7 +55,7 @@ endif
 	    '$(dir $(FISH_COMPLETION))'
 	$(PAGES) '$(ROOT)/share'
 	install -d '$(UNITS)' '$(SHARED)'
-	install -m 0644 dist/*.service dist/*.timer '$(UNITS)'
+	install -m 0644 dist/*.service dist/*.socket dist/*.timer '$(UNITS)'
 	sed -i 's|/usr/bin/hugewise|$(PREFIX)/bin/hugewise|' '$(UNITS)'/hugewise*.service
 	cp -r dist/prometheus dist/grafana dist/kubernetes '$(SHARED)'
 	chmod -R u=rwX,go=rX '$(SHARED)'
@@ -69,7 +69,7 @@ dist:
 uninstall:
 	rm -f '$(ROOT)/bin/hugewise' '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
 	rm -f '$(MAN)/hugewise.1' '$(MAN)'/hugewise-*.1
-	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.timer))
+	rm -f $(patsubst dist/%,'$(UNITS)/%',$(wildcard dist/*.service dist/*.socket dist/*.timer))
 	rm -rf '$(SHARED)'
 
 deps:

@@ -83,6 +83,8 @@ set -e
 if [ "$1" = remove ]; then
     if [ -d /run/systemd/system ]; then
         systemctl disable --now hugewise || true
+        # Its socket would stay open, and start a program that is gone.
+        systemctl disable --now hugewise-serve.socket hugewise-serve || true
     fi
     # Refused while a manager runs without systemd: it would go on without its program.
     code=0

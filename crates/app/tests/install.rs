@@ -60,6 +60,7 @@ fn all_is_installed_and_nothing_left() {
         "opt/hw/lib/systemd/system/hugewise-metrics.timer",
         "opt/hw/lib/systemd/system/hugewise-record.service",
         "opt/hw/lib/systemd/system/hugewise-serve.service",
+        "opt/hw/lib/systemd/system/hugewise-serve.socket",
         "opt/hw/share/hugewise/prometheus/hugewise.rules.yml",
         "opt/hw/share/hugewise/grafana/hugewise.json",
         "opt/hw/share/hugewise/kubernetes/observe/daemonset.yaml",

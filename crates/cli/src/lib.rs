@@ -46,7 +46,7 @@ pub use pids::pids;
 pub use places::{HISTORY_DIR, STATE_DIR};
 pub use response::ResponseArgs;
 pub use revert::SettingsRevertArgs;
-pub use serve::ServeArgs;
+pub use serve::{Listen, ServeArgs};
 pub use status::{MapArgs, StatusArgs};
 pub use thp::{ThpCommand, ThpSetArgs, ThpShowArgs};
 pub use top::TopArgs;

@@ -10,6 +10,9 @@ use hugewise_manager::ownership;
 use hugewise_manager::record::Record;
 use std::path::Path;
 
+#[cfg(not(panic = "unwind"))]
+compile_error!("a panic has to put settings back, which takes panic = \"unwind\"");
+
 /// Kernel settings that this manager changed; dropping it puts them back, also on a panic.
 pub(crate) struct OwnedSettings {
     trail: Trail,
@@ -172,4 +175,36 @@ fn restored_record(step: &Restored) -> Option<Record> {
         Restored::Unchanged { .. } | Restored::InUse { .. } | Restored::Gone { .. } => return None,
     };
     Some(Record::Setting { file: file.clone(), from, to, why: why.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugewise_scratch::Scratch;
+    use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_panic_puts_settings_back() {
+        let scratch = Scratch::new();
+        let (root, state) = (Root::at(&scratch), scratch.join("state"));
+        let file = format!("{}/defrag", ownership::THP_DIR);
+        fs::create_dir_all(root.path(ownership::THP_DIR)).expect("made");
+        fs::create_dir_all(&state).expect("made");
+        fs::write(root.path(&file), "always").expect("written");
+        let mut journal = Journal::absent();
+        let mut owned = OwnedSettings::open(&root, &state, &mut journal).expect("opens");
+        let (value, why) = ("madvise".to_owned(), "a test");
+        let wanted = ownership::WantedSetting { file: file.clone(), value, why };
+        owned.take(&[wanted], &mut journal).expect("written");
+        let now = || fs::read_to_string(root.path(&file)).expect("there");
+        assert_eq!(now(), "madvise");
+        let settings = Settings::new(Some(owned), false);
+        let ended = catch_unwind(AssertUnwindSafe(move || {
+            let _settings = settings;
+            panic!("as a fault of the loop");
+        }));
+        assert!(ended.is_err());
+        assert_eq!(now(), "always");
+    }
 }

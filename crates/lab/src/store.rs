@@ -42,7 +42,7 @@ impl Store {
     /// # Errors
     /// When it cannot be made, or root must not believe it.
     pub fn create(directory: &Path) -> anyhow::Result<Self> {
-        save::directory(directory, Some(DIRECTORY)).map_err(not_opened)?;
+        save::guarded_directory(directory, Some(DIRECTORY)).map_err(not_opened)?;
         let store = Self::at(directory);
         store.folder_for(RUNS)?;
         Ok(store)
@@ -137,7 +137,10 @@ impl Store {
 
     /// The directory, opened.
     fn folder(&self) -> anyhow::Result<File> {
-        let opened = save::directory(&self.directory, None);
+        let opened = match self.believes {
+            true => save::guarded_directory(&self.directory, None),
+            false => save::directory(&self.directory),
+        };
         let folder = opened.map_err(not_opened)?;
         self.check(self.believes, &folder, &self.directory)?;
         Ok(folder)

@@ -39,6 +39,7 @@ pub mod world;
 
 pub use hugewise_sys::cpu;
 pub use hugewise_sys::fork;
+pub use hugewise_sys::handed_over;
 pub use hugewise_sys::localtime;
 pub use hugewise_sys::memory;
 pub use hugewise_sys::numa;

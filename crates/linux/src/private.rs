@@ -17,7 +17,7 @@ const RANDOM: usize = 8;
 /// How often another name is tried.
 const TRIES: u32 = 8;
 /// Whoever has no id in this user namespace, as the owner of `/tmp` in some containers.
-const OVERFLOW: u32 = 65_534;
+pub(crate) const OVERFLOW: u32 = 65_534;
 
 /// The directory; removed on drop with all that is in it.
 #[derive(Debug)]

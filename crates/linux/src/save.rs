@@ -7,25 +7,24 @@
 //! not written through.
 
 mod error;
+mod socket;
 mod walk;
 
-use crate::nobody::random_hex;
 pub use error::SaveError;
 use error::{io_error, is_ours};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
+pub use socket::listen;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use walk::{Last, Place};
+use walk::{Last, Place, fresh_name};
 
 /// Mode of a file that nothing else is said about; the umask takes from it.
 const MODE: u32 = 0o666;
 /// Mode of directories on the way to a file.
 pub const DIRECTORY: u32 = 0o755;
-/// Random bytes in the name of a file that is not whole.
-const RANDOM: usize = 12;
 
 /// A file that is going to be written: by then it is known that it can be.
 #[derive(Debug)]
@@ -191,13 +190,22 @@ pub fn open(path: &Path, flags: OFlags, mode: u32) -> Result<File, SaveError> {
     fd.map(File::from).map_err(|errno| io_error(path, errno))
 }
 
-/// A directory, opened; with `make` it and those above it are made with that mode where they are
-/// missing.
+/// A directory, opened to be read, whoever decides what is in it.
 ///
 /// # Errors
 /// See [`SaveError`].
-pub fn directory(path: &Path, make: Option<u32>) -> Result<File, SaveError> {
-    walk::directory(path, make).map(File::from)
+pub fn directory(path: &Path) -> Result<File, SaveError> {
+    walk::directory(path).map(File::from)
+}
+
+/// A directory, opened; with `make` it and those above it are made with that mode where they are
+/// missing. Refused where somebody else than root and this user decides what is in one of them, for
+/// what is written there is believed later.
+///
+/// # Errors
+/// See [`SaveError`].
+pub fn guarded_directory(path: &Path, make: Option<u32>) -> Result<File, SaveError> {
+    walk::guarded_directory(path, make).map(File::from)
 }
 
 /// The same for a directory of our own, made where it is missing; those above it must be there. One
@@ -206,12 +214,12 @@ pub fn directory(path: &Path, make: Option<u32>) -> Result<File, SaveError> {
 /// # Errors
 /// See [`SaveError`].
 pub fn new_directory(path: &Path, mode: u32) -> Result<File, SaveError> {
-    let folder = match directory(path, None) {
+    let folder = match guarded_directory(path, None) {
         Err(SaveError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
             let place = walk::place(path)?;
             let made = mkdirat(&place.folder, &place.name, Mode::from_raw_mode(mode));
             made.map_err(|errno| io_error(path, errno))?;
-            directory(path, None)?
+            guarded_directory(path, None)?
         }
         found => found?,
     };
@@ -224,8 +232,7 @@ pub fn new_directory(path: &Path, mode: u32) -> Result<File, SaveError> {
 
 /// A file of our own, with a name that nobody knew.
 fn fresh(path: &Path, place: &Place, mode: u32) -> Result<(String, File), SaveError> {
-    let random = random_hex(RANDOM).map_err(|error| io_error(path, error))?;
-    let name = format!(".hugewise-{random}.new");
+    let name = fresh_name(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = openat(&place.folder, &name, flags, Mode::from_raw_mode(mode));
     Ok((name, File::from(fd.map_err(|errno| io_error(path, errno))?)))

@@ -485,7 +485,8 @@ pub struct Rule {
     /// cgroup path; also matches everything below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
-    /// systemd unit.
+    /// systemd unit, as the system's systemd names it: whatever a user's own systemd starts is in
+    /// `user@UID.service`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// User name, or `#` and a numeric uid.

@@ -17,6 +17,7 @@ mod compact;
 mod pace;
 mod scan;
 mod shortage;
+mod skips;
 mod track;
 
 use crate::compaction::{Compact, CompactReport};
@@ -24,7 +25,7 @@ use crate::config::{Config, Mode};
 use crate::decision::{Action, Decision, Motive, Outcome, Queues};
 use crate::gate::{self, Asked, RegionFacts};
 use crate::limits::budgets::Budgets;
-use crate::policy::{self, Plan, Policy, Reasons, View, inspect};
+use crate::policy::{self, Plan, Policy, View, inspect};
 use crate::reason::Limit;
 use crate::record::{Record, skips_record, use_record};
 use crate::select::{Selection, select_all};
@@ -34,8 +35,8 @@ use crate::state::made::Made;
 use claims::Claims;
 use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
 use shortage::Told;
+use skips::Written;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 /// Length of a tick (`docs/measurements.md#defaults-by-choice`).
 pub const TICK: Ns = Ns::s(1);
@@ -124,8 +125,8 @@ pub struct Manager {
     last: Option<Action>,
     /// What became of a run of compaction, to be written down.
     compacted: Option<CompactReport>,
-    /// What was last written down of each target, and when.
-    journaled: BTreeMap<ProcId, (Ns, Arc<Reasons>)>,
+    /// What was last written down of each target.
+    written: Written,
     /// ... and of short memory.
     told: Told,
 }
@@ -169,7 +170,7 @@ impl Manager {
             limits: BTreeMap::new(),
             last: None,
             compacted: None,
-            journaled: BTreeMap::new(),
+            written: Written::default(),
             told: Told::default(),
         }
     }
@@ -340,22 +341,14 @@ impl Manager {
 
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
         let targets = &self.state.programs.targets;
-        self.journaled.retain(|id, _| targets.contains_key(id));
-        for (id, target) in targets {
-            let last = self.journaled.get(id);
-            let due = last.is_none_or(|(when, _)| at.since(*when) >= REASONS_INTERVAL);
-            if !due {
-                continue;
-            }
-            let reasons = self.plan.reasons_of(*id);
-            if last.is_none_or(|(_, before)| *before != reasons) {
-                let limit = self.limits.get(id).copied();
-                sink.record(
-                    at,
-                    &skips_record(target, &reasons, limit, self.state.machine.geometry),
-                );
-                self.journaled.insert(*id, (at, reasons));
-            }
+        let reasons_of = |id| self.plan.reasons_of(id);
+        for (id, reasons) in self.written.due(targets, reasons_of, REASONS_INTERVAL, at) {
+            let Some(target) = targets.get(&id) else { continue };
+            let limit = self.limits.get(&id).copied();
+            sink.record(at, &skips_record(target, &reasons, limit, self.state.machine.geometry));
+        }
+        for record in self.written.left_out(at) {
+            sink.record(at, &record);
         }
     }
 

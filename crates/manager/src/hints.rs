@@ -19,7 +19,7 @@ pub struct Hint {
     /// cgroup path; also matches everything below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
-    /// systemd unit.
+    /// systemd unit, as the system's systemd names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// User name, or `#` and a numeric uid.

@@ -93,6 +93,17 @@ pub enum Record {
         /// What holds its rate down.
         limit: Option<Limit>,
     },
+    /// Lines of that kind which were not written: a user's programs change their reasons more often
+    /// than the journal has room for.
+    SkipsLeftOut {
+        /// The user; `None`: unknown.
+        uid: Option<u32>,
+        /// The name, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        user: Option<String>,
+        /// How many, since the last line that says so.
+        lines: u64,
+    },
     /// Memory became short, or is no longer: promotion stops there meanwhile, and waste is given
     /// back.
     Pressure {
@@ -224,6 +235,7 @@ mod tests {
             bloat_bytes: Account::default(),
             limit: Some(Limit::LockShare),
         });
+        all.push(Record::SkipsLeftOut { uid: Some(7), user: None, lines: 9 });
         let mut totals = Totals::default();
         totals.failed.insert(class, 1);
         all.push(Record::Stop { why: "nothing left".into(), totals });

@@ -413,3 +413,80 @@ fn whoever_makes_looking_slow_does_not_end_all_service() {
     while tick(&mut slow, &mut manager, &mut Nobody) == TickEnd::Done {}
     assert!(slow.0.huge_of(VICTIM) >= 50, "{} of 100 are huge", slow.0.huge_of(VICTIM));
 }
+
+/// What a journal would have of reasons: lines and bytes of hostile programs, lines of the others,
+/// and lines that were left out, with those that say so.
+#[derive(Debug, Default)]
+struct Lines {
+    hostile: u64,
+    bytes: u64,
+    others: u64,
+    left_out: u64,
+    reports: u64,
+}
+
+impl Sink for Lines {
+    fn record(&mut self, _at: Ns, record: &Record) {
+        match record {
+            Record::Skips { target, .. } if [VICTIM, WASTER].contains(&target.pid) => {
+                self.others += 1;
+            }
+            Record::Skips { .. } => {
+                // Its time comes before it: 36 bytes, and a line end.
+                let line = serde_json::to_string(record).expect("plain data");
+                (self.hostile, self.bytes) =
+                    (self.hostile + 1, self.bytes + line.len() as u64 + 37);
+            }
+            Record::SkipsLeftOut { uid, lines, .. } => {
+                assert_eq!(*uid, Some(6_666));
+                (self.left_out, self.reports) = (self.left_out + lines, self.reports + 1);
+            }
+            _ => {}
+        }
+    }
+    fn tick_done(&mut self, _at: Ns, _manager: &Manager) {}
+}
+
+/// 250 programs of one user that change all of their memory every second, and each of which ends
+/// after some seconds and begins anew.
+#[test]
+fn whoever_changes_reasons_all_the_time_fills_no_journal() {
+    const SECONDS: u32 = 300;
+    let (first, programs) = (7_000, 250);
+    let mut sim = Sim::among(&[], 1, Ns::s(SECONDS.into()));
+    let victim = sim.processes[&VICTIM].clone();
+    for pid in first..first + programs {
+        let mut process = victim.clone();
+        (process.sample.id.pid, process.sample.uid) = (pid, Some(6_666));
+        process.sample.cgroup = Some("/hostile".to_owned());
+        process.regions.truncate(16);
+        sim.processes.insert(pid, process);
+    }
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), sim.now());
+    let (mut lines, mut turn) = (Lines::default(), 0_u32);
+    while tick(&mut sim, &mut manager, &mut lines) == TickEnd::Done {
+        turn += 1;
+        for (pid, process) in sim.processes.range_mut(first..first + programs) {
+            process.sample.id.start_ticks += u64::from((turn + pid).is_multiple_of(12));
+            for (number, region) in (0..).zip(&mut process.regions) {
+                let used = (turn * 131 + pid * 37 + number * 53) % 512;
+                *region = SimRegion { used: u16::try_from(used).expect("a page"), ..*region };
+            }
+        }
+    }
+    let all = lines.hostile + lines.left_out;
+    let each = lines.bytes / lines.hostile.max(1);
+    // A journal and the one before it, by default.
+    let hours = |per_s: f64| f64::from(128 << 20) / per_s / 3600.0;
+    let before = (all * each) as f64 / f64::from(SECONDS);
+    println!(
+        "{lines:?}, {each} bytes each; without a limit {before:.0} bytes/s, full after {:.1} h; \
+         with it {:.0} h",
+        hours(before),
+        hours(each as f64)
+    );
+    assert!(all > 4 * lines.hostile, "no attack: {lines:?}");
+    assert!(lines.hostile <= 1024 + u64::from(SECONDS) + 1, "{lines:?}");
+    assert!((2..=u64::from(SECONDS) / 60).contains(&lines.reports), "{lines:?}");
+    assert!(lines.others >= 4, "the victims' lines are there: {lines:?}");
+}

@@ -9,6 +9,7 @@ mod answer;
 mod connections;
 mod content;
 mod gate;
+mod listener;
 mod metrics;
 mod page;
 mod query;
@@ -17,5 +18,6 @@ mod server;
 mod token;
 
 pub use content::{Content, Kind, Question, Reply, Search, Verdict, Wanted};
+pub use listener::Listener;
 pub use server::{Limits, Server, Settings, Stopper};
 pub use token::Token;

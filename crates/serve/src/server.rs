@@ -4,6 +4,7 @@ use crate::answer::{Answer, document, refused, replied, said, unlock};
 use crate::connections::{Connections, Known};
 use crate::content::{Content, Question, Reply};
 use crate::gate::Gate;
+use crate::listener::{Accepting, Listener, Stream};
 use crate::page::Pages;
 use crate::route::{Route, route};
 use crate::token::Token;
@@ -16,11 +17,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Questions that may wait for their turn; whoever comes then is told to come again.
@@ -60,8 +59,8 @@ impl Default for Limits {
 /// How to serve.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where to listen.
-    pub listen: SocketAddr,
+    /// Where it listens.
+    pub listener: Listener,
     /// Names under which it is asked, beside the address it listens on.
     pub hosts: Vec<String>,
     /// What whoever asks has to know.
@@ -84,37 +83,27 @@ impl Stopper {
 /// A server that listens, and does not answer yet.
 #[derive(Debug)]
 pub struct Server {
-    listener: TcpListener,
-    address: SocketAddr,
+    listener: Listener,
     gate: Gate,
     limits: Limits,
     stopper: Stopper,
 }
 
 impl Server {
-    /// Listens.
-    ///
-    /// # Errors
-    /// The address is not this machine's, or somebody else listens there.
-    pub fn bind(settings: Settings) -> io::Result<Self> {
-        let listener = TcpListener::bind(settings.listen)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
+    /// Takes over a socket.
+    pub fn new(settings: Settings) -> Self {
         let mut hosts = settings.hosts;
-        if !address.ip().is_unspecified() {
+        let address = settings.listener.address();
+        if let Some(address) = address.filter(|address| !address.ip().is_unspecified()) {
             hosts.push(address.ip().to_string());
         }
-        if address.ip().is_loopback() {
+        // Of a UNIX socket clients name the host as they like: this is what they do.
+        if address.is_none_or(|address| address.ip().is_loopback()) {
             hosts.push("localhost".to_owned());
         }
         let gate = Gate::new(hosts, settings.token);
         let (limits, stopper) = (settings.limits, Stopper::default());
-        Ok(Self { listener, address, gate, limits, stopper })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+        Self { listener: settings.listener, gate, limits, stopper }
     }
 
     /// What ends it.
@@ -138,7 +127,12 @@ impl Server {
             pages: Pages::new(),
             questions,
         });
-        let done = runtime.block_on(accept_all(self.listener, shared, self.stopper));
+        let done = runtime.block_on(async {
+            // Within the runtime, which waits for it.
+            let listener = self.listener.accepting()?;
+            accept_all(&listener, shared, self.stopper).await;
+            Ok(())
+        });
         // Somebody's answer that is just being made is not waited for.
         runtime.shutdown_background();
         done
@@ -165,20 +159,15 @@ fn answer_all(mut content: impl Content, mut waiting: mpsc::Receiver<Asked>) {
     }
 }
 
-async fn accept_all(
-    listener: TcpListener,
-    shared: Arc<Shared>,
-    stopper: Stopper,
-) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+async fn accept_all(listener: &Accepting, shared: Arc<Shared>, stopper: Stopper) {
     let mut connections = Connections::new(shared.limits.connections);
     loop {
         let accepted = tokio::select! {
             () = stopper.0.notified() => break,
-            accepted = listener.accept() => accepted,
+            accepted = listener.next() => accepted,
         };
         // Out of descriptors, for instance: that may pass, and must not spin.
-        let Ok((stream, _)) = accepted else {
+        let Ok(stream) = accepted else {
             tokio::time::sleep(REST).await;
             continue;
         };
@@ -188,11 +177,9 @@ async fn accept_all(
         connections.add(known, task.abort_handle());
     }
     connections.close_all();
-    Ok(())
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>, known: Known) {
-    let _ = stream.set_nodelay(true);
+async fn serve(stream: Box<dyn Stream>, shared: Arc<Shared>, known: Known) {
     let limits = shared.limits;
     let service = service_fn(move |request: Request<Incoming>| {
         let (shared, known) = (shared.clone(), known.clone());

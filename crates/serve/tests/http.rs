@@ -1,6 +1,8 @@
 //! A server as its clients see it: good ones, and those that flood, stall and lie.
 
-use hugewise_serve::{Content, Limits, Question, Reply, Server, Settings, Stopper, Token, Verdict};
+use hugewise_serve::{
+    Content, Limits, Listener, Question, Reply, Server, Settings, Stopper, Token, Verdict,
+};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::{self, JoinHandle};
@@ -33,14 +35,16 @@ struct Running {
 }
 
 fn start(limits: Limits) -> Running {
+    let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port is free");
+    let address = listener.address().expect("TCP");
     let settings = Settings {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        listener,
         hosts: vec!["box.example".into()],
         token: Token::new(TOKEN).expect("a token"),
         limits,
     };
-    let server = Server::bind(settings).expect("a port is free");
-    let (address, stopper) = (server.address(), server.stopper());
+    let server = Server::new(settings);
+    let stopper = server.stopper();
     let thread = Some(thread::spawn(move || server.run(Echo).expect("runs")));
     Running { address, stopper, thread }
 }

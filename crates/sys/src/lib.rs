@@ -12,6 +12,7 @@
 pub mod cpu;
 mod errno;
 pub mod fork;
+pub mod handed_over;
 pub mod localtime;
 pub mod madvise;
 pub mod memory;

@@ -9,14 +9,17 @@ use anyhow::Context;
 use hugewise_base::units::Bytes;
 use hugewise_evidence::history::frame::{CHAIN_MAX, Head, crc};
 use hugewise_evidence::recording::readers::capture::sample;
-use hugewise_linux::save;
+use hugewise_linux::{save, trust};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Permissions by which others put files in a directory.
+const OTHERS_WRITE: u32 = 0o022;
 /// A day's file goes on in another one at this share of the limit: what is deleted to stay within
 /// it is then a small piece of the history.
 const PIECES: u64 = 8;
@@ -129,9 +132,14 @@ impl Book {
         let context = || format!("cannot keep a history in '{}'", path.display());
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             // Nobody else's: a manager's lock may come to lie there.
-            save::directory(parent, Some(0o700)).map_err(refused).with_context(context)?;
+            save::guarded_directory(parent, Some(0o700)).map_err(refused).with_context(context)?;
         }
         let folder = save::new_directory(path, 0o700).map_err(refused).with_context(context)?;
+        if folder.metadata().with_context(context)?.mode() & OTHERS_WRITE != 0 {
+            let shown = path.display();
+            let why = format!("others may put files in '{shown}': chmod 700, or give another name");
+            return Err(coded(exit::REFUSED, why));
+        }
         flock(&folder, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
             Errno::WOULDBLOCK => {
                 let why = format!("another 'hugewise record' writes to '{}'", path.display());
@@ -140,7 +148,30 @@ impl Book {
             other => anyhow::Error::new(other).context(context()),
         })?;
         let path = path.to_path_buf();
-        Ok(Self { path, folder, limits, current: None, deleted: 0 })
+        let book = Self { path, folder, limits, current: None, deleted: 0 };
+        // Before the first sample: a file that is refused later costs the samples of a day.
+        for (day, _) in book.files()? {
+            book.file(day, OFlags::empty())?;
+        }
+        Ok(book)
+    }
+
+    /// A day's file, opened, which is ours alone.
+    fn file(&self, day: DayFile, more: OFlags) -> anyhow::Result<File> {
+        let path = self.path.join(day.name());
+        let context = || format!("cannot open '{}'", path.display());
+        // NONBLOCK: opening a pipe must not hang.
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
+        let fd = openat(&self.folder, day.name(), flags, Mode::from_raw_mode(0o600));
+        let file = File::from(fd.with_context(context)?);
+        let meta = file.metadata().with_context(context)?;
+        trust::check_alone("the file of a history", &path, &meta)?;
+        if !meta.is_file() || meta.mode() & 0o077 != 0 {
+            let shown = path.display();
+            let why = format!("'{shown}' is not a file of its owner alone: chmod 600, or move it");
+            return Err(coded(exit::REFUSED, why));
+        }
+        Ok(file)
     }
 
     /// Files that were deleted to stay within the limits.
@@ -186,10 +217,8 @@ impl Book {
         self.current = None;
         self.forget_old(day)?;
         let path = self.path.join(name.name());
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(&self.folder, name.name(), flags, Mode::from_raw_mode(0o600));
+        let file = self.file(name, OFlags::CREATE)?;
         let context = || format!("'{}'", path.display());
-        let file = File::from(fd.context("cannot open").with_context(context)?);
         let file = FrameFile::reopen(path.clone(), file).with_context(context)?;
         self.current = Some((name, file));
         Ok(())

@@ -2,7 +2,7 @@
 //! where others write too.
 
 use crate::init;
-use crate::kit::{Said, Scratch, hugewise, lab_directories, skip, trial, unless_busy, wait_for};
+use crate::kit::{Said, Scratch, lab_directories, skip, trial, unless_busy, wait_for};
 use crate::machine::Turn;
 use anyhow::{Context, bail, ensure};
 use hugewise_linux::save;
@@ -33,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("attack_planted_links_are_not_followed", planted_links_are_not_followed),
         trial("attack_links_of_others_are_refused", links_of_others_are_refused),
         trial("attack_pipes_and_hard_links", pipes_and_hard_links),
+        trial("attack_directories_that_others_change", directories_that_others_change),
         trial("attack_recordings_are_read_by_nobody", recordings_are_read_by_nobody),
     ]
 }
@@ -255,9 +256,11 @@ fn programs_of_others_are_nobody(_: &Turn) -> anyhow::Result<()> {
     let script = "uid=$(id -u); groups=$(id -G | wc -w); set -- $(cat /proc/$$/stat); \
                   nnp=$(grep NoNewPrivs /proc/$$/status | cut -f2); \
                   reads=$(head -c1 /etc/shadow 2>/dev/null | wc -c); touch {dir}/file; \
+                  secrets=$(env | grep -c ^SECRET=); \
                   setsid sleep 417 & echo \"{\\\"uid\\\": $uid, \\\"groups\\\": $groups, \
-                  \\\"tty\\\": $7, \\\"nnp\\\": $nnp, \\\"reads\\\": $reads}\"";
-    let keys = ["uid", "groups", "tty", "nnp", "reads"];
+                  \\\"tty\\\": $7, \\\"nnp\\\": $nnp, \\\"reads\\\": $reads, \
+                  \\\"secrets\\\": $secrets}\"";
+    let keys = ["uid", "groups", "tty", "nnp", "reads", "secrets"];
     let metrics =
         keys.map(|key| format!("[[metric]]\nkey = '{key}'\nbetter = 'neither'\nunit = 'count'\n"));
     let text = format!(
@@ -267,10 +270,13 @@ fn programs_of_others_are_nobody(_: &Turn) -> anyhow::Result<()> {
          workload = {{ user = 'root' }}\n",
         metrics.concat()
     );
-    unless_busy(hugewise(arguments(&scratch, &text)?)?)?.expect(0)?;
+    let mut command = Command::new(init::hugewise());
+    command.args(arguments(&scratch, &text)?).env("SECRET", "of root");
+    unless_busy(Said::of(&command.stdin(Stdio::null()).output()?))?.expect(0)?;
     let (own, root) = (values(&scratch, "own")?, values(&scratch, "root")?);
     ensure!(own["uid"].as_f64() > Some(1000.0) && own["reads"] == 0.0, "{own}");
     ensure!(own["groups"] == 1.0 && own["nnp"] == 1.0 && own["tty"] == 0.0, "{own}");
+    ensure!(own["secrets"] == 0.0 && root["secrets"] == 1.0, "{own} {root}");
     ensure!(root["uid"] == 0.0 && root["reads"] == 1.0, "{root}");
     let left = named("sleep").into_iter().filter(|pid| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.ends_with(b"\x00417\0"))
@@ -393,6 +399,56 @@ fn planted_links_are_not_followed(_: &Turn) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What is believed later goes neither below a stranger's directory, nor where he plants files.
+fn directories_that_others_change(_: &Turn) -> anyhow::Result<()> {
+    needs_root()?;
+    let scratch = Scratch::new()?;
+    let (theirs, open) = (scratch.join("theirs"), scratch.join("open"));
+    for (path, mode) in [(&theirs, 0o755), (&open, 0o777), (&theirs.join("own"), 0o700)] {
+        fs::create_dir(path)?;
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+    }
+    chown(&theirs, Some(STRANGER), Some(STRANGER))?;
+    let experiment =
+        arguments(&scratch, "[workload]\nkind = 'gups'\nmib = 8\n[[variant]]\nname = 'a'\n")?;
+    let run: Vec<&str> = experiment.iter().map(String::as_str).collect();
+    let run_dir = scratch.join("run").display().to_string();
+    let record = ["record", "--for", "1s", "--every", "1s", "--run-dir", &run_dir, "--history"];
+    for path in [theirs.join("new"), theirs.join("own"), open.join("new")] {
+        let path = path.display().to_string();
+        let lab: Vec<&str> = [&run[..5], &[path.as_str()], &run[6..]].concat();
+        for args in [lab, [&record[..], &[&path]].concat()] {
+            let said = bounded(&args)?.expect(REFUSED)?;
+            let named = said.err.contains("theirs', which") || said.err.contains("open', which");
+            ensure!(named, "{args:?}: {said:#?}");
+        }
+    }
+    // Who calls sudo may do what root may: below a home of theirs nobody else decides.
+    let mut called = Command::new(init::hugewise());
+    called.args(record).arg(theirs.join("new")).env("SUDO_UID", STRANGER.to_string());
+    Said::of(&called.output()?).expect(0)?;
+    // Files of a day that are planted, or are something else as well.
+    let (day, history) = ("2036-01-01.1.history", scratch.join("history"));
+    let with_history = || bounded(&[&record[..], &[&history.display().to_string()]].concat());
+    fs::create_dir(&history)?;
+    fs::write(history.join(day), "")?;
+    chown(history.join(day), Some(STRANGER), Some(STRANGER))?;
+    for (mode, why) in [(0o777, "others may change"), (0o1777, "others may put files")] {
+        fs::set_permissions(&history, Permissions::from_mode(mode))?;
+        let said = with_history()?.expect(REFUSED)?;
+        ensure!(said.err.contains(why), "{mode:o}: {said:#?}");
+    }
+    fs::set_permissions(&history, Permissions::from_mode(0o700))?;
+    ensure!(with_history()?.expect(REFUSED)?.err.contains("belongs to another user"), "the file");
+    fs::remove_file(history.join(day))?;
+    fs::write(scratch.join("precious"), "as it was")?;
+    fs::hard_link(scratch.join("precious"), history.join(day))?;
+    ensure!(with_history()?.expect(REFUSED)?.err.contains("another name"), "the second name");
+    ensure!(fs::read_to_string(scratch.join("precious"))? == "as it was", "it was written to");
+    fs::remove_file(history.join(day))?;
+    with_history()?.expect(0).map(drop)
+}
+
 fn pipes_and_hard_links(_: &Turn) -> anyhow::Result<()> {
     needs_root()?;
     let scratch = Scratch::new()?;
@@ -472,7 +528,8 @@ fn links_of_others_are_refused(_: &Turn) -> anyhow::Result<()> {
     }
     let (file, log) = (scratch.join("folder/file"), scratch.join("folder/j"));
     let flags = OFlags::RDWR | OFlags::CREATE;
-    let directory = |name| save::directory(&scratch.join(name), Some(save::DIRECTORY)).map(drop);
+    let directory =
+        |name| save::guarded_directory(&scratch.join(name), Some(save::DIRECTORY)).map(drop);
     for result in [
         directory("folder"),
         directory("folder/new"),

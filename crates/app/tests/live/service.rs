@@ -26,6 +26,7 @@ const RECORD: &str = include_str!("../../../../dist/hugewise-record.service");
 
 /// Shows a page.
 const SERVE: &str = include_str!("../../../../dist/hugewise-serve.service");
+const SOCKET: &str = include_str!("../../../../dist/hugewise-serve.socket");
 
 /// Worst exposure that `systemd-analyze security` may find, in tenths: what is left is what
 /// managing memory of others takes (root, ptrace, all of /proc).
@@ -76,6 +77,7 @@ fn unit_is_understood_and_tight(_: &Turn) -> anyhow::Result<()> {
         ("hugewise-metrics.service", METRICS),
         ("hugewise-record.service", RECORD),
         ("hugewise-serve.service", SERVE),
+        ("hugewise-serve.socket", SOCKET),
     ];
     for (name, text) in units {
         // It complains of programs that are not installed.
@@ -89,7 +91,7 @@ fn unit_is_understood_and_tight(_: &Turn) -> anyhow::Result<()> {
         let verified = host("systemd-analyze", &["verify", "--man=no", unit])?;
         let text = said(&verified);
         ensure!(verified.status.success() && !text.contains("hugewise"), "{text}");
-        if name.ends_with(".timer") {
+        if !name.ends_with(".service") {
             continue;
         }
         let most = if original == SERVE { EXPOSURE_SERVED } else { EXPOSURE };

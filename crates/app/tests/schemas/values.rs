@@ -57,6 +57,8 @@ fn records() -> Vec<Record> {
             idle_bytes: Bytes(0),
             other_bytes: Bytes(0),
         },
+        Record::SkipsLeftOut { uid: Some(1000), user: Some("x".into()), lines: 9 },
+        Record::SkipsLeftOut { uid: None, user: None, lines: 9 },
         Record::Pressure {
             cgroup: None,
             belongs_to: None,

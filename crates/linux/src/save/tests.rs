@@ -64,12 +64,42 @@ fn links_of_our_own_are_followed() {
 #[test]
 fn directories_are_made_on_the_way() {
     let scratch = Scratch::new();
-    directory(&scratch.join("a/b/c"), Some(0o700)).expect("made");
+    guarded_directory(&scratch.join("a/b/c"), Some(0o700)).expect("made");
     assert_eq!(fs::metadata(scratch.join("a/b/c")).expect("there").mode() & 0o777, 0o700);
-    directory(&scratch.join("a/b"), None).expect("there");
-    assert!(directory(&scratch.join("a/x"), None).is_err());
+    guarded_directory(&scratch.join("a/b"), None).expect("there");
+    assert!(guarded_directory(&scratch.join("a/x"), None).is_err());
     fs::write(scratch.join("file"), "x").expect("written");
-    assert!(directory(&scratch.join("file"), Some(0o700)).is_err());
+    assert!(guarded_directory(&scratch.join("file"), Some(0o700)).is_err());
+}
+
+#[test]
+fn directories_that_others_change_are_on_no_way() {
+    let scratch = Scratch::new();
+    let folder = scratch.join("folder");
+    fs::create_dir_all(folder.join("below")).expect("made");
+    let refused = |path: &Path, why: &str| {
+        let error = guarded_directory(path, Some(0o700)).expect_err("refused");
+        assert!(error.is_refusal() && error.to_string().contains(why), "{error}");
+    };
+    let mode = |mode| fs::set_permissions(&folder, Permissions::from_mode(mode)).expect("a mode");
+    mode(0o777);
+    for path in ["folder", "folder/new", "folder/below", "folder/below/.."] {
+        refused(&scratch.join(path), "folder', which others may change (mode 777)");
+    }
+    assert!(!folder.join("new").exists());
+    // In such a one only its owner takes a name away.
+    mode(0o1777);
+    guarded_directory(&folder.join("below"), None).expect("sticky");
+    mode(0o755);
+    guarded_directory(&folder.join("below"), None).expect("ours");
+    if is_root() {
+        lchown(&folder, Some(STRANGER), None).expect("root");
+        refused(&folder.join("below"), "folder', which belongs to another user (uid 65533)");
+        refused(&folder.join("below/new"), "(uid 65533)");
+        // Reading is another thing, and a report is not believed.
+        directory(&folder.join("below")).expect("to read");
+        write(&folder.join("below/report.html"), b"x").expect("written");
+    }
 }
 
 #[test]

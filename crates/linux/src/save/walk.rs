@@ -1,6 +1,7 @@
 //! From a path to an opened directory and a name in it, one component after another.
 
-use super::error::{SaveError, io_error, is_ours};
+use super::error::{SaveError, decided_by_others, io_error, is_ours};
+use crate::nobody::random_hex;
 use rustix::fs::{
     FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, mkdirat, open, openat, readlinkat,
 };
@@ -13,6 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// As many links as the kernel follows (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS: usize = 40;
+
+/// Random bytes in the name of a file that is not whole.
+const RANDOM: usize = 12;
 
 /// Where a file goes.
 #[derive(Debug)]
@@ -39,36 +43,36 @@ pub(super) enum Last {
     Other(FileType, u32),
 }
 
+/// A name that nobody knew.
+pub(super) fn fresh_name(path: &Path) -> Result<String, SaveError> {
+    let random = random_hex(RANDOM).map_err(|error| io_error(path, error))?;
+    Ok(format!(".hugewise-{random}.new"))
+}
+
 /// Where a file goes, with all links followed that may be.
 pub(super) fn place(path: &Path) -> Result<Place, SaveError> {
-    let mut walk = Walk::new(path, true, None)?;
-    loop {
-        if let Some(place) = walk.step()? {
-            return Ok(place);
-        }
-    }
+    Walk::new(path, true, None)?.finish()
 }
 
 /// The same, without following the last component.
 pub(super) fn unfollowed(path: &Path) -> Result<Place, SaveError> {
-    let mut walk = Walk::new(path, false, None)?;
-    loop {
-        if let Some(place) = walk.step()? {
-            return Ok(place);
-        }
-    }
+    Walk::new(path, false, None)?.finish()
 }
 
-/// A directory, opened to be read; made where it is missing if a mode is given.
-pub(super) fn directory(path: &Path, make: Option<u32>) -> Result<OwnedFd, SaveError> {
-    let mut walk = Walk::new(path, true, make)?;
-    // A name after it: all that was given is on the way then.
-    walk.left.push_back(".".into());
-    while !walk.left.is_empty() {
-        walk.step()?;
-    }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(&walk.folder, ".", flags, Mode::empty()).map_err(|errno| io_error(path, errno))
+/// The same, in a directory of which nobody else decides what is in it, nor in those above.
+pub(super) fn guarded(path: &Path) -> Result<Place, SaveError> {
+    Walk::guarded(path, false, None)?.finish()
+}
+
+/// A directory, opened to be read.
+pub(super) fn directory(path: &Path) -> Result<OwnedFd, SaveError> {
+    Walk::new(path, true, None)?.directory()
+}
+
+/// The same, made where it is missing if a mode is given. It and those above are ones of which
+/// nobody else decides what is in them.
+pub(super) fn guarded_directory(path: &Path, make: Option<u32>) -> Result<OwnedFd, SaveError> {
+    Walk::guarded(path, true, make)?.directory()
 }
 
 struct Walk<'a> {
@@ -81,6 +85,8 @@ struct Walk<'a> {
     links: usize,
     follow_last: bool,
     make: Option<u32>,
+    /// Whether directories on the way are checked.
+    guarded: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -89,7 +95,32 @@ impl<'a> Walk<'a> {
         let folder = open(start, FOLDER, Mode::empty()).map_err(|errno| io_error(path, errno))?;
         let shown = if path.is_absolute() { "/".into() } else { PathBuf::new() };
         let left = names(path);
-        Ok(Self { path, folder, shown, left, links: 0, follow_last, make })
+        Ok(Self { path, folder, shown, left, links: 0, follow_last, make, guarded: false })
+    }
+
+    /// Directories on the way are checked, the one that it starts in too.
+    fn guarded(path: &'a Path, follow_last: bool, make: Option<u32>) -> Result<Self, SaveError> {
+        let walk = Self { guarded: true, ..Self::new(path, follow_last, make)? };
+        walk.check(&walk.folder, &walk.shown)?;
+        Ok(walk)
+    }
+
+    fn finish(mut self) -> Result<Place, SaveError> {
+        loop {
+            if let Some(place) = self.step()? {
+                return Ok(place);
+            }
+        }
+    }
+
+    fn directory(mut self) -> Result<OwnedFd, SaveError> {
+        // A name after it: all that was given is on the way then.
+        self.left.push_back(".".into());
+        while !self.left.is_empty() {
+            self.step()?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(&self.folder, ".", flags, Mode::empty()).map_err(|errno| self.error(errno))
     }
 
     fn error(&self, error: impl Into<std::io::Error>) -> SaveError {
@@ -123,7 +154,9 @@ impl<'a> Walk<'a> {
                 self.follow(&name, &opened, stat.st_uid, is_last)
             }
             FileType::Directory if !is_last => {
-                (self.folder, self.shown) = (opened, self.shown.join(&name));
+                let shown = self.shown.join(&name);
+                self.check(&opened, &shown)?;
+                (self.folder, self.shown) = (opened, shown);
                 Ok(None)
             }
             _ if !is_last => Err(self.error(Errno::NOTDIR)),
@@ -137,9 +170,26 @@ impl<'a> Walk<'a> {
     /// A directory on the way, which is not a link.
     fn enter(&mut self, name: &OsStr) -> Result<(), SaveError> {
         let next = openat(&self.folder, name, FOLDER, Mode::empty());
-        self.folder = next.map_err(|errno| self.error(errno))?;
-        self.shown.push(name);
+        let (next, shown) = (next.map_err(|errno| self.error(errno))?, self.shown.join(name));
+        self.check(&next, &shown)?;
+        (self.folder, self.shown) = (next, shown);
         Ok(())
+    }
+
+    /// An error where somebody else decides what is in a directory on the way.
+    fn check(&self, folder: &OwnedFd, shown: &Path) -> Result<(), SaveError> {
+        if !self.guarded {
+            return Ok(());
+        }
+        let stat = fstat(folder).map_err(|errno| self.error(errno))?;
+        match decided_by_others(stat.st_uid, stat.st_mode, false) {
+            None => Ok(()),
+            Some(what) => Err(SaveError::OpenDirectory {
+                path: self.path.display().to_string(),
+                directory: Path::new(".").join(shown).display().to_string(),
+                what,
+            }),
+        }
     }
 
     fn make(&self, name: &OsStr) -> Result<(), SaveError> {

@@ -47,9 +47,9 @@ pub(super) fn strongest_first(a: &Claim, b: &Claim) -> Ordering {
     level.map_or(Ordering::Equal, |level| b[level].claim.total_cmp(&a[level].claim))
 }
 
-/// The same where blocks do not run out, so that everybody is served in the end and CPU time is what
-/// all share: the user comes first on whom less of it was spent lately, then the cgroup, and of one
-/// cgroup the program with the stronger claim.
+/// The same where blocks do not run out, so that everybody is served in the end and CPU time is
+/// what all share: the user comes first on whom less of it was spent lately, then the cgroup, and
+/// of one cgroup the program with the stronger claim.
 pub(super) fn least_worked_first(a: &Claim, b: &Claim) -> Ordering {
     let worked = |level: usize| a[level].worked.total_cmp(&b[level].worked);
     worked(0).then_with(|| worked(1)).then_with(|| strongest_first(a, b))

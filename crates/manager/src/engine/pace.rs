@@ -64,11 +64,11 @@ impl Bid {
 
 /// Chooses among targets with work: of those that may be served now the one with the strongest
 /// claim, else the one that may be served soonest. Promotions go to the user on whom least CPU time
-/// was spent lately, and where blocks run out to the largest M; splits go by what they bring back and
-/// then to the smallest. While memory is short for everybody a split comes
-/// before everything else. Otherwise anybody can ask for splits without end: the two kinds take
-/// turns (`last`: what was done before), and splits go round among users, then among cgroups.
-/// Notes in `limits` what holds each target down.
+/// was spent lately, and where blocks run out to the largest M; splits go by what they bring back
+/// and then to the smallest. While memory is short for everybody a split comes before everything
+/// else. Otherwise anybody can ask for splits without end: the two kinds take turns (`last`: what
+/// was done before), and splits go round among users, then among cgroups. Notes in `limits` what
+/// holds each target down.
 ///
 /// Returns `None` when nobody can be served before `end`.
 pub(super) fn next(

@@ -8,18 +8,21 @@ use crate::output::{self, Output};
 use anyhow::Context;
 use hugewise_linux::nobody::Nobody;
 use hugewise_linux::sandbox::Sandbox;
-use hugewise_serve::{Content, Limits, Question, Reply, Server, Settings, Stopper, Token, Verdict};
+use hugewise_serve::{
+    Content, Limits, Listener, Question, Reply, Server, Settings, Stopper, Token, Verdict,
+};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
 use std::io::{BufReader, stdin};
+use std::os::fd::AsFd;
 
 /// Runs until the other process ends.
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<Output> {
     // Started as /proc/self/exe, it would be called so.
     set_name(c"hugewise-http")?;
-    // Standard output carries questions: what else would be printed there would be one.
+    // Standard output carries questions and answers: what else would be printed there would be one.
     let mut questions = output::channel()?;
-    let mut answers = BufReader::new(stdin());
+    let mut answers = BufReader::new(questions.try_clone()?);
     let start: Start = wire::hear(&mut answers)?.context("nobody started this")?;
     let server = match begin(args, &start) {
         Ok(server) => server,
@@ -28,23 +31,21 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<Output> {
             return Ok(Output::text("", exit::ERROR));
         }
     };
-    wire::say(&mut questions, &Begun::Ok(server.address()))?;
+    wire::say(&mut questions, &Begun::Ok(()))?;
     let stopper = server.stopper();
     server.run(Asker { questions, answers, stopper }).context("cannot serve")?;
     Ok(Output::text("", exit::OK))
 }
 
 fn begin(args: &ServeArgs, start: &Start) -> Result<Server, String> {
+    let socket = stdin().as_fd().try_clone_to_owned().and_then(Listener::of);
     let settings = Settings {
-        listen: args.listen,
+        listener: socket.map_err(|error| format!("standard input: {error}"))?,
         hosts: args.host.clone(),
         token: Token::new(&start.token)?,
         limits: Limits::default(),
     };
-    let listen = args.listen;
-    let server = Server::bind(settings).map_err(|error| {
-        format!("cannot listen on {listen} ({error}); give another address with --listen")
-    })?;
+    let server = Server::new(settings);
     // From here on threads begin: nothing is read of anybody as root.
     if let Some((uid, gid)) = start.user {
         let given_up = Nobody { uid, gid }.become_it();
@@ -61,7 +62,7 @@ fn begin(args: &ServeArgs, start: &Start) -> Result<Server, String> {
 /// Hands questions on.
 struct Asker {
     questions: std::fs::File,
-    answers: BufReader<std::io::Stdin>,
+    answers: BufReader<std::fs::File>,
     stopper: Stopper,
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Start {
     pub(super) user: Option<(u32, u32)>,
 }
 
-/// What the front says at first: where it listens, or why it does not.
-pub(super) type Begun = Result<std::net::SocketAddr, String>;
+/// What the front says at first: that it answers, or why it does not.
+pub(super) type Begun = Result<(), String>;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
