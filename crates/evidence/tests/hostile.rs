@@ -267,3 +267,16 @@ fn a_line_that_repeats_its_beginning_takes_no_stack() {
         is_bounded(&diagnosed(&read(&line)));
     }
 }
+
+#[test]
+fn a_chain_of_calls_beyond_any_depth_is_cut_and_told() {
+    // Each function was compared with all before it.
+    let head = "    40.00%  sh  [kernel.kallsyms]  [k] f0\n            |\n            ---f0\n";
+    let calls: String = (1..60_000).map(|n| format!("               f{n}\n")).collect();
+    let recording = read(&format!("{head}{calls}"));
+    says(&recording, "chains of more than 1024 calls in a profile: 58976 more functions");
+    assert_eq!(recording.hosts[0].subjects(Field::WithinPercent).count(), 1024);
+    is_bounded(&diagnosed(&recording));
+    let rows = (0..10_100).map(|n| format!("     0.01%  sh  [kernel.kallsyms]  [k] f{n}\n"));
+    says(&read(&rows.collect::<String>()), "more than 10000 functions: 100 more rows");
+}
