@@ -280,3 +280,18 @@ fn a_chain_of_calls_beyond_any_depth_is_cut_and_told() {
     let rows = (0..10_100).map(|n| format!("     0.01%  sh  [kernel.kallsyms]  [k] f{n}\n"));
     says(&read(&rows.collect::<String>()), "more than 10000 functions: 100 more rows");
 }
+
+#[test]
+fn a_queue_of_sessions_is_followed_once() {
+    // Each session's way to the first of the queue was walked anew.
+    let head = " pid | state | wait_event_type | wait_event | blocked_by\n-----+---+---+---+---\n";
+    let row = |n: usize| format!(" {n} | active | Lock | lock{n} | {{{}}}\n", n + 1);
+    let recording = read(&format!("{head}{}", (0..10_020).map(row).collect::<String>()));
+    says(&recording, "more than 10000 sessions in a view: 20 are left out");
+    says(&recording, "more than 1000 kinds of wait in a view: 9020 are left out");
+    let heads: Vec<_> = recording.hosts[0].subjects(Field::SessionsBlocked).collect();
+    let [(head, blocked)] = heads.as_slice() else { panic!("{heads:?}") };
+    assert_eq!(head.to_string(), "postgres, session 10000");
+    assert_eq!(blocked[0].points[0].value, 10_000.0);
+    is_bounded(&diagnosed(&recording));
+}
