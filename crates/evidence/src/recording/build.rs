@@ -56,20 +56,6 @@ struct Open {
     series: Series,
 }
 
-/// Whether a line that no reader knew is a sentence rather than a tool's: eight words, of which
-/// three in four are plain ones.
-fn is_prose(text: &str) -> bool {
-    let start = text.split_whitespace().take(32);
-    let (mut all, mut plain) = (0_u32, 0_u32);
-    for word in start {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        all += 1;
-        let usual = |c: char| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-');
-        plain += u32::from(!word.is_empty() && word.chars().all(usual));
-    }
-    all >= 8 && 4 * plain >= 3 * all
-}
-
 /// Longest name of a machine (`HOST_NAME_MAX`).
 const HOST_CHARS_MAX: usize = 64;
 
@@ -438,7 +424,7 @@ impl Builder {
 
     /// A line that no reader understood; neighbours are reported as one stretch.
     pub fn unrecognised(&mut self, line: usize, text: &str) {
-        self.between(text, is_prose(text));
+        self.between(text);
         if let Some(last) = self.out.unrecognised.last_mut()
             && last.input == self.input
             && last.last_line + 1 >= line

@@ -1,6 +1,7 @@
 //! Limits of a process, and what programs log where they reach one: no more files, ports, tasks,
 //! mappings or memory.
 
+use super::glance::Glance;
 use super::kernel_log::date_and_time;
 use super::prelude::*;
 
@@ -73,6 +74,18 @@ fn failure(line: &str) -> Option<Field> {
 }
 
 /// Begins at a row of the limits, or at a line about a failure.
+/// Whether a line that holds this may tell of a failure: by the letters of [`FAILED`], and what a
+/// time, a shell or Java has in front.
+pub(super) fn may(line: &Glance<'_>) -> bool {
+    let resource = line.has("orkTemparilyunvb") || line.has("rkrejctdbypisonl");
+    let thread = line.has("unabletocrtivh") || line.has("pthread_cilfEAGIN()");
+    let memory = line.has("anotlceymr") || line.has("ENOM") || line.has("Notenughspac'(i=12)");
+    let maps = line.has("OutfMemryEMpaild") || line.has("vm.ax_pcount[");
+    let address = line.has("anotsigrequd") || line.has("EADRNOTVIL");
+    let known = resource || thread || memory || maps || address || line.has("omanypefils");
+    known && (line.any(":") || line.has("Exceptionthrad\""))
+}
+
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let titled = is_limit(line) && line.trim().starts_with("Limit ");
