@@ -295,3 +295,18 @@ fn a_queue_of_sessions_is_followed_once() {
     assert_eq!(blocked[0].points[0].value, 10_000.0);
     is_bounded(&diagnosed(&recording));
 }
+
+#[test]
+fn programs_beyond_number_that_do_not_read_are_not_listed_each() {
+    // Each program had a list of services, and each of these a list of its connections.
+    let mut text =
+        "Proto Recv-Q Send-Q Local Address Foreign Address State PID/Program\n".to_owned();
+    for n in 0..20_000 {
+        let _ = writeln!(text, "tcp {} 1 1.1.1.1:{n} 2.2.2.2:{n} ESTABLISHED {n}/p{n}", n + 1);
+    }
+    let found = diagnosed(&read(&text));
+    is_bounded(&found);
+    let slow = found.hosts[0].tree.iter().find(|asked| asked.id == "network.reader");
+    let answer = slow.and_then(|asked| asked.answer.as_ref()).expect("an answer");
+    assert!(answer.evidence[0].text.contains("p19999 (PID 19999) has not read 20"));
+}
