@@ -17,6 +17,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     };
     vec![
         Trial::test("one_bad_recording_is_named_and_the_rest_is_used", done(one_bad_recording)),
+        Trial::test(
+            "a_recording_whose_reader_dies_is_named_and_the_rest_is_used",
+            done(dead_reader),
+        ),
         Trial::test("what_it_cannot_take_is_said", done(what_it_cannot_take)),
         Trial::ignorable_test("duckdb_runs_the_queries_of_the_page", || {
             let tools = tools();
@@ -103,6 +107,59 @@ fn one_bad_recording() {
     let words = String::from_utf8_lossy(&words.stdout).into_owned();
     assert!(words.contains("zz-broken.sar") && words.contains("3 recordings left out"), "{words}");
     assert!(words.lines().all(|line| line.chars().count() <= 80), "{words}");
+}
+
+/// The one reader of this program that runs for longer than any small recording takes.
+fn busy_reader(of: u32) -> u32 {
+    let reader = || {
+        let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children"));
+        let threads = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+        let all: String = threads
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+            .chain(children)
+            .collect();
+        let mut all: Vec<u32> = all.split_whitespace().filter_map(|p| p.parse().ok()).collect();
+        all.dedup();
+        all
+    };
+    let mut before = reader();
+    for _ in 0..600 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let now = reader();
+        if let ([pid], true) = (now.as_slice(), now == before) {
+            return *pid;
+        }
+        before = now;
+    }
+    panic!("no reader runs for long: {before:?}");
+}
+
+fn dead_reader() {
+    let scratch = Scratch::new();
+    for entry in fs::read_dir(recordings()).expect("recordings").flatten().take(3) {
+        fs::copy(entry.path(), scratch.join(entry.file_name())).expect("copied");
+    }
+    // A minute's work for a reader that nobody kills.
+    fs::write(scratch.join("long.txt"), "1 : x / % $\n".repeat(8 << 20)).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.args(["diagnose", "--fleet", text(scratch.path()), "--json"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let fleet = command.spawn().expect("the program runs");
+    let reader = busy_reader(fleet.id());
+    let status = fs::read_to_string(format!("/proc/{reader}/status")).expect("a reader");
+    if rustix::process::geteuid().is_root() {
+        assert!(!status.contains("Uid:\t0\t") && status.contains("CapEff:\t0000000000000004"));
+    }
+    assert!(status.contains("Name:\thugewise-reader") && status.contains("NoNewPrivs:\t1"));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(reader).expect("a pid"));
+    rustix::process::kill_process(pid.expect("a pid"), rustix::process::Signal::SEGV)
+        .expect("a signal");
+    let done = fleet.wait_with_output().expect("it ends");
+    let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let left_out = json["left_out"].as_array().expect("a list");
+    assert_eq!((left_out.len(), json["recordings"].as_u64()), (1, Some(3)), "{json}");
+    assert_eq!(left_out[0]["why"], "its reader was ended by SIGSEGV");
+    assert!(done.status.code() >= Some(3), "{:?}", done.status);
 }
 
 fn what_it_cannot_take() {

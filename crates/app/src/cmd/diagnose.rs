@@ -8,6 +8,7 @@ mod one_host;
 mod servers;
 mod told;
 
+pub(crate) use fleet::answer as read_of_fleet;
 pub(super) use input::{of_past, read};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
@@ -49,9 +50,9 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
             false => Ok(Output::text(rules::page(), exit::OK)),
         };
     }
-    let thresholds = thresholds(args)?;
+    let thresholds = thresholds_of(&args.set)?;
     if let Some(place) = &args.fleet {
-        return fleet::run(global, args, place, &thresholds);
+        return fleet::run(global, args, place);
     }
     let explained = args.explain.as_deref().map(questions).transpose()?;
     let alone = args.files.is_empty() && args.redis.is_empty();
@@ -136,9 +137,9 @@ fn placed(args: &DiagnoseArgs, recording: &Recording) -> Option<Placement> {
     (args.hosts || are_enough).then(|| Placement::of(recording))
 }
 
-fn thresholds(args: &DiagnoseArgs) -> anyhow::Result<Thresholds> {
+fn thresholds_of(set: &[String]) -> anyhow::Result<Thresholds> {
     let mut thresholds = Thresholds::default();
-    for pair in &args.set {
+    for pair in set {
         let (key, value) = pair
             .split_once('=')
             .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
