@@ -127,7 +127,7 @@ impl Builder {
     pub fn awaited(&self, heading: &str) -> Option<String> {
         let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
         let name = heading.trim_matches(ornament);
-        self.awaited.iter().find(|awaited| *awaited == name).cloned()
+        self.awaited.get(name).cloned()
     }
 
     /// How often the latest command shows a file of this name: as often as it names it, times the
