@@ -131,7 +131,7 @@ impl Readers {
 fn ended(status: ExitStatus) -> ReaderError {
     match (status.signal(), status.code()) {
         (Some(number), _) => ReaderError::Killed(match Signal::from_named_raw(number) {
-            Some(Signal::ABORT) => "SIGABRT: it needs more memory than a reader has".to_owned(),
+            Some(Signal::ABORT) => "SIGABRT: it ran out of memory or stack".to_owned(),
             Some(Signal::SEGV) => "SIGSEGV".to_owned(),
             Some(Signal::BUS) => "SIGBUS".to_owned(),
             Some(Signal::KILL) => "SIGKILL".to_owned(),

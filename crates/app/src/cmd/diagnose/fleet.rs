@@ -1,7 +1,7 @@
 //! `hugewise diagnose --fleet`: recordings of many hosts, read on all CPUs, one table.
 //!
-//! Each recording is read in a process of its own, so that one that ends its reader is named and the
-//! others are used.
+//! Each recording is read in a process of its own, so that one that ends its reader is named and
+//! the others are used.
 
 use super::{input, thresholds_of};
 use crate::cli::{DiagnoseArgs, Global};

@@ -28,7 +28,7 @@ pub(super) struct Glance<'a> {
 }
 
 /// The bits of some letters; a blank is none.
-const fn bits(letters: &str) -> u128 {
+pub(super) const fn bits(letters: &str) -> u128 {
     let (mut all, mut at) = (0, 0);
     while at < letters.len() {
         let byte = letters.as_bytes()[at];
@@ -77,7 +77,11 @@ impl<'a> Glance<'a> {
 
     /// Whether all of these letters are in it.
     pub(super) const fn has(&self, letters: &'static str) -> bool {
-        let wanted = bits(letters);
+        self.has_bits(bits(letters))
+    }
+
+    /// The same of [`bits`].
+    pub(super) const fn has_bits(&self, wanted: u128) -> bool {
         self.bytes & wanted == wanted
     }
 

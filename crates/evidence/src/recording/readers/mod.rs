@@ -128,11 +128,11 @@ const FORMATS: &[(May, Begins)] = &[
     ),
     (
         |line| {
-            let prompt = line.any("$#%>/") || line.foreign() || line.begins("=-");
-            let other = line.has("=.")
-                || line.has("forshin") && line.text.contains("ssh")
-                || line.has("[perfcod:");
-            prompt || other || line.awaited
+            let prompt = line.any("$#%>") || line.foreign() || line.begins("=-");
+            let file = line.any("/") && line.begins("/cghtes");
+            let setting = line.has("=.") && line.begins("vknfsd") || line.has("[perfcod:");
+            let in_loop = line.has("forshin") && line.text.contains("ssh");
+            prompt || file || setting || in_loop || line.awaited
         },
         shell::begins,
     ),
