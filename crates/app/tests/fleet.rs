@@ -109,29 +109,23 @@ fn one_bad_recording() {
     assert!(words.lines().all(|line| line.chars().count() <= 80), "{words}");
 }
 
-/// The one reader of this program that runs for longer than any small recording takes.
-fn busy_reader(of: u32) -> u32 {
-    let reader = || {
-        let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children"));
-        let threads = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
-        let all: String = threads
-            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
-            .chain(children)
-            .collect();
-        let mut all: Vec<u32> = all.split_whitespace().filter_map(|p| p.parse().ok()).collect();
-        all.dedup();
-        all
+/// The child of this program that has this file open.
+fn reader_of(file: &Path, program: u32) -> u32 {
+    let has_open = |pid: &u32| {
+        let mut open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
     };
-    let mut before = reader();
-    for _ in 0..600 {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        let now = reader();
-        if let ([pid], true) = (now.as_slice(), now == before) {
-            return *pid;
+    for _ in 0..3000 {
+        let threads = fs::read_dir(format!("/proc/{program}/task")).expect("it runs").flatten();
+        let children = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
+        let children: Vec<String> = children.collect();
+        let pids = children.iter().flat_map(|pids| pids.split_whitespace());
+        if let Some(pid) = pids.filter_map(|pid| pid.parse().ok()).find(has_open) {
+            return pid;
         }
-        before = now;
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("no reader runs for long: {before:?}");
+    panic!("nobody reads {}", file.display());
 }
 
 fn dead_reader() {
@@ -140,12 +134,13 @@ fn dead_reader() {
         fs::copy(entry.path(), scratch.join(entry.file_name())).expect("copied");
     }
     // A minute's work for a reader that nobody kills.
-    fs::write(scratch.join("long.txt"), "1 : x / % $\n".repeat(8 << 20)).expect("written");
+    let long = scratch.join("long.txt");
+    fs::write(&long, "1 : x / % $\n".repeat(8 << 20)).expect("written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
     command.args(["diagnose", "--fleet", text(scratch.path()), "--json"]);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
     let fleet = command.spawn().expect("the program runs");
-    let reader = busy_reader(fleet.id());
+    let reader = reader_of(&long, fleet.id());
     let status = fs::read_to_string(format!("/proc/{reader}/status")).expect("a reader");
     if rustix::process::geteuid().is_root() {
         assert!(!status.contains("Uid:\t0\t") && status.contains("CapEff:\t0000000000000004"));

@@ -6,6 +6,7 @@ mod freezes;
 mod input;
 mod one_host;
 mod servers;
+mod thresholds;
 mod told;
 
 pub(crate) use fleet::answer as read_of_fleet;
@@ -22,8 +23,8 @@ use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{placement, rules, signature};
+use hugewise_evidence::diagnose::diagnose;
 use hugewise_evidence::diagnose::nodes::Node;
-use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::placement::{HOSTS_MIN, Placement};
 use hugewise_evidence::recording::Recording;
 use hugewise_evidence::signature::resembled;
@@ -50,7 +51,7 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
             false => Ok(Output::text(rules::page(), exit::OK)),
         };
     }
-    let thresholds = thresholds_of(&args.set)?;
+    let thresholds = thresholds::of(&args.set)?;
     if let Some(place) = &args.fleet {
         return fleet::run(global, args, place);
     }
@@ -135,18 +136,6 @@ fn refuse(args: &DiagnoseArgs, alone: bool) -> anyhow::Result<()> {
 fn placed(args: &DiagnoseArgs, recording: &Recording) -> Option<Placement> {
     let are_enough = recording.hosts.len() >= HOSTS_MIN && !args.files.is_empty();
     (args.hosts || are_enough).then(|| Placement::of(recording))
-}
-
-fn thresholds_of(set: &[String]) -> anyhow::Result<Thresholds> {
-    let mut thresholds = Thresholds::default();
-    for pair in set {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
-        let set = thresholds.set(key.trim(), value.trim());
-        set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
-    }
-    Ok(thresholds)
 }
 
 /// What was named, or what is seen of this machine.

@@ -3,7 +3,7 @@
 //! Each recording is read in a process of its own, so that one that ends its reader is named and
 //! the others are used.
 
-use super::{input, thresholds_of};
+use super::{input, thresholds};
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::history::Past;
@@ -206,7 +206,7 @@ pub(crate) fn answer(order: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn found(order: &Order) -> Result<Found, String> {
-    let thresholds = thresholds_of(&order.set).map_err(|error| format!("{error:#}"))?;
+    let thresholds = thresholds::of(&order.set).map_err(|error| format!("{error:#}"))?;
     let files: Vec<PathBuf> = order.files.iter().map(PathBuf::from).collect();
     // A pipe that somebody put there has no end, and would hold up all others.
     let refused = files.iter().filter(|file| !file.is_dir()).find_map(|file| {
