@@ -80,6 +80,11 @@ impl<'a> Glance<'a> {
         self.has_bits(bits(letters))
     }
 
+    /// Whether these words are in it.
+    pub(super) fn holds(&self, words: &'static str) -> bool {
+        self.has(words) && self.text.contains(words)
+    }
+
     /// The same of [`bits`].
     pub(super) const fn has_bits(&self, wanted: u128) -> bool {
         self.bytes & wanted == wanted
@@ -139,6 +144,11 @@ impl<'a> Glance<'a> {
     /// Whether it has a colon, and at most so many words before that.
     pub(super) const fn is_named(&self, most: usize) -> bool {
         self.colons > 0 && (self.others > 0 || self.head_words <= most)
+    }
+
+    /// Whether it has more words than so many, the last of them with the first colon of the line.
+    pub(super) const fn is_named_behind(&self, words: usize) -> bool {
+        self.colons > 0 && self.head_words + self.others > words
     }
 
     /// The same, with a blank or nothing behind the colon.

@@ -122,7 +122,9 @@ const FORMATS: &[(May, Begins)] = &[
     (|line| line.has("ATOP-"), atop_screen::begins),
     (
         |line| {
-            line.any("#") || line.has("analysidte:-") || line.begins_with_digit() && line.any(":")
+            line.any("#")
+                || line.has("analysidte:-")
+                || line.begins_with_digit() && line.is_named(1)
         },
         atopsar::begins,
     ),
@@ -156,7 +158,8 @@ const FORMATS: &[(May, Begins)] = &[
     (
         |line| {
             let timed = line.colons_min(2) || line.any(".") || line.foreign();
-            let moment = timed && line.length_max(sysstat::iostat::MOMENT_BYTES_MAX);
+            let moment =
+                timed && line.words_max(10) && line.length_max(sysstat::iostat::MOMENT_BYTES_MAX);
             moment || line.has("avg-cpu:") || line.has("Device") || line.has("Linux(")
         },
         sysstat::iostat::begins,
@@ -192,16 +195,17 @@ const FORMATS: &[(May, Begins)] = &[
     ),
     (
         |line| {
-            let cpuinfo = line.has("cpuMHz:") || line.has("modelna:") || line.has("nalyzigCPU");
+            let cpuinfo =
+                line.holds("cpu MHz") || line.holds("model name") || line.holds("nalyzing CPU");
             cpuinfo || line.has("Bzy_MH")
         },
         clocks::begins,
     ),
     (|line| line.has("ode") && line.begins("nNPa"), numa::begins),
-    (|line| line.has(":md") || line.has("Personalti:"), mdstat::begins),
+    (|line| line.holds(" : ") && line.begins("m") || line.holds("Personalities :"), mdstat::begins),
     (
         |line| {
-            let map = line.has("dm-,") || line.has("size=fatur") || line.has("policy=");
+            let map = line.holds(" dm-") || line.holds("features=") || line.holds("policy=");
             map || line.colons_min(4) && line.words_min(4)
         },
         multipath::begins,
@@ -214,7 +218,7 @@ const FORMATS: &[(May, Begins)] = &[
         |line| line.any("=-#*>:[]|()") && (line.any("0123456789") || line.foreign()),
         task_stacks::begins,
     ),
-    (|line| line.begins("-") || line.has("shmid"), ipcs::begins),
+    (|line| line.begins("-") || line.holds("shmid"), ipcs::begins),
     (|line| line.has("DISK"), iotop::begins),
     (
         |line| {
@@ -225,7 +229,10 @@ const FORMATS: &[(May, Begins)] = &[
         iftop::begins,
     ),
     (
-        |line| line.begins("ITUM#") || line.begins_with_digit() && line.has("tes"),
+        |line| {
+            line.begins("ITUM#")
+                || line.begins_with_digit() && (line.holds("segments ") || line.holds("times "))
+        },
         tcp_counts::begins,
     ),
     (|line| line.begins("T") || line.has("TIMEWA") || line.awaited, socket_counts::begins),
@@ -233,18 +240,22 @@ const FORMATS: &[(May, Begins)] = &[
         |line| {
             let head = line.has("Recv-Q") || line.has("Active") || line.has("ProtRefCn");
             let row = line.begins("tuESCLTFNBU") || line.begins_with_digit();
-            head || row && line.colons_min(2) && line.words_min(4)
+            let ends = line.is_named_behind(2) || line.holds("::");
+            head || row && ends && line.colons_min(2)
         },
         sockets::begins,
     ),
-    (|line| line.has("totalusedfr") || line.words_min(6) && line.words_max(6), free::begins),
+    (
+        |line| line.holds("total") && line.has("usedfr") || line.words_min(6) && line.words_max(6),
+        free::begins,
+    ),
     (|line| line.is_named_apart(1) && line.begins_with_letter(), meminfo::begins),
     (|line| line.has("CPU") || line.awaited && line.is_named(1), interrupts::begins),
     (|line| line.words_min(9) && line.begins("0123456789abcdefABCDEF"), softnet::begins),
     (|line| line.begins("v") || line.begins("c") && line.awaited, schedstat::begins),
-    (|line| line.has("syscal") || line.has("Procesathd"), syscalls::begins),
+    (|line| line.holds("syscall") || line.holds("Process "), syscalls::begins),
     (|line| line.has("Nodezn"), buddyinfo::begins),
-    (|line| line.has("rbswpd") || line.has("procs-"), vmstat::begins),
+    (|line| line.holds("swpd") || line.holds("procs"), vmstat::begins),
     (
         |line| {
             let between = line.begins("-") || line.begins_with_digit() && line.any("c");
@@ -256,7 +267,7 @@ const FORMATS: &[(May, Begins)] = &[
     (
         |line| {
             let timed = line.begins_with_digit() && line.any("[");
-            timed || line.begins("[") || line.has("plicatonme:")
+            timed || line.begins("[") || line.holds("pplication")
         },
         gc::begins,
     ),
