@@ -205,8 +205,10 @@ mod tests {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_none_or(|end| end != "rs") {
+                    // What follows in a long one is more of the same.
                     let bytes = std::fs::read(path).expect("a file");
-                    texts += usize::from(Builder::new().read("x", &bytes).is_ok());
+                    let start = &bytes[..bytes.len().min(16 << 10)];
+                    texts += usize::from(Builder::new().read("x", start).is_ok());
                 }
             }
         }
