@@ -11,13 +11,17 @@ mod stop;
 use hugewise_cli as cli;
 use hugewise_console::{exit, say};
 use hugewise_daemon::{abandoned, config, control, journal};
-use hugewise_linux::worker;
+use hugewise_linux::{reader, worker};
 use output::Output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == worker::COMMAND) {
         return worker::run().map_or_else(|_| exit::ERROR.into(), |()| ExitCode::SUCCESS);
+    }
+    if std::env::args_os().nth(1).is_some_and(|word| word == reader::COMMAND) {
+        return reader::run(cmd::read_of_fleet)
+            .map_or_else(|_| exit::ERROR.into(), |()| ExitCode::SUCCESS);
     }
     worker::enable();
     if let Some(columns) = output::columns() {

@@ -17,6 +17,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     };
     vec![
         Trial::test("one_bad_recording_is_named_and_the_rest_is_used", done(one_bad_recording)),
+        Trial::test(
+            "a_recording_whose_reader_dies_is_named_and_the_rest_is_used",
+            done(dead_reader),
+        ),
         Trial::test("what_it_cannot_take_is_said", done(what_it_cannot_take)),
         Trial::ignorable_test("duckdb_runs_the_queries_of_the_page", || {
             let tools = tools();
@@ -103,6 +107,54 @@ fn one_bad_recording() {
     let words = String::from_utf8_lossy(&words.stdout).into_owned();
     assert!(words.contains("zz-broken.sar") && words.contains("3 recordings left out"), "{words}");
     assert!(words.lines().all(|line| line.chars().count() <= 80), "{words}");
+}
+
+/// The child of this program that has this file open.
+fn reader_of(file: &Path, program: u32) -> u32 {
+    let has_open = |pid: &u32| {
+        let mut open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
+    };
+    for _ in 0..3000 {
+        let threads = fs::read_dir(format!("/proc/{program}/task")).expect("it runs").flatten();
+        let children = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
+        let children: Vec<String> = children.collect();
+        let pids = children.iter().flat_map(|pids| pids.split_whitespace());
+        if let Some(pid) = pids.filter_map(|pid| pid.parse().ok()).find(has_open) {
+            return pid;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("nobody reads {}", file.display());
+}
+
+fn dead_reader() {
+    let scratch = Scratch::new();
+    for entry in fs::read_dir(recordings()).expect("recordings").flatten().take(3) {
+        fs::copy(entry.path(), scratch.join(entry.file_name())).expect("copied");
+    }
+    // A minute's work for a reader that nobody kills.
+    let long = scratch.join("long.txt");
+    fs::write(&long, "1 : x / % $\n".repeat(8 << 20)).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
+    command.args(["diagnose", "--fleet", text(scratch.path()), "--json"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let fleet = command.spawn().expect("the program runs");
+    let reader = reader_of(&long, fleet.id());
+    let status = fs::read_to_string(format!("/proc/{reader}/status")).expect("a reader");
+    if rustix::process::geteuid().is_root() {
+        assert!(!status.contains("Uid:\t0\t") && status.contains("CapEff:\t0000000000000004"));
+    }
+    assert!(status.contains("Name:\thugewise-reader") && status.contains("NoNewPrivs:\t1"));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(reader).expect("a pid"));
+    rustix::process::kill_process(pid.expect("a pid"), rustix::process::Signal::KILL)
+        .expect("a signal");
+    let done = fleet.wait_with_output().expect("it ends");
+    let json: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let left_out = json["left_out"].as_array().expect("a list");
+    assert_eq!((left_out.len(), json["recordings"].as_u64()), (1, Some(3)), "{json}");
+    assert_eq!(left_out[0]["why"], "its reader was ended by SIGKILL");
+    assert!(done.status.code() >= Some(3), "{:?}", done.status);
 }
 
 fn what_it_cannot_take() {

@@ -2,7 +2,7 @@
 
 use super::diagnose::{Cause, Diagnosis, Finding, Interval, Level, Severity};
 use super::recording::Stamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,6 +117,75 @@ impl Found {
             rows: diagnosis.findings.iter().map(row).collect(),
             problems: diagnosis.problems.iter().map(problem).collect(),
         }
+    }
+}
+
+/// What a process that reads one recording sends to the one that makes the table.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Sent {
+    hosts: Vec<String>,
+    rows: Vec<SentRow>,
+    problems: Vec<String>,
+}
+
+/// A [`Row`] without what its recording and cause say already; times in seconds.
+#[derive(Debug, Serialize, Deserialize)]
+struct SentRow {
+    host: String,
+    from: Option<i64>,
+    to: Option<i64>,
+    stretches: usize,
+    severity: Severity,
+    cause: String,
+    evidence: Option<String>,
+    confidence: Level,
+    weight: f64,
+    follows: Option<String>,
+}
+
+impl Found {
+    /// As it is sent to another process.
+    pub fn sent(&self) -> Sent {
+        let row = |row: &Row| SentRow {
+            host: row.host.clone(),
+            from: row.from.map(|at| at.0),
+            to: row.to.map(|at| at.0),
+            stretches: row.stretches,
+            severity: row.severity,
+            cause: row.cause.key().to_owned(),
+            evidence: row.evidence.clone(),
+            confidence: row.confidence,
+            weight: row.weight,
+            follows: row.follows.map(|cause| cause.key().to_owned()),
+        };
+        let (hosts, problems) = (self.hosts.clone(), self.problems.clone());
+        let rows = self.rows.iter().map(row).collect();
+        Sent { hosts, rows, problems }
+    }
+
+    /// What was sent of this recording; `None` where it makes no sense.
+    pub fn received(recording: &str, sent: Sent) -> Option<Self> {
+        let Sent { hosts, rows, problems } = sent;
+        let named = |key: &str| Cause::ALL.iter().find(|cause| cause.key() == key).copied();
+        let mut received = Vec::with_capacity(rows.len());
+        for row in rows {
+            let cause = named(&row.cause)?;
+            received.push(Row {
+                host: row.host,
+                recording: recording.to_owned(),
+                from: row.from.map(Stamp),
+                to: row.to.map(Stamp),
+                stretches: row.stretches,
+                severity: row.severity,
+                cause,
+                title: cause.about().title,
+                evidence: row.evidence,
+                confidence: row.confidence,
+                weight: row.weight,
+                follows: row.follows.as_deref().and_then(named),
+            });
+        }
+        Some(Self { hosts, rows: received, problems })
     }
 }
 
@@ -253,6 +322,25 @@ mod tests {
         let shared: Vec<_> = fleet.causes.iter().map(|one| one.hosts).collect();
         assert_eq!(shared, [1, 2], "the worst first");
         assert_eq!(fleet.left_out[0].why, "it is empty");
+    }
+
+    #[test]
+    fn what_is_sent_is_received() {
+        let mut row = finding("a", Severity::Warning, 5);
+        row.title = row.cause.about().title;
+        row.follows = Some(Cause::ALL[0]);
+        row.evidence = Some("it is \u{e9}".to_owned());
+        let (hosts, problems) = (vec!["a".to_owned()], vec!["torn".to_owned()]);
+        let found = Found { hosts, rows: vec![row], problems };
+        let text = serde_json::to_string(&found.sent()).expect("JSON");
+        let sent = |text: &str| serde_json::from_str(text).expect("the same form");
+        let received = Found::received("a.sar", sent(&text)).expect("sense");
+        assert_eq!(
+            (received.hosts, received.rows, received.problems),
+            (found.hosts, found.rows, found.problems)
+        );
+        let other = text.replace(Cause::ALL[1].key(), "unheard_of");
+        assert!(Found::received("a.sar", sent(&other)).is_none());
     }
 
     #[test]

@@ -267,3 +267,46 @@ fn a_line_that_repeats_its_beginning_takes_no_stack() {
         is_bounded(&diagnosed(&read(&line)));
     }
 }
+
+#[test]
+fn a_chain_of_calls_beyond_any_depth_is_cut_and_told() {
+    // Each function was compared with all before it.
+    let head = "    40.00%  sh  [kernel.kallsyms]  [k] f0\n            |\n            ---f0\n";
+    let calls: String = (1..60_000).map(|n| format!("               f{n}\n")).collect();
+    let recording = read(&format!("{head}{calls}"));
+    says(&recording, "chains of more than 1024 calls in a profile: 58976 more functions");
+    assert_eq!(recording.hosts[0].subjects(Field::WithinPercent).count(), 1024);
+    is_bounded(&diagnosed(&recording));
+    let rows = (0..10_100).map(|n| format!("     0.01%  sh  [kernel.kallsyms]  [k] f{n}\n"));
+    says(&read(&rows.collect::<String>()), "more than 10000 functions: 100 more rows");
+}
+
+#[test]
+fn a_queue_of_sessions_is_followed_once() {
+    // Each session's way to the first of the queue was walked anew.
+    let head = " pid | state | wait_event_type | wait_event | blocked_by\n-----+---+---+---+---\n";
+    let row = |n: usize| format!(" {n} | active | Lock | lock{n} | {{{}}}\n", n + 1);
+    let recording = read(&format!("{head}{}", (0..10_020).map(row).collect::<String>()));
+    says(&recording, "more than 10000 sessions in a view: 20 are left out");
+    says(&recording, "more than 1000 kinds of wait in a view: 9020 are left out");
+    let heads: Vec<_> = recording.hosts[0].subjects(Field::SessionsBlocked).collect();
+    let [(head, blocked)] = heads.as_slice() else { panic!("{heads:?}") };
+    assert_eq!(head.to_string(), "postgres, session 10000");
+    assert_eq!(blocked[0].points[0].value, 10_000.0);
+    is_bounded(&diagnosed(&recording));
+}
+
+#[test]
+fn programs_beyond_number_that_do_not_read_are_not_listed_each() {
+    // Each program had a list of services, and each of these a list of its connections.
+    let mut text =
+        "Proto Recv-Q Send-Q Local Address Foreign Address State PID/Program\n".to_owned();
+    for n in 0..20_000 {
+        let _ = writeln!(text, "tcp {} 1 1.1.1.1:{n} 2.2.2.2:{n} ESTABLISHED {n}/p{n}", n + 1);
+    }
+    let found = diagnosed(&read(&text));
+    is_bounded(&found);
+    let slow = found.hosts[0].tree.iter().find(|asked| asked.id == "network.reader");
+    let answer = slow.and_then(|asked| asked.answer.as_ref()).expect("an answer");
+    assert!(answer.evidence[0].text.contains("p19999 (PID 19999) has not read 20"));
+}

@@ -10,12 +10,12 @@
 
 use crate::nobody::Nobody;
 use crate::root::Root;
+use crate::running::{GRACE, Running, read_aside};
 use std::fs::{File, Permissions};
-use std::io::{self, Read, Seek};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Seek};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use hugewise_sys::sandbox::Sandbox;
@@ -33,12 +33,6 @@ const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
 
 /// How long a tool may take.
 const TIME_MAX: Duration = Duration::from_secs(120);
-
-/// How long a tool may take to die, or to close its output when it ended.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How often to check whether a tool ended.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// A tool that turns recordings into text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +149,10 @@ impl Converter {
         let program = self.find(tool).ok_or(ForeignError::NotInstalled(tool))?;
         let run = |error| ForeignError::Run(tool, error);
         let user = Nobody::pick(&Root::live()).map_err(run)?;
-        let file = if user.is_some() { readable(file).map_err(ForeignError::File)? } else { file };
+        // It may be somebody else's, too, of which only this process may read it.
+        let own = file.metadata().map_err(ForeignError::File)?.uid();
+        let others = user.is_some() || own != rustix::process::geteuid().as_raw();
+        let file = if others { readable(file).map_err(ForeignError::File)? } else { file };
         let mut command = Command::new(program);
         command.args(tool.args()).env_clear().env("LC_ALL", "C").current_dir("/");
         if let Some(zone) = std::env::var_os("TZ") {
@@ -227,46 +224,6 @@ fn readable(mut file: File) -> io::Result<File> {
     copy.set_permissions(Permissions::from_mode(0o444))?;
     copy.rewind()?;
     Ok(copy)
-}
-
-/// A tool that runs; killed on drop.
-struct Running(Child);
-
-impl Running {
-    /// Its status, `None` when it still runs at the end of the time.
-    fn wait(&mut self, until: Instant) -> io::Result<Option<ExitStatus>> {
-        loop {
-            if let Some(status) = self.0.try_wait()? {
-                return Ok(Some(status));
-            }
-            if Instant::now() >= until {
-                return Ok(None);
-            }
-            std::thread::sleep(LOOK);
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Fails for one that has ended, as most have.
-        let _ = self.0.kill();
-        // Inside a system call it dies when that call ends: do not wait for it forever.
-        let _ = self.wait(Instant::now() + GRACE);
-    }
-}
-
-/// Reads a pipe on a thread of its own, up to a limit. The pipe is closed then, and the thread
-/// ends; one that is never told anything ends with the tool.
-fn read_aside(pipe: impl Read + Send + 'static, limit: u64) -> Receiver<io::Result<Vec<u8>>> {
-    let (to, from) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = pipe.take(limit).read_to_end(&mut bytes);
-        // Nobody listens when the tool took too long.
-        let _ = to.send(read.map(|_| bytes));
-    });
-    from
 }
 
 fn judge(

@@ -6,8 +6,10 @@ mod freezes;
 mod input;
 mod one_host;
 mod servers;
+mod thresholds;
 mod told;
 
+pub(crate) use fleet::answer as read_of_fleet;
 pub(super) use input::{of_past, read};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;
@@ -21,8 +23,8 @@ use crate::exit::{self, coded};
 use crate::output::{Asked, Output, paint};
 use crate::render::view::diagnosis::{self, Detail};
 use crate::render::view::{placement, rules, signature};
+use hugewise_evidence::diagnose::diagnose;
 use hugewise_evidence::diagnose::nodes::Node;
-use hugewise_evidence::diagnose::{Thresholds, diagnose};
 use hugewise_evidence::placement::{HOSTS_MIN, Placement};
 use hugewise_evidence::recording::Recording;
 use hugewise_evidence::signature::resembled;
@@ -49,9 +51,9 @@ pub(crate) fn run(global: &Global, args: &DiagnoseArgs) -> anyhow::Result<Output
             false => Ok(Output::text(rules::page(), exit::OK)),
         };
     }
-    let thresholds = thresholds(args)?;
+    let thresholds = thresholds::of(&args.set)?;
     if let Some(place) = &args.fleet {
-        return fleet::run(global, args, place, &thresholds);
+        return fleet::run(global, args, place);
     }
     let explained = args.explain.as_deref().map(questions).transpose()?;
     let alone = args.files.is_empty() && args.redis.is_empty();
@@ -134,18 +136,6 @@ fn refuse(args: &DiagnoseArgs, alone: bool) -> anyhow::Result<()> {
 fn placed(args: &DiagnoseArgs, recording: &Recording) -> Option<Placement> {
     let are_enough = recording.hosts.len() >= HOSTS_MIN && !args.files.is_empty();
     (args.hosts || are_enough).then(|| Placement::of(recording))
-}
-
-fn thresholds(args: &DiagnoseArgs) -> anyhow::Result<Thresholds> {
-    let mut thresholds = Thresholds::default();
-    for pair in &args.set {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| coded(exit::USAGE, format!("--set '{pair}': expected KEY=VALUE")))?;
-        let set = thresholds.set(key.trim(), value.trim());
-        set.map_err(|error| coded(exit::USAGE, format!("--set: {error}")))?;
-    }
-    Ok(thresholds)
 }
 
 /// What was named, or what is seen of this machine.

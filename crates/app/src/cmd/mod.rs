@@ -28,6 +28,8 @@ mod top;
 mod r#try;
 mod watch;
 
+pub(crate) use diagnose::read_of_fleet;
+
 use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine, StatusArgs};
 use crate::output::Output;
 use hugewise_linux::root::Root;

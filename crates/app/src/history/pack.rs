@@ -1,9 +1,9 @@
 //! Packs a text with the one before as its dictionary, and unpacks it.
 
 use anyhow::Context;
-use std::io::{Read, Write};
-use zstd::stream::{read::Decoder, write::Encoder};
-use zstd::zstd_safe::CParameter;
+use std::io::{self, Write};
+use zstd::stream::write::Encoder;
+use zstd::zstd_safe::{CParameter, DCtx, get_error_name};
 
 /// zstd's own default, as for captures.
 const LEVEL: i32 = 3;
@@ -31,10 +31,12 @@ pub(super) fn pack(text: &[u8], before: &[u8]) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The text again, of this length.
-pub(super) fn unpack(packed: &[u8], before: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
-    let mut decoder = Decoder::with_ref_prefix(packed, before)?;
-    decoder.window_log_max(*WINDOW_LOG.end())?;
-    let mut text = Vec::new();
-    decoder.take(length as u64 + 1).read_to_end(&mut text)?;
+///
+/// All at once: a decoder of streams would have a third copy, its window.
+pub(super) fn unpack(packed: &[u8], before: &[u8], length: usize) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(length);
+    let mut context = DCtx::create();
+    let unpacked = context.ref_prefix(before).and_then(|_| context.decompress(&mut text, packed));
+    unpacked.map_err(|code| io::Error::other(get_error_name(code)))?;
     Ok(text)
 }

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Evidence, Ground, Missing, Verdict};
 use super::cause::{Cause, Severity};
@@ -13,7 +13,7 @@ use super::tree::Asked;
 use crate::recording::{Field, Span};
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// It may be so; something decisive was taken to be so, or found by elimination.

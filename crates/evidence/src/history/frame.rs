@@ -22,9 +22,9 @@ pub const MAGIC: [u8; 4] = *b"HWF1";
 /// Most frames of a chain: what a jump has to unpack at most. At 5 s between samples 5 minutes,
 /// and an eighth of a file are frames that stand alone (`docs/figures.md#history`).
 pub const CHAIN_MAX: u32 = 60;
-/// Largest text: the largest sample has 76 MiB (sockets of 400,000 connections and 4,096
-/// processes).
-pub const TEXT_BYTES_MAX: u32 = 128 << 20;
+/// Largest text, of which two are in memory: the largest sample has 76 MiB (sockets of 400,000
+/// connections and 4,096 processes).
+pub const TEXT_BYTES_MAX: u32 = 80 << 20;
 
 /// What stands before a packed sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

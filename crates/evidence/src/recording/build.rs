@@ -15,9 +15,12 @@ use super::{
 };
 use hugewise_base::parse::{FOUND_CHARS_MAX, PROBLEMS_MAX};
 
-/// Most values a recording takes: 24 bytes each, so about 200 MB. A day of `sar` at one minute
+/// Most values a recording takes: 24 bytes each, so about 120 MB. A day of `sar` at one minute
 /// with all reports on 2 CPUs has half a million.
-pub const POINTS_MAX: usize = 8_000_000;
+pub const POINTS_MAX: usize = 5_000_000;
+
+/// How many values a series counts as, beside its own: its name and places take some 800 bytes.
+const SERIES_POINTS: usize = 16;
 
 /// Most series a recording takes. A machine with 1,000 CPUs has 10,000 of processor time.
 pub const SERIES_MAX: usize = 200_000;
@@ -56,20 +59,6 @@ struct Open {
     series: Series,
 }
 
-/// Whether a line that no reader knew is a sentence rather than a tool's: eight words, of which
-/// three in four are plain ones.
-fn is_prose(text: &str) -> bool {
-    let start = text.split_whitespace().take(32);
-    let (mut all, mut plain) = (0_u32, 0_u32);
-    for word in start {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        all += 1;
-        let usual = |c: char| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-');
-        plain += u32::from(!word.is_empty() && word.chars().all(usual));
-    }
-    all >= 8 && 4 * plain >= 3 * all
-}
-
 /// Longest name of a machine (`HOST_NAME_MAX`).
 const HOST_CHARS_MAX: usize = 64;
 
@@ -83,6 +72,7 @@ pub struct Builder {
     open: Vec<Open>,
     /// By host, source, field and subject.
     index: BTreeMap<(SourceId, Field), BTreeMap<Subject, usize>>,
+    /// Values, with what series count as.
     points: usize,
     sockets: usize,
     settings: usize,
@@ -101,7 +91,7 @@ pub struct Builder {
     /// Of the current input, too.
     looks: Looks,
     /// Machines whose listings follow, each below its name.
-    awaited: Vec<String>,
+    awaited: BTreeSet<String>,
     /// Programs of all inputs.
     programs: Programs,
     /// Of the current input.
@@ -285,10 +275,11 @@ impl Builder {
         if let Some(found) = of_field.get(subject) {
             return Some(SeriesId(*found));
         }
-        if self.open.len() >= SERIES_MAX {
+        if self.open.len() >= SERIES_MAX || self.points >= POINTS_MAX {
             self.say_full();
             return None;
         }
+        self.points += SERIES_POINTS;
         let id = self.open.len();
         of_field.insert(subject.clone(), id);
         let host = self.out.sources.get(source.0 as usize).map_or(0, |source| source.host);
@@ -438,7 +429,7 @@ impl Builder {
 
     /// A line that no reader understood; neighbours are reported as one stretch.
     pub fn unrecognised(&mut self, line: usize, text: &str) {
-        self.between(text, is_prose(text));
+        self.between(text);
         if let Some(last) = self.out.unrecognised.last_mut()
             && last.input == self.input
             && last.last_line + 1 >= line

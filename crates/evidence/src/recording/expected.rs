@@ -107,7 +107,12 @@ impl Expected {
 
     /// Whether a line is of it.
     pub(super) fn is_of(&self, line: &str) -> bool {
-        !(self.left.is_empty() && self.again.is_empty()) && self.clone().met(line).is_some()
+        self.is_any() && self.clone().met(line).is_some()
+    }
+
+    /// Whether anything is expected.
+    pub(super) fn is_any(&self) -> bool {
+        !(self.left.is_empty() && self.again.is_empty())
     }
 
     /// What a line is. What stood before it is not expected any more.

@@ -30,7 +30,7 @@ use serde::Serialize;
 pub use build::{Builder, POINTS_MAX, SERIES_MAX, SeriesId};
 pub use expected::Met;
 pub use field::{About, Field, Span, Unit};
-pub use scan::{Foreign, foreign};
+pub use scan::{Foreign, LONG_BYTES, foreign, is_whole};
 pub use source::{Clock, Source, SourceId, SourceKind};
 pub use stamp::Stamp;
 pub use subject::Subject;

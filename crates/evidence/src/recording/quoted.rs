@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Largest text that can be a ticket; a recording of days is larger, and nobody quotes it.
-const TICKET_BYTES_MAX: usize = 4 << 20;
+pub(super) const TICKET_BYTES_MAX: usize = 4 << 20;
 /// How far code is set in where texts are written in Markdown.
 const INDENT: usize = 4;
 /// Fewer lines are no listing: some tables have a header that is set in.

@@ -1,17 +1,20 @@
 //! Finds out what a text is and hands its lines to the reader that knows them.
 
-use std::borrow::Cow;
+use std::io::{self, BufRead, Read};
 
 use super::build::Builder;
-use super::line_end::line_end;
-use super::quoted::unquoted;
+use super::quoted::{TICKET_BYTES_MAX, unquoted};
 use super::readers::{self, LINES_AROUND, Lines, Reader, Taken, capture};
 
 /// Longest line that is read, in bytes: `/proc/interrupts` of 8,192 CPUs has lines of 90 KiB.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Most lines that are held at a time.
+/// Most lines that are held at a time, and about as many bytes unless lines are that long.
 const WINDOW_LINES: usize = 1024;
+const WINDOW_BYTES: usize = 8 << 20;
+
+/// Longest line whose memory is used for another one.
+const SPARE_BYTES_MAX: usize = 4096;
 
 /// An input that is no text this program can read as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +89,20 @@ impl Builder {
         if readers::read_json(bytes, self) {
             return Ok(());
         }
-        self.read_lines(&unquoted(bytes));
+        self.read_lines(&mut unquoted(bytes).as_ref());
         Ok(())
     }
 
-    fn read_lines(&mut self, bytes: &[u8]) {
+    /// Reads a long text line by line, without the whole of it in memory. That it is no text that
+    /// is read as a whole, the caller knows from its start ([`is_whole`]).
+    pub fn read_long(&mut self, input: &str, text: &mut dyn BufRead) {
+        self.input(input);
+        self.read_lines(text);
+    }
+
+    fn read_lines(&mut self, text: &mut dyn BufRead) {
         let mut current: Option<Box<dyn Reader>> = None;
-        let mut window = Window::new(bytes);
+        let mut window = Window::new(text);
         while let Some(lines) = window.next() {
             let (number, line) = (lines.number(), lines.ahead(0));
             self.at_line(number);
@@ -126,24 +136,40 @@ impl Builder {
                 LINE_BYTES_MAX >> 10
             ));
         }
+        if let Some(error) = window.failed {
+            self.cut(format!("it cannot be read further: {error}: the rest is left out"));
+        }
     }
+}
+
+/// Bytes of a text from which on it may be read with [`Builder::read_long`].
+pub const LONG_BYTES: usize = TICKET_BYTES_MAX + 1;
+
+/// Whether a text that begins so is read as a whole: samples of `hugewise record`, and JSON.
+pub fn is_whole(start: &[u8]) -> bool {
+    capture::is_capture(start) || start.trim_ascii_start().starts_with(b"{")
 }
 
 /// A few lines of a text at a time: a list of all of them would be many times as large as a text
 /// of short ones.
 struct Window<'a> {
-    rest: &'a [u8],
-    lines: Vec<Cow<'a, str>>,
+    rest: &'a mut dyn BufRead,
+    lines: Vec<String>,
+    /// Lines that were passed, for their memory.
+    spare: Vec<String>,
     /// Place and number of the next line.
     at: usize,
     number: usize,
     /// The number of the first line that is too long, and how many there are.
     too_long: Option<(usize, usize)>,
+    /// Why nothing more of the text can be read.
+    failed: Option<io::Error>,
 }
 
 impl<'a> Window<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, lines: Vec::new(), at: 0, number: 1, too_long: None }
+    fn new(text: &'a mut dyn BufRead) -> Self {
+        let (lines, spare) = (Vec::new(), Vec::new());
+        Self { rest: text, lines, spare, at: 0, number: 1, too_long: None, failed: None }
     }
 
     /// The next line, as `str::lines` has them.
@@ -161,25 +187,56 @@ impl<'a> Window<'a> {
 
     fn refill(&mut self) {
         let passed = self.at.saturating_sub(LINES_AROUND);
-        self.lines.drain(..passed);
+        let small = |line: &String| line.capacity() <= SPARE_BYTES_MAX;
+        self.spare.extend(self.lines.drain(..passed).filter(small));
         self.at -= passed;
-        let first = self.number - self.at;
-        while self.lines.len() < WINDOW_LINES && !self.rest.is_empty() {
-            let end = line_end(self.rest);
-            let (line, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-            self.rest = rest.get(1..).unwrap_or_default();
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.len() > LINE_BYTES_MAX {
-                let number = first + self.lines.len();
-                let (first, so_far) = self.too_long.unwrap_or((number, 0));
-                self.too_long = Some((first, so_far + 1));
-                self.lines.push(Cow::Borrowed(""));
-            } else {
-                // Nearly all lines are whole: finding where to mend one takes far longer.
-                let whole = std::str::from_utf8(line).map(Cow::Borrowed);
-                self.lines.push(whole.unwrap_or_else(|_| String::from_utf8_lossy(line)));
+        let mut bytes: usize = self.lines.iter().map(String::len).sum();
+        let enough = self.at + 2 * LINES_AROUND;
+        while self.lines.len() < WINDOW_LINES && (bytes < WINDOW_BYTES || self.lines.len() < enough)
+        {
+            match self.line() {
+                Ok(Some(line)) => {
+                    bytes += line.len();
+                    self.lines.push(line);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
             }
         }
+    }
+
+    /// Reads a line; of one that is too long nothing is left but its place.
+    fn line(&mut self) -> io::Result<Option<String>> {
+        if self.failed.is_some() {
+            return Ok(None);
+        }
+        let mut line = self.spare.pop().unwrap_or_default().into_bytes();
+        line.clear();
+        // With its end, which may be two bytes.
+        let most = LINE_BYTES_MAX + 2;
+        let read = (&mut *self.rest).take(most as u64).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let ended = line.pop_if(|last| *last == b'\n').is_some();
+        line.pop_if(|last| *last == b'\r');
+        if line.len() > LINE_BYTES_MAX {
+            if !ended {
+                self.rest.skip_until(b'\n')?;
+            }
+            let number = self.number - self.at + self.lines.len();
+            let (first, so_far) = self.too_long.unwrap_or((number, 0));
+            self.too_long = Some((first, so_far + 1));
+            return Ok(Some(String::new()));
+        }
+        // Nearly all lines are whole: finding where to mend one takes far longer.
+        let whole = String::from_utf8(line);
+        Ok(Some(
+            whole.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        ))
     }
 }
 
@@ -187,8 +244,8 @@ impl<'a> Window<'a> {
 mod tests {
     use super::*;
 
-    fn all(text: &[u8]) -> Vec<String> {
-        let mut window = Window::new(text);
+    fn all(mut text: &[u8]) -> Vec<String> {
+        let mut window = Window::new(&mut text);
         let mut found = Vec::new();
         while let Some(lines) = window.next() {
             assert_eq!(lines.number(), found.len() + 1);
@@ -213,7 +270,8 @@ mod tests {
     #[test]
     fn a_window_looks_ahead_and_stays_small() {
         let text = "x\n".repeat(100_000);
-        let mut window = Window::new(text.as_bytes());
+        let mut text = text.as_bytes();
+        let mut window = Window::new(&mut text);
         let mut seen = 0;
         while let Some(lines) = window.next() {
             seen += 1;
@@ -234,5 +292,37 @@ mod tests {
         assert_eq!(recording.sources.len(), 1);
         let [problem] = &recording.problems[..] else { panic!("{:?}", recording.problems) };
         assert!(problem.text.starts_with("2 lines longer than 1024 KiB, the first of them line 1"));
+    }
+
+    #[test]
+    fn a_window_of_the_longest_lines_has_fewer_of_them() {
+        let long = "x".repeat(LINE_BYTES_MAX);
+        let text = format!("{long}\r\n{long}y\nMemTotal: 5 kB\n").repeat(100);
+        let mut text = io::BufReader::with_capacity(100, text.as_bytes());
+        let mut window = Window::new(&mut text);
+        let (mut most, mut lines_read) = (0, 0);
+        while let Some(lines) = window.next() {
+            most = most.max(lines.around.iter().map(String::len).sum::<usize>());
+            lines_read += 1;
+        }
+        assert!(most <= 130 * LINE_BYTES_MAX, "{most}");
+        assert_eq!((lines_read, window.too_long), (300, Some((2, 100))));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_to_its_end_is_told() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        let mut builder = Builder::new();
+        let start: &[u8] = b"MemTotal: 5 kB\n";
+        builder.read_long("x", &mut io::BufReader::new(start.chain(Broken)));
+        let recording = builder.finish();
+        assert_eq!(recording.sources.len(), 1);
+        assert!(recording.problems[0].text.contains("the disk is gone: the rest is left out"));
+        assert!(is_whole(b" {\"sysstat\"") && !is_whole(b"x {"));
     }
 }

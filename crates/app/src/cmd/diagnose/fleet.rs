@@ -1,6 +1,9 @@
 //! `hugewise diagnose --fleet`: recordings of many hosts, read on all CPUs, one table.
+//!
+//! Each recording is read in a process of its own, so that one that ends its reader is named and
+//! the others are used.
 
-use super::input;
+use super::{input, thresholds};
 use crate::cli::{DiagnoseArgs, Global};
 use crate::exit::{self, coded};
 use crate::history::Past;
@@ -8,9 +11,13 @@ use crate::output::{Asked, Output, paint};
 use crate::render::view::fleet;
 use crate::say::Progress;
 use anyhow::Context;
-use hugewise_evidence::diagnose::{Severity, Thresholds, diagnose};
-use hugewise_evidence::fleet::{Fleet, Found, Read};
+use hugewise_evidence::diagnose::{Severity, diagnose};
+use hugewise_evidence::fleet::{Fleet, Found, Read, Sent};
+use hugewise_linux::reader::Readers;
 use hugewise_linux::regular;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -26,12 +33,7 @@ struct Named {
 }
 
 /// Runs the command.
-pub(super) fn run(
-    global: &Global,
-    args: &DiagnoseArgs,
-    place: &Path,
-    thresholds: &Thresholds,
-) -> anyhow::Result<Output> {
+pub(super) fn run(global: &Global, args: &DiagnoseArgs, place: &Path) -> anyhow::Result<Output> {
     let only = args.past.is_meant()
         || args.follow
         || args.report.is_some()
@@ -46,7 +48,7 @@ pub(super) fn run(
     }
     let asked = args.table.as_ref().map(|path| Asked::begin(path, global)).transpose()?;
     let all = recordings(place)?;
-    let fleet = Fleet::of(read(&all, thresholds, &Progress::new(!global.json))?);
+    let fleet = Fleet::of(read(&all, &args.set, &Progress::new(!global.json))?);
     let code = match fleet.worst() {
         Some(Severity::Critical) => exit::CRITICAL,
         Some(Severity::Warning) => exit::WARNING,
@@ -134,8 +136,8 @@ fn named(path: &Path) -> Named {
     Named { name, files }
 }
 
-/// Reads all of them, on as many threads as there are CPUs.
-fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Result<Vec<Read>> {
+/// Has all of them read, as many at a time as there are CPUs.
+fn read(all: &[Named], set: &[String], progress: &Progress) -> anyhow::Result<Vec<Read>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(all.len());
     let next = AtomicUsize::new(0);
     let (send, done) = mpsc::channel();
@@ -144,7 +146,7 @@ fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Resu
             let (send, next) = (send.clone(), &next);
             std::thread::Builder::new().name("reader".into()).spawn_scoped(scope, move || {
                 while let Some(named) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if send.send(one(named, limits)).is_err() {
+                    if send.send(one(named, set)).is_err() {
                         return;
                     }
                 }
@@ -162,22 +164,61 @@ fn read(all: &[Named], limits: &Thresholds, progress: &Progress) -> anyhow::Resu
     })
 }
 
-fn one(named: &Named, thresholds: &Thresholds) -> Read {
+/// What a reader is to read.
+#[derive(Debug, Serialize, Deserialize)]
+struct Order {
+    /// The recording's name.
+    recording: String,
+    /// What a host is called that it does not name.
+    host: String,
+    files: Vec<OsString>,
+    /// Thresholds, as they were given.
+    set: Vec<String>,
+}
+
+/// What a reader answers: what it found, or why it could not read the recording.
+type Answer = Result<Sent, String>;
+
+fn one(named: &Named, set: &[String]) -> Read {
     let path = Path::new(&named.name);
     let host = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let files = named.files.iter().map(|file| file.clone().into_os_string()).collect();
+    let order = Order { recording: named.name.clone(), host, files, set: set.to_vec() };
+    Read { recording: named.name.clone(), result: ask(&order) }
+}
+
+fn ask(order: &Order) -> Result<Found, String> {
+    let order_text = serde_json::to_vec(order).map_err(|error| error.to_string())?;
+    let said = Readers::live().ask(&order_text).map_err(|error| error.to_string())?;
+    let answer: Option<Answer> = serde_json::from_slice(&said).ok();
+    let nonsense = || "its reader says what makes no sense".to_owned();
+    Found::received(&order.recording, answer.ok_or_else(nonsense)??).ok_or_else(nonsense)
+}
+
+/// What a reader does: reads the recording of an order.
+///
+/// # Errors
+/// The order makes no sense.
+pub(crate) fn answer(order: &[u8]) -> io::Result<Vec<u8>> {
+    let order: Order = serde_json::from_slice(order)?;
+    let answer: Answer = found(&order).map(|found| found.sent());
+    Ok(serde_json::to_vec(&answer)?)
+}
+
+fn found(order: &Order) -> Result<Found, String> {
+    let thresholds = thresholds::of(&order.set).map_err(|error| format!("{error:#}"))?;
+    let files: Vec<PathBuf> = order.files.iter().map(PathBuf::from).collect();
     // A pipe that somebody put there has no end, and would hold up all others.
-    let refused = named.files.iter().filter(|file| !file.is_dir()).find_map(|file| {
+    let refused = files.iter().filter(|file| !file.is_dir()).find_map(|file| {
         let error = regular::open(file).err()?;
         Some(format!("cannot open '{}': {error}", file.display()))
     });
-    let result = match refused {
-        Some(why) => Err(why),
-        None if named.files.is_empty() => Err("the directory holds no files".to_owned()),
-        None => input::read_as(&named.files, &host).map_err(|error| format!("{error:#}")),
+    let recording = match refused {
+        Some(why) => return Err(why),
+        None if files.is_empty() => return Err("the directory holds no files".to_owned()),
+        None => input::read_as(&files, &order.host).map_err(|error| format!("{error:#}"))?,
     };
-    let found =
-        result.map(|recording| Found::of(&named.name, &host, &diagnose(&recording, thresholds)));
-    Read { recording: named.name.clone(), result: found }
+    Ok(Found::of(&order.recording, &order.host, &diagnose(&recording, &thresholds)))
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use crate::stop::Stop;
 use anyhow::Context;
 use hugewise_base::count::counted;
 use hugewise_evidence::recording::readers::capture::Capture;
-use hugewise_evidence::recording::{Builder, Foreign, Recording, foreign};
+use hugewise_evidence::recording::{Builder, Foreign, LONG_BYTES, Recording, foreign, is_whole};
 use hugewise_linux::foreign::{Converter, Tool};
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,6 +27,9 @@ const RECORDED: &str = "the history";
 
 /// As much of an input as shows whether it is text.
 const START_BYTES: u64 = 64 << 10;
+
+/// How much of a long text is read at a time.
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// What every input should have been.
 const WANTED: &str = "wanted text of sar, sadf -j, atop -P or -J, top, vmstat, mpstat, iostat, \
@@ -85,11 +89,27 @@ fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()
         let mut past = Past::open(file)?;
         return moments(builder, &mut past, i64::MIN..=i64::MAX, name);
     }
-    let bytes = bytes_of(file)?;
-    match builder.read(name, &bytes) {
-        Err(Foreign::SysstatBinary) => converted(builder, Tool::Sadf, file, name)?,
-        Err(Foreign::AtopBinary) => converted(builder, Tool::Atop, file, name)?,
-        other => other.map_err(|foreign| refuse(name, foreign))?,
+    let context = || format!("cannot read '{}'", file.display());
+    let mut text = opened(file)?;
+    let mut start = Vec::new();
+    let is_long = begin(&mut text, &mut start).with_context(context)?;
+    if is_long && !is_whole(&start) {
+        let text = start.chain(text.by_ref().take(INPUT_BYTES_MAX));
+        builder.read_long(name, &mut BufReader::with_capacity(BUFFER_BYTES, text));
+    } else {
+        if is_long {
+            text.by_ref().take(INPUT_BYTES_MAX).read_to_end(&mut start).with_context(context)?;
+        }
+        match builder.read(name, &start) {
+            Err(Foreign::SysstatBinary) => converted(builder, Tool::Sadf, file, name)?,
+            Err(Foreign::AtopBinary) => converted(builder, Tool::Atop, file, name)?,
+            other => other.map_err(|foreign| refuse(name, foreign))?,
+        }
+    }
+    // Of a pipe nobody knows the length before its end.
+    if is_long && text.read(&mut [0]).is_ok_and(|more| more > 0) {
+        builder
+            .cut(format!("it has more than {} MiB: the rest is left out", INPUT_BYTES_MAX >> 20));
     }
     if builder.understood() {
         return Ok(());
@@ -171,33 +191,32 @@ fn converted(builder: &mut Builder, tool: Tool, file: &Path, name: &str) -> anyh
     Ok(())
 }
 
-fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let all = if file == Path::new("-") {
-        read_text(std::io::stdin().lock(), &mut bytes)
-    } else {
-        let open = std::fs::File::open(file)
-            .with_context(|| format!("cannot open '{}'", file.display()))?;
-        read_text(open, &mut bytes)
-    };
-    all.with_context(|| format!("cannot read '{}'", file.display()))?;
+/// An input, of which no more than [`INPUT_BYTES_MAX`] is read.
+fn opened(file: &Path) -> anyhow::Result<Box<dyn Read>> {
+    if file == Path::new("-") {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let open = File::open(file).with_context(|| format!("cannot open '{}'", file.display()))?;
+    let length = open.metadata().map_or(0, |about| about.len());
     anyhow::ensure!(
-        bytes.len() as u64 <= INPUT_BYTES_MAX,
+        length <= INPUT_BYTES_MAX,
         "'{}' is larger than {} MiB: give a part of it",
         file.display(),
         INPUT_BYTES_MAX >> 20
     );
-    Ok(bytes)
+    Ok(Box::new(open))
 }
 
-/// Reads an input, of one that is no text only the start: a device such as `/dev/zero`, or a file
-/// with a hole, may be of any size.
-fn read_text(mut input: impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
-    input.by_ref().take(START_BYTES).read_to_end(bytes)?;
-    if !matches!(foreign(bytes), None | Some(Foreign::Empty)) {
-        return Ok(());
+/// Reads how an input begins, of one that is no text only as much as shows that: a device such as
+/// `/dev/zero`, or a file with a hole, may be of any size. Returns whether it is a long text.
+fn begin(input: &mut dyn Read, start: &mut Vec<u8>) -> std::io::Result<bool> {
+    input.take(START_BYTES).read_to_end(start)?;
+    if !matches!(foreign(start), None | Some(Foreign::Empty)) {
+        return Ok(false);
     }
-    input.take(INPUT_BYTES_MAX + 1 - START_BYTES).read_to_end(bytes).map(|_| ())
+    let more = (LONG_BYTES as u64).saturating_sub(START_BYTES);
+    input.take(more).read_to_end(start)?;
+    Ok(start.len() >= LONG_BYTES)
 }
 
 /// What the input is, what was wanted, and how to get there.

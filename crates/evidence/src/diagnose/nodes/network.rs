@@ -351,29 +351,46 @@ fn service_of(socket: &Socket, ends: &Ends<'_>) -> String {
     format!("callers of its port {}", port(&socket.local))
 }
 
-/// Connections with bytes waiting, by program and service.
-fn piles<'a>(
-    look: &'a Look<'_>,
-    queue: fn(&Socket) -> u64,
-) -> BTreeMap<&'a str, BTreeMap<String, Vec<&'a Socket>>> {
-    let mut piles: BTreeMap<&str, BTreeMap<String, Vec<&Socket>>> = BTreeMap::new();
+/// Connections with bytes waiting that have something in common.
+#[derive(Clone, Copy)]
+struct Pile<'a> {
+    first: &'a Socket,
+    sockets: usize,
+    bytes: u64,
+}
+
+impl<'a> Pile<'a> {
+    /// Puts a connection onto the pile of this name.
+    fn put<K: Ord>(piles: &mut BTreeMap<K, Self>, name: K, socket: &'a Socket, bytes: u64) {
+        let pile = piles.entry(name).or_insert(Self { first: socket, sockets: 0, bytes: 0 });
+        pile.sockets += 1;
+        // Counts of a text may be any.
+        pile.bytes = pile.bytes.saturating_add(bytes);
+    }
+}
+
+/// The program with most unread bytes, and what it has not read of each service.
+fn unread<'a>(look: &'a Look<'_>) -> Option<(&'a str, BTreeMap<String, Pile<'a>>)> {
     let connected = |socket: &&Socket| {
         matches!(socket.state, SocketState::Established | SocketState::CloseWait)
     };
+    let program_of = |socket: &'a Socket| {
+        socket.program.as_deref().unwrap_or("a program that the listing does not name")
+    };
     let all: Vec<&Socket> = look.host.sockets.iter().filter(connected).collect();
-    let ends = ends(&all);
-    for socket in all.into_iter().filter(|socket| queue(socket) > 0) {
-        let program =
-            socket.program.as_deref().unwrap_or("a program that the listing does not name");
-        let of_program = piles.entry(program).or_default();
-        of_program.entry(service_of(socket, &ends)).or_default().push(socket);
+    let waiting = || all.iter().copied().filter(|socket| socket.receive_queue > 0);
+    let mut programs: BTreeMap<&str, Pile<'_>> = BTreeMap::new();
+    for socket in waiting() {
+        Pile::put(&mut programs, program_of(socket), socket, socket.receive_queue);
     }
-    piles
-}
-
-/// A sum of counts from a text, which may be any.
-fn sum_of(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
+    // One pile for each service of each program would be many for a large listing.
+    let (program, _) = programs.into_iter().max_by_key(|(_, pile)| pile.bytes)?;
+    let ends = ends(&all);
+    let mut services = BTreeMap::new();
+    for socket in waiting().filter(|socket| program_of(socket) == program) {
+        Pile::put(&mut services, service_of(socket, &ends), socket, socket.receive_queue);
+    }
+    Some((program, services))
 }
 
 /// Does a program read its connections too slowly?
@@ -381,27 +398,23 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
     if look.host.sockets.is_empty() {
         return Answer::unknown(&[SOCKETS]);
     }
-    let piles = piles(look, |socket| socket.receive_queue);
-    let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.receive_queue));
-    let total = |all: &BTreeMap<String, Vec<&Socket>>| sum_of(all.values().map(bytes));
-    let Some((program, all)) = piles.iter().max_by_key(|(_, all)| total(all)) else {
+    let Some((program, all)) = unread(look) else {
         let text =
             format!("no unread bytes on {}", counted(look.host.sockets.len(), "socket", "sockets"));
         return Answer::no(vec![Evidence::derived(text)]);
     };
-    let sockets: usize = all.values().map(Vec::len).sum();
-    let sum = total(all) as f64;
+    let sockets: usize = all.values().map(|pile| pile.sockets).sum();
+    let sum = all.values().fold(0, |sum: u64, pile| sum.saturating_add(pile.bytes)) as f64;
     let name = program
         .split_once('/')
-        .map_or_else(|| (*program).to_owned(), |(pid, name)| format!("{name} (PID {pid})"));
+        .map_or_else(|| program.to_owned(), |(pid, name)| format!("{name} (PID {pid})"));
     let unread = write::counted(sum, "byte", "bytes");
     let on = counted(sockets, "connection", "connections");
     let text = format!("{name} has not read {unread} on {on}");
     let mut evidence = Vec::new();
-    for (service, sockets) in all {
-        let Some(first) = sockets.first() else { continue };
+    for (service, pile) in &all {
         if evidence.is_empty() {
-            evidence.push(quote(first, format!("Recv-Q: {text}")));
+            evidence.push(quote(pile.first, format!("Recv-Q: {text}")));
         }
         if evidence.len() > SERVICES_MAX {
             let more = all.len() - SERVICES_MAX;
@@ -411,12 +424,12 @@ pub(super) fn reader(look: &Look<'_>) -> Answer {
             )));
             break;
         }
-        let bytes = write::number(bytes(sockets) as f64);
+        let bytes = write::number(pile.bytes as f64);
         let text = match all.len() {
-            1 => format!("all {} with {service}", sockets.len()),
-            _ => format!("{} of them with {service}: {bytes} bytes", sockets.len()),
+            1 => format!("all {} with {service}", pile.sockets),
+            _ => format!("{} of them with {service}: {bytes} bytes", pile.sockets),
         };
-        evidence.push(quote(first, text));
+        evidence.push(quote(pile.first, text));
     }
     let piled = sockets as f64 >= look.limit(T::ReceiveQueueSockets)
         && sum >= look.limit(T::ReceiveQueueBytes);
@@ -430,27 +443,24 @@ pub(super) fn sender(look: &Look<'_>) -> Answer {
     if look.host.sockets.is_empty() {
         return Answer::unknown(&[SOCKETS]);
     }
-    let mut peers: BTreeMap<&str, Vec<&Socket>> = BTreeMap::new();
+    let mut peers: BTreeMap<&str, Pile<'_>> = BTreeMap::new();
     let connected = |socket: &&Socket| socket.state == SocketState::Established;
     for socket in look.host.sockets.iter().filter(connected).filter(|s| s.send_queue > 0) {
         let peer = socket.remote.rsplit_once(':').map_or(socket.remote.as_str(), |(host, _)| host);
-        peers.entry(peer).or_default().push(socket);
+        Pile::put(&mut peers, peer, socket, socket.send_queue);
     }
-    let bytes = |sockets: &Vec<&Socket>| sum_of(sockets.iter().map(|s| s.send_queue));
-    let Some((peer, sockets)) = peers.iter().max_by_key(|(_, sockets)| bytes(sockets)) else {
+    let Some((peer, pile)) = peers.iter().max_by_key(|(_, pile)| pile.bytes) else {
         let text = format!(
             "no unacknowledged bytes on {}",
             counted(look.host.sockets.len(), "socket", "sockets")
         );
         return Answer::no(vec![Evidence::derived(text)]);
     };
-    let (sum, Some(first)) = (bytes(sockets) as f64, sockets.first()) else {
-        return Answer::unknown(&[SOCKETS]);
-    };
+    let (sum, first) = (pile.bytes as f64, pile.first);
     let text = format!(
         "Send-Q: {} to {peer} not acknowledged, on {}{}",
         write::counted(sum, "byte", "bytes"),
-        counted(sockets.len(), "connection", "connections"),
+        counted(pile.sockets, "connection", "connections"),
         program(first)
     );
     let evidence = vec![quote(first, text)];

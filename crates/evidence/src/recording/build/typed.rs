@@ -36,6 +36,20 @@ fn rounds(command: &str) -> usize {
     if list.contains(['$', '`', '*']) { 0 } else { list.split_whitespace().count() }
 }
 
+/// Whether a line that no reader knew is a sentence rather than a tool's: eight words, of which
+/// three in four are plain ones.
+fn is_prose(text: &str) -> bool {
+    let start = text.split_whitespace().take(32);
+    let (mut all, mut plain) = (0_u32, 0_u32);
+    for word in start {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        all += 1;
+        let usual = |c: char| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-');
+        plain += u32::from(!word.is_empty() && word.chars().all(usual));
+    }
+    all >= 8 && 4 * plain >= 3 * all
+}
+
 impl Builder {
     /// The command behind a prompt: the next listing is its output.
     pub fn command(&mut self, command: &str) {
@@ -113,7 +127,7 @@ impl Builder {
     pub fn awaited(&self, heading: &str) -> Option<String> {
         let ornament = |c: char| c.is_whitespace() || "=-#*>:[]|".contains(c);
         let name = heading.trim_matches(ornament);
-        self.awaited.iter().find(|awaited| *awaited == name).cloned()
+        self.awaited.get(name).cloned()
     }
 
     /// How often the latest command shows a file of this name: as often as it names it, times the
@@ -123,7 +137,11 @@ impl Builder {
     }
 
     /// What somebody wrote between listings: the machine of a prompt holds until then.
-    pub(super) fn between(&mut self, text: &str, prose: bool) {
+    pub(super) fn between(&mut self, text: &str) {
+        if self.before_prompt.is_none() && !self.expected.is_any() {
+            return;
+        }
+        let prose = is_prose(text);
         if prose {
             self.expected = Expected::default();
         }
@@ -166,5 +184,11 @@ impl Builder {
     /// What was typed last, empty where no prompt showed it.
     pub(crate) fn latest_command(&self) -> &str {
         &self.command
+    }
+
+    /// Whether what was typed, or a heading, says what may follow.
+    pub(crate) fn awaits(&self) -> bool {
+        let shown = !(self.command.is_empty() && self.heading.is_empty());
+        shown || !self.awaited.is_empty() || self.expected.is_any()
     }
 }

@@ -1,6 +1,7 @@
 //! Limits of a process, and what programs log where they reach one: no more files, ports, tasks,
 //! mappings or memory.
 
+use super::glance::{Glance, bits};
 use super::kernel_log::date_and_time;
 use super::prelude::*;
 
@@ -73,6 +74,24 @@ fn failure(line: &str) -> Option<Field> {
 }
 
 /// Begins at a row of the limits, or at a line about a failure.
+/// The letters of each of [`FAILED`].
+const LETTERS: [u128; FAILED.len()] = {
+    let (mut all, mut at) = ([0; FAILED.len()], 0);
+    while at < all.len() {
+        all[at] = bits(FAILED[at].0);
+        at += 1;
+    }
+    all
+};
+
+/// Whether a line may tell of a failure: it has what a time, a shell or Java has in front, and the
+/// words.
+pub(super) fn may(line: &Glance<'_>) -> bool {
+    let said = line.any(":") || line.has("Exceptionthrad\"");
+    let mut known = FAILED.iter().zip(LETTERS);
+    said && known.any(|((words, _), bits)| line.has_bits(bits) && line.text.contains(words))
+}
+
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
     let line = lines.ahead(0);
     let titled = is_limit(line) && line.trim().starts_with("Limit ");

@@ -24,17 +24,17 @@ fn is_head(words: &[&str]) -> bool {
 /// The head in another language: as many words as columns, and rows of as many numbers below it:
 /// memory, then swap with three.
 fn is_foreign_head(lines: &Lines<'_>) -> bool {
-    let (head, memory, swap) = (words(lines.ahead(0)), row(lines.ahead(1)), row(lines.ahead(2)));
+    let head = words(lines.ahead(0));
     let no_number = head.iter().all(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
+    if head.len() != COLUMNS.len() || !no_number {
+        return false;
+    }
+    let (memory, swap) = (row(lines.ahead(1)), row(lines.ahead(2)));
     let six = memory.as_ref().filter(|row| row.len() == COLUMNS.len());
     // All memory is the largest of them.
     let sizes = six.and_then(|row| row.iter().map(|word| count(word)).collect::<Option<Vec<_>>>());
     let largest = sizes.is_none_or(|sizes| sizes.iter().max() == sizes.first());
-    head.len() == COLUMNS.len()
-        && no_number
-        && six.is_some()
-        && swap.is_some_and(|row| row.len() == 3)
-        && largest
+    six.is_some() && swap.is_some_and(|row| row.len() == 3) && largest
 }
 
 /// The numbers of a row behind its name, which may be of two words: `Mem :`.
@@ -51,8 +51,8 @@ const NAME_WORDS_MAX: usize = 3;
 
 /// Begins at the line of column names.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let next = words(lines.ahead(1));
-    let own = is_head(&words(lines.ahead(0))) && next.first() == Some(&"Mem:");
+    let next = lines.ahead(1).trim_start();
+    let own = next.starts_with("Mem:") && is_head(&words(lines.ahead(0)));
     let foreign = !own && is_foreign_head(lines);
     if !own && !foreign {
         return None;

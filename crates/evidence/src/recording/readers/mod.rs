@@ -21,6 +21,7 @@ pub mod ethtool;
 pub mod failures;
 mod free;
 mod gc;
+mod glance;
 mod grepped;
 mod iftop;
 pub mod interrupts;
@@ -67,6 +68,7 @@ mod zoneinfo;
 pub(super) use prompt::is_tool;
 pub use reader::{LINES_AROUND, Lines, Reader, Taken};
 
+use self::glance::Glance;
 use super::Builder;
 
 /// Tells whether a format begins at a place. Such a function has called [`Builder::begin`] when
@@ -74,63 +76,201 @@ use super::Builder;
 /// data, leaves it to its reader.
 type Begins = fn(&Lines<'_>, &mut Builder) -> Option<Box<dyn Reader>>;
 
+/// Whether a format may begin at a line that holds this: `false` only where it cannot.
+type May = fn(&Glance<'_>) -> bool;
+
 /// The formats, the more particular ones first.
-const FORMATS: &[Begins] = &[
-    thread_dump::begins,
-    thread_dump::go::begins,
-    redis::begins,
-    redis::info::begins,
-    redis::slow_log::begins,
-    redis::latency::begins,
-    php_fpm::begins,
-    php_fpm::begins_json,
-    stub_status::begins,
-    psql::begins,
-    atop_text::begins,
-    atop_screen::begins,
-    atopsar::begins,
-    shell::begins,
-    smaps::begins,
-    grepped::begins,
-    failures::begins,
-    audit::begins,
-    perf::begins,
-    kernel_log::begins,
-    sysstat::timed::begins,
-    sysstat::csv::begins,
-    sysstat::iostat::begins,
-    dstat::begins,
-    top::begins,
-    storage::begins_df,
-    storage::begins_mounts,
-    ethtool::begins,
-    ps::begins,
-    machine_facts::begins,
-    clocks::begins,
-    numa::begins,
-    mdstat::begins,
-    multipath::begins,
-    nfsiostat::begins,
-    jstat::begins,
-    controller::begins,
-    zoneinfo::begins,
-    task_stacks::begins,
-    ipcs::begins,
-    iotop::begins,
-    iftop::begins,
-    tcp_counts::begins,
-    socket_counts::begins,
-    sockets::begins,
-    free::begins,
-    meminfo::begins,
-    interrupts::begins,
-    softnet::begins,
-    schedstat::begins,
-    syscalls::begins,
-    buddyinfo::begins,
-    vmstat::begins,
-    vmstat_counts::begins,
-    gc::begins,
+// tidy: table
+const FORMATS: &[(May, Begins)] = &[
+    (
+        |line| {
+            let prefixed = line.has("]:") || line.any("|");
+            let number = line.ends_with_digit() || line.ends(":Z");
+            line.begins("\"")
+                || line.has("Fulthreadmp")
+                || prefixed && line.any("\"")
+                || number && (prefixed || line.words_max(2))
+        },
+        thread_dump::begins,
+    ),
+    (|line| line.has("gorutine[]:") || line.has("SIGQUT:quit"), thread_dump::go::begins),
+    (|line| line.any(">"), redis::begins),
+    (|line| line.is_named(1) && line.begins_with_letter() || line.begins("#"), redis::info::begins),
+    (
+        |line| line.begins_with_digit() && (line.any(")") || line.words_max(1)),
+        redis::slow_log::begins,
+    ),
+    (
+        |line| {
+            let listed = line.begins_with_digit() && (line.any(")") || line.has(".:("));
+            let word = line.words_max(1) && line.begins("abcdefghijklmnopqrstuvwxyz");
+            listed || word || line.has("Dave,")
+        },
+        redis::latency::begins,
+    ),
+    (|line| line.is_named(3) && line.begins("pmsalti"), php_fpm::begins),
+    (|line| line.has("{\"pol:}"), php_fpm::begins_json),
+    (|line| line.has("Activeons:") || line.has("servacpthndlqu"), stub_status::begins),
+    (|line| line.foreign() || line.only("_?.,|+-=*[]") && line.any("|,+["), psql::begins),
+    (
+        |line| {
+            let row = line.words_min(6) && line.any(":") && line.any("-/");
+            row && !line.begins_with_digit() || line.has("SEP") || line.has("RESET")
+        },
+        atop_text::begins,
+    ),
+    (|line| line.has("ATOP-"), atop_screen::begins),
+    (
+        |line| {
+            line.any("#")
+                || line.has("analysidte:-")
+                || line.begins_with_digit() && line.is_named(1)
+        },
+        atopsar::begins,
+    ),
+    (
+        |line| {
+            let prompt = line.any("$#%>") || line.foreign() || line.begins("=-");
+            let file = line.any("/") && line.begins("/cghtes");
+            let setting = line.has("=.") && line.begins("vknfsd") || line.has("[perfcod:");
+            let in_loop = line.has("forshin") && line.text.contains("ssh");
+            prompt || file || setting || in_loop || line.awaited
+        },
+        shell::begins,
+    ),
+    (|line| line.has("[rolup]-"), smaps::begins),
+    (
+        |line| line.any(":") && line.begins("/mcpi") || line.words_max(2) && line.ends_with_digit(),
+        grepped::begins,
+    ),
+    (|line| line.begins("ML") || line.has("/procmas") || failures::may(line), failures::begins),
+    (|line| line.begins("eblA"), audit::begins),
+    (|line| line.begins("#") || line.has("%[]") || line.has("PerfTo:"), perf::begins),
+    (|line| line.has("kernl:") || line.begins("[") || line.awaited, kernel_log::begins),
+    (
+        |line| {
+            let averages = line.is_named(2) && line.begins_with_letter() || line.has("Linux(");
+            averages || line.begins("#AaPp0123456789") || line.foreign() || line.awaited
+        },
+        sysstat::timed::begins,
+    ),
+    (|line| line.any("\t") || line.has("#hostname;"), sysstat::csv::begins),
+    (
+        |line| {
+            let timed = line.colons_min(2) || line.any(".") || line.foreign();
+            let moment =
+                timed && line.words_max(10) && line.length_max(sysstat::iostat::MOMENT_BYTES_MAX);
+            moment || line.has("avg-cpu:") || line.has("Device") || line.has("Linux(")
+        },
+        sysstat::iostat::begins,
+    ),
+    (|line| line.begins("-") && line.ends("-"), dstat::begins),
+    (
+        |line| {
+            let named = line.is_named(2) && (line.begins_with_letter() || line.begins("%"));
+            let summary = named || line.any(":") && line.begins("%CTM");
+            summary || line.has("PID%CU") || line.has("top-ladverg")
+        },
+        top::begins,
+    ),
+    (|line| line.any("%"), storage::begins_df),
+    (
+        |line| line.any("/") && (line.has("ontype()") || line.words_min(6) && line.ends("012")),
+        storage::begins_mounts,
+    ),
+    (|line| line.has("Setingsfor:") || line.awaited, ethtool::begins),
+    (|line| line.has("PIDCM") || line.awaited, ps::begins),
+    (
+        |line| {
+            let slabs = line.has("Active/TotlObjs") || line.has("OBJSACTIVE");
+            let load = line.has("/.") && line.words_min(5) && line.words_max(5);
+            let up = line.begins_with_digit() && line.has("uploadverg");
+            slabs
+                || load
+                || up
+                || line.is_named_apart(1) && line.begins("CP")
+                || line.any(":") && line.begins("A")
+        },
+        machine_facts::begins,
+    ),
+    (
+        |line| {
+            let cpuinfo =
+                line.holds("cpu MHz") || line.holds("model name") || line.holds("nalyzing CPU");
+            cpuinfo || line.has("Bzy_MH")
+        },
+        clocks::begins,
+    ),
+    (|line| line.has("ode") && line.begins("nNPa"), numa::begins),
+    (|line| line.holds(" : ") && line.begins("m") || line.holds("Personalities :"), mdstat::begins),
+    (
+        |line| {
+            let map = line.holds(" dm-") || line.holds("features=") || line.holds("policy=");
+            map || line.colons_min(4) && line.words_min(4)
+        },
+        multipath::begins,
+    ),
+    (|line| line.has("mounted/:"), nfsiostat::begins),
+    (|line| line.has("OFGCT"), jstat::begins),
+    (|line| line.has("CurentachPoliy:") || line.awaited, controller::begins),
+    (|line| line.has("Node,z"), zoneinfo::begins),
+    (
+        |line| line.any("=-#*>:[]|()") && (line.any("0123456789") || line.foreign()),
+        task_stacks::begins,
+    ),
+    (|line| line.begins("-") || line.holds("shmid"), ipcs::begins),
+    (|line| line.has("DISK"), iotop::begins),
+    (
+        |line| {
+            line.has("=>")
+                || line.begins_with_digit() && line.ends("bB")
+                || line.has("#Hostnameculiv")
+        },
+        iftop::begins,
+    ),
+    (
+        |line| {
+            line.begins("ITUM#")
+                || line.begins_with_digit() && (line.holds("segments ") || line.holds("times "))
+        },
+        tcp_counts::begins,
+    ),
+    (|line| line.begins("T") || line.has("TIMEWA") || line.awaited, socket_counts::begins),
+    (
+        |line| {
+            let head = line.has("Recv-Q") || line.has("Active") || line.has("ProtRefCn");
+            let row = line.begins("tuESCLTFNBU") || line.begins_with_digit();
+            let ends = line.is_named_behind(2) || line.holds("::");
+            head || row && ends && line.colons_min(2)
+        },
+        sockets::begins,
+    ),
+    (
+        |line| line.holds("total") && line.has("usedfr") || line.words_min(6) && line.words_max(6),
+        free::begins,
+    ),
+    (|line| line.is_named_apart(1) && line.begins_with_letter(), meminfo::begins),
+    (|line| line.has("CPU") || line.awaited && line.is_named(1), interrupts::begins),
+    (|line| line.words_min(9) && line.begins("0123456789abcdefABCDEF"), softnet::begins),
+    (|line| line.begins("v") || line.begins("c") && line.awaited, schedstat::begins),
+    (|line| line.holds("syscall") || line.holds("Process "), syscalls::begins),
+    (|line| line.has("Nodezn"), buddyinfo::begins),
+    (|line| line.holds("swpd") || line.holds("procs"), vmstat::begins),
+    (
+        |line| {
+            let between = line.begins("-") || line.begins_with_digit() && line.any("c");
+            let count = line.words_max(3) && line.ends_with_digit();
+            between || count && line.begins("<nptcakow")
+        },
+        vmstat_counts::begins,
+    ),
+    (
+        |line| {
+            let timed = line.begins_with_digit() && line.any("[");
+            timed || line.begins("[") || line.holds("pplication")
+        },
+        gc::begins,
+    ),
 ];
 
 /// Reads a text that is JSON of one tool; `false`, and nothing changed, when it is another's.
@@ -142,7 +282,18 @@ const JSON_FORMATS: &[ReadsJson] =
 
 /// The reader of the format that begins here.
 pub(super) fn find(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    FORMATS.iter().find_map(|begins| begins(lines, out))
+    let line = Glance::of(lines.ahead(0), out.awaits());
+    for (may, begins) in FORMATS {
+        // Tests try all of them.
+        if !cfg!(test) && !may(&line) {
+            continue;
+        }
+        if let Some(reader) = begins(lines, out) {
+            debug_assert!(may(&line), "a format begins where it cannot: {:?}", lines.ahead(0));
+            return Some(reader);
+        }
+    }
+    None
 }
 
 /// Reads a text that is JSON of a known tool; `false` when it is not.

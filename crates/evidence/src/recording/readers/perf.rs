@@ -6,7 +6,7 @@ mod chain;
 use super::prelude::*;
 use std::collections::BTreeMap;
 
-use self::chain::{Chain, program};
+use self::chain::{Chain, FRAMES_MAX, program};
 use super::words::percent;
 
 /// Most functions that are recorded; a report of a whole machine names some thousands.
@@ -48,6 +48,8 @@ struct Perf {
     kernel: Option<f64>,
     /// Samples in programs and in an idle CPU.
     elsewhere: f64,
+    /// Rows, and functions of chains, that were too many.
+    left_out: [usize; 2],
 }
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
@@ -114,6 +116,8 @@ impl Perf {
                 *self.within.entry(name.to_owned()).or_default() += below;
             }
             self.chain = (share > 0.0).then(|| Chain::new(share, program(before), name));
+        } else {
+            self.left_out[0] += 1;
         }
         Some(())
     }
@@ -132,6 +136,7 @@ impl Perf {
     fn chain_ends(&mut self) {
         let Some(mut chain) = self.chain.take() else { return };
         chain.branch_ends();
+        self.left_out[1] += chain.left_out;
         for (path, share) in chain.paths {
             let key = (chain.program.clone(), path);
             if self.paths.len() < SYMBOLS_MAX || self.paths.contains_key(&key) {
@@ -172,6 +177,18 @@ impl Reader for Perf {
 
     fn end(&mut self, out: &mut Builder) {
         self.chain_ends();
+        let [rows, functions] = self.left_out;
+        if rows > 0 {
+            out.cut(format!(
+                "a profile of more than {SYMBOLS_MAX} functions: {rows} more rows are left out"
+            ));
+        }
+        if functions > 0 {
+            out.cut(format!(
+                "chains of more than {FRAMES_MAX} calls in a profile: {functions} more functions \
+                 are left out"
+            ));
+        }
         let machine = &Subject::Machine;
         if !self.shares.is_empty() {
             out.put_known(Field::ProfileKernel, machine, None, self.kernel);

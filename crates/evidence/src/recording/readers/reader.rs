@@ -1,7 +1,5 @@
 //! What a reader is, and what it reads.
 
-use std::borrow::Cow;
-
 use super::words::elided;
 use crate::recording::{Builder, SourceKind};
 
@@ -33,7 +31,7 @@ pub const LINES_AROUND: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
     /// The lines around it, as many as [`LINES_AROUND`] at least where the text has them.
-    pub around: &'a [Cow<'a, str>],
+    pub around: &'a [String],
     /// The line in question: its place among them.
     pub at: usize,
     /// Its number in the text, from 1.

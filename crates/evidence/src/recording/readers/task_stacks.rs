@@ -44,7 +44,7 @@ fn task(line: &str) -> Option<(u32, String)> {
 
 /// Begins at a heading with a frame below it, or at a frame.
 pub(super) fn begins(lines: &Lines<'_>, out: &mut Builder) -> Option<Box<dyn Reader>> {
-    let headed = task(lines.ahead(0)).is_some() && frame(lines.ahead(1)).is_some();
+    let headed = frame(lines.ahead(1)).is_some() && task(lines.ahead(0)).is_some();
     let bare = frame(lines.ahead(0)).is_some() && out.latest_command().contains("/stack");
     (headed || bare).then(|| {
         lines.begin(

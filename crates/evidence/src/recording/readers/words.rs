@@ -7,6 +7,11 @@ const NUMBER_BYTES_MAX: usize = 32;
 
 /// The line without what somebody wrote behind it, such as `<-- 5GB!`.
 pub(super) fn plain(line: &str) -> &str {
+    let may_have = |byte: u8| line.as_bytes().contains(&byte);
+    // The first byte of an arrow is no part of another letter's.
+    if !may_have(b'<') && !may_have(0xe2) {
+        return line.trim_end();
+    }
     let cut = line.match_indices("<-").map(|(at, _)| at).chain(line.find('\u{2190}'));
     let cut = cut.filter(|at| line[..*at].ends_with(char::is_whitespace)).min();
     cut.map_or(line, |at| &line[..at]).trim_end()
@@ -14,7 +19,39 @@ pub(super) fn plain(line: &str) -> &str {
 
 /// The words of a line, what somebody wrote behind it left out. Non-breaking spaces separate too.
 pub(super) fn words(line: &str) -> Vec<&str> {
-    plain(line).split_whitespace().collect()
+    split(plain(line))
+}
+
+/// The words of a line, whatever was written behind it. Non-breaking spaces part words like any
+/// other blank.
+pub(super) fn split(line: &str) -> Vec<&str> {
+    let mut all = Vec::with_capacity(24);
+    if line.is_ascii() {
+        ascii_words(line, &mut all);
+    } else {
+        all.extend(line.split_whitespace());
+    }
+    all
+}
+
+/// Columns are set far apart: the blanks between them are passed over at once.
+fn ascii_words<'a>(line: &'a str, all: &mut Vec<&'a str>) {
+    // What is above the blank, as nearly all is, takes one comparison.
+    const BLANKS: u64 = 1 << b' ' | 1 << b'\t' | 1 << b'\n' | 1 << b'\r' | 1 << 0x0b | 1 << 0x0c;
+    let is_blank = |byte: &u8| *byte <= b' ' && BLANKS >> *byte & 1 == 1;
+    let mut rest = line;
+    loop {
+        let bytes = rest.as_bytes();
+        let begin = bytes.iter().position(|byte| !is_blank(byte)).unwrap_or(bytes.len());
+        let Some((_, word)) = rest.split_at_checked(begin).filter(|(_, word)| !word.is_empty())
+        else {
+            return;
+        };
+        let end = word.as_bytes().iter().position(is_blank).unwrap_or(word.len());
+        let Some((word, after)) = word.split_at_checked(end) else { return };
+        all.push(word);
+        rest = after;
+    }
 }
 
 /// A number without sign and exponent; the decimal sign may be a comma.

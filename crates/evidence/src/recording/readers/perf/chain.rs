@@ -2,6 +2,7 @@
 
 use crate::recording::readers::capture::stacks::way;
 use crate::recording::readers::words::percent;
+use std::collections::BTreeSet;
 
 /// How programs come into the kernel: what a chain has beyond is the program's own.
 const ENTRIES: [&str; 9] = [
@@ -22,6 +23,10 @@ const LOCKING: [&str; 6] = ["spin_lock", "rwsem", "osq_lock", "mutex", "down_rea
 /// Most ways of one row.
 const PATHS_MAX: usize = 200;
 
+/// Most functions of one way. The kernel records 127 unless it is told otherwise
+/// (`kernel.perf_event_max_stack`).
+pub(super) const FRAMES_MAX: usize = 1024;
+
 /// The program of a row, from what stands between its shares and the mark of the function.
 pub(super) fn program(before: &str) -> String {
     let words = before.split_whitespace().filter(|word| percent(word).is_none());
@@ -40,8 +45,12 @@ pub(super) struct Chain {
     branches: Vec<(usize, f64)>,
     /// Whether the rest of this branch is the program's own.
     left: bool,
-    /// Functions that were counted, each with where its branch begins.
+    /// Functions that were counted, each with where its branch begins: the innermost last.
     seen: Vec<(usize, String)>,
+    /// The same by name.
+    names: BTreeSet<String>,
+    /// Functions that were one too many.
+    pub(super) left_out: usize,
     /// Whether a function was counted since a branch ended last.
     fresh: bool,
     /// The ways to the function, each with its share.
@@ -57,6 +66,8 @@ impl Chain {
             branches: Vec::new(),
             left: false,
             seen: Vec::new(),
+            names: BTreeSet::new(),
+            left_out: 0,
             fresh: false,
             paths: Vec::new(),
         }
@@ -74,8 +85,10 @@ impl Chain {
                 if self.branches.last().is_some_and(|(before, _)| *before >= at) {
                     self.branch_ends();
                 }
-                self.branches.retain(|(before, _)| *before < at);
-                self.seen.retain(|(before, _)| *before < at);
+                while self.branches.pop_if(|(before, _)| *before >= at).is_some() {}
+                while let Some((_, ended)) = self.seen.pop_if(|(before, _)| *before >= at) {
+                    self.names.remove(&ended);
+                }
                 let above = self.branches.last().map_or(self.share, |(_, share)| *share);
                 // Shares are of all samples, or with `-g fractal` of the branch above.
                 let share = if share > above { above * share / 100.0 } else { share };
@@ -92,10 +105,15 @@ impl Chain {
         self.left = ENTRIES.contains(&name);
         let (at, share) = self.branches.last().copied().unwrap_or((0, self.share));
         // One that calls itself is counted once.
-        if self.seen.iter().any(|(_, seen)| seen == name) {
+        if self.names.contains(name) {
+            return None;
+        }
+        if self.seen.len() >= FRAMES_MAX {
+            self.left_out += 1;
             return None;
         }
         self.seen.push((at, name.to_owned()));
+        self.names.insert(name.to_owned());
         self.fresh = true;
         Some((name, share))
     }

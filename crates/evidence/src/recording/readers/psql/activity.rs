@@ -14,6 +14,9 @@ const IDLE: [&str; 4] = ["Activity", "Client", "Extension", "Timeout"];
 /// Most sessions whose blockers are followed: `max_connections` is rarely above 5,000.
 const SESSIONS_MAX: usize = 10_000;
 
+/// Most kinds of wait: PostgreSQL 17 has about 270.
+const WAITS_MAX: usize = 1000;
+
 /// Most sessions in the way of others that are named.
 const HEADS_MAX: usize = 100;
 
@@ -35,6 +38,8 @@ pub(super) struct Sessions {
     idle_in_transaction: f64,
     waiting: BTreeMap<String, f64>,
     sessions: Vec<Session>,
+    /// Sessions, and kinds of wait, that were too many.
+    left_out: [usize; 2],
     /// The latest time of any row, which is near the time of the listing.
     latest: Option<Stamp>,
     /// Since when sessions are idle in a transaction, the earliest.
@@ -80,6 +85,7 @@ impl Sessions {
             idle_in_transaction: 0.0,
             waiting: BTreeMap::new(),
             sessions: Vec::new(),
+            left_out: [0; 2],
             latest: None,
             since: None,
             longest_ms: None,
@@ -116,14 +122,22 @@ impl Sessions {
         self.active += many;
         if !kind.is_empty() && !idle {
             let wait = format!("{}:{}", short(kind), short(event));
-            *self.waiting.entry(wait).or_default() += many;
+            if self.waiting.len() < WAITS_MAX || self.waiting.contains_key(&wait) {
+                *self.waiting.entry(wait).or_default() += many;
+            } else {
+                self.left_out[1] += 1;
+            }
         }
     }
 
     /// Keeps whose locks a session waits for.
     fn keep(&mut self, row: &Row, state: &str) {
         let pid = text(row, &["pid", "procpid"]).and_then(count);
-        let Some(pid) = pid.filter(|_| self.sessions.len() < SESSIONS_MAX) else { return };
+        let Some(pid) = pid else { return };
+        if self.sessions.len() >= SESSIONS_MAX {
+            self.left_out[0] += 1;
+            return;
+        }
         let blockers = text(row, &["pg_blocking_pids", "blocked_by", "blocking_pids"]);
         let blockers = blockers.map(list).unwrap_or_default();
         self.sessions.push(Session { pid, state: short(state), blockers });
@@ -134,15 +148,21 @@ impl Sessions {
     fn heads(&self) -> BTreeMap<String, f64> {
         let by_pid: BTreeMap<u64, &Session> =
             self.sessions.iter().map(|session| (session.pid, session)).collect();
+        let blocker = |pid: u64| by_pid.get(&pid)?.blockers.first().copied();
         let mut heads = BTreeMap::new();
-        for waits in self.sessions.iter().filter(|session| !session.blockers.is_empty()) {
-            let mut head = waits.blockers[0];
-            // A circle of locks has no head; the server ends it by itself.
-            for _ in 0..by_pid.len() {
-                let next = by_pid.get(&head).and_then(|session| session.blockers.first());
-                let Some(next) = next else { break };
-                head = *next;
+        let mut head_of: BTreeMap<u64, u64> = BTreeMap::new();
+        for first in self.sessions.iter().filter_map(|session| session.blockers.first()) {
+            let (mut head, mut passed) = (*first, Vec::new());
+            while !head_of.contains_key(&head)
+                && let Some(next) = blocker(head)
+            {
+                // A circle of locks has no head but where it closes; the server ends it by itself.
+                head_of.insert(head, head);
+                passed.push(head);
+                head = next;
             }
+            let head = head_of.get(&head).copied().unwrap_or(head);
+            head_of.extend(passed.into_iter().map(|pid| (pid, head)));
             let state = by_pid.get(&head).map_or("", |session| session.state.as_str());
             let comma = if state.is_empty() { "" } else { ", " };
             let name = format!("session {head}{comma}{state}");
@@ -154,6 +174,14 @@ impl Sessions {
     }
 
     pub(super) fn put(&self, out: &mut Builder) {
+        for (left_out, most, what) in [
+            (self.left_out[0], SESSIONS_MAX, "sessions"),
+            (self.left_out[1], WAITS_MAX, "kinds of wait"),
+        ] {
+            if left_out > 0 {
+                out.cut(format!("more than {most} {what} in a view: {left_out} are left out"));
+            }
+        }
         let server = &Subject::Service(POSTGRES.to_owned());
         // Without a column of waits nobody can say that nobody waits.
         if self.waits {

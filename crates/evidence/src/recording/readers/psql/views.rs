@@ -40,11 +40,12 @@ impl View {
     pub(super) fn row(&mut self, row: &Row, out: &mut Builder) {
         match self {
             Self::Activity(sessions) => sessions.row(row),
-            Self::Statements(seen) if *seen < STATEMENTS_MAX => {
+            Self::Statements(seen) => {
                 *seen += 1;
-                statement(row, out);
+                if *seen <= STATEMENTS_MAX {
+                    statement(row, out);
+                }
             }
-            Self::Statements(_) => {}
             Self::Database(hits, misses) => {
                 *hits += value(row, &["blks_hit"]).unwrap_or(0.0);
                 *misses += value(row, &["blks_read"]).unwrap_or(0.0);
@@ -60,6 +61,12 @@ impl View {
             Self::Database(hits, misses) => {
                 out.put(Field::CacheHitCount, &server, None, *hits);
                 out.put(Field::CacheMissCount, &server, None, *misses);
+            }
+            Self::Statements(seen) if *seen > STATEMENTS_MAX => {
+                let left_out = *seen - STATEMENTS_MAX;
+                out.cut(format!(
+                    "more than {STATEMENTS_MAX} statements in a view: {left_out} are left out"
+                ));
             }
             Self::Statements(_) | Self::Checkpoints => {}
         }

@@ -44,7 +44,7 @@ const WAITING_MAX: usize = 100_000;
 
 const HEADERS_MAX: usize = 64;
 
-const MOMENT_BYTES_MAX: usize = 100;
+pub(in crate::recording::readers) const MOMENT_BYTES_MAX: usize = 100;
 
 /// Finds the tool's first line, or a block's header.
 pub(in crate::recording::readers) fn begins(

@@ -1,35 +1,6 @@
 //! Words and numbers of sysstat's listings.
 
-/// The words of a line. Non-breaking spaces part words like any other blank.
-pub(in crate::recording::readers) fn words(line: &str) -> Vec<&str> {
-    let mut all = Vec::with_capacity(24);
-    if line.is_ascii() {
-        ascii_words(line, &mut all);
-    } else {
-        all.extend(line.split_whitespace());
-    }
-    all
-}
-
-/// Columns are set far apart: the blanks between them are passed over at once.
-fn ascii_words<'a>(line: &'a str, all: &mut Vec<&'a str>) {
-    // What is above the blank, as nearly all is, takes one comparison.
-    const BLANKS: u64 = 1 << b' ' | 1 << b'\t' | 1 << b'\n' | 1 << b'\r' | 1 << 0x0c;
-    let is_blank = |byte: &u8| *byte <= b' ' && BLANKS >> *byte & 1 == 1;
-    let mut rest = line;
-    loop {
-        let bytes = rest.as_bytes();
-        let begin = bytes.iter().position(|byte| !is_blank(byte)).unwrap_or(bytes.len());
-        let Some((_, word)) = rest.split_at_checked(begin).filter(|(_, word)| !word.is_empty())
-        else {
-            return;
-        };
-        let end = word.as_bytes().iter().position(is_blank).unwrap_or(word.len());
-        let Some((word, after)) = word.split_at_checked(end) else { return };
-        all.push(word);
-        rest = after;
-    }
-}
+pub(in crate::recording::readers) use crate::recording::readers::words::split as words;
 
 /// What is in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +94,7 @@ mod tests {
     fn words_are_parted_as_everywhere() {
         for line in ["", " ", "a", " a", "a ", "a b", "\ta \x0c b\r", "  all   0.1  -  ", "a\u{b}b"]
         {
-            let wanted: Vec<&str> = line.split_ascii_whitespace().collect();
+            let wanted: Vec<&str> = line.split_whitespace().collect();
             assert_eq!(words(line), wanted, "{line:?}");
         }
         assert_eq!(words("a\u{a0}b c"), ["a", "b", "c"]);

@@ -1,0 +1,217 @@
+//! What a line holds, seen once: most formats cannot begin at most lines, and that shows by the
+//! letters in it, long before its words are looked at.
+//!
+//! Everything here errs on one side: what it says of a line may let a format try in vain, and never
+//! keeps one from a line at which it begins. A test compares both on every text of the tests.
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Glance<'a> {
+    /// The ASCII letters in it, as bits.
+    bytes: u128,
+    /// How many bytes are of other letters: some of these are blanks.
+    others: usize,
+    /// Words, including what somebody wrote behind the line.
+    words: usize,
+    /// Its first and last byte that are no blank, and its length between these.
+    first: u8,
+    last: u8,
+    length: usize,
+    colons: usize,
+    /// Words before the first colon, and whether something follows that without a blank.
+    head_words: usize,
+    glued: bool,
+    /// The line itself.
+    pub(super) text: &'a str,
+    /// Whether what was typed before says what may follow.
+    pub(super) awaited: bool,
+}
+
+/// The bits of some letters; a blank is none.
+pub(super) const fn bits(letters: &str) -> u128 {
+    let (mut all, mut at) = (0, 0);
+    while at < letters.len() {
+        let byte = letters.as_bytes()[at];
+        if byte != b' ' {
+            all |= 1 << (byte & 127);
+        }
+        at += 1;
+    }
+    all
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | 0x09..=0x0d)
+}
+
+impl<'a> Glance<'a> {
+    pub(super) fn of(line: &'a str, awaited: bool) -> Self {
+        let mut all = Self { text: line, awaited, ..Self::default() };
+        let (mut begin, mut before) = (0, b' ');
+        for (at, byte) in line.bytes().enumerate() {
+            let blank = is_blank(byte);
+            all.bytes |= 1 << (byte & 127);
+            if blank {
+                before = byte;
+                continue;
+            }
+            all.others += usize::from(byte > 127);
+            if is_blank(before) {
+                all.words += 1;
+                if all.words == 1 {
+                    (all.first, begin) = (byte, at);
+                }
+            }
+            if byte == b':' {
+                all.colons += 1;
+                if all.colons == 1 {
+                    // It may stand apart: `Mem :`.
+                    all.head_words = all.words - usize::from(is_blank(before));
+                    all.glued = line.as_bytes().get(at + 1).is_some_and(|next| !is_blank(*next));
+                }
+            }
+            (all.last, all.length, before) = (byte, at + 1 - begin, byte);
+        }
+        all
+    }
+
+    /// Whether all of these letters are in it.
+    pub(super) const fn has(&self, letters: &'static str) -> bool {
+        self.has_bits(bits(letters))
+    }
+
+    /// Whether these words are in it.
+    pub(super) fn holds(&self, words: &'static str) -> bool {
+        self.has(words) && self.text.contains(words)
+    }
+
+    /// The same of [`bits`].
+    pub(super) const fn has_bits(&self, wanted: u128) -> bool {
+        self.bytes & wanted == wanted
+    }
+
+    /// Whether any of these letters is in it.
+    pub(super) const fn any(&self, letters: &'static str) -> bool {
+        self.bytes & bits(letters) != 0
+    }
+
+    /// Whether it begins with one of these, or with a letter that is not ASCII.
+    pub(super) const fn begins(&self, letters: &'static str) -> bool {
+        self.first > 127 || bits(letters) & (1 << self.first) != 0
+    }
+
+    /// Whether it begins with a letter, Latin or not.
+    pub(super) const fn begins_with_letter(&self) -> bool {
+        self.begins("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    }
+
+    /// Whether it begins with a digit.
+    pub(super) const fn begins_with_digit(&self) -> bool {
+        self.begins("0123456789")
+    }
+
+    /// Whether it ends with one of these; unknown, and so yes, where something else may be written
+    /// behind it.
+    pub(super) const fn ends(&self, letters: &'static str) -> bool {
+        self.is_open() || bits(letters) & (1 << (self.last & 127)) != 0
+    }
+
+    /// Whether it ends with a digit.
+    pub(super) const fn ends_with_digit(&self) -> bool {
+        self.ends("0123456789")
+    }
+
+    /// Whether it may have so many words.
+    pub(super) const fn words_min(&self, least: usize) -> bool {
+        self.words + self.others >= least
+    }
+
+    /// Whether it may have no more than so many words.
+    pub(super) const fn words_max(&self, most: usize) -> bool {
+        self.is_open() || self.words <= most
+    }
+
+    /// Whether it may be no longer than this.
+    pub(super) const fn length_max(&self, most: usize) -> bool {
+        self.others > 0 || self.length <= most
+    }
+
+    /// Whether it has so many colons.
+    pub(super) const fn colons_min(&self, least: usize) -> bool {
+        self.colons >= least
+    }
+
+    /// Whether it has a colon, and at most so many words before that.
+    pub(super) const fn is_named(&self, most: usize) -> bool {
+        self.colons > 0 && (self.others > 0 || self.head_words <= most)
+    }
+
+    /// Whether it has more words than so many, the last of them with the first colon of the line.
+    pub(super) const fn is_named_behind(&self, words: usize) -> bool {
+        self.colons > 0 && self.head_words + self.others > words
+    }
+
+    /// The same, with a blank or nothing behind the colon.
+    pub(super) const fn is_named_apart(&self, most: usize) -> bool {
+        self.is_named(most) && (self.others > 0 || !self.glued)
+    }
+
+    /// Whether there are no ASCII letters but these, digits and Latin letters.
+    pub(super) const fn only(&self, letters: &'static str) -> bool {
+        let latin = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let blanks = (1 << b' ') | (0b1_1111 << 0x09);
+        self.bytes & !(bits(letters) | bits(latin) | blanks) == 0
+    }
+
+    /// Whether words, or its end, may be other ones than they seem.
+    const fn is_open(&self) -> bool {
+        self.others > 0 || self.has("<-")
+    }
+
+    /// Whether there are letters that are not ASCII.
+    pub(super) const fn foreign(&self) -> bool {
+        self.others > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Builder;
+    use std::path::Path;
+
+    #[test]
+    fn a_line_is_seen_as_it_is() {
+        let line = Glance::of("  KiB Mem : 5 used", false);
+        assert!(line.has("KMu:") && !line.has("x") && line.any("x5") && line.begins_with_letter());
+        assert!(line.is_named(2) && !line.is_named(1) && line.is_named_apart(2));
+        assert!(line.words_min(5) && !line.words_min(6) && line.words_max(5));
+        assert!(line.ends("d") && !line.ends_with_digit() && line.length_max(16));
+        let other = Glance::of("5 \u{2192}\u{a0}y:x", false);
+        assert!(other.ends("q") && other.words_max(1) && other.is_named(0), "unknown");
+        assert!(!Glance::of("", false).begins("a"));
+    }
+
+    /// In tests every format is tried on every line, and one that begins at a line it is kept from
+    /// ends the test (`readers::find`).
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the texts of the tests are files")]
+    fn no_text_of_the_tests_has_a_format_that_is_kept_from_its_line() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")];
+        let mut texts = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_none_or(|end| end != "rs") {
+                    // What follows in a long one is more of the same.
+                    let bytes = std::fs::read(path).expect("a file");
+                    let start = &bytes[..bytes.len().min(16 << 10)];
+                    texts += usize::from(Builder::new().read("x", start).is_ok());
+                }
+            }
+        }
+        assert!(texts > 100, "{texts}");
+    }
+}
