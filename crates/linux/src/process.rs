@@ -7,7 +7,7 @@ use hugewise_base::parse::{self, pid_stat::PidStat};
 use hugewise_base::units::{Bytes, Geometry, Ns, ProcId};
 use hugewise_manager::snapshot::{ListAsk, ProcessSample};
 use hugewise_sys::cpu;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +17,10 @@ use std::{fs, io};
 /// small is managed unless it is named, and then only its identity matters.
 const SMALL: Bytes = Bytes::mib(1);
 
-/// Lists in a row after which a small process counts as one that stays so.
-const SMALL_FOR_LONG: u8 = 3;
-/// Most lists in a row for which one that stays so is not read: about as many seconds.
-const MOST_SKIPPED: u8 = 7;
+/// Of two to the power of so many lists one reads a process anew of which all is known: what seldom
+/// changes, and whether one that stays small has grown. Each reads a part of them, so that a user with
+/// thousands of processes makes no list much longer, and delays the next one for nobody.
+const SELDOM: u8 = 3;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -31,26 +31,12 @@ pub struct Lister {
     accounts: Accounts,
     isolated: BTreeSet<u32>,
     own_pid: Option<u32>,
-    small: RefCell<BTreeMap<u32, Small>>,
-}
-
-/// A process that was smaller than asked for.
-#[derive(Debug, Clone, Copy, Default)]
-struct Small {
-    /// How often in a row it was seen to be.
-    times: u8,
-    /// For how many lists it is not read.
-    skipped: u8,
-}
-
-impl Small {
-    /// Seen once more.
-    fn again(self) -> Self {
-        let times = self.times.saturating_add(1);
-        let twice = 1_u8.checked_shl(u32::from(times.saturating_sub(SMALL_FOR_LONG + 1)));
-        let skipped = if times > SMALL_FOR_LONG { twice.unwrap_or(MOST_SKIPPED) } else { 0 };
-        Self { times, skipped: skipped.min(MOST_SKIPPED) }
-    }
+    /// Lists so far.
+    lists: Cell<u32>,
+    /// How often in a row a process was seen to be smaller than asked for.
+    small: RefCell<BTreeMap<u32, u8>>,
+    /// Those of the last list.
+    known: RefCell<BTreeMap<u32, ProcessSample>>,
 }
 
 impl Lister {
@@ -62,7 +48,9 @@ impl Lister {
             accounts: Accounts::of(root),
             isolated: parse::cpulist::parse(&isolated).unwrap_or_default(),
             own_pid: root.is_live().then(std::process::id),
+            lists: Cell::default(),
             small: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 
@@ -87,16 +75,27 @@ impl Lister {
         if ask.most > 0 && all.len() > ask.most {
             all = self.largest_of_each_user(root, all, ask.most);
         }
+        self.lists.set(self.lists.get().wrapping_add(1));
+        let mut known = self.known.take();
         for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
-            self.details(root, sample);
+            let known = known.remove(&sample.id.pid).filter(|known| is_same(known, sample));
+            match known.filter(|_| ask.only.is_none() && !self.is_due(sample.id.pid, SELDOM)) {
+                Some(known) => take_details(sample, known),
+                None => self.details(root, sample),
+            }
         }
+        self.known.replace(all.iter().map(|sample| (sample.id.pid, sample.clone())).collect());
         all.sort_by_key(|sample| sample.id);
         Ok(all)
     }
 
-    /// All that are as large as asked for. Those that have been small for a while are read more and
-    /// more seldom: on a machine with thousands of them they are most of the cost of a list, and
-    /// whoever starts so many must not delay the next list for all others.
+    /// Whether it is the turn of a process that is read once in two to the power of so many lists.
+    fn is_due(&self, pid: u32, power: u8) -> bool {
+        self.lists.get().wrapping_add(pid).is_multiple_of(1 << power.min(SELDOM))
+    }
+
+    /// All that are as large as asked for. On a machine with thousands of processes those that have
+    /// been small for a while would be most of the cost of a list.
     fn large(
         &self,
         root: &Root,
@@ -106,14 +105,14 @@ impl Lister {
         let (mut all, mut small) = (Vec::new(), BTreeMap::new());
         let before = self.small.take();
         for pid in pids(root)? {
-            let known = before.get(&pid).copied().unwrap_or_default();
-            if known.skipped > 0 {
-                small.insert(pid, Small { skipped: known.skipped - 1, ..known });
+            let times = before.get(&pid).copied().unwrap_or(0);
+            if !self.is_due(pid, times) {
+                small.insert(pid, times);
                 continue;
             }
             match self.briefly(root, geometry, pid, least_anon) {
                 Some(sample) => all.push(sample),
-                None => drop(small.insert(pid, known.again())),
+                None => drop(small.insert(pid, times.saturating_add(1))),
             }
         }
         self.small.replace(small);
@@ -244,6 +243,25 @@ impl Lister {
     }
 }
 
+/// Whether both are of one process that is still the same program, as far as its name says.
+fn is_same(known: &ProcessSample, sample: &ProcessSample) -> bool {
+    known.id == sample.id && known.name == sample.name && known.anon >= SMALL
+}
+
+/// Takes over what seldom changes.
+fn take_details(sample: &mut ProcessSample, known: ProcessSample) {
+    *sample = ProcessSample {
+        id: sample.id,
+        kernel_thread: sample.kernel_thread,
+        faults: sample.faults,
+        cpu: sample.cpu,
+        rss: sample.rss,
+        anon: sample.anon,
+        real_time: sample.real_time || known.real_time,
+        ..known
+    };
+}
+
 /// Clock ticks as time.
 fn cpu_time(ticks: u64) -> Ns {
     let per_s = rustix::param::clock_ticks_per_second().max(1);
@@ -293,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_small_is_read_more_and_more_seldom() {
+    fn who_stays_small_is_read_in_turn() {
         let scratch = Scratch::new();
         let root = Root::at(scratch.path());
         let lister = Lister::new(&root);
@@ -309,11 +327,18 @@ mod tests {
             lister.small.borrow_mut().clear();
             (0..lists).for_each(|_| assert_eq!(listed(), [8]));
             process(&scratch, 7, 1000);
-            (0..20).find(|_| listed() == [7, 8])
+            (0..20).find(|_| listed() == [7, 8]).expect("in its turn")
         };
-        assert_eq!([1, 2, 3].map(late_after), [Some(0); 3]);
-        assert_eq!([4, 5, 6, 8, 9, 11].map(late_after), [1, 0, 2, 0, 4, 2].map(Some));
-        assert_eq!((12..60).filter_map(late_after).max(), Some(MOST_SKIPPED.into()));
+        // By then it was small once, three times, and often.
+        let most = |lists| {
+            let late = (0..20).map(|turn| {
+                (0..turn % 3).for_each(|_| drop(listed()));
+                late_after(lists)
+            });
+            late.max()
+        };
+        assert_eq!([0, 1, 40].map(most), [0, 1, 7].map(Some));
+        assert!((2..8).contains(&most(5).unwrap_or(0)));
         process(&scratch, 9, 1000);
         assert_eq!(listed(), [7, 8, 9], "what is new is read at once");
         let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };

@@ -24,7 +24,6 @@ use crate::compaction::{Compact, CompactReport};
 use crate::config::{Config, Mode};
 use crate::decision::{Action, Decision, Motive, Outcome, Queues};
 use crate::gate::{self, Asked, RegionFacts};
-use crate::limits::budgets::Budgets;
 use crate::policy::{self, Plan, Policy, View, inspect};
 use crate::reason::Limit;
 use crate::record::{Record, skips_record, use_record};
@@ -261,9 +260,11 @@ impl Manager {
         }
         if let Some(processes) = seen.processes {
             let cost = seen.list_cost.unwrap_or_default();
-            let pause = Ns::ms(self.config.scan.list_interval_ms);
-            let pause = pause.max(Budgets::list_pause(&self.config, cost));
-            self.state.programs.next_list = seen.at + pause.min(LONGEST_LIST_PAUSE);
+            let lists = &mut self.state.limits.budgets.lists;
+            lists.take(cost.0 as f64, seen.at);
+            let pause = lists.ready_at(0.0, seen.at).since(seen.at).min(LONGEST_LIST_PAUSE);
+            let interval = Ns::ms(self.config.scan.list_interval_ms);
+            self.state.programs.next_list = seen.at + interval.max(pause);
             let processes = select_all(&self.config, &self.selection, processes);
             self.state.list(&self.config, processes, seen.at);
         }

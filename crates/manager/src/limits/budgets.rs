@@ -38,6 +38,8 @@ pub struct Budgets {
     pub track_cpu: Bucket,
     /// CPU time for everything else, ns.
     pub overhead: Bucket,
+    /// CPU time for lists of processes, ns; part of `overhead`.
+    pub lists: Bucket,
     /// Bytes promoted or split.
     pub bytes: Bucket,
 }
@@ -53,7 +55,8 @@ impl Budgets {
             scan_cpu: cpu.clone(),
             inspect_cpu: cpu.clone(),
             track_cpu: cpu.clone(),
-            overhead: cpu,
+            overhead: cpu.clone(),
+            lists: cpu,
             bytes: full,
         };
         budgets.configure(config, geometry, now);
@@ -78,13 +81,9 @@ impl Budgets {
         // Burst: ten seconds' worth, so that the first list and plan delay nothing.
         let overhead = cpu * OVERHEAD_SHARE;
         self.overhead.set_rate(overhead, overhead * 10.0, now);
-    }
-
-    /// How long nothing is listed after a list that cost so much: then lists keep their part of the
-    /// overhead.
-    pub fn list_pause(config: &Config, cost: Ns) -> Ns {
-        let share = config.controller.cpu_percent / 100.0 * OVERHEAD_SHARE * LIST_SHARE;
-        Ns::from_s(cost.as_s() / share.max(1e-6))
+        // The same: one that is long because of thousands of new processes delays the next little.
+        let lists = overhead * LIST_SHARE;
+        self.lists.set_rate(lists, lists * 10.0, now);
     }
 
     /// Charges CPU time of a scan.
