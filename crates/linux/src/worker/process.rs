@@ -23,6 +23,11 @@ pub const COMMAND: &str = "worker";
 /// What it is called in lists of processes.
 const NAME: &CStr = c"hugewise-worker";
 
+/// Its niceness. A worker that is put aside in the middle of a promotion keeps the lock of a program
+/// meanwhile; where others leave no CPU idle, a program waits for each of them. What it may use in
+/// all is limited elsewhere (`controller.cpu_percent`).
+const NICE: i32 = -10;
+
 /// Time for one order. A lock that is held by threads which run is free again after milliseconds;
 /// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -277,6 +282,8 @@ pub fn run() -> io::Result<()> {
     // Started as /proc/self/exe, it would be called so.
     rustix::thread::set_name(NAME)?;
     prctl::set_parent_death_signal()?;
+    // Without CAP_SYS_NICE it stays as it is.
+    let _ = rustix::process::setpriority_process(None, NICE);
     let stdin = io::stdin().as_fd().try_clone_to_owned()?;
     let mut stream = UnixStream::from(stdin);
     let (Setup { means, replaces }, _) = wire::hear(&mut stream)?;
