@@ -124,7 +124,8 @@ fn main() -> ExitCode {
 
 /// Tests of shares of CPU time, of rates, of free memory and of the time for an answer: what else
 /// runs would be measured, too.
-const ALONE: [&str; 15] = [
+const ALONE: [&str; 16] = [
+    "attacks_all_together",
     "attack_a_held_lock_holds_up_nobody",
     "the_bloat_budget_bounds_growth",
     "the_next_manager_knows_the_waste",

@@ -17,10 +17,12 @@ use std::{fs, io};
 /// small is managed unless it is named, and then only its identity matters.
 const SMALL: Bytes = Bytes::mib(1);
 
-/// Of two to the power of so many lists one reads a process anew of which all is known: what seldom
-/// changes, and whether one that stays small has grown. Each reads a part of them, so that a user with
-/// thousands of processes makes no list much longer, and delays the next one for nobody.
-const SELDOM: u8 = 3;
+/// Of those that were small in the last list, about so many are read by each: 11 us each. More take
+/// turns, so that a user with thousands of processes makes no list much longer, and delays the next
+/// one for nobody.
+const SMALL_AT_ONCE: usize = 512;
+/// The same of large ones that are known, of what seldom changes: 65 us each.
+const KNOWN_AT_ONCE: usize = 64;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -33,8 +35,8 @@ pub struct Lister {
     own_pid: Option<u32>,
     /// Lists so far.
     lists: Cell<u32>,
-    /// How often in a row a process was seen to be smaller than asked for.
-    small: RefCell<BTreeMap<u32, u8>>,
+    /// Those that were smaller than asked for when they were last read.
+    small: RefCell<BTreeSet<u32>>,
     /// Those of the last list.
     known: RefCell<BTreeMap<u32, ProcessSample>>,
 }
@@ -77,9 +79,11 @@ impl Lister {
         }
         self.lists.set(self.lists.get().wrapping_add(1));
         let mut known = self.known.take();
+        let turns = known.len() / KNOWN_AT_ONCE + 1;
         for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
             let known = known.remove(&sample.id.pid).filter(|known| is_same(known, sample));
-            match known.filter(|_| ask.only.is_none() && !self.is_due(sample.id.pid, SELDOM)) {
+            let is_due = ask.only.is_some() || self.is_due(sample.id.pid, turns);
+            match known.filter(|_| !is_due) {
                 Some(known) => take_details(sample, known),
                 None => self.details(root, sample),
             }
@@ -89,9 +93,9 @@ impl Lister {
         Ok(all)
     }
 
-    /// Whether it is the turn of a process that is read once in two to the power of so many lists.
-    fn is_due(&self, pid: u32, power: u8) -> bool {
-        self.lists.get().wrapping_add(pid).is_multiple_of(1 << power.min(SELDOM))
+    /// Whether it is the turn of a process that is read once in so many lists.
+    fn is_due(&self, pid: u32, turns: usize) -> bool {
+        (self.lists.get() as usize).wrapping_add(pid as usize).is_multiple_of(turns)
     }
 
     /// All that are as large as asked for. On a machine with thousands of processes those that have
@@ -102,17 +106,17 @@ impl Lister {
         geometry: Geometry,
         least_anon: Bytes,
     ) -> io::Result<Vec<ProcessSample>> {
-        let (mut all, mut small) = (Vec::new(), BTreeMap::new());
+        let (mut all, mut small) = (Vec::new(), BTreeSet::new());
         let before = self.small.take();
+        let turns = before.len() / SMALL_AT_ONCE + 1;
         for pid in pids(root)? {
-            let times = before.get(&pid).copied().unwrap_or(0);
-            if !self.is_due(pid, times) {
-                small.insert(pid, times);
+            if before.contains(&pid) && !self.is_due(pid, turns) {
+                small.insert(pid);
                 continue;
             }
             match self.briefly(root, geometry, pid, least_anon) {
                 Some(sample) => all.push(sample),
-                None => drop(small.insert(pid, times.saturating_add(1))),
+                None => drop(small.insert(pid)),
             }
         }
         self.small.replace(small);
@@ -243,9 +247,11 @@ impl Lister {
     }
 }
 
-/// Whether both are of one process that is still the same program, as far as its name says.
+/// Whether both are of one process that is still the same program, as far as its name says. What
+/// keeps a program from being managed for now counts for one list only.
 fn is_same(known: &ProcessSample, sample: &ProcessSample) -> bool {
-    known.id == sample.id && known.name == sample.name && known.anon >= SMALL
+    let is_barred = known.thp_disabled == Some(true) || known.real_time || known.isolated;
+    known.id == sample.id && known.name == sample.name && known.anon >= SMALL && !is_barred
 }
 
 /// Takes over what seldom changes.
@@ -257,7 +263,7 @@ fn take_details(sample: &mut ProcessSample, known: ProcessSample) {
         cpu: sample.cpu,
         rss: sample.rss,
         anon: sample.anon,
-        real_time: sample.real_time || known.real_time,
+        real_time: sample.real_time,
         ..known
     };
 }
@@ -320,27 +326,21 @@ mod tests {
             let all = lister.list(&root, Geometry::X86_64, &ask).expect("a list");
             all.iter().map(|sample| sample.id.pid).collect::<Vec<_>>()
         };
-        // How many lists one that grew is not in, after so many in which it was small.
-        let late_after = |lists: usize| {
-            process(&scratch, 7, 10);
-            process(&scratch, 8, 1000);
-            lister.small.borrow_mut().clear();
-            (0..lists).for_each(|_| assert_eq!(listed(), [8]));
-            process(&scratch, 7, 1000);
-            (0..20).find(|_| listed() == [7, 8]).expect("in its turn")
-        };
-        // By then it was small once, three times, and often.
-        let most = |lists| {
-            let late = (0..20).map(|turn| {
-                (0..turn % 3).for_each(|_| drop(listed()));
-                late_after(lists)
-            });
-            late.max()
-        };
-        assert_eq!([0, 1, 40].map(most), [0, 1, 7].map(Some));
-        assert!((2..8).contains(&most(5).unwrap_or(0)));
+        process(&scratch, 7, 10);
+        process(&scratch, 8, 1000);
+        assert_eq!(listed(), [8]);
+        process(&scratch, 7, 1000);
+        assert_eq!(listed(), [7, 8], "few are all read each time");
+        // ... and of many, each in its turn.
+        process(&scratch, 7, 10);
+        let many = u32::try_from(3 * SMALL_AT_ONCE).expect("a number");
+        (1000..1000 + many).for_each(|pid| process(&scratch, pid, 10));
+        (0..2).for_each(|_| assert_eq!(listed(), [8]));
+        process(&scratch, 7, 1000);
         process(&scratch, 9, 1000);
-        assert_eq!(listed(), [7, 8, 9], "what is new is read at once");
+        let lists: Vec<_> = (0..4).map(|_| listed()).collect();
+        assert_eq!(lists[0].last(), Some(&9), "what is new is read at once");
+        assert_eq!(lists[3], [7, 8, 9], "{lists:?}");
         let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };
         assert_eq!(lister.list(&root, Geometry::X86_64, &named).expect("a list").len(), 1);
     }

@@ -111,6 +111,9 @@ fn reason(status: &Value, pid: u32) -> anyhow::Result<String> {
     let targets = status["targets"].as_array().context("targets")?;
     let target = targets.iter().find(|target| target["pid"] == pid);
     let limit = target.map(|target| target["limit"].to_string());
+    let left = status["left_alone"].as_array().context("left alone")?;
+    let left = left.iter().find(|left| left["pid"] == pid).map(|left| left["reason"].to_string());
+    let limit = limit.or(left);
     Ok(format!("{}, gate {}", limit.as_deref().unwrap_or("not listed"), status["gate"]))
 }
 
@@ -145,6 +148,9 @@ fn beside(names: &[&str]) -> anyhow::Result<()> {
     promotes()?;
     if names.len() == 1 && !init::is_soak() {
         return Err(skip("one attack after the other takes minutes: 'make soak' runs it"));
+    }
+    if init::is_guest() {
+        return Err(skip("a virtual machine has too little memory for thousands of processes"));
     }
     let scratch = Scratch::new()?;
     scratch.program("program")?;
