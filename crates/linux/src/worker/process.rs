@@ -23,9 +23,9 @@ pub const COMMAND: &str = "worker";
 /// What it is called in lists of processes.
 const NAME: &CStr = c"hugewise-worker";
 
-/// Its niceness. A worker that is put aside in the middle of a promotion keeps the lock of a program
-/// meanwhile; where others leave no CPU idle, a program waits for each of them. What it may use in
-/// all is limited elsewhere (`controller.cpu_percent`).
+/// Its niceness. A worker that is put aside in the middle of a promotion keeps the lock of a
+/// program meanwhile; where others leave no CPU idle, a program waits for each of them. What it may
+/// use in all is limited elsewhere (`controller.cpu_percent`).
 const NICE: i32 = -10;
 
 /// Time for one order. A lock that is held by threads which run is free again after milliseconds;
