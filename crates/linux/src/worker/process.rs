@@ -282,11 +282,13 @@ pub fn run() -> io::Result<()> {
     // Started as /proc/self/exe, it would be called so.
     rustix::thread::set_name(NAME)?;
     prctl::set_parent_death_signal()?;
-    // Without CAP_SYS_NICE it stays as it is.
-    let _ = rustix::process::setpriority_process(None, NICE);
     let stdin = io::stdin().as_fd().try_clone_to_owned()?;
     let mut stream = UnixStream::from(stdin);
     let (Setup { means, replaces }, _) = wire::hear(&mut stream)?;
+    if means.actuator.is_some() {
+        // Without CAP_SYS_NICE it stays as it is.
+        let _ = rustix::process::setpriority_process(None, NICE);
+    }
     let mut spaces = Spaces::new(Root::live(), means, replaces);
     wire::say(&mut stream, &Ready, &[])?;
     loop {
