@@ -43,9 +43,6 @@ pub const TICK: Ns = Ns::s(1);
 const SHORTEST_TICK: Ns = Ns::ms(100);
 /// Length of a tick while overhead (listing, planning, writing down) is over its budget.
 const LONGEST_TICK: Ns = Ns::s(4);
-/// Where there are many processes, lists come later, but not later than this: somebody who starts
-/// now waits so long to be seen.
-const LONGEST_LIST_PAUSE: Ns = Ns::s(60);
 /// A target's reasons are written down at most this often, and so is whether memory is short for a
 /// cgroup.
 const REASONS_INTERVAL: Ns = Ns::s(10);
@@ -262,9 +259,8 @@ impl Manager {
             let cost = seen.list_cost.unwrap_or_default();
             let lists = &mut self.state.limits.budgets.lists;
             lists.take(cost.0 as f64, seen.at);
-            let pause = lists.ready_at(0.0, seen.at).since(seen.at).min(LONGEST_LIST_PAUSE);
             let interval = Ns::ms(self.config.scan.list_interval_ms);
-            self.state.programs.next_list = seen.at + interval.max(pause);
+            self.state.programs.next_list = lists.ready_at(0.0, seen.at).max(seen.at + interval);
             let processes = select_all(&self.config, &self.selection, processes);
             self.state.list(&self.config, processes, seen.at);
         }

@@ -1,5 +1,6 @@
 //! System calls that a process without privileges cannot make any more, for good (seccomp): whoever
-//! takes it over reaches no other process, no file and no other part of the kernel.
+//! takes it over reaches no other process and no network, and little of the kernel. A server
+//! reaches no file either.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -72,14 +73,19 @@ const SERVER: &[i64] = &[
 const NEVER_TO_READ: &[i64] = &[
     libc::SYS_add_key,
     libc::SYS_bpf,
+    libc::SYS_chroot,
     libc::SYS_connect,
+    libc::SYS_fsopen,
     libc::SYS_io_uring_setup,
     libc::SYS_kcmp,
     libc::SYS_keyctl,
     libc::SYS_mount,
+    libc::SYS_move_mount,
     libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
     libc::SYS_perf_event_open,
     libc::SYS_pidfd_open,
+    libc::SYS_pivot_root,
     libc::SYS_process_madvise,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -87,6 +93,7 @@ const NEVER_TO_READ: &[i64] = &[
     libc::SYS_request_key,
     libc::SYS_setns,
     libc::SYS_socket,
+    libc::SYS_umount2,
     libc::SYS_unshare,
     libc::SYS_userfaultfd,
 ];
@@ -106,14 +113,7 @@ impl Sandbox {
         let own_pid = u64::from(std::process::id());
         // Threads, but no namespaces; signals, but of its own threads; what is on a socket, and
         // not what a terminal does.
-        let namespaces = (libc::CLONE_NEWNS
-            | libc::CLONE_NEWCGROUP
-            | libc::CLONE_NEWUTS
-            | libc::CLONE_NEWIPC
-            | libc::CLONE_NEWUSER
-            | libc::CLONE_NEWPID
-            | libc::CLONE_NEWNET)
-            .unsigned_abs();
+        let namespaces = NAMESPACES.into_iter().fold(0, |all, flag| all | flag.unsigned_abs());
         let none_of = SeccompCmpOp::MaskedEq(namespaces.into());
         allowed.insert(libc::SYS_clone, vec![rule(0, none_of, 0)?]);
         allowed.insert(libc::SYS_tgkill, vec![rule(0, SeccompCmpOp::Eq, own_pid)?]);
@@ -121,15 +121,8 @@ impl Sandbox {
         let of_threads = [libc::PR_SET_NAME.unsigned_abs(), PR_SET_VMA];
         let of_threads = of_threads.map(|option| rule(0, SeccompCmpOp::Eq, option.into()));
         allowed.insert(libc::SYS_prctl, of_threads.into_iter().collect::<io::Result<_>>()?);
-        let forbidden = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-        // Its flags lie in memory, where no filter sees them: the C library then takes `clone`.
-        let unknown = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
-        let clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
         // The last one allows no other after it.
-        Ok(Self(vec![
-            filter(clone3, SeccompAction::Allow, unknown)?,
-            filter(allowed, forbidden, SeccompAction::Allow)?,
-        ]))
+        Ok(Self(vec![without_clone3()?, filter(allowed, forbidden(), SeccompAction::Allow)?]))
     }
 
     /// For a program of others that turns a file into text: no network, no other process.
@@ -137,9 +130,13 @@ impl Sandbox {
     /// # Errors
     /// On a processor that the filters are not made for.
     pub fn of_reader() -> io::Result<Self> {
-        let forbidden = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-        let calls = NEVER_TO_READ.iter().map(|call| (*call, Vec::new())).collect();
-        Ok(Self(vec![filter(calls, SeccompAction::Allow, forbidden)?]))
+        let mut calls: Rules = NEVER_TO_READ.iter().map(|call| (*call, Vec::new())).collect();
+        let namespaces = NAMESPACES.map(|flag| {
+            let flag = u64::from(flag.unsigned_abs());
+            rule(0, SeccompCmpOp::MaskedEq(flag), flag)
+        });
+        calls.insert(libc::SYS_clone, namespaces.into_iter().collect::<io::Result<_>>()?);
+        Ok(Self(vec![without_clone3()?, filter(calls, SeccompAction::Allow, forbidden())?]))
     }
 
     /// Enters it, with this thread and all that it starts from here on. Nothing is allocated.
@@ -155,6 +152,28 @@ impl Sandbox {
         }
         Ok(())
     }
+}
+
+/// Flags of `clone` that begin a namespace.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+const fn forbidden() -> SeccompAction {
+    SeccompAction::Errno(libc::EPERM.unsigned_abs())
+}
+
+/// The flags of `clone3` lie in memory, where no filter sees them: the C library takes `clone` where
+/// it is unknown.
+fn without_clone3() -> io::Result<BpfProgram> {
+    let unknown = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    filter(Rules::from([(libc::SYS_clone3, Vec::new())]), SeccompAction::Allow, unknown)
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -225,6 +244,19 @@ mod tests {
         within(&Sandbox::of_reader()?, || -> io::Result<()> {
             assert!(!std::fs::read("/proc/self/status")?.is_empty());
             assert!(std::process::Command::new("true").status()?.success());
+            #[expect(deprecated, reason = "safe without FILES")]
+            let namespace = rustix::thread::unshare(rustix::thread::UnshareFlags::NEWUTS);
+            assert_eq!(namespace, Err(rustix::io::Errno::PERM));
+            // SAFETY: takes a flag; where it is not refused, the child has a copy of this memory,
+            // and ends at once.
+            // WHY UNSAFE: no safe function begins a namespace with a process.
+            let child = unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_NEWUSER, 0, 0, 0, 0) };
+            if child == 0 {
+                // SAFETY: ends the process without running anything of it.
+                // WHY UNSAFE: as above.
+                unsafe { libc::_exit(0) };
+            }
+            assert_eq!((child, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EPERM)));
             let refused = UnixDatagram::unbound().expect_err("it is forbidden");
             assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
             Ok(())

@@ -81,9 +81,10 @@ impl Budgets {
         // Burst: ten seconds' worth, so that the first list and plan delay nothing.
         let overhead = cpu * OVERHEAD_SHARE;
         self.overhead.set_rate(overhead, overhead * 10.0, now);
-        // The same: one that is long because of thousands of new processes delays the next little.
+        // Burst and debt: a minute's worth. One list that is long because of thousands of new
+        // processes delays the next little, and whoever starts now is seen after a minute at most.
         let lists = overhead * LIST_SHARE;
-        self.lists.set_rate(lists, lists * 10.0, now);
+        self.lists.set_rate(lists, lists * 60.0, now);
     }
 
     /// Charges CPU time of a scan.
