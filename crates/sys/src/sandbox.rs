@@ -169,8 +169,8 @@ const fn forbidden() -> SeccompAction {
     SeccompAction::Errno(libc::EPERM.unsigned_abs())
 }
 
-/// The flags of `clone3` lie in memory, where no filter sees them: the C library takes `clone` where
-/// it is unknown.
+/// The flags of `clone3` lie in memory, where no filter sees them: the C library takes `clone`
+/// where it is unknown.
 fn without_clone3() -> io::Result<BpfProgram> {
     let unknown = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     filter(Rules::from([(libc::SYS_clone3, Vec::new())]), SeccompAction::Allow, unknown)
