@@ -21,11 +21,11 @@ use hugewise_console::exit;
 use hugewise_console::say::{Progress, note};
 use hugewise_linux::actuator::{ActuatorConfig, Reach};
 use hugewise_linux::instance::{InstanceLock, Role};
-use hugewise_linux::machine;
 use hugewise_linux::probe::{self, Abilities};
 use hugewise_linux::root::Root;
 use hugewise_linux::trail::{Restored, make_dir};
 use hugewise_linux::world::Live;
+use hugewise_linux::{machine, priority};
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::engine::{Manager, Sink, Wake, World};
 use hugewise_manager::ownership;
@@ -158,6 +158,9 @@ fn managed(
         false => (None, Vec::new()),
     };
     let actuator = (mode != Mode::Observe).then(|| actuator(&config, options.dry_run));
+    if actuator.is_some() {
+        priority::before_others();
+    }
     let world = Live::new(root, actuator, events).knowing(able.frees_zeros);
     let mut world = world.tracking(&options.state_dir);
     let now = world.now();

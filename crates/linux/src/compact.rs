@@ -10,6 +10,7 @@
 //! The child has the scheduling class of its parent. A lower one would be in everybody's way: while
 //! a page is moved, whoever touches it waits.
 
+use crate::priority;
 use crate::root::Root;
 use hugewise_base::parse::{buddyinfo, pagetypeinfo, vmstat};
 use hugewise_base::units::{Geometry, Ns};
@@ -77,6 +78,7 @@ impl Compactor {
         let ((stop, told), (tell, report)) = (mpsc::channel(), mpsc::channel());
         let node = Node { root: self.root.clone(), geometry: self.geometry, number: ask.node };
         let work = move || {
+            priority::as_others();
             let _ = tell.send(node.compact(&ask, &told));
         };
         // Without a thread its end of the channel is gone, which `report` takes for a refusal.

@@ -2,9 +2,11 @@
 
 use super::wire;
 use crate::prctl;
+use crate::priority;
 use crate::process;
 use crate::root::Root;
 use crate::spaces::{Answer, Means, Order, Spaces, Usage};
+use hugewise_base::parse;
 use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::syscall::may_enter;
 use hugewise_sys::{cpu, session};
@@ -23,11 +25,6 @@ pub const COMMAND: &str = "worker";
 /// What it is called in lists of processes.
 const NAME: &CStr = c"hugewise-worker";
 
-/// Its niceness. A worker that is put aside in the middle of a promotion keeps the lock of a
-/// program meanwhile; where others leave no CPU idle, a program waits for each of them. What it may
-/// use in all is limited elsewhere (`controller.cpu_percent`).
-const NICE: i32 = -10;
-
 /// Time for one order. A lock that is held by threads which run is free again after milliseconds;
 /// a promotion may have to wait for memory besides (`docs/measurements.md#lazily-backed-memory`).
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -40,6 +37,11 @@ const MOST_HALVINGS: usize = 3;
 /// ... while the worker works, and so waits for nobody who could hold it up: a slow machine, much
 /// to read, or memory that the kernel has to compact for a promotion.
 const PATIENCE_WITH_THE_BUSY: Duration = Duration::from_secs(10);
+/// How often the time for one order passes before a process is given up of which a thread runs, or
+/// waits for a CPU: what it holds it may be about to release, and only lacks the CPU for it.
+const TIMES_FOR_THE_RUNNING: u32 = 2;
+/// Threads that are asked for that, at most: 10 us each.
+const THREADS: usize = 256;
 /// How often a wait for an answer is interrupted to ask whether it is still wanted.
 const CHECK: Duration = Duration::from_millis(50);
 /// CPU time within the time for one order from which on a worker works: who waits for a lock that
@@ -172,8 +174,14 @@ impl Worker {
                 continue;
             }
             let now = self.cpu_time();
-            let works = now.saturating_sub(before) >= WORK || !self.waits_for_somebody();
-            if !works || began.elapsed() > PATIENCE_WITH_THE_BUSY {
+            let most = if now.saturating_sub(before) >= WORK || !self.waits_for_somebody() {
+                PATIENCE_WITH_THE_BUSY
+            } else if order.pid().is_some_and(runs) {
+                patience * TIMES_FOR_THE_RUNNING
+            } else {
+                patience
+            };
+            if began.elapsed() >= most {
                 return Err(Broken::Late);
             }
             (checked, used) = (Instant::now(), Some(now));
@@ -241,6 +249,18 @@ impl Worker {
     }
 }
 
+/// Whether a thread of this process runs, or waits for a CPU.
+fn runs(pid: u32) -> bool {
+    let root = Root::live();
+    let tasks = std::fs::read_dir(root.path(format!("proc/{pid}/task"))).into_iter().flatten();
+    let is_running = |name: &str| {
+        let stat = root.read(format!("proc/{pid}/task/{name}/stat")).ok();
+        stat.and_then(|stat| parse::pid_stat::parse(&stat).ok()).is_some_and(|s| s.state == 'R')
+    };
+    let mut names = tasks.flatten().take(THREADS).map(|entry| entry.file_name());
+    names.any(|name| name.to_str().is_some_and(is_running))
+}
+
 /// Workers of a process that has ended, which wait for a lock that signals cannot break.
 pub fn left(root: &Root) -> Vec<u32> {
     let name = NAME.to_string_lossy();
@@ -286,8 +306,7 @@ pub fn run() -> io::Result<()> {
     let mut stream = UnixStream::from(stdin);
     let (Setup { means, replaces }, _) = wire::hear(&mut stream)?;
     if means.actuator.is_some() {
-        // Without CAP_SYS_NICE it stays as it is.
-        let _ = rustix::process::setpriority_process(None, NICE);
+        priority::before_others();
     }
     let mut spaces = Spaces::new(Root::live(), means, replaces);
     wire::say(&mut stream, &Ready, &[])?;
