@@ -17,12 +17,20 @@ use std::{fs, io};
 /// small is managed unless it is named, and then only its identity matters.
 const SMALL: Bytes = Bytes::mib(1);
 
-/// Of those that were small in the last list, about so many are read by each: 11 us each. More take
-/// turns, so that a user with thousands of processes makes no list much longer, and delays the next
-/// one for nobody.
-const SMALL_AT_ONCE: usize = 512;
-/// The same of large ones that are known, of what seldom changes: 65 us each.
-const KNOWN_AT_ONCE: usize = 64;
+/// Of those that were small when they were last read, about so many are read by each list: 11 us
+/// each. More take turns, so that a user with thousands of processes makes no list much longer, and
+/// delays the next one for nobody.
+const SMALL_AT_ONCE: usize = 64;
+/// The same while they are young, in lists: most programs fill their memory soon after they start.
+const YOUNG_AT_ONCE: usize = 256;
+/// A small one is read again after this part of the lists since it was first seen, until its turn
+/// comes sooner.
+const AGE_PART: u32 = 4;
+/// Of large ones that are known, about so many are read by each list of what seldom changes: 65 us
+/// each.
+const KNOWN_AT_ONCE: usize = 8;
+/// The same of those that something keeps from being managed for now, divided among their users.
+const BARRED_AT_ONCE: usize = 16;
 /// Most threads of a process that are asked how they are scheduled: 0.3 us each.
 const THREADS: usize = 1024;
 
@@ -36,9 +44,41 @@ pub struct Lister {
     /// Lists so far.
     lists: Cell<u32>,
     /// Those that were smaller than asked for when they were last read.
-    small: RefCell<BTreeSet<u32>>,
+    small: RefCell<BTreeMap<u32, Small>>,
     /// Those of the last list.
     known: RefCell<BTreeMap<u32, ProcessSample>>,
+}
+
+/// A small process: whose it is, in which list it was first seen, and last read.
+#[derive(Debug, Clone, Copy)]
+struct Small {
+    user: Option<u32>,
+    first: u32,
+    read: u32,
+}
+
+/// Turns of processes of which so many are read at once, in equal parts by user.
+#[derive(Debug)]
+struct Turns {
+    processes: BTreeMap<Option<u32>, usize>,
+    of_each_user: usize,
+}
+
+impl Turns {
+    /// Among processes of these users.
+    fn of(users: impl Iterator<Item = Option<u32>>, at_once: usize) -> Self {
+        let mut processes = BTreeMap::new();
+        for user in users {
+            *processes.entry(user).or_default() += 1;
+        }
+        let of_each_user = (at_once / processes.len().max(1)).max(1);
+        Self { processes, of_each_user }
+    }
+
+    /// In how many lists one of this user is read once.
+    fn lists(&self, user: Option<u32>) -> usize {
+        self.processes.get(&user).map_or(1, |processes| processes.div_ceil(self.of_each_user))
+    }
 }
 
 impl Lister {
@@ -79,9 +119,15 @@ impl Lister {
         }
         self.lists.set(self.lists.get().wrapping_add(1));
         let mut known = self.known.take();
-        let turns = known.len() / KNOWN_AT_ONCE + 1;
+        let barred = known.values().filter(|sample| is_barred(sample));
+        let barred = Turns::of(barred.map(ProcessSample::account), BARRED_AT_ONCE);
+        let known_turns = known.len() / KNOWN_AT_ONCE + 1;
         for sample in all.iter_mut().filter(|sample| sample.anon >= SMALL) {
             let known = known.remove(&sample.id.pid).filter(|known| is_same(known, sample));
+            let turns = match known.as_ref().filter(|known| is_barred(known)) {
+                Some(known) => barred.lists(known.account()),
+                None => known_turns,
+            };
             let is_due = ask.only.is_some() || self.is_due(sample.id.pid, turns);
             match known.filter(|_| !is_due) {
                 Some(known) => take_details(sample, known),
@@ -106,21 +152,45 @@ impl Lister {
         geometry: Geometry,
         least_anon: Bytes,
     ) -> io::Result<Vec<ProcessSample>> {
-        let (mut all, mut small) = (Vec::new(), BTreeSet::new());
-        let before = self.small.take();
-        let turns = before.len() / SMALL_AT_ONCE + 1;
-        for pid in pids(root)? {
-            if before.contains(&pid) && !self.is_due(pid, turns) {
-                small.insert(pid);
+        let list = self.lists.get();
+        let pids = pids(root)?;
+        let mut before = self.small.take();
+        let late = self.late(&before);
+        let (mut all, mut small) = (Vec::new(), BTreeMap::new());
+        for pid in pids {
+            let known = before.remove(&pid);
+            if let Some(known) = known.filter(|_| !late.contains(&pid)) {
+                small.insert(pid, known);
                 continue;
             }
             match self.briefly(root, geometry, pid, least_anon) {
                 Some(sample) => all.push(sample),
-                None => drop(small.insert(pid)),
+                None => {
+                    let new = || Small { user: self.user_of(root, pid), first: list, read: list };
+                    small.insert(pid, Small { read: list, ..known.unwrap_or_else(new) });
+                }
             }
         }
         self.small.replace(small);
         Ok(all)
+    }
+
+    /// The small ones that are read again now: each at its turn, and in between those that were
+    /// last read long ago for their age. Where these are many, those of whose user they are have to
+    /// wait.
+    fn late(&self, small: &BTreeMap<u32, Small>) -> BTreeSet<u32> {
+        let list = self.lists.get();
+        let turns = small.len() / SMALL_AT_ONCE + 1;
+        let is_late = |known: &Small| {
+            let age = list.wrapping_sub(known.first);
+            list.wrapping_sub(known.read) > age / AGE_PART
+        };
+        let late: Vec<_> = small.iter().filter(|(_, known)| is_late(known)).collect();
+        let users = Turns::of(late.iter().map(|(_, known)| known.user), YOUNG_AT_ONCE);
+        let is_next = |(pid, known): &(&u32, &Small)| self.is_due(**pid, users.lists(known.user));
+        let mut now: BTreeSet<_> = late.into_iter().filter(is_next).map(|(pid, _)| *pid).collect();
+        now.extend(small.keys().filter(|pid| self.is_due(**pid, turns)));
+        now
     }
 
     /// One process; `None` when it ended, or its files make no sense.
@@ -214,16 +284,19 @@ impl Lister {
         let mut of_user = BTreeMap::<_, usize>::new();
         let mut ranked = Vec::with_capacity(all.len());
         for (size, sample) in all.into_iter().enumerate() {
-            let directory = fs::metadata(root.path(format!("proc/{}", sample.id.pid)));
-            let uid = directory.map(|d| d.uid()).ok();
-            let account = uid.and_then(|uid| self.accounts.of_uid(root, sample.id.pid, uid));
-            let before = of_user.entry(account.or(uid)).or_default();
+            let before = of_user.entry(self.user_of(root, sample.id.pid)).or_default();
             ranked.push(((*before, size), sample));
             *before += 1;
         }
         ranked.sort_by_key(|(rank, _)| *rank);
         ranked.truncate(most);
         ranked.into_iter().map(|(_, sample)| sample).collect()
+    }
+
+    /// The user whose process it is, as its directory says.
+    fn user_of(&self, root: &Root, pid: u32) -> Option<u32> {
+        let uid = fs::metadata(root.path(format!("proc/{pid}"))).ok()?.uid();
+        self.accounts.of_uid(root, pid, uid).or(Some(uid))
     }
 
     fn is_isolated(&self, cpus: &BTreeSet<u32>) -> bool {
@@ -247,11 +320,15 @@ impl Lister {
     }
 }
 
-/// Whether both are of one process that is still the same program, as far as its name says. What
-/// keeps a program from being managed for now counts for one list only.
+/// Whether both are of one process that is still the same program, as far as its name says.
 fn is_same(known: &ProcessSample, sample: &ProcessSample) -> bool {
-    let is_barred = known.thp_disabled == Some(true) || known.real_time || known.isolated;
-    known.id == sample.id && known.name == sample.name && known.anon >= SMALL && !is_barred
+    known.id == sample.id && known.name == sample.name && known.anon >= SMALL
+}
+
+/// Whether something keeps it from being managed for now: a program that is about to start another
+/// one may have set it for that.
+fn is_barred(sample: &ProcessSample) -> bool {
+    sample.thp_disabled == Some(true) || sample.real_time || sample.isolated
 }
 
 /// Takes over what seldom changes.
@@ -263,7 +340,7 @@ fn take_details(sample: &mut ProcessSample, known: ProcessSample) {
         cpu: sample.cpu,
         rss: sample.rss,
         anon: sample.anon,
-        real_time: sample.real_time,
+        real_time: sample.real_time || known.real_time,
         ..known
     };
 }
@@ -335,12 +412,14 @@ mod tests {
         process(&scratch, 7, 10);
         let many = u32::try_from(3 * SMALL_AT_ONCE).expect("a number");
         (1000..1000 + many).for_each(|pid| process(&scratch, pid, 10));
-        (0..2).for_each(|_| assert_eq!(listed(), [8]));
+        (0..20).for_each(|_| assert_eq!(listed(), [8]));
         process(&scratch, 7, 1000);
-        process(&scratch, 9, 1000);
+        process(&scratch, 9, 10);
         let lists: Vec<_> = (0..4).map(|_| listed()).collect();
-        assert_eq!(lists[0].last(), Some(&9), "what is new is read at once");
-        assert_eq!(lists[3], [7, 8, 9], "{lists:?}");
+        assert_eq!(lists[3], [7, 8], "{lists:?}");
+        process(&scratch, 9, 1000);
+        let lists: Vec<_> = (0..2).map(|_| listed()).collect();
+        assert_eq!(lists[1], [7, 8, 9], "what is young is read more often: {lists:?}");
         let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };
         assert_eq!(lister.list(&root, Geometry::X86_64, &named).expect("a list").len(), 1);
     }

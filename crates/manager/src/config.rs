@@ -338,7 +338,7 @@ pub struct Scan {
     pub interval_ms: u64,
     /// A target that looks unchanged is scanned again after this time. Default 30000.
     pub idle_interval_ms: u64,
-    /// All processes are listed anew after this time. Default 5000.
+    /// All processes are listed anew after this time. Default 1000.
     pub list_interval_ms: u64,
     /// Own CPU for scans, in percent of one core. Default 0.5: half of the budget at rest.
     pub cpu_percent: f64,
@@ -349,7 +349,7 @@ impl Default for Scan {
         Self {
             interval_ms: 1_000,
             idle_interval_ms: 30_000,
-            list_interval_ms: 5_000,
+            list_interval_ms: 1_000,
             cpu_percent: 0.5,
         }
     }

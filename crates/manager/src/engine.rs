@@ -423,7 +423,9 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
         sink.record(now, &record);
     }
     let mut queues = manager.make_plan(now);
-    manager.state.note_waiting(&queues, now);
+    if manager.view(now).machine_gate.is_none() {
+        manager.state.note_waiting(&queues, now);
+    }
     manager.compact(world, now);
     manager.journal_reasons(now, sink);
     let mut claims = Claims::new(&manager.state, now);

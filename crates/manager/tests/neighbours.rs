@@ -7,11 +7,12 @@ use hugewise_manager::compaction::Compact;
 use hugewise_manager::config::{Config, Mode};
 use hugewise_manager::decision::{Action, Decision, Outcome};
 use hugewise_manager::engine::{Manager, Sink, TickEnd, Wake, World, tick};
+use hugewise_manager::reason::SkipReason;
 use hugewise_manager::record::Record;
 use hugewise_manager::select::Selection;
 use hugewise_manager::sim::neighbours::{Neighbour, VICTIM, WASTER};
 use hugewise_manager::sim::{Sim, SimProcess, SimRegion};
-use hugewise_manager::snapshot::{Ask, Observation};
+use hugewise_manager::snapshot::{Ask, Observation, ScanEnd};
 
 /// Listens to nothing.
 struct Nobody;
@@ -381,37 +382,72 @@ fn whoever_cannot_be_served_is_asked_less_and_less() {
     }
 }
 
-/// A machine on which every look at it takes three seconds.
-struct Slow(Sim);
+/// A machine on which every look takes so long, and scans of the victim are refused until then.
+struct Hindered {
+    sim: Sim,
+    look: Ns,
+    refuses_until: Ns,
+    /// When scans were refused.
+    refused: Vec<Ns>,
+}
 
-impl World for Slow {
+impl Hindered {
+    fn new(look: Ns, refuses_until: Ns) -> Self {
+        Self { sim: Sim::among(&[], 1, LENGTH), look, refuses_until, refused: Vec::new() }
+    }
+}
+
+impl World for Hindered {
     fn observe(&mut self, ask: &Ask) -> Observation {
-        let seen = self.0.observe(ask);
-        let later = self.0.now() + Ns::s(3);
-        self.0.wait_until(later);
+        let mut seen = self.sim.observe(ask);
+        let now = self.sim.now();
+        let hinders = now < self.refuses_until;
+        for scan in seen.scans.iter_mut().filter(|scan| hinders && scan.target.pid == VICTIM) {
+            (scan.end, scan.regions) = (ScanEnd::Refused(SkipReason::NotAnswering), Vec::new());
+            self.refused.push(now);
+        }
+        self.sim.wait_until(now + self.look);
         seen
     }
     fn act(&mut self, decision: &Decision) -> Outcome {
-        self.0.act(decision)
+        self.sim.act(decision)
     }
     fn compact(&mut self, order: &Compact) {
-        self.0.compact(order);
+        self.sim.compact(order);
     }
     fn now(&mut self) -> Ns {
-        self.0.now()
+        self.sim.now()
     }
     fn wait_until(&mut self, at: Ns) -> Wake {
-        self.0.wait_until(at)
+        self.sim.wait_until(at)
     }
 }
 
 /// A look that takes longer than the longest tick leaves time to serve somebody all the same.
 #[test]
 fn whoever_makes_looking_slow_does_not_end_all_service() {
-    let mut slow = Slow(Sim::among(&[], 1, LENGTH));
+    let mut slow = Hindered::new(Ns::s(3), Ns(0));
     let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), slow.now());
     while tick(&mut slow, &mut manager, &mut Nobody) == TickEnd::Done {}
-    assert!(slow.0.huge_of(VICTIM) >= 50, "{} of 100 are huge", slow.0.huge_of(VICTIM));
+    let huge = slow.sim.huge_of(VICTIM);
+    assert!(huge >= 50, "{huge} of 100 are huge");
+}
+
+/// A scan that was refused, because the program did not answer in time once, is tried again soon,
+/// although nothing of the program changes; one that always is refused, as seldom as any other.
+#[test]
+fn a_refused_scan_is_tried_again_soon() {
+    let mut once = Hindered::new(Ns(0), Ns::s(3));
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), once.now());
+    while once.now() < Ns::s(8) {
+        tick(&mut once, &mut manager, &mut Nobody);
+    }
+    assert!(once.sim.huge_of(VICTIM) > 0, "refused at {:?}", once.refused);
+    let mut always = Hindered::new(Ns(0), LENGTH);
+    let mut manager = Manager::new(config(), Mode::Ingens, Selection::default(), always.now());
+    while tick(&mut always, &mut manager, &mut Nobody) == TickEnd::Done {}
+    // After 1, 2, 4, 8, 16 s, and then once in 30.
+    assert!((5..=9).contains(&always.refused.len()), "refused at {:?}", always.refused);
 }
 
 /// What a journal would have of reasons: lines and bytes of hostile programs, lines of the others,

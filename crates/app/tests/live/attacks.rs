@@ -112,12 +112,13 @@ struct Served {
 
 fn reason(status: &Value, pid: u32) -> anyhow::Result<String> {
     let targets = status["targets"].as_array().context("targets")?;
-    let target = targets.iter().find(|target| target["pid"] == pid);
-    let limit = target.map(|target| target["limit"].to_string());
+    if let Some(target) = targets.iter().find(|target| target["pid"] == pid) {
+        let said = ["scanned", "refused", "limit", "skips"].map(|key| target[key].to_string());
+        return Ok(format!("{}, gate {}", said.join(", "), status["gate"]));
+    }
     let left = status["left_alone"].as_array().context("left alone")?;
-    let left = left.iter().find(|left| left["pid"] == pid).map(|left| left["reason"].to_string());
-    let limit = limit.or(left);
-    Ok(format!("{}, gate {}", limit.as_deref().unwrap_or("not listed"), status["gate"]))
+    let left = left.iter().find(|left| left["pid"] == pid);
+    Ok(left.map_or_else(|| "not listed".to_owned(), |left| left["reason"].to_string()))
 }
 
 /// Starts the programs of one attack.
@@ -157,7 +158,11 @@ fn beside(names: &[&str]) -> anyhow::Result<()> {
         return Err(skip(format!("{available_mib} MiB are available, {NEEDED_MIB} are needed")));
     }
     let scratch = Scratch::new()?;
-    scratch.program("program")?;
+    let program = scratch.program("program")?;
+    if init::is_soak() {
+        // A host that takes free memory back makes whoever comes first to it wait.
+        drop(Hold::start_as(&program, None, &format!("--mib {NEEDED_MIB}"))?);
+    }
     let before = Settings::read()?;
     let manager = start(&scratch)?;
     let mut uids = VICTIMS;

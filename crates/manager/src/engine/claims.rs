@@ -16,9 +16,12 @@ const TAU: f64 = 0.5;
 /// Huge pages that a user's attempt counts for that came to nothing: others then have four turns
 /// of five. Else many programs with pinned memory would have as many turns as all others together.
 const FRUITLESS: f64 = 4.0;
-/// Whoever has waited for so long counts twice: nobody waits for ever because others always hold
-/// less (`docs/measurements.md#defaults-by-choice`).
-const AGING: Ns = Ns::s(60);
+/// Whoever has waited for so long counts twice, and after as long again four times: nobody waits
+/// for ever because others always hold less (`docs/measurements.md#defaults-by-choice`).
+const AGING: Ns = Ns::s(30);
+
+/// It doubles so often at most: more says nothing more, and no number is infinite.
+const MOST_DOUBLINGS: f64 = 30.0;
 
 /// One level of a claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -98,7 +101,8 @@ impl Group {
         let idle = self.idle / self.held.max(1) as f64;
         let held = self.held.max(saturating_u64(self.served)).saturating_add(self.wasted);
         let waited = self.waits_since.map_or(Ns(0), |since| now.since(since));
-        let claim = metric(self.share, held, idle, TAU) * (1.0 + waited.as_s() / AGING.as_s());
+        let aged = (waited.as_s() / AGING.as_s()).min(MOST_DOUBLINGS).exp2();
+        let claim = metric(self.share, held, idle, TAU) * aged;
         Level { claim, held, worked: self.worked / self.share.max(f64::MIN_POSITIVE), of }
     }
 }

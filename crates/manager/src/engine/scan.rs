@@ -127,9 +127,7 @@ fn due_since(config: &Config, target: &Target, now: Ns) -> Option<Ns> {
     let Some(done) = target.pass_done.filter(|_| target.cursor == Addr(0)) else {
         return Some(Ns(0));
     };
-    let pause =
-        if target.changed() { config.scan.interval_ms } else { config.scan.idle_interval_ms };
-    let due = done + Ns::ms(pause);
+    let due = done + target.scan_pause(&config.scan);
     (due <= now).then_some(due)
 }
 

@@ -505,13 +505,19 @@ impl State {
             }
             Outcome::Skipped { .. } => {}
         }
+        let finds_none = matches!(
+            outcome,
+            Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. }
+                | Outcome::Failed { class: FailureClass::Allocation, .. }
+        );
+        let no_block = finds_none && self.free_blocks() == Some(0);
         let context = self.context(now);
         if let Some(target) = self.programs.targets.get_mut(&decision.target) {
             let before = target.suspension.fruitless();
             target.applied(decision, outcome, context);
             if decision.action == Action::Promote {
-                // It had its turn, whatever came of it.
-                target.waits_since = Some(now);
+                // It had its turn, whatever came of it, unless there was nothing left for anybody.
+                target.waits_since = target.waits_since.filter(|_| no_block).or(Some(now));
             }
             if target.suspension.fruitless() > before {
                 self.account.lately.fruitless.charge(&target.owner(), 1.0, now);
@@ -524,7 +530,8 @@ impl State {
         }
     }
 
-    /// Notes whose promotions wait for their turn.
+    /// Notes whose promotions wait for their turn. Called while nothing keeps all of them waiting:
+    /// that ends nobody's wait.
     pub(super) fn note_waiting(&mut self, queues: &Queues, now: Ns) {
         for (id, target) in &mut self.programs.targets {
             let mut queue = queues.get(id).into_iter().flatten();

@@ -7,7 +7,7 @@ use super::region::{Before, Inspected, Maker, Region};
 use super::regions::Regions;
 use super::totals::Totals;
 use crate::access::{AccessReport, Step};
-use crate::config::Config;
+use crate::config::{Config, Scan};
 use crate::decision::{Action, Decision, FailureClass, Outcome};
 use crate::hints::{self, Hint, Mapping};
 use crate::limits::bucket::Bucket;
@@ -21,6 +21,12 @@ use crate::snapshot::{InspectReport, ProcessSample, RegionSample, ScanEnd, ScanR
 use hugewise_base::units::{Addr, Bytes, Geometry, Ns};
 use std::collections::BTreeMap;
 
+/// A program has another size when its memory differs by this part, and by this much.
+const RESIZED_PART: u64 = 32;
+const RESIZED_LEAST: Bytes = Bytes::mib(2);
+/// One that only has faults is scanned after so many intervals: as often as with lists each 5 s,
+/// which used to show them.
+const CHURN_INTERVALS: u64 = 5;
 /// Regions of one mapping that the kernel refused, after which all of it counts as refused: an
 /// eighth of what suspends its whole program.
 const MAPPING_PATIENCE: usize = 4;
@@ -68,6 +74,8 @@ pub struct Target {
     pub suspension: Suspension,
     /// Why nothing of it can be scanned.
     pub refused: Option<SkipReason>,
+    /// Scans in a row that were refused.
+    pub(super) refusals: u32,
     /// What was done to it.
     pub totals: Totals,
     /// How fast it becomes huge.
@@ -111,6 +119,7 @@ impl Target {
             split_call: CALL_PRIOR,
             suspension: Suspension::default(),
             refused: None,
+            refusals: 0,
             totals: Totals::default(),
             rate: Rate::default(),
             heat: Heat::default(),
@@ -241,6 +250,27 @@ impl Target {
         self.sample.faults != self.scanned_faults || self.sample.rss != self.scanned_rss
     }
 
+    /// Whether its resident size is another one than at the last scan, by a huge page at least.
+    fn resized(&self) -> bool {
+        let (now, scanned) = (self.sample.rss.0, self.scanned_rss.0);
+        now.abs_diff(scanned) >= (scanned / RESIZED_PART).max(RESIZED_LEAST.0)
+    }
+
+    /// How long after a complete pass the next one is due: soon where the program grows or shrinks,
+    /// later where only its faults say that something changed. What refused a scan may be over at
+    /// once, and changes nothing that could be seen: it is tried again after twice as long each
+    /// time.
+    pub fn scan_pause(&self, config: &Scan) -> Ns {
+        let (interval, idle) = (Ns::ms(config.interval_ms), Ns::ms(config.idle_interval_ms));
+        let intervals = match self.refusals {
+            0 if self.resized() => 1,
+            0 if self.changed() => CHURN_INTERVALS,
+            0 => return idle,
+            n => 1 << (n - 1).min(20),
+        };
+        Ns(interval.0.saturating_mul(intervals)).min(idle.max(interval))
+    }
+
     /// What was computed from the target at an earlier version may be wrong by now.
     pub const fn version(&self) -> u64 {
         self.version
@@ -266,6 +296,7 @@ impl Target {
         match report.end {
             ScanEnd::Partial(next) => self.cursor = next,
             ScanEnd::Complete => {
+                self.refusals = 0;
                 self.regions.retain_pass(self.pass);
                 self.earlier.clear();
                 self.cursor = Addr(0);
@@ -273,6 +304,7 @@ impl Target {
             }
             ScanEnd::Refused(reason) => {
                 self.refused = Some(reason);
+                self.refusals = self.refusals.saturating_add(1);
                 if reason != SkipReason::Unreadable {
                     self.regions.clear();
                 }

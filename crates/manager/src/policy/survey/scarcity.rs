@@ -1,6 +1,7 @@
 //! What not all can have, the bloat budget and free blocks where they are few, goes where it is
 //! known to gain: nothing of it is spent before a program's memory was looked at for the first
-//! time, where that can be done, nor on what gains far less than others would.
+//! time, where that can be done, nor on what gains far less than others would. Blocks are few for a
+//! user who wants more than a fair share of them.
 
 use super::candidate::Candidate;
 use crate::config::Config;
@@ -23,10 +24,8 @@ const PART: f64 = 0.25;
 #[derive(Debug)]
 pub(super) struct Scarcity {
     prices: Prices,
-    /// Free blocks are fewer than candidates.
-    blocks: bool,
-    /// Then a region must gain so much, in ns a second; by user: nobody makes blocks scarcer for
-    /// others.
+    /// Users with more candidates than their share of the free blocks; a region of theirs must gain
+    /// so much, in ns a second. Nobody makes blocks scarce for others.
     least_gain: BTreeMap<Option<u32>, u64>,
     /// Programs of which too little is known as yet.
     unknown: BTreeSet<ProcId>,
@@ -45,7 +44,7 @@ impl Scarcity {
     ) -> Self {
         let prices = Prices::of(config, view.machine, view.geometry);
         let free = view.machine.and_then(|machine| machine.free_huge);
-        let blocks = free.is_some_and(|free| free < promotions.len() as u64);
+        let shares = free.map(|free| scarce_shares(promotions, view, free)).unwrap_or_default();
         let targets = || values.keys().filter_map(|id| Some((*id, view.targets.get(id)?)));
         let offers = view.machine.map_or(&[][..], |machine| &machine.trackers);
         let unknown = |target: &Target| {
@@ -56,44 +55,48 @@ impl Scarcity {
         };
         let mut found: BTreeSet<_> =
             targets().filter(|(_, target)| unknown(target)).map(|(id, _)| id).collect();
-        if blocks && !found.is_empty() {
+        if !shares.is_empty() && !found.is_empty() {
             // They are dealt out when all of a user are known; programs that are there for longer,
             // and those of others, wait for nobody.
             let user = |id: &ProcId| view.targets.get(id).map(|target| target.sample.account());
-            let users: BTreeSet<_> = found.iter().filter_map(user).collect();
+            let mut users: BTreeSet<_> = found.iter().filter_map(user).collect();
+            users.retain(|user| shares.contains_key(user));
             let waits = |t: &Target| t.looks.is_new(now) && users.contains(&t.sample.account());
             found.extend(targets().filter(|(_, target)| waits(target)).map(|(id, _)| id));
         }
         let unseen = targets().filter(|(_, target)| is_unseen(target, config)).map(|(id, _)| id);
-        let unseen = unseen.collect();
-        let least_gain = BTreeMap::new();
-        let mut scarcity = Self { prices, blocks, least_gain, unknown: found, unseen };
-        if let Some(free) = free.filter(|_| blocks) {
-            scarcity.least_gain = scarcity.prices_of_a_block(promotions, values, view, free);
+        let (unseen, least_gain) = (unseen.collect(), BTreeMap::new());
+        let mut scarcity = Self { prices, least_gain, unknown: found, unseen };
+        if !shares.is_empty() {
+            scarcity.least_gain = scarcity.prices_of_a_block(promotions, values, view, &shares);
         }
         scarcity
     }
 
-    /// A part of what the best of each user's candidates would gain, one for each free block.
+    /// For each of these users a part of what the best of its candidates would gain, one for each
+    /// block of its share.
     fn prices_of_a_block(
         &self,
         promotions: &[Candidate],
         values: &BTreeMap<ProcId, Value>,
         view: &View<'_>,
-        free: u64,
+        shares: &BTreeMap<Option<u32>, u64>,
     ) -> BTreeMap<Option<u32>, u64> {
-        let mut users = BTreeMap::<_, Vec<u64>>::new();
+        let mut gains: BTreeMap<_, Vec<u64>> =
+            shares.keys().map(|user| (*user, Vec::new())).collect();
         for candidate in promotions {
-            let Some(outlook) = self.outlook(values, candidate, view) else { continue };
-            users.entry(user(&candidate.decision, view)).or_default().push(outlook.gain_ns_per_s);
+            let Some(gains) = gains.get_mut(&user(&candidate.decision, view)) else { continue };
+            let outlook = self.outlook(values, candidate, view);
+            gains.extend(outlook.map(|outlook| outlook.gain_ns_per_s));
         }
-        let price = |mut gains: Vec<u64>| {
+        let mut prices = BTreeMap::new();
+        for (user, mut gains) in gains {
             gains.sort_unstable_by_key(|gain| Reverse(*gain));
-            gains.truncate(usize::try_from(free).unwrap_or(usize::MAX).max(1));
+            gains.truncate(usize::try_from(shares[&user]).unwrap_or(usize::MAX).max(1));
             let sum: f64 = gains.iter().map(|gain| *gain as f64).sum();
-            saturating_u64(PART * sum / gains.len().max(1) as f64)
-        };
-        users.into_iter().map(|(user, gains)| (user, price(gains))).collect()
+            prices.insert(user, saturating_u64(PART * sum / gains.len().max(1) as f64));
+        }
+        prices
     }
 
     /// What a promotion is expected to give and to cost, where something is known of its use.
@@ -112,18 +115,42 @@ impl Scarcity {
 
     /// What a decision costs others; `paid`: out of the bloat budget.
     pub(super) fn price(&self, decision: &Decision, paid: bool, view: &View<'_>) -> PriceFacts {
-        let least = self.least_gain.get(&user(decision, view)).copied().unwrap_or(0);
+        let least = self.least_gain.get(&user(decision, view)).copied();
         let worthless = decision.outlook.is_some_and(|outlook| {
-            !outlook.is_worth_it() || (self.blocks && outlook.gain_ns_per_s < least)
+            !outlook.is_worth_it() || outlook.gain_ns_per_s < least.unwrap_or(0)
         });
         PriceFacts {
             unscanned: self.unseen.contains(&decision.target),
-            scarce: paid || self.blocks,
+            scarce: paid || least.is_some(),
             unknown_use: self.unknown.contains(&decision.target),
             worthless,
             over_budget: false,
         }
     }
+}
+
+/// Users with more candidates than their share of so many free blocks, and that share: what a user
+/// does not want is divided among the others.
+fn scarce_shares(
+    promotions: &[Candidate],
+    view: &View<'_>,
+    free: u64,
+) -> BTreeMap<Option<u32>, u64> {
+    let mut wanted = BTreeMap::<_, u64>::new();
+    for candidate in promotions {
+        *wanted.entry(user(&candidate.decision, view)).or_default() += 1;
+    }
+    let mut users: Vec<_> = wanted.into_iter().map(|(user, wanted)| (wanted, user)).collect();
+    users.sort_unstable();
+    let (mut left, mut scarce) = (free, BTreeMap::new());
+    for (index, (wanted, user)) in users.iter().enumerate() {
+        let share = left / (users.len() - index) as u64;
+        left -= share.min(*wanted);
+        if *wanted > share {
+            scarce.insert(*user, share);
+        }
+    }
+    scarce
 }
 
 /// Whether hints wait for the first scan of its whole memory.
