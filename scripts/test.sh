@@ -4,7 +4,7 @@
 # failed, or when a kind had no test.
 #
 # Live tests and guests wait for most of their time: they begin as soon as their programs are built,
-# and the rest is compiled, linted and run on the CPU time that they leave. A test that starts
+# and the rest is compiled, linted and run on the CPU time that they leave; so are the simulations. A test that starts
 # managers or experiments on this machine runs while no other one does: those of `host`, `kernel`
 # and `programs` wait for the live ones. Live tests of shares, rates and free memory (`ALONE` in
 # crates/app/tests/live.rs) run last, when nothing else does. So does a test, live or of a guest, that
@@ -79,7 +79,8 @@ everything() {
     if part compile $build test --workspace --no-run; then
         part tidy $tests --test tidy
         part units $tests --lib --bins
-        part simulation $tests --test decisions
+        # It needs nothing but CPU time, and has what the others leave.
+        part simulation nice -n 14 $tests --test decisions &
         wait "$live"
         part host $tests --test host --test kernel
         part programs $tests --test programs

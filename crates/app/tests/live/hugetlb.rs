@@ -2,7 +2,7 @@
 
 use crate::hugetlb_kit::{Hugetlb, Pool, Sharers, changed, configuration, pool_of};
 use crate::init;
-use crate::kit::{Scratch, number, skip, trial, trial_of_any_kernel};
+use crate::kit::{Scratch, number, skip, trial_of_any_kernel, trial_of_oldest_kernel};
 use crate::machine::{Settings, Turn};
 use anyhow::{Context, ensure};
 use hugewise_linux::instance::{InstanceLock, Role};
@@ -16,15 +16,21 @@ use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("hugetlb_pool_files_and_settings_come_back", pool_files_and_settings_come_back),
-        trial("hugetlb_files_that_were_there_come_back", files_that_were_there_come_back),
+        trial_of_oldest_kernel(
+            "hugetlb_pool_files_and_settings_come_back",
+            pool_files_and_settings_come_back,
+        ),
+        trial_of_oldest_kernel(
+            "hugetlb_files_that_were_there_come_back",
+            files_that_were_there_come_back,
+        ),
         trial_of_any_kernel(
             "hugetlb_many_processes_share_a_segment",
             many_processes_share_a_segment,
         ),
-        trial("hugetlb_pages_of_one_node", pages_of_one_node),
-        trial("hugetlb_two_at_once_are_refused", two_at_once_are_refused),
-        trial("hugetlb_a_killed_apply_is_reverted", a_killed_apply_is_reverted),
+        trial_of_oldest_kernel("hugetlb_pages_of_one_node", pages_of_one_node),
+        trial_of_oldest_kernel("hugetlb_two_at_once_are_refused", two_at_once_are_refused),
+        trial_of_oldest_kernel("hugetlb_a_killed_apply_is_reverted", a_killed_apply_is_reverted),
     ]
 }
 

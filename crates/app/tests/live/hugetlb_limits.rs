@@ -3,7 +3,7 @@
 use crate::hold::Hold;
 use crate::hugetlb_kit::{Hugetlb, Pool, changed, configuration, meminfo_kib, segment};
 use crate::init;
-use crate::kit::{Said, Scratch, number, skip, trial};
+use crate::kit::{Said, Scratch, number, skip, trial_of_oldest_kernel};
 use crate::machine::{Settings, Turn};
 use anyhow::{Context, ensure};
 use libtest_mimic::Trial;
@@ -18,11 +18,17 @@ const USER: u32 = 65_531;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("hugetlb_without_privileges_nothing_is_done", without_privileges_nothing_is_done),
-        trial("hugetlb_a_group_may_use_segments", a_group_may_use_segments),
-        trial("hugetlb_too_much_for_the_machine_is_refused", too_much_is_refused),
-        trial("hugetlb_the_kernel_grants_fewer", the_kernel_grants_fewer),
-        trial("hugetlb_fragmented_memory_is_compacted", fragmented_memory_is_compacted),
+        trial_of_oldest_kernel(
+            "hugetlb_without_privileges_nothing_is_done",
+            without_privileges_nothing_is_done,
+        ),
+        trial_of_oldest_kernel("hugetlb_a_group_may_use_segments", a_group_may_use_segments),
+        trial_of_oldest_kernel("hugetlb_too_much_for_the_machine_is_refused", too_much_is_refused),
+        trial_of_oldest_kernel("hugetlb_the_kernel_grants_fewer", the_kernel_grants_fewer),
+        trial_of_oldest_kernel(
+            "hugetlb_fragmented_memory_is_compacted",
+            fragmented_memory_is_compacted,
+        ),
     ]
 }
 

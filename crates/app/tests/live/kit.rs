@@ -49,6 +49,20 @@ pub(crate) fn trial_of_any_kernel(
     trial(name, test)
 }
 
+/// A trial of what has not changed between the oldest kernel and this machine's: it runs on these
+/// two, and on those between them only where time does not matter.
+pub(crate) fn trial_of_oldest_kernel(
+    name: &'static str,
+    test: fn(&Turn) -> anyhow::Result<()>,
+) -> Trial {
+    let is_oldest = || Kernel::running().is_ok_and(|kernel| kernel < Kernel(6, 2));
+    if init::is_guest() && !init::is_soak() && !is_oldest() {
+        let skipped = |_: &Turn| Err(skip("the same before and after: 'make soak' runs it here"));
+        return trial(name, skipped);
+    }
+    trial(name, test)
+}
+
 /// A trial that runs while no other manager does. Whatever it changed among the machine's
 /// settings must be back at its end.
 pub(crate) fn trial(

@@ -3,7 +3,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, skip, trial};
+use crate::kit::{Scratch, skip, trial_of_oldest_kernel};
 use crate::machine::{MIN_FREE, Turn, set_in_guest, thp};
 use anyhow::{Context, bail, ensure};
 use hugewise_base::parse::{buddyinfo, meminfo};
@@ -25,9 +25,9 @@ const MIB: u64 = 32;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial("lab_fragment_holes", lab_fragment_holes),
-        trial("lab_fragment_page_cache", lab_fragment_page_cache),
-        trial("lab_always_has_huge_pages", lab_always_has_huge_pages),
+        trial_of_oldest_kernel("lab_fragment_holes", lab_fragment_holes),
+        trial_of_oldest_kernel("lab_fragment_page_cache", lab_fragment_page_cache),
+        trial_of_oldest_kernel("lab_always_has_huge_pages", lab_always_has_huge_pages),
     ]
 }
 
