@@ -15,9 +15,9 @@ pub fn before_others() {
     let _ = setpriority_process(None, NICE);
     // Where the kernel groups sessions (CONFIG_SCHED_AUTOGROUP), niceness counts within one. The
     // group has one of its own: nobody else's is changed.
-    if leads_session(&Root::live()) {
-        let file = Root::live().path("proc/self/autogroup");
-        let _ = std::fs::write(file, NICE.to_string());
+    let root = Root::live();
+    if leads_session(&root) {
+        let _ = std::fs::write(root.path("proc/self/autogroup"), NICE.to_string());
     }
 }
 

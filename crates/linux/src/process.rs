@@ -180,7 +180,6 @@ impl Lister {
     /// wait.
     fn late(&self, small: &BTreeMap<u32, Small>) -> BTreeSet<u32> {
         let list = self.lists.get();
-        let turns = small.len() / SMALL_AT_ONCE + 1;
         let is_late = |known: &Small| {
             let age = list.wrapping_sub(known.first);
             list.wrapping_sub(known.read) > age / AGE_PART
@@ -189,6 +188,7 @@ impl Lister {
         let users = Turns::of(late.iter().map(|(_, known)| known.user), YOUNG_AT_ONCE);
         let is_next = |(pid, known): &(&u32, &Small)| self.is_due(**pid, users.lists(known.user));
         let mut now: BTreeSet<_> = late.into_iter().filter(is_next).map(|(pid, _)| *pid).collect();
+        let turns = small.len() / SMALL_AT_ONCE + 1;
         now.extend(small.keys().filter(|pid| self.is_due(**pid, turns)));
         now
     }

@@ -505,11 +505,9 @@ impl State {
             }
             Outcome::Skipped { .. } => {}
         }
-        let finds_none = matches!(
-            outcome,
-            Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. }
-                | Outcome::Failed { class: FailureClass::Allocation, .. }
-        );
+        let finds_none =
+            matches!(outcome, Outcome::Skipped { reason: SkipReason::NoFreeHugePage, .. })
+                || matches!(outcome, Outcome::Failed { class: FailureClass::Allocation, .. });
         let no_block = finds_none && self.free_blocks() == Some(0);
         let context = self.context(now);
         if let Some(target) = self.programs.targets.get_mut(&decision.target) {

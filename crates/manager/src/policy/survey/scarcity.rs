@@ -140,8 +140,7 @@ fn scarce_shares(
     for candidate in promotions {
         *wanted.entry(user(&candidate.decision, view)).or_default() += 1;
     }
-    let mut users: Vec<_> = wanted.into_iter().map(|(user, wanted)| (wanted, user)).collect();
-    users.sort_unstable();
+    let users: BTreeSet<_> = wanted.into_iter().map(|(user, wanted)| (wanted, user)).collect();
     let (mut left, mut scarce) = (free, BTreeMap::new());
     for (index, (wanted, user)) in users.iter().enumerate() {
         let share = left / (users.len() - index) as u64;
