@@ -20,7 +20,6 @@ pub mod mappings;
 pub mod nobody;
 pub mod pages;
 pub mod pool_size;
-
 pub mod priority;
 pub mod private;
 pub mod probe;

@@ -414,13 +414,23 @@ mod tests {
         (1000..1000 + many).for_each(|pid| process(&scratch, pid, 10));
         (0..20).for_each(|_| assert_eq!(listed(), [8]));
         process(&scratch, 7, 1000);
+        process(&scratch, 6, 1000);
         process(&scratch, 9, 10);
         let lists: Vec<_> = (0..4).map(|_| listed()).collect();
-        assert_eq!(lists[3], [7, 8], "{lists:?}");
+        assert_eq!(lists[0].first(), Some(&6), "what is new is read at once");
+        assert_eq!(lists[3], [6, 7, 8], "{lists:?}");
         process(&scratch, 9, 1000);
         let lists: Vec<_> = (0..2).map(|_| listed()).collect();
-        assert_eq!(lists[1], [7, 8, 9], "what is young is read more often: {lists:?}");
+        assert_eq!(lists[1], [6, 7, 8, 9], "what is young is read more often: {lists:?}");
         let named = ListAsk { only: Some([7].into()), ..ListAsk::default() };
         assert_eq!(lister.list(&root, Geometry::X86_64, &named).expect("a list").len(), 1);
+    }
+
+    #[test]
+    fn thousands_of_one_user_take_no_turn_of_another() {
+        let users = std::iter::repeat_n(Some(1000), 4000).chain([Some(1001), None]);
+        let turns = Turns::of(users, YOUNG_AT_ONCE);
+        assert_eq!([Some(1001), None].map(|user| turns.lists(user)), [1, 1]);
+        assert_eq!(turns.lists(Some(1000)), 4000_usize.div_ceil(YOUNG_AT_ONCE / 3));
     }
 }

@@ -334,7 +334,8 @@ impl Default for Select {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scan {
-    /// A target whose memory changed is scanned again after this time. Default 1000.
+    /// A target that grew or shrank is scanned again after this time, one that only had page faults
+    /// after five times as long. Default 1000.
     pub interval_ms: u64,
     /// A target that looks unchanged is scanned again after this time. Default 30000.
     pub idle_interval_ms: u64,

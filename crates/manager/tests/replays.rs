@@ -77,7 +77,7 @@ const SHOWN: &[(&str, &[&str], usize)] = &[
     (
         "motive",
         &["utilization", "bloat_budget", "partially_mapped", "over_bloat_budget", "pressure"],
-        400,
+        450,
     ),
     ("result", &["promoted", "demoted", "skipped", "withheld", "failed"], 50),
     ("class", &["allocation", "cgroup", "transient", "refused"], 9),

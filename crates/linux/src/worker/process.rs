@@ -345,4 +345,17 @@ mod tests {
         assert_eq!(left(&Root::at(scratch.path())), [7]);
         assert_eq!(NAME.to_bytes().len(), 15, "the kernel cuts longer ones");
     }
+
+    #[test]
+    fn who_sleeps_does_not_run() {
+        assert!(runs(std::process::id()));
+        let mut child = Command::new("sleep").arg("60").spawn().expect("started");
+        let until = Instant::now() + Duration::from_secs(10);
+        while runs(child.id()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!runs(child.id()), "it sleeps");
+        child.kill().and_then(|()| child.wait()).expect("ended");
+        assert!(!runs(child.id()), "it has ended");
+    }
 }

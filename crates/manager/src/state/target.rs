@@ -24,8 +24,9 @@ use std::collections::BTreeMap;
 /// A program has another size when its memory differs by this part, and by this much.
 const RESIZED_PART: u64 = 32;
 const RESIZED_LEAST: Bytes = Bytes::mib(2);
-/// One that only has faults is scanned after so many intervals: as often as with lists each 5 s,
-/// which used to show them.
+/// One that only has faults is scanned after so many intervals: of programs that replace their
+/// memory all the time nothing else is to be learned, and scans of them leave no CPU time for
+/// inspections (`promotions_hold_up_no_splits_of_a_full_cgroup` in `tests/neighbours.rs`).
 const CHURN_INTERVALS: u64 = 5;
 /// Regions of one mapping that the kernel refused, after which all of it counts as refused: an
 /// eighth of what suspends its whole program.

@@ -44,7 +44,11 @@ impl Scarcity {
     ) -> Self {
         let prices = Prices::of(config, view.machine, view.geometry);
         let free = view.machine.and_then(|machine| machine.free_huge);
-        let shares = free.map(|free| scarce_shares(promotions, view, free)).unwrap_or_default();
+        let mut wanted = BTreeMap::<_, u64>::new();
+        for candidate in promotions {
+            *wanted.entry(user(&candidate.decision, view)).or_default() += 1;
+        }
+        let shares = free.map(|free| scarce_shares(wanted, free)).unwrap_or_default();
         let targets = || values.keys().filter_map(|id| Some((*id, view.targets.get(id)?)));
         let offers = view.machine.map_or(&[][..], |machine| &machine.trackers);
         let unknown = |target: &Target| {
@@ -131,15 +135,7 @@ impl Scarcity {
 
 /// Users with more candidates than their share of so many free blocks, and that share: what a user
 /// does not want is divided among the others.
-fn scarce_shares(
-    promotions: &[Candidate],
-    view: &View<'_>,
-    free: u64,
-) -> BTreeMap<Option<u32>, u64> {
-    let mut wanted = BTreeMap::<_, u64>::new();
-    for candidate in promotions {
-        *wanted.entry(user(&candidate.decision, view)).or_default() += 1;
-    }
+fn scarce_shares(wanted: BTreeMap<Option<u32>, u64>, free: u64) -> BTreeMap<Option<u32>, u64> {
     let users: BTreeSet<_> = wanted.into_iter().map(|(user, wanted)| (wanted, user)).collect();
     let (mut left, mut scarce) = (free, BTreeMap::new());
     for (index, (wanted, user)) in users.iter().enumerate() {
@@ -161,4 +157,22 @@ fn is_unseen(target: &Target, config: &Config) -> bool {
 /// Whose program a decision is about.
 fn user(decision: &Decision, view: &View<'_>) -> Option<u32> {
     view.targets.get(&decision.target).and_then(|target| target.sample.account())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_makes_blocks_scarce_for_who_wants_few() {
+        let shares = |wanted: &[(u32, u64)], free| {
+            let wanted = wanted.iter().map(|(uid, wanted)| (Some(*uid), *wanted)).collect();
+            let shares = scarce_shares(wanted, free);
+            shares.into_iter().filter_map(|(user, share)| Some((user?, share))).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(&[(1, 32), (2, 9_000)], 2_000), [(2, 1_968)]);
+        assert_eq!(shares(&[(1, 32), (2, 40), (3, 50)], 90), [(1, 30), (2, 30), (3, 30)]);
+        assert_eq!(shares(&[(1, 32), (2, 40)], 72), []);
+        assert_eq!(shares(&[(1, 1)], 0), [(1, 0)]);
+    }
 }
