@@ -44,6 +44,8 @@ struct Perf {
     paths: BTreeMap<(String, String), f64>,
     /// The chain that is read now.
     chain: Option<Chain>,
+    /// Whether the lines of a chain were seen below this row, of whatever program.
+    drawn: bool,
     /// What the head of `perf top` says of the kernel.
     kernel: Option<f64>,
     /// Samples in programs and in an idle CPU.
@@ -51,6 +53,10 @@ struct Perf {
     /// Rows, and functions of chains, that were too many.
     left_out: [usize; 2],
 }
+
+/// Blanks before a function of a chain: 12 (Linux 6.1, `tools/perf/ui/stdio/hist.c`); those who quote
+/// a report take some away.
+const MARGIN: &str = "          ";
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
 const NOTES_MAX: usize = 24;
@@ -149,10 +155,13 @@ impl Perf {
 impl Reader for Perf {
     fn take(&mut self, line: &str, out: &mut Builder) -> Taken {
         if self.row(line).is_some() {
+            self.drawn = false;
             return Taken::Yes;
         }
         let line = line.trim_end();
         let start = line.trim_start();
+        // A chain ends with an empty line.
+        self.drawn = !start.is_empty() && (self.drawn || start.starts_with(['|', '-']));
         if start.starts_with(TOP) {
             out.put_known(
                 Field::CpuCount,
@@ -164,10 +173,12 @@ impl Reader for Perf {
             return Taken::Yes;
         }
         // Call chains are drawn with lines or indented by blanks; programs' functions are `[.]`.
+        // Names of C++ and Rust contain blanks.
         let chain = start.is_empty()
             || start.starts_with(['#', '|', '-'])
             || start.contains("[.] ")
-            || !start.contains(' ');
+            || !start.contains(' ')
+            || self.drawn && line.starts_with(MARGIN);
         if !chain {
             return Taken::No;
         }
@@ -254,6 +265,25 @@ mod tests {
         let fractal = straight.replace("---clear_page_erms", "|--75.00%--clear_page_erms");
         let within = of(Field::WithinPercent, &format!("{HEAD}{fractal}"));
         assert!(within.contains(&("clear_subpage".to_owned(), 30.0)), "{within:?}");
+    }
+
+    #[test]
+    fn names_in_a_chain_contain_blanks() {
+        let text = "# Overhead  Command  Shared Object  Symbol\n#\n    \
+                    40.00%  app  [kernel.kallsyms]  [k] clear_page_erms\n            |\n            \
+                    ---clear_page_erms\n               asm_exc_page_fault\n               \
+                    <core::iter::adapters::map::Map<I,F> as core::iter::Iterator>::fold\n               \
+                    operator delete(void*, unsigned long)\n\n     \
+                    9.00%  app  app  [.] <alloc::vec::Vec<T> as core::ops::drop::Drop>::drop\n            |\n            \
+                    ---<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop\n               \
+                    <core::option::Option<T> as core::ops::Try>::branch\n\n\
+                    This is what somebody writes below\n";
+        let mut builder = Builder::new();
+        builder.read("perf.txt", text.as_bytes()).expect("text");
+        let recording = builder.finish();
+        let lines = recording.unrecognised.iter().map(|part| part.first_line);
+        assert_eq!(lines.collect::<Vec<_>>(), [15], "{:?}", recording.unrecognised);
+        assert_eq!(shares(text), [("clear_page_erms".to_owned(), 40.0)]);
     }
 
     #[test]
