@@ -269,21 +269,30 @@ mod tests {
 
     #[test]
     fn names_in_a_chain_contain_blanks() {
-        let text = "# Overhead  Command  Shared Object  Symbol\n#\n    \
-                    40.00%  app  [kernel.kallsyms]  [k] clear_page_erms\n            |\n            \
-                    ---clear_page_erms\n               asm_exc_page_fault\n               \
-                    <core::iter::adapters::map::Map<I,F> as core::iter::Iterator>::fold\n               \
-                    operator delete(void*, unsigned long)\n\n     \
-                    9.00%  app  app  [.] <alloc::vec::Vec<T> as core::ops::drop::Drop>::drop\n            |\n            \
-                    ---<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop\n               \
-                    <core::option::Option<T> as core::ops::Try>::branch\n\n\
-                    This is what somebody writes below\n";
+        const ROWS: [&str; 15] = [
+            "# Overhead  Command  Shared Object  Symbol",
+            "#",
+            "    40.00%  app  [kernel.kallsyms]  [k] clear_page_erms",
+            "            |",
+            "            ---clear_page_erms",
+            "               asm_exc_page_fault",
+            "               <core::iter::adapters::map::Map<I,F> as core::iter::Iterator>::fold",
+            "               operator delete(void*, unsigned long)",
+            "",
+            "     9.00%  app  app  [.] <alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+            "            |",
+            "            ---<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+            "               <core::option::Option<T> as core::ops::Try>::branch",
+            "",
+            "This is what somebody writes below",
+        ];
+        let text = ROWS.join("\n");
         let mut builder = Builder::new();
         builder.read("perf.txt", text.as_bytes()).expect("text");
         let recording = builder.finish();
         let lines = recording.unrecognised.iter().map(|part| part.first_line);
-        assert_eq!(lines.collect::<Vec<_>>(), [15], "{:?}", recording.unrecognised);
-        assert_eq!(shares(text), [("clear_page_erms".to_owned(), 40.0)]);
+        assert_eq!(lines.collect::<Vec<_>>(), [ROWS.len()], "{:?}", recording.unrecognised);
+        assert_eq!(shares(&text), [("clear_page_erms".to_owned(), 40.0)]);
     }
 
     #[test]
