@@ -54,8 +54,8 @@ struct Perf {
     left_out: [usize; 2],
 }
 
-/// Blanks before a function of a chain: 12 (Linux 6.1, `tools/perf/ui/stdio/hist.c`); those who quote
-/// a report take some away.
+/// Blanks before a function of a chain: 12 (Linux 6.1, `tools/perf/ui/stdio/hist.c`), fewer where a
+/// report was quoted.
 const MARGIN: &str = "          ";
 
 /// Lines of notes before the headings: 8 in versions 5 and 6.
