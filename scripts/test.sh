@@ -82,7 +82,7 @@ everything() {
         # It needs nothing but CPU time, and has what the others leave.
         part simulation nice -n 14 $tests --test decisions &
         wait "$live"
-        part host $tests --test host --test kernel
+        part host $tests --test host --test kernel &
         part programs $tests --test programs
         wait
         part alone env HUGEWISE_LIVE="alone $(again live)" $tests --test live

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         return worker::run().map_or_else(|_| exit::ERROR.into(), |()| ExitCode::SUCCESS);
     }
     if std::env::args_os().nth(1).is_some_and(|word| word == reader::COMMAND) {
-        return reader::run(cmd::read_of_fleet)
+        return reader::run(cmd::files_of_fleet, cmd::read_of_fleet)
             .map_or_else(|_| exit::ERROR.into(), |()| ExitCode::SUCCESS);
     }
     worker::enable();

@@ -9,6 +9,7 @@
 //! read the file: of one that others may not read they get a copy in memory.
 
 use crate::nobody::Nobody;
+use crate::regular;
 use crate::root::Root;
 use crate::running::{GRACE, Running, read_aside};
 use std::fs::{File, Permissions};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use hugewise_sys::sandbox::Sandbox;
 use hugewise_sys::session;
-use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 /// Where the tools are searched for: never on the user's PATH, for a recording may be hostile.
 const DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
@@ -84,9 +85,6 @@ pub enum ForeignError {
     /// The file cannot be read.
     #[error("cannot read the recording: {0}")]
     File(io::Error),
-    /// A directory, a pipe or a device.
-    #[error("the recording is not a regular file")]
-    NotRegular,
     /// The tool is not there.
     #[error(
         "'{program}', which reads this file, is not installed: install the package '{package}', \
@@ -145,7 +143,7 @@ impl Converter {
     /// # Errors
     /// See [`ForeignError`].
     pub fn convert(&self, tool: Tool, file: &Path) -> Result<Converted, ForeignError> {
-        let file = open(file)?;
+        let file = regular::open(file).map_err(ForeignError::File)?;
         let program = self.find(tool).ok_or(ForeignError::NotInstalled(tool))?;
         let run = |error| ForeignError::Run(tool, error);
         let user = Nobody::pick(&Root::live()).map_err(run)?;
@@ -202,16 +200,7 @@ impl Converter {
 /// # Errors
 /// See [`ForeignError`].
 pub fn handed_over(file: &Path) -> Result<File, ForeignError> {
-    readable(open(file)?).map_err(ForeignError::File)
-}
-
-/// A recording that is a regular file, opened so that a pipe in its place does not block.
-fn open(file: &Path) -> Result<File, ForeignError> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let opened = rustix::fs::open(file, flags, rustix::fs::Mode::empty());
-    let file = File::from(opened.map_err(|errno| ForeignError::File(errno.into()))?);
-    let regular = file.metadata().map_err(ForeignError::File)?.is_file();
-    if regular { Ok(file) } else { Err(ForeignError::NotRegular) }
+    regular::open(file).and_then(readable).map_err(ForeignError::File)
 }
 
 /// The same bytes in a file that everybody may open again, as `/dev/stdin` does.
@@ -358,10 +347,11 @@ mod tests {
         let result = fake.convert(Tool::Atop);
         assert!(matches!(result, Err(ForeignError::NotInstalled(Tool::Atop))), "{result:?}");
         let converter = fake.converter();
-        let result = converter.convert(Tool::Sadf, &fake.0);
-        assert!(matches!(result, Err(ForeignError::NotRegular)), "{result:?}");
-        let result = converter.convert(Tool::Sadf, Path::new("/dev/null"));
-        assert!(matches!(result, Err(ForeignError::NotRegular)), "{result:?}");
+        let folder: &Path = &fake.0;
+        for other in [folder, Path::new("/dev/null")] {
+            let error = converter.convert(Tool::Sadf, other).expect_err("no file");
+            assert_eq!(error.to_string(), "cannot read the recording: not a regular file");
+        }
         let result = converter.convert(Tool::Sadf, &fake.0.join("missing"));
         assert!(matches!(result, Err(ForeignError::File(_))), "{result:?}");
     }

@@ -12,8 +12,7 @@ use hugewise_sys::pidfd::PidFd;
 use hugewise_sys::signal::{Signal, kill};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, Gid, Uid, set_capabilities, set_keep_capabilities,
-    set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+    Gid, Uid, set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 use std::io;
 use std::ops::Range;
@@ -99,18 +98,6 @@ impl Nobody {
         set_thread_groups(&[])?;
         set_thread_res_gid(gid, gid, gid)?;
         Ok(set_thread_res_uid(uid, uid, uid)?)
-    }
-
-    /// The same, but for these capabilities, which no program has that it executes.
-    ///
-    /// # Errors
-    /// As [`Self::become_it`], and where it has none of these itself.
-    pub fn become_with(self, kept: CapabilitySet) -> io::Result<()> {
-        set_keep_capabilities(true)?;
-        self.become_it()?;
-        let inheritable = CapabilitySet::empty();
-        let sets = CapabilitySets { effective: kept, permitted: kept, inheritable };
-        Ok(set_capabilities(None, sets)?)
     }
 }
 

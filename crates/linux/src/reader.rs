@@ -9,16 +9,17 @@
 //!
 //! Properties: a reader has no terminal, no environment but the time zone, and no descriptor of the
 //! process that starts it but this one; it cannot gain privileges. Started by root, it is a user
-//! that is nobody else, with the right to read any file and no other.
+//! that is nobody else and has no rights before it reads the first byte: it opens the files of its
+//! recording as root, and nothing more.
 
 use crate::nobody::Nobody;
 use crate::prctl;
+use crate::regular;
 use crate::root::Root;
 use crate::running::{Running, read_aside};
 use hugewise_sys::sandbox::Sandbox;
 use hugewise_sys::session;
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
-use rustix::thread::CapabilitySet;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
@@ -142,11 +143,15 @@ fn ended(status: ExitStatus) -> ReaderError {
     }
 }
 
-/// The whole life of a reader: says what `read` makes of the order on its standard input.
+/// The whole life of a reader: says what `read` makes of the order on its standard input, which
+/// names `files`.
 ///
 /// # Errors
 /// Nobody listens, or what it was started with cannot be given up.
-pub fn run(read: impl FnOnce(&[u8]) -> io::Result<Vec<u8>>) -> io::Result<()> {
+pub fn run(
+    files: impl FnOnce(&[u8]) -> io::Result<Vec<PathBuf>>,
+    read: impl FnOnce(&[u8]) -> io::Result<Vec<u8>>,
+) -> io::Result<()> {
     // Started as /proc/self/exe, it would be called so.
     rustix::thread::set_name(NAME)?;
     prctl::set_parent_death_signal()?;
@@ -154,7 +159,8 @@ pub fn run(read: impl FnOnce(&[u8]) -> io::Result<Vec<u8>>) -> io::Result<()> {
     let mut order = Vec::new();
     stream.read_to_end(&mut order)?;
     if let Some(nobody) = Nobody::pick(&Root::live())? {
-        nobody.become_with(CapabilitySet::DAC_READ_SEARCH)?;
+        regular::open_ahead(&files(&order)?);
+        nobody.become_it()?;
         // It was asked for by another user.
         prctl::set_parent_death_signal()?;
     }

@@ -9,7 +9,7 @@ mod servers;
 mod thresholds;
 mod told;
 
-pub(crate) use fleet::answer as read_of_fleet;
+pub(crate) use fleet::{answer as read_of_fleet, files_of as files_of_fleet};
 pub(super) use input::{of_past, read};
 pub(super) use one_host::{OneHost, one_host, this_host};
 pub(super) use told::as_json;

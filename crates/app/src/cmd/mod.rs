@@ -28,7 +28,7 @@ mod top;
 mod r#try;
 mod watch;
 
-pub(crate) use diagnose::read_of_fleet;
+pub(crate) use diagnose::{files_of_fleet, read_of_fleet};
 
 use crate::cli::{Cli, Command, Global, ManageCommand, ManageLine, StatusArgs};
 use crate::output::Output;

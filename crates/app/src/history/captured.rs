@@ -25,11 +25,11 @@ const MANIFEST_BYTES_MAX: u64 = 1 << 20;
 /// The files of a capture's samples, in order; none: it is no capture.
 pub(super) fn files(path: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
     let mut numbered = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".zst"));
+    for file in regular::entries(path)? {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_suffix(".zst"));
         if let Some(number) = number.and_then(|digits| digits.parse::<u64>().ok()) {
-            numbered.push((number, path.join(name)));
+            numbered.push((number, file));
         }
     }
     numbered.sort();

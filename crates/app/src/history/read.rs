@@ -52,7 +52,7 @@ impl Past {
     ///
     /// A pipe is none: what is read from it to find out would be gone.
     pub(crate) fn is_recording(path: &Path) -> bool {
-        if path.is_dir() {
+        if regular::is_directory(path) {
             return day_files(path).is_ok_and(|files| !files.is_empty())
                 || captured::files(path).is_ok_and(|files| !files.is_empty());
         }
@@ -93,7 +93,7 @@ impl Past {
     fn read(&mut self, path: &Path) -> io::Result<()> {
         let mut is_captured = false;
         let mut files = vec![path.to_path_buf()];
-        if path.is_dir() {
+        if regular::is_directory(path) {
             files = day_files(path)?;
             if files.is_empty() {
                 is_captured = true;
@@ -222,10 +222,10 @@ fn start_of(path: &Path) -> io::Result<[u8; 4]> {
 /// The day files of a directory, the oldest first.
 fn day_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let name = entry?.file_name();
-        if let Some(day) = name.to_str().and_then(DayFile::parse) {
-            files.push((day, path.join(name)));
+    for file in regular::entries(path)? {
+        let name = file.file_name().and_then(|name| name.to_str());
+        if let Some(day) = name.and_then(DayFile::parse) {
+            files.push((day, file));
         }
     }
     files.sort();

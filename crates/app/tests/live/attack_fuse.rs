@@ -2,7 +2,7 @@
 
 use crate::hold::Hold;
 use crate::init;
-use crate::kit::{Scratch, hugewise, promotes, skip, trial, wait_for};
+use crate::kit::{Scratch, hugewise, promotes, skip, trial_of_oldest_kernel, wait_for};
 use crate::machine::{Settings, Turn};
 use crate::manager::{Manage, Manager};
 use crate::programs::{FuseHolder, Lock, Silence};
@@ -37,7 +37,7 @@ const ANSWER: Duration = Duration::from_secs(1);
 const END: Duration = Duration::from_secs(2);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("attack_a_held_lock_holds_up_nobody", a_held_lock_holds_up_nobody)]
+    vec![trial_of_oldest_kernel("attack_a_held_lock_holds_up_nobody", a_held_lock_holds_up_nobody)]
 }
 
 /// `through`: what starts it.

@@ -16,7 +16,7 @@ use hugewise_evidence::fleet::{Fleet, Found, Read, Sent};
 use hugewise_linux::reader::Readers;
 use hugewise_linux::regular;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,14 +90,9 @@ fn recordings(place: &Path) -> anyhow::Result<Vec<Named>> {
 
 /// What is in a directory, in order, without what is hidden.
 fn entries(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            all.push(entry.path());
-        }
-    }
-    all.sort();
+    let hidden = |file: &OsStr| file.as_encoded_bytes().starts_with(b".");
+    let mut all = regular::entries(path)?;
+    all.retain(|file| file.file_name().is_some_and(|name| !hidden(name)));
     Ok(all)
 }
 
@@ -195,6 +190,15 @@ fn ask(order: &Order) -> Result<Found, String> {
     Found::received(&order.recording, answer.ok_or_else(nonsense)??).ok_or_else(nonsense)
 }
 
+/// What a reader opens for an order.
+///
+/// # Errors
+/// The order makes no sense.
+pub(crate) fn files_of(order: &[u8]) -> io::Result<Vec<PathBuf>> {
+    let order: Order = serde_json::from_slice(order)?;
+    Ok(order.files.into_iter().map(PathBuf::from).collect())
+}
+
 /// What a reader does: reads the recording of an order.
 ///
 /// # Errors
@@ -209,7 +213,7 @@ fn found(order: &Order) -> Result<Found, String> {
     let thresholds = thresholds::of(&order.set).map_err(|error| format!("{error:#}"))?;
     let files: Vec<PathBuf> = order.files.iter().map(PathBuf::from).collect();
     // A pipe that somebody put there has no end, and would hold up all others.
-    let refused = files.iter().filter(|file| !file.is_dir()).find_map(|file| {
+    let refused = files.iter().filter(|file| !regular::is_directory(file)).find_map(|file| {
         let error = regular::open(file).err()?;
         Some(format!("cannot open '{}': {error}", file.display()))
     });

@@ -11,6 +11,7 @@ use hugewise_base::count::counted;
 use hugewise_evidence::recording::readers::capture::Capture;
 use hugewise_evidence::recording::{Builder, Foreign, LONG_BYTES, Recording, foreign, is_whole};
 use hugewise_linux::foreign::{Converter, Tool};
+use hugewise_linux::regular;
 use hugewise_linux::root::Root;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -85,7 +86,7 @@ fn read_into(
 }
 
 fn read_one(builder: &mut Builder, file: &Path, name: &str) -> anyhow::Result<()> {
-    if file.is_dir() || Past::is_recording(file) {
+    if regular::is_directory(file) || Past::is_recording(file) {
         let mut past = Past::open(file)?;
         return moments(builder, &mut past, i64::MIN..=i64::MAX, name);
     }
@@ -196,7 +197,8 @@ fn opened(file: &Path) -> anyhow::Result<Box<dyn Read>> {
     if file == Path::new("-") {
         return Ok(Box::new(std::io::stdin().lock()));
     }
-    let open = File::open(file).with_context(|| format!("cannot open '{}'", file.display()))?;
+    let open = regular::opened_ahead(file).unwrap_or_else(|| File::open(file));
+    let open = open.with_context(|| format!("cannot open '{}'", file.display()))?;
     let length = open.metadata().map_or(0, |about| about.len());
     anyhow::ensure!(
         length <= INPUT_BYTES_MAX,
