@@ -65,6 +65,10 @@ const HOST_CHARS_MAX: usize = 64;
 /// Longest command that is kept: options of listings stand at its start.
 const COMMAND_CHARS_MAX: usize = 400;
 
+/// After so many lines in a row that nobody knows, what was typed before them is forgotten: each
+/// format that a command may print is tried on each line.
+const UNKNOWN_LINES_MAX: usize = 10_000;
+
 /// Collects values. Readers of one text call [`Builder::begin`] first, then put.
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -124,9 +128,8 @@ impl Builder {
         (self.host, self.source, self.line) = (None, None, 0);
         (self.problems, self.cuts, self.closed) = (0, 0, false);
         self.before_prompt = None;
-        self.command.clear();
-        self.heading.clear();
-        (self.expected, self.container, self.folder) = (Expected::default(), None, None);
+        self.forget_command();
+        (self.container, self.folder) = (None, None);
         self.looks = Looks::default();
         self.awaited.clear();
     }
@@ -435,6 +438,9 @@ impl Builder {
             && last.last_line + 1 >= line
         {
             last.last_line = line;
+            if line - last.first_line >= UNKNOWN_LINES_MAX {
+                self.forget_command();
+            }
             return;
         }
         if self.out.unrecognised.len() >= PROBLEMS_MAX {

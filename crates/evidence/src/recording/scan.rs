@@ -244,6 +244,16 @@ impl<'a> Window<'a> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_command_is_forgotten_after_many_lines_that_nobody_knows() {
+        for (lines, awaits) in [(100, true), (20_000, false)] {
+            let mut builder = Builder::new();
+            let text = format!("root@db1:~# uname -r\n{}", "nobody knows this\n".repeat(lines));
+            builder.read("ticket", text.as_bytes()).expect("text");
+            assert_eq!(builder.awaits(), awaits, "{lines} lines");
+        }
+    }
+
     fn all(mut text: &[u8]) -> Vec<String> {
         let mut window = Window::new(&mut text);
         let mut found = Vec::new();

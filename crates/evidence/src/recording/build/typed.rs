@@ -61,6 +61,13 @@ impl Builder {
         self.expects(command);
     }
 
+    /// Whatever follows, no command has printed it.
+    pub(super) fn forget_command(&mut self) {
+        self.command.clear();
+        self.heading.clear();
+        self.expected = Expected::default();
+    }
+
     /// A heading names the file that follows.
     pub fn heading(&mut self, path: &str) {
         self.heading.clear();

@@ -38,8 +38,8 @@ fn told(line: &str) -> Option<(&str, u64, f64)> {
 /// A bare entry, where the client's output is no terminal.
 fn bare(lines: &Lines<'_>) -> bool {
     let name = lines.ahead(0).trim();
-    let numbers = [2, 3].iter().all(|by| count(lines.ahead(*by).trim()).is_some());
-    is_event(name) && unix_time(lines.ahead(1).trim()).is_some() && numbers
+    let is_number = |by: &usize| count(lines.ahead(*by).trim()).is_some();
+    is_event(name) && unix_time(lines.ahead(1).trim()).is_some() && [2, 3].iter().all(is_number)
 }
 
 /// Begins at an entry, or at the doctor's greeting.
