@@ -135,12 +135,11 @@ fn dead_reader() {
         fs::copy(entry.path(), scratch.join(entry.file_name())).expect("copied");
     }
     // A minute's work for a reader that nobody kills.
-    let private = fs::Permissions::from_mode(0o600);
-    for entry in fs::read_dir(scratch.path()).expect("recordings").flatten() {
-        fs::set_permissions(entry.path(), private.clone()).expect("a mode");
-    }
     let long = scratch.join("long.txt");
     fs::write(&long, "1 : x / % $\n".repeat(8 << 20)).expect("written");
+    for entry in fs::read_dir(scratch.path()).expect("recordings").flatten() {
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o600)).expect("a mode");
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_hugewise"));
     command.args(["diagnose", "--fleet", text(scratch.path()), "--json"]);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());

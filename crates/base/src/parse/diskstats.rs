@@ -64,23 +64,9 @@ fn disk(line: &str) -> Option<Disk> {
     decimal::<u32>(words.next()?)?;
     let name = words.next()?.to_owned();
     let counts: Vec<u64> = words.map(decimal).collect::<Option<_>>()?;
-    let &[
-        reads,
-        read_merges,
-        read_sectors,
-        read_ms,
-        writes,
-        write_merges,
-        write_sectors,
-        write_ms,
-        _in_flight,
-        busy_ms,
-        queue_ms,
-        ref rest @ ..,
-    ] = counts.as_slice()
-    else {
-        return None;
-    };
+    let (&[reads, read_merges, read_sectors, read_ms], rest) = counts.split_first_chunk()?;
+    let (&[writes, write_merges, write_sectors, write_ms], rest) = rest.split_first_chunk()?;
+    let (&[_in_flight, busy_ms, queue_ms], rest) = rest.split_first_chunk()?;
     let (discards, discard_sectors, discard_ms) = match *rest {
         [discards, _merges, sectors, ms, ..] => (discards, sectors, ms),
         [] => (0, 0, 0),

@@ -51,27 +51,9 @@ fn interface(line: &str) -> Option<Interface> {
     let (name, counts) = line.rsplit_once(':')?;
     let name = name.trim();
     let counts: Vec<u64> = counts.split_ascii_whitespace().map(decimal).collect::<Option<_>>()?;
-    let &[
-        rx_bytes,
-        rx_packets,
-        rx_errors,
-        rx_drops,
-        _,
-        _,
-        _,
-        _,
-        tx_bytes,
-        tx_packets,
-        tx_errors,
-        tx_drops,
-        _,
-        _,
-        _,
-        _,
-    ] = counts.as_slice()
-    else {
-        return None;
-    };
+    let (received, sent) = counts.split_at_checked(8).filter(|(_, sent)| sent.len() == 8)?;
+    let (&[rx_bytes, rx_packets, rx_errors, rx_drops], _) = received.split_first_chunk()?;
+    let (&[tx_bytes, tx_packets, tx_errors, tx_drops], _) = sent.split_first_chunk()?;
     (!name.is_empty()).then(|| Interface {
         name: name.to_owned(),
         rx_bytes,

@@ -6,6 +6,10 @@ use crate::table::{Row, lists, section, table};
 
 static WORDS: LazyLock<Vec<Row>> = LazyLock::new(|| table!("words.tsv").rows());
 
+/// Columns and keys of listings: `data/columns.tsv`.
+pub(super) static LISTING_COLUMNS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| table!("columns.tsv").rows());
+
 /// Words for the halves of the day: of the first and of the second one.
 pub(super) static HALVES_OF_DAY: LazyLock<Vec<[&str; 2]>> =
     LazyLock::new(|| section(&WORDS, "halves_of_day"));
@@ -16,6 +20,8 @@ lists! {
     MEMINFO_OTHER_KEYS WORDS "meminfo_other_keys",
     REDIS_SECTIONS WORDS "redis_sections",
     REDIS_STARTS WORDS "redis_starts",
+    REMOTE_FILE_SYSTEMS WORDS "remote_file_systems",
+    OTHER_SOCKET_STATES WORDS "other_socket_states",
 }
 
 #[cfg(test)]

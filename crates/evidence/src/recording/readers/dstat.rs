@@ -2,9 +2,12 @@
 //! `pcp dstat`.
 
 use super::prelude::*;
-use super::sysstat::{is_elision, is_sane};
+use super::sysstat::{is_elision, is_sane, of_key};
 use super::words::time_of_day;
 use crate::recording::Span;
+use crate::recording::words::LISTING_COLUMNS;
+use crate::table::Row;
+use std::sync::LazyLock;
 
 /// Prefixes count in steps of 1024 for bytes and of 1000 for the rest (dstat 0.8.0, `cprint`).
 const BYTES: f64 = 1024.0;
@@ -13,37 +16,13 @@ const COUNTS: f64 = 1000.0;
 /// Columns with a field: what their group's heading holds, their name, the step of prefixes.
 ///
 /// `usr` is with interrupts where no column shows those (dstat 0.8.0, `dstat_cpu.extract`).
-const COLUMNS: &[(&str, &str, Field, f64)] = &[
-    ("cpu", "usr", Field::CpuUser, COUNTS),
-    ("cpu", "sys", Field::CpuSystem, COUNTS),
-    ("cpu", "idl", Field::CpuIdle, COUNTS),
-    ("cpu", "wai", Field::CpuIowait, COUNTS),
-    ("cpu", "hiq", Field::CpuIrq, COUNTS),
-    ("cpu", "siq", Field::CpuSoftirq, COUNTS),
-    ("cpu", "stl", Field::CpuSteal, COUNTS),
-    ("dsk/total", "read", Field::PageIn, BYTES),
-    ("dsk/total", "writ", Field::PageOut, BYTES),
-    ("dsk/", "read", Field::DiskReadBytes, BYTES),
-    ("dsk/", "writ", Field::DiskWriteBytes, BYTES),
-    ("io/", "read", Field::DiskReads, COUNTS),
-    ("io/", "writ", Field::DiskWrites, COUNTS),
-    ("net/", "recv", Field::NetRxBytes, BYTES),
-    ("net/", "send", Field::NetTxBytes, BYTES),
-    ("paging", "in", Field::SwapIn, BYTES),
-    ("paging", "out", Field::SwapOut, BYTES),
-    ("system", "int", Field::Interrupts, COUNTS),
-    ("system", "csw", Field::ContextSwitches, COUNTS),
-    ("memory", "free", Field::MemFree, BYTES),
-    ("memory", "buff", Field::Buffers, BYTES),
-    ("memory", "cach", Field::Cached, BYTES),
-    ("swap", "free", Field::SwapFree, BYTES),
-    ("procs", "run", Field::RunQueue, COUNTS),
-    ("procs", "blk", Field::Blocked, COUNTS),
-    ("procs", "new", Field::Forks, COUNTS),
-    ("load", "1m", Field::Load1, COUNTS),
-    ("load", "5m", Field::Load5, COUNTS),
-    ("load", "15m", Field::Load15, COUNTS),
-];
+static COLUMNS: LazyLock<Vec<(&str, &str, Field, f64)>> = LazyLock::new(|| {
+    let column = |row: &Row| {
+        let [group, name, field, counted] = row.fields();
+        (group, name, of_key(row, field), if counted == "bytes" { BYTES } else { COUNTS })
+    };
+    LISTING_COLUMNS.iter().filter(|row| row.section == "dstat").map(column).collect()
+});
 
 /// A column that means something.
 struct Column {

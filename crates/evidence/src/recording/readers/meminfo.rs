@@ -1,39 +1,23 @@
 //! Pasted `/proc/meminfo`, whole or in part. proc_meminfo(5).
 
 use super::prelude::*;
-use crate::recording::words::MEMINFO_OTHER_KEYS;
+use super::sysstat::of_key;
+use crate::recording::words::{LISTING_COLUMNS, MEMINFO_OTHER_KEYS};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// How many lines are searched for a second known key.
 const LINES_AHEAD: usize = 4;
 
+/// The keys of a section of `columns.tsv`, each with its field.
+pub(super) fn keys(section: &str) -> Vec<(&'static str, Field)> {
+    let rows = LISTING_COLUMNS.iter().filter(|row| row.section == section);
+    let keyed = rows.map(|row| (row, row.fields()));
+    keyed.map(|(row, [key, field])| (key, of_key(row, field))).collect()
+}
+
 /// Sizes.
-pub(super) const KEYS: [(&str, Field); 24] = [
-    ("MemTotal", Field::MemTotal),
-    ("MemFree", Field::MemFree),
-    ("MemAvailable", Field::MemAvailable),
-    ("Buffers", Field::Buffers),
-    ("Cached", Field::Cached),
-    ("Committed_AS", Field::Committed),
-    ("CommitLimit", Field::CommitLimit),
-    ("LowTotal", Field::LowTotal),
-    ("LowFree", Field::LowFree),
-    ("Active", Field::Active),
-    ("Inactive", Field::Inactive),
-    ("Dirty", Field::Dirty),
-    ("Writeback", Field::Writeback),
-    ("AnonPages", Field::Anon),
-    ("AnonHugePages", Field::AnonHuge),
-    ("Shmem", Field::Shmem),
-    ("Slab", Field::Slab),
-    ("SReclaimable", Field::SlabReclaimable),
-    ("SUnreclaim", Field::SlabUnreclaimable),
-    ("KernelStack", Field::KernelStacks),
-    ("PageTables", Field::PageTables),
-    ("SwapTotal", Field::SwapTotal),
-    ("SwapFree", Field::SwapFree),
-    ("Hugepagesize", Field::HugetlbPage),
-];
+pub(super) static KEYS: LazyLock<Vec<(&str, Field)>> = LazyLock::new(|| keys("meminfo"));
 
 /// Counts of pages of `Hugepagesize` each: the default HugeTLB pool.
 pub(super) const POOL_KEYS: [(&str, Field); 4] = [

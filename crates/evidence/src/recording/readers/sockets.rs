@@ -1,37 +1,17 @@
 //! Sockets as `netstat` and `ss` list them. netstat(8), ss(8).
 
 use super::prelude::*;
+use crate::recording::words::OTHER_SOCKET_STATES;
 
-const STATES: [(&str, SocketState); 25] = [
-    ("ESTABLISHED", SocketState::Established),
-    ("ESTAB", SocketState::Established),
-    ("LISTEN", SocketState::Listen),
-    ("CLOSE_WAIT", SocketState::CloseWait),
-    ("CLOSE-WAIT", SocketState::CloseWait),
-    ("SYN_SENT", SocketState::Other),
-    ("SYN-SENT", SocketState::Other),
-    ("SYN_RECV", SocketState::Other),
-    ("SYN-RECV", SocketState::Other),
-    ("FIN_WAIT1", SocketState::Other),
-    ("FIN-WAIT-1", SocketState::Other),
-    ("FIN_WAIT2", SocketState::Other),
-    ("FIN-WAIT-2", SocketState::Other),
-    ("TIME_WAIT", SocketState::TimeWait),
-    ("TIME-WAIT", SocketState::TimeWait),
-    ("CLOSE", SocketState::Other),
-    ("CLOSED", SocketState::Other),
-    ("UNCONN", SocketState::Other),
-    ("LAST_ACK", SocketState::Other),
-    ("LAST-ACK", SocketState::Other),
-    ("CLOSING", SocketState::Other),
-    ("NEW_SYN_RECV", SocketState::Other),
-    ("NEW-SYN-RECV", SocketState::Other),
-    ("BOUND-INACTIVE", SocketState::Other),
-    ("UNKNOWN", SocketState::Other),
-];
-
+/// The state that a word is, in netstat's spelling or that of ss.
 fn state(word: &str) -> Option<SocketState> {
-    STATES.iter().find(|(name, _)| *name == word).map(|(_, state)| *state)
+    Some(match word {
+        "ESTABLISHED" | "ESTAB" => SocketState::Established,
+        "LISTEN" => SocketState::Listen,
+        "CLOSE_WAIT" | "CLOSE-WAIT" => SocketState::CloseWait,
+        "TIME_WAIT" | "TIME-WAIT" => SocketState::TimeWait,
+        _ => return OTHER_SOCKET_STATES.contains(&word).then_some(SocketState::Other),
+    })
 }
 
 struct Row<'a> {

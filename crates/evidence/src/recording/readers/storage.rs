@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use super::sysstat::is_elision;
+use crate::recording::words::REMOTE_FILE_SYSTEMS;
 
 /// The setting that names file systems of other machines.
 pub const REMOTE_MOUNTS: &str = "mounts over the network";
@@ -10,25 +11,6 @@ pub const NONE_REMOTE: &str = "none";
 /// Most of them that are named.
 const NAMED_MAX: usize = 3;
 
-/// Types whose files lie on another machine (`fs/` of Linux 6.18, and what mounts through FUSE).
-const REMOTE: [&str; 16] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "ceph",
-    "9p",
-    "afs",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "fuse.glusterfs",
-    "fuse.ceph",
-    "fuse.sshfs",
-    "fuse.s3fs",
-    "fuse.juicefs",
-];
 /// Types that are full by nature: images that are only read.
 const IMAGES: [&str; 4] = ["squashfs", "iso9660", "erofs", "udf"];
 
@@ -54,7 +36,8 @@ fn mount(line: &str) -> Option<(&str, &str, &str)> {
 pub fn kept(line: &str) -> Option<String> {
     let (source, path, kind) = mount(line)?;
     let source = source.rsplit_once('@').map_or(source, |(_, machine)| machine);
-    (path == "/" || REMOTE.contains(&kind)).then(|| format!("{source} {path} {kind} rw 0 0\n"))
+    (path == "/" || REMOTE_FILE_SYSTEMS.contains(&kind))
+        .then(|| format!("{source} {path} {kind} rw 0 0\n"))
 }
 
 /// What a list of mounts says of other machines: [`NONE_REMOTE`] only where it has the root, for
@@ -70,7 +53,7 @@ impl Mounts {
     pub(super) fn line(&mut self, line: &str) -> bool {
         let Some((source, path, kind)) = mount(line) else { return false };
         self.root |= path == "/";
-        if REMOTE.contains(&kind) {
+        if REMOTE_FILE_SYSTEMS.contains(&kind) {
             self.remote.push(format!("{source} on {path} ({kind})"));
         }
         true

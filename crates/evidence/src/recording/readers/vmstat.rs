@@ -1,8 +1,11 @@
 //! `vmstat` of procps: one table for the machine.
 
 use super::prelude::*;
-use super::sysstat::{Cell, cell, is_elision, moment, number, words};
+use super::sysstat::{Cell, cell, factor, is_elision, moment, number, of_key, words};
+use crate::recording::words::LISTING_COLUMNS;
 use crate::recording::{SeriesId, Span};
+use crate::table::Row;
+use std::sync::LazyLock;
 
 /// kB of vmstat are 1024 bytes. `-S` changes the unit, which nothing in the listing says, but the
 /// command behind the prompt may.
@@ -27,29 +30,14 @@ fn unit(command: &str) -> f64 {
     }
 }
 
-/// The columns with a field. Blocks of `bi` and `bo` are 1024 bytes, and `sy` is with interrupts:
-/// vmstat(8).
-const COLUMNS: &[(&str, Field, f64)] = &[
-    ("r", Field::RunQueue, 1.0),
-    ("b", Field::Blocked, 1.0),
-    ("free", Field::MemFree, KB),
-    ("buff", Field::Buffers, KB),
-    ("cache", Field::Cached, KB),
-    ("inact", Field::Inactive, KB),
-    ("active", Field::Active, KB),
-    ("si", Field::SwapIn, KB),
-    ("so", Field::SwapOut, KB),
-    ("bi", Field::PageIn, KB),
-    ("bo", Field::PageOut, KB),
-    ("in", Field::Interrupts, 1.0),
-    ("cs", Field::ContextSwitches, 1.0),
-    ("us", Field::CpuUser, 1.0),
-    ("sy", Field::CpuKernel, 1.0),
-    ("id", Field::CpuIdle, 1.0),
-    ("wa", Field::CpuIowait, 1.0),
-    ("st", Field::CpuSteal, 1.0),
-    ("gu", Field::CpuGuest, 1.0),
-];
+/// The columns with a field, and what their values are to be multiplied with.
+static COLUMNS: LazyLock<Vec<(&str, Field, f64)>> = LazyLock::new(|| {
+    let column = |row: &Row| {
+        let [name, field, unit] = row.fields();
+        (name, of_key(row, field), factor(row, unit))
+    };
+    LISTING_COLUMNS.iter().filter(|row| row.section == "vmstat").map(column).collect()
+});
 
 /// Where a field is in the rows.
 #[derive(Clone, Copy, Debug)]

@@ -1,27 +1,13 @@
 //! Pasted `/proc/vmstat`: counts since boot. One reading gives no rates, and readings in one text
 //! have no times. Names: `vmstat_text` in `mm/vmstat.c`.
 
-use super::meminfo::find;
+use super::meminfo::{find, keys};
 use super::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Counts of events or base pages.
-pub(super) const COUNTS: [(&str, Field); 13] = [
-    ("pgfault", Field::FaultCount),
-    ("pgmajfault", Field::MajorFaultCount),
-    ("pgfree", Field::FreedCount),
-    ("thp_collapse_alloc", Field::ThpCollapseCount),
-    ("thp_fault_alloc", Field::ThpFaultAllocCount),
-    ("thp_fault_fallback", Field::ThpFaultFallbackCount),
-    ("compact_stall", Field::CompactStallCount),
-    ("compact_fail", Field::CompactFailCount),
-    ("compact_success", Field::CompactSuccessCount),
-    ("pgscan_kswapd", Field::ScanKswapdCount),
-    ("pgscan_direct", Field::ScanDirectCount),
-    ("oom_kill", Field::OomKillCount),
-    // Before Linux 4.10; later one a zone.
-    ("allocstall", Field::AllocStallCount),
-];
+pub(super) static COUNTS: LazyLock<Vec<(&str, Field)>> = LazyLock::new(|| keys("vmstat_counts"));
 
 /// How the names of lines begin that this file alone has.
 const STARTS: [&str; 10] = [

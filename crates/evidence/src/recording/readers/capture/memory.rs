@@ -66,7 +66,7 @@ fn counters(files: &mut Files<'_>, now: &mut Now<'_>) {
         names.iter().filter_map(|name| total(&stat, name)).reduce(u64::saturating_add)
     };
     let steal = sum(["pgsteal_kswapd", "pgsteal_direct"]);
-    let counts = COUNTS.into_iter().filter_map(|(name, field)| Some((name, field.rate()?)));
+    let counts = COUNTS.iter().filter_map(|(name, field)| Some((*name, field.rate()?)));
     for (name, field) in counts.chain(RATES) {
         now.rate(field, machine, total(&stat, name), 1.0);
     }
