@@ -6,7 +6,8 @@
 # Live tests and guests wait for most of their time: they begin as soon as their programs are built,
 # and the rest is compiled, linted and run on the CPU time that they leave; so are the simulations.
 # A test that starts managers or experiments on this machine runs while no other one does: those of
-# `host`, `kernel` and `programs` wait for the live ones. Live tests of shares, rates and free memory (`ALONE` in
+# `host` and `kernel` wait for the live ones, and so does `programs`, which starts none and runs
+# beside them. Live tests of shares, rates and free memory (`ALONE` in
 # crates/app/tests/live.rs) run last, when nothing else does. So does a test, live or of a guest, that
 # failed beside the others and the compiler: what it says alone counts.
 set -uo pipefail

@@ -19,7 +19,12 @@ const COUNTS: f64 = 1000.0;
 static COLUMNS: LazyLock<Vec<(&str, &str, Field, f64)>> = LazyLock::new(|| {
     let column = |row: &Row| {
         let [group, name, field, counted] = row.fields();
-        (group, name, of_key(row, field), if counted == "bytes" { BYTES } else { COUNTS })
+        let step = match counted {
+            "bytes" => BYTES,
+            "counts" => COUNTS,
+            _ => row.refuse("prefixes count as bytes or as counts"),
+        };
+        (group, name, of_key(row, field), step)
     };
     LISTING_COLUMNS.iter().filter(|row| row.section == "dstat").map(column).collect()
 });
