@@ -36,10 +36,12 @@ pub enum ManageCommand {
 /// How a manager acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModeArg {
-    /// Faults hand out base pages, hugewise promotes in the background
+    /// Faults hand out small pages, hugewise promotes in the background
     Ingens,
     /// The machine keeps its THP setting (always); hugewise takes back what this wastes
     Guard,
+    /// Faults hand out huge pages while memory is whole; otherwise as 'ingens'
+    Auto,
     /// Decides and journals, and never acts
     Observe,
 }
@@ -49,6 +51,7 @@ pub enum ModeArg {
 #[command(
     after_help = "Examples:\n  hugewise manage --dry-run --once          # what it would do\n  \
 hugewise manage --pid 812 --once          # one program, as fast as its lock allows\n  \
+hugewise manage --give-back --once        # only take back what is wasted\n  \
 hugewise manage                           # the daemon; Ctrl-C puts all settings back\n  \
 hugewise manage --set controller.lock_share_percent=0.5"
 )]
@@ -63,6 +66,9 @@ pub struct ManageArgs {
     /// the programs' locks allow (promote.burst)
     #[arg(long)]
     pub once: bool,
+    /// Promote nothing, only give waste back; in mode 'guard' unless '--mode' says otherwise
+    #[arg(long)]
+    pub give_back: bool,
     /// Stop after this time, e.g. 90s or 10m
     #[arg(long, value_name = "TIME")]
     pub r#for: Option<String>,

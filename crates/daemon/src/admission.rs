@@ -25,7 +25,7 @@ pub(crate) fn able_to(
     probe: &[&str],
 ) -> anyhow::Result<Abilities> {
     let able = probe::abilities(root, &ProbeChild::this_program(probe));
-    if mode != Mode::Ingens || able.promotes != Some(false) {
+    if !matches!(mode, Mode::Ingens | Mode::Auto) || able.promotes != Some(false) {
         return wanted_settings(root, config, mode).map(|_| able);
     }
     let message = "refused: this kernel cannot make a huge page from outside a process (Linux 6.1 \

@@ -161,6 +161,7 @@ fn managed(
     if actuator.is_some() {
         priority::before_others();
     }
+    let switch = machine::thp_files(&root, machine::geometry(&root)).effective();
     let world = Live::new(root, actuator, events).knowing(able.frees_zeros);
     let mut world = world.tracking(&options.state_dir);
     let now = world.now();
@@ -176,7 +177,7 @@ fn managed(
         lines,
         earlier,
         service: Service::from_environment(),
-        settings: Settings::new(settings, options.keep_settings),
+        settings: Settings::new(settings, options.keep_settings, switch.map(|(_, file)| file)),
     };
     let until = Until { done: options.once, end: options.length.map(|length| now + length) };
     let load = || options.load();
@@ -188,7 +189,7 @@ fn managed(
         }
     };
     manager.refresh(end);
-    let mut ended = finish(&manager, sink, why, end);
+    let mut ended = finish(&manager, sink, (why, options.once), end);
     if let Some(why) = record.and_then(|record| record.end()) {
         note(&format!("the recording is cut short: {why}"));
         ended.code = exit::ERROR;
@@ -197,7 +198,7 @@ fn managed(
 }
 
 /// Puts the settings back, closes the journal, says what was done.
-fn finish(manager: &Manager, mut sink: FileSink, why: &str, end: Ns) -> Ended {
+fn finish(manager: &Manager, mut sink: FileSink, (why, once): (&str, bool), end: Ns) -> Ended {
     sink.service.ends();
     let not_restored = match sink.settings.owned.take() {
         Some(mut settings) => settings.put_back(&mut sink.journal),
@@ -225,7 +226,7 @@ fn finish(manager: &Manager, mut sink: FileSink, why: &str, end: Ns) -> Ended {
         note(&format!("{text}: run it with sudo"));
     }
     let code = if failed || blind { exit::PARTIAL } else { exit::OK };
-    Ended { summary: summary::text(&status, why), status, code }
+    Ended { summary: summary::text(&status, why, once), status, code }
 }
 
 /// What begins, what is changed meanwhile, and how it ends.

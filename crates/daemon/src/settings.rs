@@ -8,6 +8,7 @@ use hugewise_linux::trail::{self, Restored, Trail};
 use hugewise_manager::engine::Manager;
 use hugewise_manager::ownership;
 use hugewise_manager::record::Record;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 #[cfg(not(panic = "unwind"))]
@@ -56,6 +57,11 @@ impl OwnedSettings {
         Ok(())
     }
 
+    /// Whether this manager changed a setting.
+    fn wrote(&self, file: &str) -> bool {
+        self.trail.entries().iter().any(|entry| entry.file == file)
+    }
+
     /// How many settings are changed now.
     pub(crate) fn changed(&self) -> usize {
         self.trail.entries().len()
@@ -87,48 +93,80 @@ impl OwnedSettings {
     }
 }
 
-/// Kernel settings of a running manager, and one that comes and goes with shortage of memory.
+/// Kernel settings of a running manager, and those that change with the state of memory.
 pub(crate) struct Settings {
     /// Those that are changed; `None` where nothing may be, as in a dry run.
     pub(crate) owned: Option<OwnedSettings>,
     /// `--keep-settings`: none is, at any time.
     pub(crate) kept: bool,
-    /// What was written because memory is short, or would have been.
-    short: Option<ownership::WantedSetting>,
+    /// The file that decides about huge pages in faults.
+    switch: Option<String>,
+    /// What was last written because of the state of memory, or would have been.
+    now: Vec<ownership::WantedSetting>,
+    /// Of these, those that somebody else has changed.
+    foreign: BTreeSet<String>,
 }
 
 impl Settings {
-    pub(crate) const fn new(owned: Option<OwnedSettings>, kept: bool) -> Self {
-        Self { owned, kept, short: None }
+    pub(crate) const fn new(
+        owned: Option<OwnedSettings>,
+        kept: bool,
+        switch: Option<String>,
+    ) -> Self {
+        Self { owned, kept, switch, now: Vec::new(), foreign: BTreeSet::new() }
     }
 
-    /// Writes what the mode wants while memory is short, and puts it back afterwards.
+    /// Writes what the mode wants at this moment, and puts back what it does not want any more.
     pub(crate) fn follow(&mut self, manager: &Manager, journal: &mut Journal) {
-        let short = !self.kept && manager.state().pressure().on_machine().is_some();
-        let wanted = ownership::while_short(manager.config(), manager.mode());
-        match (short, self.short.take(), wanted) {
-            (true, None, Some(want)) => self.begin(want, journal),
-            (true, Some(written), Some(_)) => self.short = Some(written),
-            (_, Some(written), _) => {
-                if let Some(owned) = &mut self.owned {
-                    owned.put_back_file(&written.file, journal);
+        if self.kept {
+            return;
+        }
+        let (config, mode) = (manager.config(), manager.mode());
+        let mut wanted =
+            ownership::for_now(config, mode, self.switch.as_deref(), &manager.momentary());
+        wanted.retain(|want| !self.foreign.contains(&want.file));
+        if wanted == self.now {
+            return;
+        }
+        self.find_foreign();
+        wanted.retain(|want| !self.foreign.contains(&want.file));
+        for before in std::mem::take(&mut self.now) {
+            let stays = wanted.iter().any(|want| want.file == before.file);
+            if let Some(owned) = self.owned.as_mut().filter(|_| !stays) {
+                owned.put_back_file(&before.file, journal);
+            } else if stays {
+                self.now.push(before);
+            }
+        }
+        let is_new = |want: &&ownership::WantedSetting| {
+            self.now.iter().all(|before| (&before.file, &before.value) != (&want.file, &want.value))
+        };
+        let new: Vec<_> = wanted.iter().filter(is_new).cloned().collect();
+        match &mut self.owned {
+            None => rehearse(&new, journal),
+            Some(owned) => {
+                for want in &new {
+                    if let Err(error) = owned.take(std::slice::from_ref(want), journal) {
+                        note(&format!("{}: {error:#}", want.why));
+                    }
                 }
             }
-            (_, None, _) => {}
         }
+        // Not tried again as long as it is wanted, whatever came of it.
+        self.now = wanted;
     }
 
-    fn begin(&mut self, want: ownership::WantedSetting, journal: &mut Journal) {
-        match &mut self.owned {
-            None => rehearse(std::slice::from_ref(&want), journal),
-            Some(owned) => {
-                if let Err(error) = owned.take(std::slice::from_ref(&want), journal) {
-                    note(&format!("{}: {error:#}", want.why));
-                }
+    /// Finds settings that were written because of the state of memory and that somebody else has
+    /// changed meanwhile: they stay as they are from now on.
+    fn find_foreign(&mut self) {
+        let Some(owned) = &self.owned else { return };
+        for before in &self.now {
+            if owned.wrote(&before.file) && !owned.trail.has_value(&before.file, &before.value) {
+                note(&format!("'/{}' was changed by somebody else: it stays", before.file));
+                self.foreign.insert(before.file.clone());
             }
         }
-        // Not tried again as long as memory is short, whatever came of it.
-        self.short = Some(want);
+        self.now.retain(|before| !self.foreign.contains(&before.file));
     }
 }
 
@@ -199,7 +237,7 @@ mod tests {
         owned.take(&[wanted], &mut journal).expect("written");
         let now = || fs::read_to_string(root.path(&file)).expect("there");
         assert_eq!(now(), "madvise");
-        let settings = Settings::new(Some(owned), false);
+        let settings = Settings::new(Some(owned), false, None);
         let ended = catch_unwind(AssertUnwindSafe(move || {
             let _settings = settings;
             panic!("as a fault of the loop");

@@ -3,8 +3,13 @@
 use hugewise_base::count::counted;
 use hugewise_manager::status::ManagerStatus;
 
+/// After '--once': what huge pages waste from now on stays.
+const NOBODY_GIVES_BACK: &str = "From now on nobody gives back what these regions waste once their \
+    program frees a part of it: leave 'hugewise manage' running for that, or run 'hugewise manage \
+    --give-back --once' later.\n";
+
 /// What was done, and what was left alone and why.
-pub(crate) fn text(status: &ManagerStatus, why: &str) -> String {
+pub(crate) fn text(status: &ManagerStatus, why: &str, once: bool) -> String {
     use std::fmt::Write as _;
     let mut text = format!("Stopped: {why}.\n");
     let _ = write!(
@@ -20,6 +25,9 @@ pub(crate) fn text(status: &ManagerStatus, why: &str) -> String {
         let _ = write!(text, ", {} withheld", counted(status.withheld, "decision", "decisions"));
     }
     text.push_str(").\n");
+    if once && status.promoted > 0 {
+        text.push_str(NOBODY_GIVES_BACK);
+    }
     for target in &status.targets {
         let coverage = target.coverage_percent();
         let coverage = coverage.map_or("nothing eligible".into(), |c| format!("{c:.0} % huge"));

@@ -1,9 +1,10 @@
 //! What a region holds: how many of its base pages are zeros and nothing else, by reading a
 //! sample of them.
 //!
-//! No kernel interface counts the zero pages inside a huge page, so this reads the memory of
-//! another program: for those who opted in. Read pages count as accessed afterwards, and a page
-//! that was never populated gets the shared zero page: so only huge regions are sampled.
+//! No kernel interface counts the zero pages inside a folio, so this reads the memory of another
+//! program, unless the operator forbids it. Whether a page is zero is all that leaves these
+//! functions. Read pages count as accessed afterwards, and a page that was never populated would
+//! get the shared zero page: only pages that are there are read.
 
 use crate::address_space::{self, SpaceFile};
 use crate::reason::reason_of_io;
@@ -13,6 +14,7 @@ use hugewise_base::units::{Addr, Geometry};
 use hugewise_manager::reason::SkipReason;
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 
 /// Base pages that a sample reads of one region: one of each 16 on x86-64, at a fifth of the cost
@@ -43,9 +45,9 @@ impl Contents {
         Ok(Self { file, buffer: Vec::new() })
     }
 
-    /// About how many base pages of the region at `at` hold only zeros: those found in a sample,
-    /// times the pages that each stands for. The sample takes one page at a random place out of
-    /// each of [`SAMPLE`] equal stretches; the same `seed` takes the same pages.
+    /// About how many of these base pages of the region at `at` hold only zeros: those found in a
+    /// sample, times the pages that each stands for. The sample takes one page at a random place
+    /// out of each of [`SAMPLE`] equal stretches; the same `seed` takes the same pages.
     ///
     /// # Errors
     /// `AddressSpaceChanged` when the address space is gone, `NoPermission`, or `Unreadable` when
@@ -53,24 +55,81 @@ impl Contents {
     pub fn zero_pages(
         &mut self,
         at: Addr,
+        own: &[u32],
         geometry: Geometry,
         seed: u64,
     ) -> Result<u16, SkipReason> {
-        let pages = geometry.pages_per_huge();
-        let stretch = (pages / u32::from(SAMPLE)).max(1);
-        let page = usize::try_from(geometry.base.0).map_err(|_| SkipReason::Unreadable)?;
-        self.buffer.resize(page, 0);
         let mut rng = Rng::new(seed ^ at.0);
-        let (mut first, mut zeros) = (0, 0u32);
-        while first + stretch <= pages {
-            let index = u64::from(first) + rng.below(u64::from(stretch));
-            let address = at.0.saturating_add(geometry.bytes(index).0);
-            self.file.read_exact_at(&mut self.buffer, address).map_err(|e| reason(&e))?;
-            zeros += u32::from(is_zero(&self.buffer));
-            first += stretch;
+        let (all, stretches) = (own.len(), own.len().min(usize::from(SAMPLE)));
+        let mut zeros = 0;
+        for stretch in 0..stretches {
+            let (first, end) = (stretch * all / stretches, (stretch + 1) * all / stretches);
+            let within = rng.below((end - first) as u64);
+            let index = first + usize::try_from(within).unwrap_or(0);
+            let Some(page) = own.get(index) else { continue };
+            if self.are_zeros(at, *page..=*page, geometry)?.contains(&true) {
+                zeros += end - first;
+            }
         }
-        Ok(u16::try_from(zeros * stretch).unwrap_or(u16::MAX))
+        Ok(u16::try_from(zeros).unwrap_or(u16::MAX))
     }
+
+    /// Which of these base pages hold only zeros: all are read, neighbours at once.
+    ///
+    /// # Errors
+    /// As [`Contents::zero_pages`].
+    pub fn zeros_among(
+        &mut self,
+        at: Addr,
+        own: &[u32],
+        geometry: Geometry,
+    ) -> Result<Vec<bool>, SkipReason> {
+        let mut zeros = Vec::with_capacity(own.len());
+        for run in own.chunk_by(|page, next| page + 1 == *next) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            zeros.extend(self.are_zeros(at, *first..=*last, geometry)?);
+        }
+        Ok(zeros)
+    }
+
+    fn are_zeros(
+        &mut self,
+        at: Addr,
+        run: RangeInclusive<u32>,
+        geometry: Geometry,
+    ) -> Result<Vec<bool>, SkipReason> {
+        let page = usize::try_from(geometry.base.0).map_err(|_| SkipReason::Unreadable)?;
+        self.buffer.resize(page * run.clone().count(), 0);
+        let address = at.0.saturating_add(geometry.bytes((*run.start()).into()).0);
+        self.file.read_exact_at(&mut self.buffer, address).map_err(|e| reason(&e))?;
+        Ok(self.buffer.chunks(page).map(is_zero).collect())
+    }
+}
+
+/// Base pages of the smallest folio that faults hand out beyond a base page: 16 KiB.
+const SMALLEST: u32 = 4;
+/// Base pages of the largest: 64 KiB. What is naturally aligned to it contains whole folios.
+const LARGEST: u32 = 16;
+/// Least share of zeros in such a stretch for which folios are split: one of four pages. Of denser
+/// ones more would be lost than comes back.
+const WORTH: usize = 4;
+
+/// Of these base pages those on which a call splits every folio that may hold zeros: in each
+/// aligned stretch of [`LARGEST`] pages of which enough hold zeros, one for each of the smallest
+/// folios that has some. On a base page the call does nothing.
+pub fn pieces(own: &[u32], zeros: &[bool]) -> Vec<u32> {
+    let marked: Vec<_> = own.iter().copied().zip(zeros.iter().copied()).collect();
+    let mut pieces = Vec::new();
+    for stretch in marked.chunk_by(|(page, _), (next, _)| page / LARGEST == next / LARGEST) {
+        let empty = stretch.iter().filter(|(_, zero)| *zero).count();
+        if empty * WORTH < stretch.len() || stretch.len() == 1 {
+            continue;
+        }
+        for folio in stretch.chunk_by(|(page, _), (next, _)| page / SMALLEST == next / SMALLEST) {
+            pieces.extend(folio.iter().find(|(_, zero)| *zero).map(|(page, _)| *page));
+        }
+    }
+    pieces
 }
 
 /// The file ends where the address space does: a living one answers EIO for what is not mapped.
@@ -92,10 +151,25 @@ mod tests {
     use super::*;
     use hugewise_sys::memory::{Arena, LocalAdvice};
     use std::process::Command;
+    use std::sync::LazyLock;
 
     const HUGE: usize = 2 << 20;
     const PAGE: usize = 4096;
     const GEOMETRY: Geometry = Geometry::X86_64;
+    static WHOLE: LazyLock<Vec<u32>> = LazyLock::new(|| (0..512).collect());
+
+    #[test]
+    fn one_page_of_each_folio_with_zeros_is_named() {
+        // One page of each 64 KiB was written.
+        let own: Vec<u32> = (0..32).collect();
+        let zeros: Vec<_> = own.iter().map(|page| page % 16 != 0).collect();
+        assert_eq!(pieces(&own, &zeros), [1, 4, 8, 12, 17, 20, 24, 28]);
+        // Dense ones stay, and so does a base page by itself.
+        let zeros: Vec<_> = own.iter().map(|page| page % 16 > 12).collect();
+        assert_eq!(pieces(&own, &zeros), [0; 0]);
+        assert_eq!(pieces(&[5, 40], &[true, true]), [0; 0]);
+        assert_eq!(pieces(&[], &[]), [0; 0]);
+    }
 
     fn own() -> Contents {
         Contents::open(&Root::live(), std::process::id()).expect("this process may read itself")
@@ -116,7 +190,7 @@ mod tests {
         // The address goes into the draw, and differs from run to run: without it, all runs of the
         // test read the same pages, so that its bounds hold always or never.
         let seed = |at: Addr| at.0 ^ ((at.0 - start) / HUGE as u64 + 7);
-        let found = each.map(|at| contents.zero_pages(at, GEOMETRY, seed(at)));
+        let found = each.map(|at| contents.zero_pages(at, &WHOLE, GEOMETRY, seed(at)));
         found.collect::<Result<_, _>>().expect("own memory can be read")
     }
 
@@ -145,7 +219,7 @@ mod tests {
             region.set(page * PAGE, 1);
         }
         let mut contents = own();
-        let mut ask = |seed| contents.zero_pages(Addr(region.addr()), GEOMETRY, seed);
+        let mut ask = |seed| contents.zero_pages(Addr(region.addr()), &WHOLE, GEOMETRY, seed);
         let (first, again): (Vec<_>, Vec<_>) = (0..32).map(|seed| (ask(seed), ask(seed))).unzip();
         assert_eq!(first, again);
         assert!(first.iter().any(|estimate| *estimate != first[0]), "{first:?}");
@@ -154,9 +228,9 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_is_unreadable() {
-        assert_eq!(own().zero_pages(Addr(0), GEOMETRY, 1), Err(SkipReason::Unreadable));
+        assert_eq!(own().zero_pages(Addr(0), &WHOLE, GEOMETRY, 1), Err(SkipReason::Unreadable));
         let last = Addr(u64::MAX - 4095);
-        assert_eq!(own().zero_pages(last, GEOMETRY, 1), Err(SkipReason::Unreadable));
+        assert_eq!(own().zero_pages(last, &WHOLE, GEOMETRY, 1), Err(SkipReason::Unreadable));
     }
 
     #[test]
@@ -165,7 +239,8 @@ mod tests {
         let contents = Contents::open(&Root::live(), child.id());
         child.kill()?;
         child.wait()?;
-        let answer = contents.and_then(|mut c| c.zero_pages(Addr(HUGE as u64), GEOMETRY, 1));
+        let answer =
+            contents.and_then(|mut c| c.zero_pages(Addr(HUGE as u64), &WHOLE, GEOMETRY, 1));
         assert_eq!(answer, Err(SkipReason::AddressSpaceChanged));
         // Above the largest pid that a kernel gives out (PID_MAX_LIMIT, 4 Mi).
         let nobody = Contents::open(&Root::live(), (4 << 20) + 1).map(|_| ());

@@ -4,8 +4,9 @@ use crate::root::Root;
 use hugewise_base::parse;
 use hugewise_base::parse::buddyinfo::ZoneFree;
 use hugewise_base::units::{Bytes, Geometry};
+use hugewise_manager::limits::fault_size;
 use hugewise_manager::ownership::{THP_DIR, ThpFiles};
-use hugewise_manager::snapshot::{MachineSample, NodeFree, ThpMode};
+use hugewise_manager::snapshot::{MachineSample, NodeFree, SizeSample, ThpMode};
 use std::collections::BTreeSet;
 
 /// Reads everything machine-wide that the policy uses. What cannot be read is `None`.
@@ -31,6 +32,7 @@ pub fn sample(root: &Root, geometry: Geometry) -> MachineSample {
         fmfi: zones.as_ref().and_then(|z| parse::buddyinfo::fmfi_total(z, order)),
         free_huge: zones.as_ref().map(|z| parse::buddyinfo::free_blocks_at_or_above(z, order)),
         nodes: zones.as_ref().map(|z| nodes(z, geometry)).unwrap_or_default(),
+        sizes: sizes(root, geometry, zones.as_deref()),
         frees_zeros: None,
         trackers: Vec::new(),
         abandoned_workers: 0,
@@ -53,6 +55,35 @@ fn nodes(zones: &[ZoneFree], geometry: Geometry) -> Vec<NodeFree> {
         NodeFree { node, free_huge, pieces: all.saturating_sub(whole) }
     };
     numbers.into_iter().map(of).collect()
+}
+
+/// Sizes of multi-size THP that faults may hand out.
+fn sizes(root: &Root, geometry: Geometry, zones: Option<&[ZoneFree]>) -> Vec<SizeSample> {
+    let top = thp_choice(root, "enabled");
+    let mut all = Vec::new();
+    for size in fault_size::SIZES.into_iter().filter(|size| *size < geometry.huge) {
+        let dir = format!("hugepages-{}kB", size.0 >> 10);
+        let own = thp_choice(root, &format!("{dir}/enabled"));
+        let files = ThpFiles { top: top.clone(), per_size: own, ..ThpFiles::default() };
+        let mode = files.per_size.as_ref().and_then(|_| files.effective());
+        let Some((mode, _)) = mode else { continue };
+        let count = |name: &str| {
+            let text = root.read_line(format!("{THP_DIR}/{dir}/stats/{name}")).ok();
+            text.and_then(|text| text.trim().parse().ok())
+        };
+        let order = usize::try_from((size.0 / geometry.base.0).ilog2()).unwrap_or(0);
+        all.push(SizeSample {
+            size,
+            mode,
+            folios: count("nr_anon"),
+            partially_mapped: count("nr_anon_partially_mapped"),
+            faults: count("anon_fault_alloc"),
+            fallbacks: count("anon_fault_fallback"),
+            splits: count("split"),
+            fmfi: zones.and_then(|zones| parse::buddyinfo::fmfi_total(zones, order)),
+        });
+    }
+    all
 }
 
 /// NUMA nodes that have memory; `None` where the kernel does not say, as without NUMA.

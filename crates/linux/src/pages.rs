@@ -346,6 +346,19 @@ impl PageReader {
         Ok(detail)
     }
 
+    /// Base pages of one region, by number, that are there and are this process's alone: no shared
+    /// zero page, nothing in swap, nothing of a file.
+    ///
+    /// # Errors
+    /// As [`PageReader::count`].
+    pub(crate) fn own_pages(&self, pagemap: &File, at: u64) -> Result<Vec<u32>, Errno> {
+        let own = bit::PRESENT | bit::EXCLUSIVE;
+        let entries = self.entries(pagemap, at)?;
+        let numbered = (0..).zip(entries);
+        let is_own = |(_, entry): &(u32, u64)| entry & (own | bit::FILE) == own;
+        Ok(numbered.filter(is_own).map(|(number, _)| number).collect())
+    }
+
     /// Page frames of one region's base pages; `None` for those that are not there, are not this
     /// process's alone, or whose frame is hidden (without `CAP_SYS_ADMIN`).
     ///

@@ -5,7 +5,7 @@
 //! (`docs/measurements.md#address-space-lifetime`). Together they say whom an action would hit.
 
 use crate::address_space::{self, SpaceFile};
-use crate::content::Contents;
+use crate::content::{self, Contents};
 use crate::fuse;
 use crate::mappings::{MapsReader, Span};
 use crate::pages::{self, Counts, Detail, Frames, PageReader};
@@ -279,8 +279,7 @@ impl Target {
         Ok(())
     }
 
-    /// Inspects one region, and a sample of its contents where that is asked for and
-    /// the region is huge.
+    /// Inspects one region, and a sample of its contents where that is asked for.
     pub fn inspect(
         &mut self,
         root: &Root,
@@ -313,23 +312,61 @@ impl Target {
             return Ok((None, None));
         };
         self.add_detail(pages, &mut region, counts)?;
-        if !ask.sample || !region.huge {
+        if !ask.sample {
             return Ok((Some(region), None));
         }
-        match self.zero_pages(root, ask.region, geometry) {
+        match self.zero_pages(root, pages, ask.region, &counts, geometry) {
             Ok(zeros) => Ok((Some(RegionSample { zeros: Some(zeros), ..region }), None)),
             Err(reason) => Ok((Some(region), Some(reason))),
         }
     }
 
-    fn zero_pages(&mut self, root: &Root, at: Addr, geometry: Geometry) -> Result<u16, SkipReason> {
+    /// About how many populated pages of a region hold only zeros.
+    ///
+    /// # Errors
+    /// The named reason.
+    pub(crate) fn zero_pages(
+        &mut self,
+        root: &Root,
+        pages: &PageReader,
+        at: Addr,
+        counts: &Counts,
+        geometry: Geometry,
+    ) -> Result<u16, SkipReason> {
+        // Of a region that is not huge only what is there and is nobody else's: reading a page that
+        // was never populated would populate it, and one in swap would be read in.
+        let own = match counts.huge {
+            true => (0..geometry.pages_per_huge()).collect(),
+            false => pages.own_pages(&self.pagemap, at.0).map_err(reason_of_errno)?,
+        };
+        // The same pages each time would miss what changes elsewhere.
+        let seed = hugewise_sys::cpu::thread_cpu_time_ns();
+        self.contents(root)?.zero_pages(at, &own, geometry, seed)
+    }
+
+    /// Base pages of a region that is not huge, by number, in pieces of folios that hold pages
+    /// which nobody wrote: a call on each splits all of these folios.
+    ///
+    /// # Errors
+    /// The named reason.
+    pub(crate) fn unwritten_pieces(
+        &mut self,
+        root: &Root,
+        pages: &PageReader,
+        at: Addr,
+        geometry: Geometry,
+    ) -> Result<Vec<u32>, SkipReason> {
+        let own = pages.own_pages(&self.pagemap, at.0).map_err(reason_of_errno)?;
+        let zeros = self.contents(root)?.zeros_among(at, &own, geometry)?;
+        Ok(content::pieces(&own, &zeros))
+    }
+
+    fn contents(&mut self, root: &Root) -> Result<&mut Contents, SkipReason> {
         let contents = match self.contents.take() {
             Some(contents) => contents,
             None => Contents::open(root, self.id.pid)?,
         };
-        // The same pages each time would miss what changes elsewhere.
-        let seed = hugewise_sys::cpu::thread_cpu_time_ns();
-        self.contents.insert(contents).zero_pages(at, geometry, seed)
+        Ok(self.contents.insert(contents))
     }
 
     /// Counts and details of one region, now.

@@ -22,6 +22,9 @@ pub enum Mode {
     /// The machine keeps THP as it is (`always`) for cheap faults; hugewise takes back what that
     /// wastes and fills gaps.
     Guard,
+    /// Faults hand out huge pages while memory is whole and there is enough of it; otherwise as
+    /// `ingens`.
+    Auto,
     /// Decides and journals like `ingens`, and has no actuator at all.
     Observe,
 }
@@ -32,6 +35,7 @@ impl Mode {
         match self {
             Self::Ingens => "ingens",
             Self::Guard => "guard",
+            Self::Auto => "auto",
             Self::Observe => "observe",
         }
     }
@@ -126,18 +130,28 @@ impl Default for PolicyChoice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Promote {
-    /// From this utilization on a region is always promoted. Default 90, Ingens' util_threshold.
+    /// Promote at all; without it waste is given back, and no more. Default true.
+    pub enabled: bool,
+    /// From this utilization on a region is promoted before any other, and also where free memory
+    /// is in pieces. Default 90, Ingens' util_threshold.
     pub utilization_percent: f64,
+    /// The bloat budget covers what regions from `utilization_percent` on waste, too. Default true;
+    /// false: those are always promoted, as with Ingens, and what they waste is not bounded.
+    pub budget_covers_full: bool,
     /// Below this utilization a region is never promoted, whatever the budget. Default 50: more
     /// than half of a promoted page would be waste.
     pub min_utilization_percent: f64,
-    /// Bloat that promotions below the threshold may cause, in percent of the managed footprint.
-    /// Default 3 (`docs/measurements.md#defaults-by-choice`).
+    /// Memory that may be held without use, in percent of the managed footprint. Default 3
+    /// (`docs/measurements.md#defaults-by-choice`).
     pub bloat_budget_percent: f64,
     /// Up to so much the budget grows while memory is free and unfragmented: all of it where half
     /// of the machine is available. Default 0: it does not grow, nor does it where this is less
     /// than `bloat_budget_percent`.
     pub bloat_budget_most_percent: f64,
+    /// A program that shrinks is promoted again when it has kept its size for so long, and one that
+    /// was there before the manager when a second list shows that it does: what is about to be
+    /// freed is not promoted. 0: at once. Default 3000 (`docs/measurements.md#defaults-by-choice`).
+    pub watch_ms: u64,
     /// Promote although the operator set THP to `never`. Default false.
     pub allow_under_never: bool,
     /// Promote regions whose pages lie on several NUMA nodes, too: the huge page lies on the node
@@ -155,10 +169,13 @@ pub struct Promote {
 impl Default for Promote {
     fn default() -> Self {
         Self {
+            enabled: true,
             utilization_percent: 90.0,
+            budget_covers_full: true,
             min_utilization_percent: 50.0,
             bloat_budget_percent: 3.0,
             bloat_budget_most_percent: 0.0,
+            watch_ms: 3_000,
             allow_under_never: false,
             mixed_nodes: false,
             warm: Warm::Auto,
@@ -189,11 +206,13 @@ pub struct Demote {
     /// are split, the emptiest first. Default 80: ten below the promotion threshold, so that
     /// nothing flaps between the two; a value above that threshold counts as the threshold.
     pub utilization_percent: f64,
-    /// Read 32 of 512 base pages of huge regions, to find those that hold only zeros. Without it
-    /// bloat is known for regions that were seen before they became huge, and for partially
-    /// mapped ones. Default false: reading a program's memory is the operator's decision.
+    /// Read 32 of a region's 512 base pages, to find out how many hold only zeros; nothing else of
+    /// them is kept (`docs/security.md`). Without it bloat is known for regions that were seen
+    /// before they became huge, and for partially mapped ones, and faults hand out base pages.
+    /// Default true.
     pub sample: bool,
-    /// A huge region's contents are sampled again after this time. Default 60000.
+    /// A huge region's contents are sampled again after this time, or later where there are many.
+    /// Default 60000.
     pub sample_interval_ms: u64,
     /// A block of which pieces were dropped is split this long after that was first seen. Default
     /// 500: allocators drop the pages of one region within milliseconds, and a block of which all
@@ -206,7 +225,7 @@ impl Default for Demote {
         Self {
             enabled: true,
             utilization_percent: 80.0,
-            sample: false,
+            sample: true,
             sample_interval_ms: 60_000,
             settle_ms: 500,
         }
@@ -435,6 +454,21 @@ pub struct Settings {
     /// Park khugepaged in mode `guard`, too, but only while memory is short on the machine: what it
     /// fills then has to be given back. Default true.
     pub guard_parks_khugepaged: bool,
+    /// Choose the size of folio that faults hand out, in modes `ingens` and `auto`, where the
+    /// kernel has multi-size THP (Linux 6.8) and nobody has chosen one. Default all.
+    pub fault_sizes: FaultSizes,
+}
+
+/// Whose faults are given folios of the size that hugewise chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultSizes {
+    /// Nobody's: sizes stay as they are.
+    Off,
+    /// Those of memory for which its program asked with `MADV_HUGEPAGE`.
+    Advised,
+    /// Everybody's.
+    All,
 }
 
 impl Default for Settings {
@@ -445,6 +479,7 @@ impl Default for Settings {
             guard_max_ptes_none: 51,
             park_khugepaged: true,
             guard_parks_khugepaged: true,
+            fault_sizes: FaultSizes::All,
         }
     }
 }

@@ -33,6 +33,16 @@ pub enum Motive {
     OverBloatBudget,
     /// Huge, badly used, and memory is short.
     Pressure,
+    /// Not huge: pages of larger folios hold only zeros, and bloat is above its budget, or memory
+    /// is short.
+    Unwritten,
+}
+
+impl Motive {
+    /// Whether a split for it ends a huge mapping.
+    pub const fn loses_a_huge_page(self) -> bool {
+        !matches!(self, Self::PartiallyMapped | Self::Unwritten)
+    }
 }
 
 /// What being huge is expected to give and to cost, for one region.
@@ -73,6 +83,9 @@ pub struct Decision {
     pub min_populated: u16,
     /// Warm the destination first.
     pub warm: bool,
+    /// Read a sample of its contents first: pages may be populated that nobody wrote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sample: bool,
     /// Another promotion waits: its destination may be warmed ahead.
     #[serde(default)]
     pub another: bool,

@@ -14,6 +14,7 @@
 
 mod claims;
 mod compact;
+mod faults;
 mod pace;
 mod scan;
 mod shortage;
@@ -22,8 +23,8 @@ mod track;
 
 use crate::compaction::{Compact, CompactReport};
 use crate::config::{Config, Mode};
-use crate::decision::{Action, Decision, Motive, Outcome, Queues};
-use crate::gate::{self, Asked, RegionFacts};
+use crate::decision::{Action, Decision, Outcome, Queues};
+use crate::gate::{self, Asked, RegionFacts, Sight};
 use crate::policy::{self, Plan, Policy, View, inspect};
 use crate::reason::Limit;
 use crate::record::{Record, skips_record, use_record};
@@ -336,6 +337,16 @@ impl Manager {
             && self.state.limits.warm.wanted(self.config.promote.warm)
     }
 
+    /// Whether a sample shows first how many of its pages were written: where larger folios may lie
+    /// in it, and nobody has looked yet.
+    fn samples(&self, decision: &Decision) -> bool {
+        let target = self.state.programs.targets.get(&decision.target);
+        let region = target.and_then(|target| target.regions.get(decision.region));
+        decision.action == Action::Promote
+            && Sight::of(&self.config, &self.state).samples_small
+            && region.is_some_and(|region| region.zeros.is_none())
+    }
+
     fn journal_reasons(&mut self, at: Ns, sink: &mut impl Sink) {
         let targets = &self.state.programs.targets;
         let reasons_of = |id| self.plan.reasons_of(id);
@@ -380,17 +391,13 @@ impl Manager {
         };
         match decision.action {
             Action::Promote => {
-                let facts = RegionFacts::of(
-                    &region,
-                    state.limits.thresholds,
-                    state.machine.frames_hidden,
-                    now,
-                );
+                let sight = Sight::of(&self.config, state);
+                let facts = RegionFacts::of(&region, state.limits.thresholds, sight, now);
                 gate::region(&facts, Asked::Binding).is_none()
             }
             Action::Demote => {
                 let short = state.limits.pressure.on_machine().is_some();
-                region.huge == (decision.motive != Motive::PartiallyMapped)
+                region.huge == decision.motive.loses_a_huge_page()
                     && region.waits.against_split(now, short).is_none()
             }
         }
@@ -426,6 +433,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
     if manager.view(now).machine_gate.is_none() {
         manager.state.note_waiting(&queues, now);
     }
+    manager.choose_faults(now);
     manager.compact(world, now);
     manager.journal_reasons(now, sink);
     let mut claims = Claims::new(&manager.state, now);
@@ -451,6 +459,7 @@ pub fn tick(world: &mut impl World, manager: &mut Manager, sink: &mut impl Sink)
             continue;
         }
         decision.warm = manager.warms(&decision);
+        decision.sample = manager.samples(&decision);
         decision.another = manager.plan.more || promotes(&queues);
         manager.last = Some(decision.action);
         served = true;

@@ -38,7 +38,7 @@ use crate::limits::backoff::Backoffs;
 use crate::limits::pressure::Pressure;
 use crate::limits::thresholds::Thresholds;
 use crate::reason::SkipReason;
-use crate::snapshot::ThpMode;
+use crate::snapshot::{MachineSample, ThpMode};
 use crate::state::{Region, State, Target};
 use hugewise_base::units::Ns;
 
@@ -87,6 +87,9 @@ pub struct ProgramFacts {
     pub cgroup_short: bool,
     /// Why it is suspended: attempt after attempt came to nothing.
     pub suspended: Option<SkipReason>,
+    /// It has just begun to give memory back, or was there before this manager and has not been
+    /// watched for long enough to know.
+    pub shrinking: bool,
 }
 
 impl ProgramFacts {
@@ -98,8 +101,18 @@ impl ProgramFacts {
             cgroup_waits: backoffs.cgroup_waits(&cgroup, now),
             cgroup_short: pressure.on(&cgroup).is_some(),
             suspended: target.suspension.active(now),
+            shrinking: target.shrinking.holds(now),
         }
     }
+}
+
+/// What inspections show on this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// No page frames.
+    pub frames_hidden: bool,
+    /// Regions that are not huge may hold pages that nobody wrote, and are sampled.
+    pub samples_small: bool,
 }
 
 /// Facts of [`Scope::Region`].
@@ -107,15 +120,16 @@ impl ProgramFacts {
 pub struct RegionFacts {
     /// It is huge.
     pub huge: bool,
-    /// Its populated base pages.
-    pub populated: u16,
+    /// Its populated base pages, without those that are known to hold only zeros.
+    pub written: u16,
     /// Some of its pages are in swap.
     pub swapped: bool,
     /// Why it waits after an earlier attempt, a split or a lost huge page.
     pub wait: Option<SkipReason>,
     /// Its waste was taken back since it was last well used.
     pub given_back: bool,
-    /// Pages are missing, and nobody has inspected whether it holds pieces of a huge page.
+    /// Pages are missing, and nobody has inspected whether it holds pieces of a huge page; or they
+    /// may be of larger folios, and nobody has sampled how many of them were written.
     pub unseen: bool,
     /// It holds pieces of a huge page.
     pub partially_mapped: bool,
@@ -124,17 +138,18 @@ pub struct RegionFacts {
 }
 
 impl RegionFacts {
-    /// Those of a region at `now`; `frames_hidden`: inspections see no page frames here.
-    pub fn of(region: &Region, thresholds: Thresholds, frames_hidden: bool, now: Ns) -> Self {
+    /// Those of a region at `now`, as far as inspections show it.
+    pub fn of(region: &Region, thresholds: Thresholds, sight: Sight, now: Ns) -> Self {
         // Where no page is missing no block can be held.
         let missing = region.populated + region.zero_page < thresholds.whole;
+        let frames = missing && region.inspected.is_none() && !sight.frames_hidden;
         Self {
             huge: region.huge,
-            populated: region.populated,
+            written: region.written(),
             swapped: region.swapped > 0,
             wait: region.waits.against_promotion(now),
             given_back: region.waits.given_back > 0,
-            unseen: missing && region.inspected.is_none() && !frames_hidden,
+            unseen: frames || (sight.samples_small && region.zeros.is_none()),
             partially_mapped: region.partially_mapped_since.is_some(),
             thresholds,
         }
@@ -142,7 +157,7 @@ impl RegionFacts {
 
     /// Whether it is promoted whatever the bloat budget.
     pub const fn is_full(&self) -> bool {
-        self.populated >= self.thresholds.always
+        self.written >= self.thresholds.always
     }
 }
 
@@ -151,6 +166,8 @@ impl RegionFacts {
 pub struct MachineFacts {
     /// `hugewise manage pause` is in force.
     pub paused: bool,
+    /// `promote.enabled`.
+    pub promotes: bool,
     /// The switch of transparent huge pages; `None`: the kernel has none.
     pub thp: Option<ThpMode>,
     /// `promote.allow_under_never`.
@@ -163,12 +180,25 @@ pub struct MachineFacts {
     pub free_huge: Option<u64>,
 }
 
+impl Sight {
+    /// That of this state.
+    pub fn of(config: &Config, state: &State) -> Self {
+        let machine = state.machine.sample.as_ref();
+        let small = machine.is_some_and(MachineSample::has_multi_size_folios);
+        Self {
+            frames_hidden: state.machine.frames_hidden,
+            samples_small: small && config.demote.sample,
+        }
+    }
+}
+
 impl MachineFacts {
     /// Those of the machine at `now`; `None` before it was first observed.
     pub fn of(config: &Config, state: &State, now: Ns) -> Option<Self> {
         let machine = state.machine.sample.as_ref()?;
         Some(Self {
             paused: state.limits.paused,
+            promotes: config.promote.enabled,
             thp: machine.thp,
             under_never: config.promote.allow_under_never,
             short: state.limits.pressure.on_machine().is_some(),
@@ -212,6 +242,8 @@ pub struct CheckFacts {
     pub write_protected: u32,
     /// Populated base pages.
     pub populated: u32,
+    /// ... without those that hold only zeros, as a sample shows; as many where none was taken.
+    pub written: u32,
     /// Populated base pages without which the decision would have been another one.
     pub min_populated: u16,
     /// Free blocks; `None`: unknown.
@@ -319,19 +351,20 @@ gates! {
     Program binds: "its memory is refused as a whole, for the program's own reason",
         |program| program.refused;
     Region binds AlreadyHuge: "it is huge", |region| region.huge;
-    Region policy Empty: "no base page is populated", |region| region.populated == 0;
-    Region policy BelowThreshold: "fewer pages are populated than promote.min_utilization_percent",
-        |region| region.populated < region.thresholds.budget;
+    Region policy Empty: "no base page is populated", |region| region.written == 0;
+    Region policy BelowThreshold: "fewer pages are in use than promote.min_utilization_percent",
+        |region| region.written < region.thresholds.budget;
     Region binds: "a wait is not over: after a failed attempt, a split, a lost huge page",
         |region| region.wait;
     Region policy Swapped: "some of its pages are in swap", |region| region.swapped;
     Region policy GivenBack: "not full, and its waste was taken back before",
         |region| !region.is_full() && region.given_back;
-    Region policy NotInspected: "not full, and not inspected yet for pieces of a huge page",
+    Region policy NotInspected: "not full, and not inspected yet for pieces of larger folios",
         |region| !region.is_full() && region.unseen;
     Region policy PartiallyMapped: "not full, and it holds pieces of a huge page",
         |region| !region.is_full() && region.partially_mapped;
     Machine binds Paused: "'hugewise manage pause' is in force", |machine| machine.paused;
+    Machine binds PromotionOff: "promote.enabled is false", |machine| !machine.promotes;
     Machine binds NoThp: "the kernel has no transparent huge pages",
         |machine| machine.thp.is_none();
     Machine binds OperatorNever: "the switch says 'never', and promote.allow_under_never is false",
@@ -346,6 +379,8 @@ gates! {
     Cgroup binds CgroupLowMemory: "its cgroup is near its limit", |program| program.cgroup_short;
     Cgroup binds: "the program is suspended: attempt after attempt came to nothing",
         |program| program.suspended;
+    Cgroup policy Shrinking: "it gives memory back: what is about to be freed is not promoted",
+        |program| program.shrinking;
     Price policy NotInspected: "hints wait for the first scan of the whole program",
         |price| price.unscanned;
     Price policy NotInspected: "blocks or budget are scarce, and its use is unknown yet",
@@ -365,6 +400,8 @@ gates! {
         |check| check.write_protected > 0;
     Check binds Shrunk: "fewer pages are populated than when it was chosen",
         |check| check.populated < u32::from(check.min_populated);
+    Check binds Unwritten: "too few of its pages were written: faults hand out several at a time",
+        |check| check.written < u32::from(check.min_populated);
     // Without a free block the call would reclaim page cache and compact on its own account.
     Check binds NoFreeHugePage: "no block of huge page size is free",
         |check| check.free_huge == Some(0);

@@ -1,9 +1,12 @@
 //! Which kernel settings a mode owns (`docs/how-to/give-back.md#choose-a-mode`), as a pure plan.
 
-use crate::config::{Config, Mode};
+use crate::config::{Config, FaultSizes, Mode};
+use crate::limits::fault_size::SizeReason;
+use crate::limits::huge_faults::HugeFaults;
 use crate::reason::SkipReason;
 use crate::snapshot::ThpMode;
 use hugewise_base::owner::Owner;
+use hugewise_base::units::Bytes;
 
 /// Directory of the THP settings below the root.
 pub const THP_DIR: &str = "sys/kernel/mm/transparent_hugepage";
@@ -113,25 +116,69 @@ pub fn wanted(
     if lower(none) {
         want(file_none, none.to_string(), "khugepaged must not fill regions that are mostly empty");
     }
-    if thp == ThpMode::Always {
-        want(file, "madvise".into(), "faults hand out base pages");
+    if thp == ThpMode::Always && mode != Mode::Auto {
+        want(file, "madvise".into(), "faults hand out small pages");
     }
     if files.defrag.as_deref() == Some("always") {
         let file = format!("{THP_DIR}/defrag");
-        want(file, "madvise".into(), "faults must not compact memory");
+        let value = if mode == Mode::Auto { "defer+madvise" } else { "madvise" };
+        want(file, value.into(), "faults must not compact memory");
     }
     Ok(all)
 }
 
-/// What `mode` writes while memory is short on the machine, and takes back when it is not any
-/// more.
-pub fn while_short(config: &Config, mode: Mode) -> Option<WantedSetting> {
-    let wanted = config.settings.own && config.settings.guard_parks_khugepaged;
-    (mode == Mode::Guard && wanted).then(|| WantedSetting {
-        file: format!("{THP_DIR}/khugepaged/scan_sleep_millisecs"),
-        value: PARKED_MS.to_string(),
-        why: "memory is short: khugepaged must not fill regions now",
-    })
+/// What is wanted of settings that change while a manager runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Momentary {
+    /// Memory is short on the machine.
+    pub short: bool,
+    /// The size of folio that faults hand out; `None`: base pages.
+    pub fault_size: Option<Bytes>,
+    /// Why.
+    pub size_reason: SizeReason,
+    /// Whether faults hand out huge pages, in mode `auto`.
+    pub huge_faults: Option<(bool, HugeFaults)>,
+}
+
+/// What `mode` writes at this moment. What is not wanted any more goes back. `switch` is the file
+/// that decides about huge pages in faults.
+pub fn for_now(
+    config: &Config,
+    mode: Mode,
+    switch: Option<&str>,
+    now: &Momentary,
+) -> Vec<WantedSetting> {
+    let mut all = Vec::new();
+    if !config.settings.own || mode == Mode::Observe {
+        return all;
+    }
+    if mode == Mode::Guard && config.settings.guard_parks_khugepaged && now.short {
+        all.push(WantedSetting {
+            file: format!("{THP_DIR}/khugepaged/scan_sleep_millisecs"),
+            value: PARKED_MS.to_string(),
+            why: "memory is short: khugepaged must not fill regions now",
+        });
+    }
+    let whose = match config.settings.fault_sizes {
+        FaultSizes::Off => None,
+        FaultSizes::Advised => Some("madvise"),
+        FaultSizes::All => Some("always"),
+    };
+    if let (Some(size), Some(whose)) = (now.fault_size, whose) {
+        all.push(WantedSetting {
+            file: format!("{THP_DIR}/hugepages-{}kB/enabled", size.0 >> 10),
+            value: whose.into(),
+            why: now.size_reason.text().0,
+        });
+    }
+    if let (Some((huge, reason)), Some(switch)) = (now.huge_faults, switch) {
+        all.push(WantedSetting {
+            file: switch.into(),
+            value: if huge { "always" } else { "madvise" }.into(),
+            why: reason.text().0,
+        });
+    }
+    all
 }
 
 #[cfg(test)]
@@ -200,16 +247,44 @@ mod tests {
         assert!(wanted(&config, Mode::Ingens, &never).is_ok());
     }
 
+    fn momentary(short: bool) -> Momentary {
+        Momentary { short, fault_size: None, size_reason: SizeReason::Off, huge_faults: None }
+    }
+
+    fn now(config: &Config, mode: Mode, now: &Momentary) -> Vec<(String, String)> {
+        let wanted = for_now(config, mode, Some("switch"), now);
+        assert!(wanted.iter().all(|want| want.file == "switch" || (OWNER.owns)(&want.file)));
+        wanted.into_iter().map(|want| (want.file.replace(THP_DIR, ""), want.value)).collect()
+    }
+
     #[test]
     fn only_guard_parks_khugepaged_for_a_while() {
-        let mut config = Config::default();
-        let file = |config: &Config, mode| while_short(config, mode).map(|want| want.file);
-        let sleep = format!("{THP_DIR}/khugepaged/scan_sleep_millisecs");
-        assert_eq!(file(&config, Mode::Guard), Some(sleep.clone()));
-        assert!((OWNER.owns)(&sleep));
-        assert_eq!(file(&config, Mode::Ingens), None, "there it is parked all the time");
-        assert_eq!(file(&config, Mode::Observe), None);
+        let (mut config, short) = (Config::default(), momentary(true));
+        let parked = ("/khugepaged/scan_sleep_millisecs".to_owned(), PARKED_MS.to_string());
+        assert_eq!(now(&config, Mode::Guard, &short), [parked]);
+        assert_eq!(now(&config, Mode::Guard, &momentary(false)), []);
+        assert_eq!(now(&config, Mode::Ingens, &short), [], "there it is parked all the time");
+        assert_eq!(now(&config, Mode::Observe, &short), []);
         config.settings.guard_parks_khugepaged = false;
-        assert_eq!(file(&config, Mode::Guard), None);
+        assert_eq!(now(&config, Mode::Guard, &short), []);
+    }
+
+    #[test]
+    fn faults_hand_out_what_is_wanted_now() {
+        let mut config = Config::default();
+        let size = Momentary { fault_size: Some(Bytes(32 << 10)), ..momentary(false) };
+        let of = |value: &str| [("/hugepages-32kB/enabled".to_owned(), value.to_owned())];
+        assert_eq!(now(&config, Mode::Ingens, &size), of("always"));
+        config.settings.fault_sizes = FaultSizes::Advised;
+        assert_eq!(now(&config, Mode::Ingens, &size), of("madvise"));
+        config.settings.fault_sizes = FaultSizes::Off;
+        assert_eq!(now(&config, Mode::Ingens, &size), []);
+        for (huge, value) in [(true, "always"), (false, "madvise")] {
+            let huge_faults = Some((huge, HugeFaults::Plentiful));
+            let wanted = Momentary { huge_faults, ..momentary(false) };
+            assert_eq!(now(&config, Mode::Auto, &wanted), [("switch".into(), value.into())]);
+        }
+        config.settings.own = false;
+        assert_eq!(now(&config, Mode::Ingens, &size), []);
     }
 }

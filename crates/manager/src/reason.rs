@@ -75,6 +75,10 @@ named! {
         "set promote.mixed_nodes to true where that is meant, as with 'numactl --interleave'";
     WriteProtected = "write_protected": "userfaultfd write protection is active on it", "";
     Shrunk = "shrunk": "fewer pages are populated than when it was chosen", "";
+    Unwritten = "unwritten":
+        "too few of its populated pages were ever written: faults hand out several at a time", "";
+    Shrinking = "shrinking":
+        "its program has just begun to give memory back, or was not watched for long enough", "";
     AdvisedAgainst = "advised_against": "the program said MADV_NOHUGEPAGE for it", "";
     RefusedByKernel = "refused_by_kernel": "the kernel refused this region (EINVAL)", "";
     Hole = "hole": "a part of it is not mapped any more", "";
@@ -130,6 +134,8 @@ named! {
     LowMemory = "low_memory": "little memory is left on this machine", "";
     CgroupLowMemory = "cgroup_low_memory": "its cgroup is near its memory limit",
         "raise the cgroup's memory limit, or watermark.cgroup_usage_high_percent";
+    PromotionOff = "promotion_off": "promote.enabled is false: waste is given back, and no more",
+        "set it to true, or run 'hugewise manage' without '--give-back'";
     Paused = "paused": "'hugewise manage pause' is in force", "run 'hugewise manage resume'";
     // Compaction that does not begin, or ends early.
     CompactionOff = "compaction_off": "compact.mode is 'off'",
@@ -160,6 +166,7 @@ impl SkipReason {
                 | Self::WriteProtected
                 | Self::Swapped
                 | Self::Shrunk
+                | Self::Unwritten
                 | Self::Hole
                 | Self::RetryLater
                 | Self::RefusedByKernel

@@ -211,6 +211,7 @@ mod tests {
             waste: 12,
             min_populated: 460,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         };

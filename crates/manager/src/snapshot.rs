@@ -177,6 +177,28 @@ impl NodeFree {
     }
 }
 
+/// One size of multi-size THP: folios larger than a base page and smaller than a huge page
+/// (`hugepages-*kB`, from Linux 6.8 on).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SizeSample {
+    /// Bytes of one folio.
+    pub size: Bytes,
+    /// Whom faults give it to: its `enabled`, and the top file where that says `inherit`.
+    pub mode: ThpMode,
+    /// Folios of this size in anonymous memory (`stats/nr_anon`, from 6.12 on).
+    pub folios: Option<u64>,
+    /// ... of which some pages are not mapped any more, and still held.
+    pub partially_mapped: Option<u64>,
+    /// Faults that were given one since boot (`stats/anon_fault_alloc`, from 6.10 on).
+    pub faults: Option<u64>,
+    /// Faults that were not, as no block of the size was free.
+    pub fallbacks: Option<u64>,
+    /// Folios split since boot.
+    pub splits: Option<u64>,
+    /// The unusable free space index at this size: 0 good, 1 bad.
+    pub fmfi: Option<f64>,
+}
+
 /// Machine-wide values that policy and views use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineSample {
@@ -197,6 +219,9 @@ pub struct MachineSample {
     /// Free memory of each NUMA node; none where that is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeFree>,
+    /// Sizes of multi-size THP that faults may hand out, ascending; none before Linux 6.8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<SizeSample>,
     /// Whether splitting a huge page gives its zero pages back (Linux 6.12): proven on a child's
     /// memory; `None` where that could not be found out.
     #[serde(default)]
@@ -222,6 +247,13 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl MachineSample {
+    /// Whether a region that is not huge may hold pages that no program wrote: faults hand out
+    /// several pages at a time, or did.
+    pub fn has_multi_size_folios(&self) -> bool {
+        let in_use = |size: &SizeSample| size.mode != ThpMode::Never || size.folios > Some(0);
+        self.sizes.iter().any(in_use)
+    }
+
     /// A machine for simulations and tests: 16 GiB, half free, no fragmentation.
     pub fn example() -> Self {
         Self {
@@ -233,6 +265,7 @@ impl MachineSample {
             fmfi: Some(0.0),
             free_huge: Some(4096),
             nodes: Vec::new(),
+            sizes: Vec::new(),
             frees_zeros: Some(true),
             trackers: Vec::new(),
             abandoned_workers: 0,
@@ -356,7 +389,7 @@ pub struct RegionSample {
     /// frames.
     #[serde(default)]
     pub held: Option<u16>,
-    /// Base pages of a huge region that hold only zeros, estimated from a sample of its contents;
+    /// Populated base pages that hold only zeros, estimated from a sample of the region's contents;
     /// known only where reading them was asked for.
     #[serde(default)]
     pub zeros: Option<u16>,

@@ -5,11 +5,13 @@ use crate::config::Config;
 use crate::decision::Outlook;
 use crate::engine::Manager;
 use crate::gate;
+use crate::limits::fault_size::SizeReason;
+use crate::limits::huge_faults::HugeFaults;
 use crate::limits::pressure::PressureSource;
 use crate::limits::thresholds::Thresholds;
 use crate::policy::Plan;
 use crate::reason::{Limit, SkipReason};
-use crate::snapshot::CgroupSample;
+use crate::snapshot::{CgroupSample, SizeSample};
 use crate::state::bloat::Account;
 use crate::state::heat::{HOT, IDLE};
 use crate::state::{Compactions, Maker, State, Target, Totals};
@@ -186,6 +188,9 @@ pub struct ManagerStatus {
     /// Compaction.
     #[serde(default)]
     pub compaction: CompactionStatus,
+    /// What faults hand out.
+    #[serde(default)]
+    pub faults: FaultStatus,
     /// Destinations are being warmed.
     pub warming: bool,
     /// Own CPU time since the start, without that of warming ahead.
@@ -234,6 +239,47 @@ pub struct ManagerStatus {
     pub targets: Vec<TargetStatus>,
     /// Large processes that are left alone.
     pub left_alone: Vec<LeftAloneStatus>,
+}
+
+/// What faults hand out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FaultStatus {
+    /// Bytes of the folios that hugewise has them hand out; `None`: base pages, or what somebody
+    /// else has chosen.
+    pub size: Option<Bytes>,
+    /// Why.
+    pub size_reason: SizeReason,
+    /// How often the size changed.
+    pub size_changes: u64,
+    /// Whether they hand out huge pages; `None`: the mode does not choose.
+    pub huge: Option<bool>,
+    /// Why; `None` with that.
+    pub huge_reason: Option<HugeFaults>,
+    /// How often that changed.
+    pub huge_changes: u64,
+    /// Pages that were handed out and that nobody wrote, estimated from samples; `None`: nothing
+    /// was sampled.
+    pub unwritten: Option<Bytes>,
+    /// Half of the interval that holds the true number 19 times in 20.
+    pub unwritten_error: Option<Bytes>,
+    /// What the kernel counts of each size; none before Linux 6.8.
+    pub sizes: Vec<SizeSample>,
+}
+
+impl Default for FaultStatus {
+    fn default() -> Self {
+        Self {
+            size: None,
+            size_reason: SizeReason::Off,
+            size_changes: 0,
+            huge: None,
+            huge_reason: None,
+            huge_changes: 0,
+            unwritten: None,
+            unwritten_error: None,
+            sizes: Vec::new(),
+        }
+    }
 }
 
 /// Compaction: the kernel makes free blocks while promotions wait for them.
@@ -398,6 +444,23 @@ pub fn cgroups(state: &State) -> Vec<CgroupStatus> {
     all
 }
 
+fn faults(state: &State, plan: &Plan) -> FaultStatus {
+    let bytes = |pages: f64| state.machine.geometry.bytes(saturating_u64(pages));
+    let (size, huge) = (&state.limits.fault_size, &state.limits.huge_faults);
+    let (wanted, size_reason) = size.wanted();
+    FaultStatus {
+        size: wanted,
+        size_reason,
+        size_changes: size.history().map_or(0, |(_, changes)| changes),
+        huge: huge.wanted().map(|(is_wanted, _)| is_wanted),
+        huge_reason: huge.wanted().map(|(_, reason)| reason),
+        huge_changes: huge.history().map_or(0, |(_, changes)| changes),
+        unwritten: plan.unwritten.map(|estimate| bytes(estimate.pages)),
+        unwritten_error: plan.unwritten.map(|estimate| bytes(estimate.error())),
+        sizes: state.machine.sample.as_ref().map_or(Vec::new(), |m| m.sizes.clone()),
+    }
+}
+
 fn compaction(state: &State, plan: &Plan) -> CompactionStatus {
     let totals = state.account.totals.compaction.clone();
     CompactionStatus {
@@ -440,6 +503,7 @@ pub fn manager(manager: &Manager, dry_run: bool, now: Ns) -> ManagerStatus {
             .allocation(now)
             .map(|until| until.since(now).as_s()),
         compaction: compaction(state, plan),
+        faults: faults(state, plan),
         warming: state.limits.warm.wanted(config.promote.warm),
         own_cpu: state.account.own_cpu,
         warm_cpu: state.account.warm_cpu,

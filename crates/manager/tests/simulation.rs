@@ -340,6 +340,7 @@ fn promises_hold_under_a_tight_and_a_loose_configuration() {
             config.controller.lock_share_percent = 0.2;
             config.controller.cpu_percent = 0.5;
             config.promote.bloat_budget_percent = 0.0;
+            config.promote.budget_covers_full = false;
         });
         activity.add(&tight.activity);
         let bytes = run(seed, |_, config| {
@@ -412,6 +413,7 @@ impl Policy for Reckless {
                 waste: 0,
                 min_populated: 0,
                 warm: true,
+                sample: false,
                 another: false,
                 outlook: None,
             });

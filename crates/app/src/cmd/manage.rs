@@ -17,17 +17,18 @@ pub(crate) fn run(global: &Global, args: &ManageArgs) -> anyhow::Result<Output> 
 }
 
 fn options(global: &Global, args: &ManageArgs) -> anyhow::Result<Options> {
+    let promotion_off = args.give_back.then(|| "promote.enabled=false".to_owned());
     Ok(Options {
         root: global.root.clone(),
         quiet: global.json,
-        mode: args.mode.map(mode),
+        mode: args.mode.map(mode).or(args.give_back.then_some(Mode::Guard)),
         pids: pids(&args.pid),
         once: args.once,
         length: args.r#for.as_deref().map(duration).transpose()?,
         dry_run: args.dry_run,
         keep_settings: args.keep_settings,
         config: args.config.clone(),
-        set: args.set.clone(),
+        set: args.set.iter().cloned().chain(promotion_off).collect(),
         journal: args.journal.clone(),
         record: args.record.clone(),
         state_dir: args.state_dir.clone(),
@@ -42,6 +43,7 @@ fn mode(arg: ModeArg) -> Mode {
     match arg {
         ModeArg::Ingens => Mode::Ingens,
         ModeArg::Guard => Mode::Guard,
+        ModeArg::Auto => Mode::Auto,
         ModeArg::Observe => Mode::Observe,
     }
 }

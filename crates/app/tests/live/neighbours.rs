@@ -218,6 +218,7 @@ fn holes_are_their_own(_: &Turn) -> anyhow::Result<()> {
             waste: 0,
             min_populated: 0,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         };

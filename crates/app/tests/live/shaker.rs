@@ -101,6 +101,7 @@ impl Shaker {
             waste: 0,
             min_populated: 1,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         })

@@ -120,7 +120,7 @@ fn errors_of_type_name_place_and_key() {
     let wrong = error_of("[scan]\ncpu_percent = \"many\"");
     assert_eq!(wrong, ":2:1: 'scan.cpu_percent': found the text \"many\", wanted a number");
     let word = error_of("mode = \"turbo\"");
-    let wanted = ":1:1: 'mode': unknown word 'turbo': it is one of ingens, guard and observe";
+    let wanted = ":1:1: 'mode': unknown word 'turbo': it is one of ingens, guard, auto and observe";
     assert_eq!(word, wanted);
     let size = error_of("quota.bytes_per_s = true");
     assert!(size.contains("256 MiB"), "{size}");

@@ -15,7 +15,7 @@ use crate::pages::{Frames, PageReader};
 use crate::root::Root;
 use crate::target::Target;
 use hugewise_base::units::{Geometry, Ns};
-use hugewise_manager::decision::{Action, Decision, FailureClass, Motive, Outcome};
+use hugewise_manager::decision::{Action, Call, Decision, FailureClass, Motive, Outcome};
 use hugewise_manager::gate::{self, Asked, CheckFacts};
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::Errno;
@@ -38,7 +38,8 @@ struct Destination {
 
 /// What a re-check found of a region that may become huge.
 struct Checked {
-    populated: u16,
+    /// Populated base pages, without those that a sample shows to hold only zeros.
+    written: u16,
     /// The NUMA node that its huge page would come from; `None`: it does not matter, or is unknown.
     node: Option<u32>,
 }
@@ -123,21 +124,20 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason, warm| Outcome::Skipped { reason, warm, cpu: spent() };
-        let Checked { populated, node } = match self.recheck(root, pages, target, decision) {
+        let checked = self.recheck(root, pages, target, decision, decision.sample);
+        let Checked { written, node } = match checked {
             Ok(checked) => checked,
             Err(reason) => return skipped(reason, None),
         };
         if !self.acts() {
-            return Outcome::Withheld { populated };
+            return Outcome::Withheld { populated: written };
         }
         let Destination { pin, warm, fresh } = self.destination(root, pages, decision, node);
         // A warm-up may take milliseconds, time enough for a fork or an exec: check again.
-        if fresh && let Err(reason) = self.recheck(root, pages, target, decision) {
+        if fresh && let Err(reason) = self.recheck(root, pages, target, decision, false) {
             return skipped(reason, warm);
         }
-        let (region, huge) = (decision.region.0, self.geometry.huge.0);
-        let collapse = RemoteAdvice::Collapse;
-        let (answer, call) = target.timed(|fd| address_space::advise(fd, region, huge, collapse));
+        let (answer, call) = self.collapse(target, decision);
         drop(pin);
         if decision.warm
             && let Some(ahead) = self.ahead(root)
@@ -155,7 +155,7 @@ impl Actuator {
         match answer {
             Ok(_) => match target.look(pages, decision.region, Frames::Ignored) {
                 Ok((counts, _)) if counts.huge => {
-                    Outcome::Promoted { populated, warm, call, cpu: spent() }
+                    Outcome::Promoted { populated: written, warm, call, cpu: spent() }
                 }
                 Ok(_) => failed(FailureClass::Transient, SkipReason::RetryLater, None),
                 Err(reason) => skipped(reason, warm),
@@ -164,7 +164,7 @@ impl Actuator {
             Err(errno) => {
                 let mut class = FailureClass::of_errno(errno.0);
                 if class == FailureClass::Allocation && !self.allocation_failed(root) {
-                    return match self.recheck(root, pages, target, decision) {
+                    return match self.recheck(root, pages, target, decision, false) {
                         Err(reason) => skipped(reason, warm),
                         Ok(_) => failed(FailureClass::Refused, SkipReason::Hole, Some(errno.0)),
                     };
@@ -184,6 +184,11 @@ impl Actuator {
         }
     }
 
+    fn collapse(&self, target: &mut Target, decision: &Decision) -> (Result<u64, Errno>, Call) {
+        let (region, huge) = (decision.region.0, self.geometry.huge.0);
+        target.timed(|fd| address_space::advise(fd, region, huge, RemoteAdvice::Collapse))
+    }
+
     /// Whether the kernel counted a failed allocation since this was last asked; where it does not
     /// say, it did. ENOMEM also says that a part of the range is not mapped, which any program can
     /// arrange, and for which nobody else should wait.
@@ -193,17 +198,25 @@ impl Actuator {
         now.zip(before).is_none_or(|(now, before)| now > before)
     }
 
-    /// Checks again right before acting: the decision may be seconds old.
+    /// Checks again right before acting: the decision may be seconds old. `sample`: also how many
+    /// of the pages were written.
     fn recheck(
         &self,
         root: &Root,
         pages: &mut PageReader,
         target: &mut Target,
         decision: &Decision,
+        sample: bool,
     ) -> Result<Checked, SkipReason> {
         target.renew(root)?;
         let thp = machine::thp_mode(root, self.geometry);
         let (counts, detail) = target.look(pages, decision.region, Frames::Ignored)?;
+        let populated = counts.populated();
+        let zeros = match sample && !counts.huge {
+            true => target.zero_pages(root, pages, decision.region, &counts, self.geometry)?,
+            false => 0,
+        };
+        let written = populated.saturating_sub(zeros.into());
         let facts = CheckFacts {
             thp,
             under_never: self.config.allow_under_never,
@@ -212,7 +225,8 @@ impl Actuator {
             shared: detail.shared,
             file: detail.file,
             write_protected: detail.write_protected,
-            populated: counts.populated(),
+            populated,
+            written,
             min_populated: decision.min_populated,
             free_huge: machine::free_huge(root, self.geometry),
         };
@@ -221,8 +235,8 @@ impl Actuator {
         let facts = self.nodes.facts(root, place, decision.motive, self.geometry);
         closed(gate::node(&facts, Asked::Binding))?;
         let node = place.node();
-        let populated = u16::try_from(counts.populated()).unwrap_or(u16::MAX);
-        Ok(Checked { populated, node })
+        let written = u16::try_from(written).unwrap_or(u16::MAX);
+        Ok(Checked { written, node })
     }
 
     /// Sees to it that the next free block of this CPU is warm, where that is wanted.

@@ -1,5 +1,8 @@
 //! Demotion: `MADV_COLD` on one base page splits the huge page, or the block, that it belongs to.
 //!
+//! In a region that is not huge one call for each larger folio that holds pages which nobody wrote
+//! splits it, and these come back (`docs/measurements.md#multi-size-faults`).
+//!
 //! The kernel reports success whether it split or not
 //! (`docs/measurements.md#splitting-a-huge-page`), so the outcome is what the page tables show
 //! afterwards.
@@ -15,6 +18,7 @@ use hugewise_manager::decision::{Call, Decision, FailureClass, Motive, Outcome};
 use hugewise_manager::reason::SkipReason;
 use hugewise_sys::madvise::RemoteAdvice;
 use hugewise_sys::{Errno, cpu};
+use std::os::fd::BorrowedFd;
 
 /// What the page tables showed before the call.
 struct Before {
@@ -22,6 +26,9 @@ struct Before {
     detail: Detail,
     /// Of the whole machine; read only where page frames are hidden.
     splits: Option<u64>,
+    /// Addresses of pages that are named to the kernel: one after the other until it has split, or
+    /// at once where each names another folio.
+    named: Vec<Vec<u64>>,
 }
 
 impl Actuator {
@@ -36,7 +43,7 @@ impl Actuator {
         let began = cpu::thread_cpu_time_ns();
         let spent = || Ns(cpu::thread_cpu_time_ns().saturating_sub(began));
         let skipped = |reason| Outcome::Skipped { reason, warm: None, cpu: spent() };
-        let before = match self.check_split(root, pages, target, decision) {
+        let mut before = match self.check_split(root, pages, target, decision) {
             Ok(before) => before,
             Err(reason) => return skipped(reason),
         };
@@ -54,13 +61,17 @@ impl Actuator {
             cpu: spent(),
         };
         // Where frames are hidden, a page may be one that came after the block's was dropped.
-        for page in before.detail.named.into_iter().flatten() {
+        for stretch in std::mem::take(&mut before.named) {
             let (base, cold) = (self.geometry.base.0, RemoteAdvice::Cold);
-            let (answer, one) =
-                target.timed(|pidfd| address_space::advise(pidfd, page, base, cold));
+            let advise = |pidfd: BorrowedFd<'_>| {
+                stretch.iter().try_for_each(|page| {
+                    address_space::advise(pidfd, *page, base, cold).map(|_| ())
+                })
+            };
+            let (answer, one) = target.timed(advise);
             call = Call { took: call.took + one.took, asleep: call.asleep && one.asleep };
             match answer {
-                Ok(_) => {}
+                Ok(()) => {}
                 // The page was unmapped, or the process ended, meanwhile.
                 Err(errno) if matches!(errno, Errno::SRCH | Errno::NOMEM) => {
                     let class = FailureClass::Transient;
@@ -103,6 +114,19 @@ impl Actuator {
         if partial && (detail.held == Some(0) || counts.present == counts.zero) {
             return Err(SkipReason::NothingHeld);
         }
+        if decision.motive == Motive::Unwritten {
+            if counts.huge {
+                return Err(SkipReason::AlreadyHuge);
+            }
+            let region = decision.region;
+            let pieces = target.unwritten_pieces(root, pages, region, self.geometry)?;
+            if pieces.is_empty() {
+                return Err(SkipReason::NothingHeld);
+            }
+            let address = |page: u32| region.0 + self.geometry.bytes(page.into()).0;
+            let named = vec![pieces.into_iter().map(address).collect()];
+            return Ok(Before { counts, splits: None, detail, named });
+        }
         if !partial && !counts.huge {
             return Err(SkipReason::NoLongerHuge);
         }
@@ -110,7 +134,8 @@ impl Actuator {
         // Without frames and without a counter nothing could be verified.
         let count = || machine::splits(root, self.geometry).ok_or(SkipReason::NoMechanism);
         let splits = hidden.then(count).transpose()?;
-        Ok(Before { counts, detail, splits })
+        let named = detail.named.into_iter().flatten().map(|page| vec![page]).collect();
+        Ok(Before { counts, detail, splits, named })
     }
 
     /// Base pages that came back, if the block is split now.
@@ -127,6 +152,10 @@ impl Actuator {
         if before.counts.huge {
             let freed = before.counts.populated().saturating_sub(counts.populated());
             return Ok((!counts.huge).then(|| small(freed)));
+        }
+        if decision.motive == Motive::Unwritten {
+            let freed = before.counts.populated().saturating_sub(counts.populated());
+            return Ok((freed > 0).then(|| small(freed)));
         }
         let missing = self.geometry.pages_per_huge().saturating_sub(before.counts.present);
         Ok(match before.splits {

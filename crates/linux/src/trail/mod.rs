@@ -175,6 +175,11 @@ impl Trail {
         Ok(Some(old))
     }
 
+    /// Whether a setting has this value now.
+    pub fn has_value(&self, file: &str, value: &str) -> bool {
+        self.value(file).is_ok_and(|now| now == value)
+    }
+
     /// Notes that a setting is about to change to whatever the kernel makes of it: a pool is given
     /// as many pages as there are. [`Trail::write_step`] may follow many times, and
     /// [`Trail::settle`] at the end.

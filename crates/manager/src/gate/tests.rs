@@ -15,7 +15,8 @@ fn populated(populated: u16) -> Region {
 
 /// The motive of a region that nothing speaks against: full or not. Else the reason.
 fn answer(region: &Region, frames_hidden: bool, now: Ns) -> Result<bool, SkipReason> {
-    let facts = RegionFacts::of(region, thresholds(), frames_hidden, now);
+    let sight = Sight { frames_hidden, ..Sight::default() };
+    let facts = RegionFacts::of(region, thresholds(), sight, now);
     match super::region(&facts, Asked::All) {
         Some(reason) => Err(reason),
         None => Ok(facts.is_full()),
@@ -64,7 +65,7 @@ fn no_policy_passes_a_wait_or_makes_huge_what_is_huge() {
     let wait = Wait { until: Ns::s(5), reason: SkipReason::Cooldown };
     let waits = Waits { no_promote_until: Some(wait), ..Waits::default() };
     let binding = |region: &Region| {
-        let facts = RegionFacts::of(region, thresholds(), false, Ns(0));
+        let facts = RegionFacts::of(region, thresholds(), Sight::default(), Ns(0));
         super::region(&facts, Asked::Binding)
     };
     assert_eq!(binding(&Region { waits, ..populated(1) }), Some(SkipReason::Cooldown));
@@ -76,6 +77,7 @@ fn no_policy_passes_a_wait_or_makes_huge_what_is_huge() {
 #[test]
 fn a_machine_that_says_never_is_obeyed_unless_that_was_meant() {
     let open = MachineFacts {
+        promotes: true,
         paused: false,
         thp: Some(ThpMode::Never),
         under_never: true,
@@ -97,6 +99,7 @@ fn a_machine_that_says_never_is_obeyed_unless_that_was_meant() {
 #[test]
 fn the_switch_that_cannot_be_read_stops_the_last_step() {
     let open = CheckFacts {
+        written: 512,
         thp: Some(ThpMode::Madvise),
         under_never: false,
         huge: false,

@@ -140,7 +140,7 @@ impl Waits {
         let (wait, reason) = match motive {
             // It was no huge page any more, and the program itself gave its pages back: what it
             // kept may be worth a huge page as it is. Nothing flaps.
-            Motive::PartiallyMapped => (COOLDOWN, SkipReason::Cooldown),
+            motive if !motive.loses_a_huge_page() => (COOLDOWN, SkipReason::Cooldown),
             _ => {
                 let wait = longer(GIVEN_BACK_BASE, 2, self.given_back, 6);
                 self.wasted();

@@ -1,7 +1,8 @@
-//! Which regions are inspected now: page frames of those that may be partially mapped,
-//! contents of huge ones where reading is allowed.
+//! Which regions are inspected now: page frames of those that may be partially mapped, contents of
+//! huge ones, and of others that may hold larger folios, where reading is allowed.
 
 use crate::config::Config;
+use crate::gate::Sight;
 use crate::policy::View;
 use crate::snapshot::InspectAsk;
 use crate::state::{Region, Target};
@@ -25,16 +26,21 @@ pub const MOST: usize = 256;
 /// user (`docs/measurements.md#defaults-by-choice`).
 const SHORT: u64 = 3;
 
+/// At rest, contents are sampled again at this pace at most, all programs together: 0.05 % of a
+/// core. However much memory there is, looking at it again costs no more.
+const PACE: Ns = Ns::ms(220);
+
 /// How much the inspection of a region is worth; ordered, the worthiest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
-    /// Huge, and its last sample is old.
+    /// Its last sample is old.
     ContentsAgain,
     /// It changed since it was inspected.
     Changed,
-    /// Huge, and its contents were never sampled, or only once.
+    /// Its contents were never sampled, or only once.
     Contents,
-    /// It was never inspected: it may hold a block from before this manager's time.
+    /// It was never inspected: it may hold a block from before this manager's time, or pages that
+    /// nobody wrote.
     New,
     /// It lost its huge page and misses pages: very likely it holds the block.
     PartiallyMapped,
@@ -44,19 +50,17 @@ enum Worth {
 /// as much as has changed.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    conditions: Option<(bool, bool, u64)>,
+    conditions: Option<(Sight, bool, Ns)>,
     targets: BTreeMap<ProcId, (u64, Ns)>,
 }
 
 impl Done {
     /// Forgets all when what counts for every target has changed.
-    fn under(&mut self, config: &Config, view: &View<'_>) {
-        let demote = &config.demote;
-        let conditions = Some((view.frames_hidden, demote.sample, demote.sample_interval_ms));
+    fn under(&mut self, rule: &Rule) {
+        let conditions = Some((rule.sight, rule.samples, rule.again));
         if self.conditions != conditions {
             *self = Self { conditions, targets: BTreeMap::new() };
         }
-        self.targets.retain(|id, _| view.targets.contains_key(id));
     }
 
     fn holds(&self, id: ProcId, target: &Target, now: Ns) -> bool {
@@ -65,12 +69,47 @@ impl Done {
     }
 }
 
-/// One that is wanted, the worthiest first, and then the one that waits longest.
-type Wanted = (Reverse<Worth>, Ns, ProcId, Addr, Addr);
+/// One that is wanted, the worthiest first, and then the one that waits longest; among equals in no
+/// order of addresses, so that the first few stand for all.
+type Wanted = (Reverse<Worth>, Ns, u64, ProcId, Addr, Addr, bool);
 
-fn ask((Reverse(worth), _, target, region, mapping): Wanted) -> InspectAsk {
-    let sample = matches!(worth, Worth::Contents | Worth::ContentsAgain);
+fn ask((_, _, _, target, region, mapping, sample): Wanted) -> InspectAsk {
     InspectAsk { target, region, mapping, sample }
+}
+
+/// A number that has nothing to do with where an address lies: Fibonacci hashing.
+const fn scattered(at: Addr) -> u64 {
+    at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// What decides about every region.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    sight: Sight,
+    /// Contents are read.
+    samples: bool,
+    /// They are read again after this time.
+    again: Ns,
+    whole: u32,
+}
+
+impl Rule {
+    fn of(config: &Config, view: &View<'_>) -> Self {
+        let huge: usize = view.targets.values().map(|target| target.regions.huge()).sum();
+        // In powers of two: it seldom changes, and what is known holds as long.
+        let all = PACE.0.saturating_mul(huge.next_power_of_two() as u64);
+        Self {
+            sight: view.sight,
+            samples: config.demote.sample,
+            again: Ns(all).max(Ns::ms(config.demote.sample_interval_ms)),
+            whole: view.geometry.pages_per_huge(),
+        }
+    }
+
+    /// Whether a region's contents are read when it is inspected.
+    const fn samples(&self, region: &Region) -> bool {
+        self.samples && (region.huge || self.sight.samples_small)
+    }
 }
 
 /// Inspections at `now` that fit `budget`, CPU time in ns.
@@ -81,7 +120,9 @@ pub fn asks(
     mut budget: f64,
     now: Ns,
 ) -> Vec<InspectAsk> {
-    done.under(config, view);
+    let rule = Rule::of(config, view);
+    done.under(&rule);
+    done.targets.retain(|id, _| view.targets.contains_key(id));
     let mut users = BTreeMap::<_, BTreeMap<_, Vec<_>>>::new();
     for (id, target) in view.targets.iter().filter(|(_, target)| target.refused.is_none()) {
         if done.holds(*id, target, now) {
@@ -89,14 +130,15 @@ pub fn asks(
         }
         let (mut until, mut wanted) = (Ns(u64::MAX), false);
         for (at, region) in target.regions.iter() {
-            if let Some(worth) = worth(config, view, &region, now) {
+            if let Some(worth) = rule.worth(&region, now) {
                 let since = region.inspected.map_or(Ns(0), |seen| seen.at);
-                let one = (Reverse(worth), since, *id, at, region.mapping);
+                let (scattered, sample) = (scattered(at), rule.samples(&region));
+                let one = (Reverse(worth), since, scattered, *id, at, region.mapping, sample);
                 let cgroups = users.entry(target.sample.account()).or_default();
                 cgroups.entry(target.sample.cgroup_key()).or_default().push(one);
                 wanted = true;
             } else {
-                until = until.min(wanted_from(config, &region));
+                until = until.min(rule.is_old_at(&region));
             }
         }
         if !wanted {
@@ -159,43 +201,46 @@ const fn cost(ask: &InspectAsk) -> u64 {
     if ask.sample { SAMPLE.0 } else { INSPECT.0 }
 }
 
-/// From when on time alone may make an inspection of a region worth it.
-fn wanted_from(config: &Config, region: &Region) -> Ns {
-    let Some(seen) = region.inspected else { return Ns(u64::MAX) };
-    match region.huge {
-        true if config.demote.sample => seen.at + sample_interval(config),
-        false if seen.populated != region.populated => seen.at + AGAIN,
-        _ => Ns(u64::MAX),
+impl Rule {
+    /// From when on what was seen of a region is old: what changed, and what is known to hold zeros
+    /// that may have been written meanwhile, sooner than the rest.
+    fn is_old_at(&self, region: &Region) -> Ns {
+        let Some(seen) = region.inspected else { return Ns(u64::MAX) };
+        let moves = seen.populated != region.populated || region.zeros > Some(0);
+        match region.huge {
+            true if self.samples => seen.at + self.again,
+            false if moves && self.sees(region) => seen.at + AGAIN,
+            _ => Ns(u64::MAX),
+        }
     }
-}
 
-fn sample_interval(config: &Config) -> Ns {
-    Ns::ms(config.demote.sample_interval_ms)
-}
+    /// Whether an inspection of a region that is not huge shows anything.
+    fn sees(&self, region: &Region) -> bool {
+        let missing = u32::from(region.populated) + u32::from(region.zero_page) < self.whole;
+        // Frames that are hidden stay hidden.
+        (missing && !self.sight.frames_hidden) || self.samples(region)
+    }
 
-fn worth(config: &Config, view: &View<'_>, region: &Region, now: Ns) -> Option<Worth> {
-    if region.huge {
-        let due = sample_interval(config);
-        let stale = region.inspected.is_none_or(|seen| now.since(seen.at) >= due);
-        return match region.samples {
-            _ if !config.demote.sample => None,
-            0 if region.inspected.is_none() => Some(Worth::Contents),
-            1 => Some(Worth::Contents),
-            _ => stale.then_some(Worth::ContentsAgain),
-        };
-    }
-    let whole = view.geometry.pages_per_huge();
-    let missing = u32::from(region.populated) + u32::from(region.zero_page) < whole;
-    // Frames that are hidden stay hidden.
-    if !missing || view.frames_hidden {
-        return None;
-    }
-    match region.inspected {
-        None if region.partially_mapped_since.is_some() => Some(Worth::PartiallyMapped),
-        None => Some(Worth::New),
-        Some(seen) => {
-            let changed = seen.populated != region.populated;
-            (changed && now.since(seen.at) >= AGAIN).then_some(Worth::Changed)
+    fn worth(&self, region: &Region, now: Ns) -> Option<Worth> {
+        if region.huge {
+            return match region.samples {
+                _ if !self.samples => None,
+                0 if region.inspected.is_none() => Some(Worth::Contents),
+                1 => Some(Worth::Contents),
+                _ => (now >= self.is_old_at(region)).then_some(Worth::ContentsAgain),
+            };
+        }
+        if region.populated == 0 || !self.sees(region) {
+            return None;
+        }
+        let is_old = now >= self.is_old_at(region);
+        match region.inspected {
+            None if region.partially_mapped_since.is_some() => Some(Worth::PartiallyMapped),
+            None => Some(Worth::New),
+            // Where it holds zeros a second sample decides.
+            Some(_) if region.samples == 1 && region.zeros > Some(0) => Some(Worth::Contents),
+            Some(seen) if is_old && seen.populated != region.populated => Some(Worth::Changed),
+            Some(_) => is_old.then_some(Worth::ContentsAgain),
         }
     }
 }

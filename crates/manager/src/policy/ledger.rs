@@ -2,7 +2,7 @@
 
 use super::contiguity::Wanted;
 use super::view::View;
-use crate::decision::{Action, Motive, Outlook, Queues};
+use crate::decision::{Action, Outlook, Queues};
 use hugewise_base::units::{Bytes, Ns};
 
 /// Expected gain and cost of a plan, if all of it is carried out.
@@ -58,7 +58,7 @@ impl Ledger {
                     }
                     (Action::Demote, motive) => {
                         ledger.freed += waste;
-                        if motive != Motive::PartiallyMapped {
+                        if motive.loses_a_huge_page() {
                             ledger.uncovered += populated.saturating_sub(waste);
                         }
                     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::compaction::{CompactAsk, CompactEnd, CompactReport};
     use crate::config::{Config, Warm};
-    use crate::decision::{Decision, Outcome};
+    use crate::decision::{Decision, Motive, Outcome};
     use crate::select::Selected;
     use crate::snapshot::ProcessSample;
     use crate::state::State;
@@ -98,6 +98,7 @@ mod tests {
             waste,
             min_populated: 0,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         };

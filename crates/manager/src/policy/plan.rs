@@ -6,6 +6,7 @@ use super::ledger::Ledger;
 use crate::config::Config;
 use crate::decision::Queues;
 use crate::reason::SkipReason;
+use crate::state::unwritten::Estimate;
 use hugewise_base::units::{Bytes, Ns, ProcId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +45,12 @@ pub struct Plan {
     /// Waste that promotions below the threshold may cause in all; `None` while nothing is known
     /// of the machine.
     pub bloat_budget: Option<Bytes>,
+    /// Waste above which it is taken back: the budget while memory is not fragmented.
+    pub bloat_bound: Option<Bytes>,
+    /// Waste that is known; `None` before the first plan.
+    pub wasted: Option<Bytes>,
+    /// Pages of regions that are not huge that hold only zeros; `None`: none was sampled.
+    pub unwritten: Option<Estimate>,
     /// What carrying out all of `queues` is expected to give and to cost.
     pub ledger: Ledger,
 }
@@ -88,7 +95,7 @@ impl Reasons {
 
     /// Whether something waits for its turn, or will soon be decided.
     pub fn busy(&self) -> bool {
-        let promotions = [SkipReason::Scheduled, SkipReason::NotInspected];
+        let promotions = [SkipReason::Scheduled, SkipReason::NotInspected, SkipReason::Shrinking];
         let splits = [SkipReason::Scheduled, SkipReason::Settling, SkipReason::NotInspected];
         promotions.iter().any(|reason| self.not_promoted.contains_key(reason))
             || splits.iter().any(|reason| self.not_split.contains_key(reason))

@@ -1,7 +1,7 @@
 //! What a policy may know.
 
 use crate::config::Config;
-use crate::gate::{self, ProgramFacts};
+use crate::gate::{self, ProgramFacts, Sight};
 use crate::limits::backoff::Backoffs;
 use crate::limits::pressure::Pressure;
 use crate::limits::shares::Shares;
@@ -29,8 +29,8 @@ pub struct View<'a> {
     pub machine_gate: Option<SkipReason>,
     /// `hugewise manage pause` is in force: nothing is promoted or split.
     pub paused: bool,
-    /// Page frames cannot be seen: inspections tell nothing of partially mapped blocks.
-    pub frames_hidden: bool,
+    /// What inspections show.
+    pub sight: Sight,
     /// Destinations of promotions are warmed first.
     pub warming: bool,
     /// What was done so far.
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
             pressure: &state.limits.pressure,
             machine_gate: gate::closed_for_all(config, state, now),
             paused: state.limits.paused,
-            frames_hidden: state.machine.frames_hidden,
+            sight: Sight::of(config, state),
             warming: state.limits.warm.wanted(config.promote.warm),
             totals: &state.account.totals,
             giving_back,

@@ -44,7 +44,7 @@ pub struct Checked {
     last_promoted: BTreeMap<(ProcId, u64, Addr), Ns>,
     /// When, and for how long it must stay small.
     last_demoted: BTreeMap<(ProcId, u64, Addr), (Ns, Ns)>,
-    waste: Rc<Cell<Bytes>>,
+    waste: Rc<Cell<Wasted>>,
 }
 
 /// A running sum against `rate x time + burst + the largest single cost`.
@@ -68,6 +68,14 @@ impl Spent {
         let excess = self.sum - (per_s * time + burst + 2.0 * self.largest + 1.0);
         (excess > 0.0).then_some(excess)
     }
+}
+
+/// Memory that regions waste which were promoted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wasted {
+    all: Bytes,
+    /// ... below the threshold.
+    below: Bytes,
 }
 
 impl Checked {
@@ -96,13 +104,19 @@ impl Checked {
         Auditor { truth: Rc::clone(&self.waste), ..Auditor::default() }
     }
 
-    /// What promotions below the threshold waste, as the machine itself knows it.
-    fn waste_now(&self) -> Bytes {
+    /// What promotions waste, as the machine itself knows it.
+    fn waste_now(&self) -> Wasted {
         let thresholds = Thresholds::new(&self.config.promote, Geometry::X86_64);
-        let regions = self.sim.processes.values().flat_map(|process| &process.regions);
-        let from = regions.filter_map(|region| region.promoted_from);
-        let below = from.filter(|used| *used < thresholds.always);
-        Geometry::X86_64.bytes(below.map(|used| u64::from(512 - used)).sum())
+        let mut wasted = Wasted::default();
+        for region in self.sim.processes.values().flat_map(|process| &process.regions) {
+            let Some(from) = region.promoted_from else { continue };
+            let waste = Geometry::X86_64.bytes((PAGES - region.used).into());
+            wasted.all += waste;
+            if from < thresholds.always {
+                wasted.below += waste;
+            }
+        }
+        wasted
     }
 
     /// Compaction begins where it is switched on, one run at a time, and takes no more CPU time
@@ -338,8 +352,8 @@ pub struct Auditor {
     pub ticks: u64,
     /// What the checkers had to check.
     pub activity: Activity,
-    truth: Rc<Cell<Bytes>>,
-    waste: Bytes,
+    truth: Rc<Cell<Wasted>>,
+    waste: Wasted,
     /// Regions that were split in this tick.
     demoted: BTreeMap<ProcId, u64>,
     /// Those that the actuator found huge: they were small when they were planned.
@@ -403,8 +417,9 @@ impl Sink for Auditor {
         *counts.entry(*target).or_default() += 1;
     }
 
-    /// Every small region of a scanned target has a reason; and waste by promotions below the
-    /// threshold never grows beyond the budget (it may stand above it when the footprint shrank).
+    /// Every small region of a scanned target has a reason; and waste by promotions, below the
+    /// threshold and in all, never grows beyond the budget (it may stand above it when the
+    /// footprint shrank).
     fn tick_done(&mut self, at: Ns, manager: &Manager) {
         self.ticks += 1;
         self.a_remembered_plan_is_a_fresh_one(manager, at);
@@ -422,10 +437,16 @@ impl Sink for Auditor {
         self.huge_regions_with_waste_have_a_reason(manager);
         self.note_limits(manager);
         let waste = self.truth.get();
-        self.activity.met(Checker::BloatBudget, (waste > Bytes(0)).into());
-        let bound = manager.plan().bloat_budget.unwrap_or_default();
-        if waste > bound && waste > self.waste {
-            self.broken.push(format!("bloat {waste} above {bound}"));
+        self.activity.met(Checker::BloatBudget, (waste.below > Bytes(0)).into());
+        let budget = manager.plan().bloat_budget.unwrap_or_default();
+        if waste.below > budget && waste.below > self.waste.below {
+            self.broken.push(format!("bloat {} above {budget}", waste.below));
+        }
+        // One region may be as empty as the threshold allows by the time that it is promoted.
+        let bound = manager.plan().bloat_bound.unwrap_or_default() + Bytes(HUGE);
+        let covered = manager.config().promote.budget_covers_full;
+        if covered && waste.all > bound && waste.all > self.waste.all {
+            self.broken.push(format!("bloat {} in all above {bound}", waste.all));
         }
         self.waste = waste;
         self.demoted.clear();

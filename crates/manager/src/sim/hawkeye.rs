@@ -46,6 +46,7 @@ fn decision(id: ProcId, at: Addr, region: &Region, action: Action, motive: Motiv
         waste: PAGES.saturating_sub(region.populated),
         min_populated: 1,
         warm: false,
+        sample: false,
         another: false,
         outlook: None,
     }

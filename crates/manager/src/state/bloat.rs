@@ -8,7 +8,8 @@
 //! * **remembered**: how many pages were populated just before the region became huge. Exact when
 //!   hugewise made it, as of the last scan when somebody else did; an upper bound ever since, for
 //!   the program may have filled it.
-//! * **sampled**: pages of zeros among 32 of 512, where the configuration allows reading.
+//! * **sampled**: pages of zeros among 32 of 512, where the configuration allows reading. In a
+//!   region that is not huge these are pages of larger folios that nobody wrote.
 //!
 //! For all other huge regions waste is unknown, and counted as such.
 
@@ -31,7 +32,7 @@ pub enum WasteSource {
 /// What is known about the waste in one region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waste {
-    /// No huge page and no block: nothing can be wasted.
+    /// No huge page, no block, and no page of a larger folio: nothing can be wasted.
     Impossible,
     /// So many base pages.
     Known(u16, WasteSource),
@@ -44,9 +45,12 @@ impl Region {
     pub fn waste(&self, geometry: Geometry) -> Waste {
         let whole = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
         if !self.huge {
-            return match self.held_pages(geometry) {
-                None | Some(0) => Waste::Impossible,
-                Some(held) => Waste::Known(held, WasteSource::PartiallyMapped),
+            return match (self.held_pages(geometry), self.zeros) {
+                (Some(held @ 1..), _) => Waste::Known(held, WasteSource::PartiallyMapped),
+                (_, Some(zeros @ 1..)) => {
+                    Waste::Known(zeros.min(self.populated), WasteSource::Sampled)
+                }
+                _ => Waste::Impossible,
             };
         }
         match (self.zeros, self.before) {

@@ -1,7 +1,7 @@
 //! Who had how much lately of what all programs share.
 
 use super::Target;
-use crate::decision::{Action, Decision, Motive, Outcome};
+use crate::decision::{Action, Decision, Outcome};
 use crate::limits::shares::{Owner, Shares};
 use hugewise_base::units::{Ns, ProcId};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Lately {
         match outcome {
             Outcome::Promoted { .. } => self.served.charge(owner, 1.0, now),
             // He did not let it go. What lost its huge page before the split he did.
-            Outcome::Demoted { .. } if decision.motive != Motive::PartiallyMapped => {
+            Outcome::Demoted { .. } if decision.motive.loses_a_huge_page() => {
                 self.served.charge(owner, -1.0, now);
             }
             _ => {}

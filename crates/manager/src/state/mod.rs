@@ -15,6 +15,7 @@ pub mod regions;
 mod slots;
 mod target;
 mod totals;
+pub mod unwritten;
 
 pub use region::{Before, Inspected, Maker, Region};
 pub use target::Target;
@@ -27,7 +28,10 @@ use crate::decision::{Action, Decision, FailureClass, Outcome, Queues};
 use crate::limits::backoff::Backoffs;
 use crate::limits::budgets::{self, Budgets};
 use crate::limits::compaction::Compaction;
+use crate::limits::fault_size::FaultSize;
+use crate::limits::huge_faults::HugeFaultControl;
 use crate::limits::pressure::Pressure;
+use crate::limits::shrinking::Shrinking;
 use crate::limits::thresholds::Thresholds;
 use crate::limits::warm::WarmControl;
 use crate::reason::SkipReason;
@@ -120,6 +124,10 @@ pub(super) struct Limits {
     pub(super) pressure: Pressure,
     /// When memory may be compacted.
     pub(super) compaction: Compaction,
+    /// The size of folio that faults hand out.
+    pub(super) fault_size: FaultSize,
+    /// Whether faults hand out huge pages.
+    pub(super) huge_faults: HugeFaultControl,
 }
 
 /// What was done so far, for whom, and what it cost.
@@ -172,6 +180,8 @@ impl State {
                 warm: WarmControl::default(),
                 pressure: Pressure::default(),
                 compaction: Compaction::new(config, now),
+                fault_size: FaultSize::default(),
+                huge_faults: HugeFaultControl::default(),
             },
             account: Account::default(),
         }
@@ -216,6 +226,16 @@ impl State {
         &self.account.totals
     }
 
+    /// The size of folio that faults hand out.
+    pub const fn fault_size(&self) -> &FaultSize {
+        &self.limits.fault_size
+    }
+
+    /// Whether faults hand out huge pages.
+    pub const fn huge_faults(&self) -> &HugeFaultControl {
+        &self.limits.huge_faults
+    }
+
     /// Page sizes.
     pub fn geometry(&self) -> Geometry {
         self.machine.geometry
@@ -237,6 +257,13 @@ impl State {
 
     /// Takes a machine sample: geometry and the memory watermark.
     pub fn machine(&mut self, config: &Config, machine: MachineSample, now: Ns) {
+        let had = self.machine.sample.as_ref().is_some_and(MachineSample::has_multi_size_folios);
+        if had && !machine.has_multi_size_folios() {
+            // No folio is left that could hold a page which nobody wrote.
+            for target in self.programs.targets.values_mut() {
+                target.forget_unwritten();
+            }
+        }
         self.machine.geometry = machine.geometry;
         self.limits.thresholds = Thresholds::new(&config.promote, self.machine.geometry);
         self.limits.pressure.machine(&config.watermark, &machine, now);
@@ -321,7 +348,7 @@ impl State {
     pub fn list(&mut self, config: &Config, processes: Vec<Selected>, now: Ns) {
         let mut chosen = Vec::new();
         self.programs.left_alone.clear();
-        self.programs.listed = true;
+        let is_first = !std::mem::replace(&mut self.programs.listed, true);
         for Selected { sample, share } in processes {
             match share {
                 Ok(share) => chosen.push((share, sample)),
@@ -345,10 +372,15 @@ impl State {
         let mut old = std::mem::take(&mut self.programs.targets);
         for (share, sample) in chosen {
             let target = match old.remove(&sample.id) {
-                Some(known) => known.listed(share, sample, now),
+                Some(known) => known.listed(config, share, sample, now),
                 None => {
                     let earlier = self.programs.earlier.remove(&sample.id).unwrap_or_default();
-                    Target { earlier, ..Target::new(config, sample, share, now) }
+                    let watch = Ns::ms(config.promote.watch_ms);
+                    let shrinking = match is_first {
+                        true => Shrinking::unknown(watch, now),
+                        false => Shrinking::default(),
+                    };
+                    Target { earlier, shrinking, ..Target::new(config, sample, share, now) }
                 }
             };
             self.programs.targets.insert(target.sample.id, target);

@@ -1,6 +1,6 @@
 //! What is remembered of one region.
 
-use crate::decision::{Action, Decision, Outcome};
+use crate::decision::{Action, Decision, Motive, Outcome};
 use crate::limits::thresholds::Thresholds;
 use crate::limits::waits::Waits;
 use crate::reason::SkipReason;
@@ -58,9 +58,9 @@ pub struct Region {
     pub partially_mapped_since: Option<Ns>,
     /// Dropped pages whose block is still held, from page frames.
     pub held: Option<u16>,
-    /// Pages of zeros in a huge region: mean of the last two samples of its contents.
+    /// Populated pages that hold only zeros: mean of the last two samples of its contents.
     pub zeros: Option<u16>,
-    /// Samples of its contents since it became huge.
+    /// Samples of its contents since it became huge, or lost its huge page.
     pub samples: u8,
     /// Scans in a row that saw the same number of populated pages.
     pub steady: u8,
@@ -84,6 +84,12 @@ impl Region {
             whole.saturating_sub(self.populated + self.zero_page)
         };
         self.held.or_else(|| self.partially_mapped_since.map(|_| missing()))
+    }
+
+    /// Populated base pages that hold data, as far as samples tell; as long as it is not huge.
+    pub fn written(&self) -> u16 {
+        let zeros = self.zeros.filter(|_| !self.huge).unwrap_or(0);
+        self.populated.saturating_sub(zeros)
     }
 
     /// Whether it is huge because the bloat budget paid for it.
@@ -162,11 +168,13 @@ impl Region {
                 self.became_huge();
                 self.huge = true;
                 self.before = Some(Before { populated: *populated, by: Maker::Us });
+                // What it wastes is known for now: its contents are sampled later.
+                self.inspected = Some(Inspected { at: now, populated: *populated });
                 self.populated = u16::try_from(geometry.pages_per_huge()).unwrap_or(u16::MAX);
                 self.waits.promoted();
             }
             (_, Outcome::Demoted { freed, .. }) => {
-                if self.huge {
+                if self.huge || decision.motive == Motive::Unwritten {
                     self.populated = self.populated.saturating_sub(*freed);
                 }
                 self.became_huge();
@@ -183,7 +191,13 @@ impl Region {
                 self.huge = true;
                 self.waits.made_huge(now);
             }
-            (Action::Promote, _) => self.waits.not_promoted(outcome, now),
+            (Action::Promote, _) => {
+                if matches!(outcome, Outcome::Skipped { reason: SkipReason::Unwritten, .. }) {
+                    // How many are written is to be found out.
+                    self.inspected = None;
+                }
+                self.waits.not_promoted(outcome, now);
+            }
             // The next scan sees what it is now.
             (Action::Demote, Outcome::Skipped { reason: SkipReason::NothingHeld, .. }) => {
                 (self.held, self.partially_mapped_since) = (Some(0), None);
@@ -204,7 +218,6 @@ impl Region {
 mod tests {
     use super::*;
     use crate::config::Promote;
-    use crate::decision::Motive;
     use hugewise_base::units::ProcId;
 
     #[test]
@@ -252,6 +265,7 @@ mod tests {
             waste: 0,
             min_populated: 0,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         };

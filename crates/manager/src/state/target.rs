@@ -13,6 +13,7 @@ use crate::hints::{self, Hint, Mapping};
 use crate::limits::bucket::Bucket;
 use crate::limits::budgets::{self, CALL_PRIOR};
 use crate::limits::shares::Owner;
+use crate::limits::shrinking::Shrinking;
 use crate::limits::suspension::Suspension;
 use crate::limits::thresholds::Thresholds;
 use crate::limits::waits::{REFUSED, Wait};
@@ -73,6 +74,8 @@ pub struct Target {
     pub split_call: Ns,
     /// Whether so many attempts came to nothing that all of it waits.
     pub suspension: Suspension,
+    /// Whether it gives memory back just now.
+    pub shrinking: Shrinking,
     /// Why nothing of it can be scanned.
     pub refused: Option<SkipReason>,
     /// Scans in a row that were refused.
@@ -119,6 +122,7 @@ impl Target {
             call: CALL_PRIOR,
             split_call: CALL_PRIOR,
             suspension: Suspension::default(),
+            shrinking: Shrinking::default(),
             refused: None,
             refusals: 0,
             totals: Totals::default(),
@@ -193,16 +197,23 @@ impl Target {
     }
 
     /// Takes a newer sample of its process.
-    pub(super) fn listed(self, share: f64, sample: ProcessSample, now: Ns) -> Self {
+    pub(super) fn listed(
+        self,
+        config: &Config,
+        share: f64,
+        sample: ProcessSample,
+        now: Ns,
+    ) -> Self {
         let wall = now.since(self.listed);
         let used = sample.cpu.zip(self.sample.cpu).map(|(new, old)| new.since(old));
         let cpu_share = used.filter(|_| wall > Ns(0)).map(|used| used.as_s() / wall.as_s());
         let cpu_share = cpu_share.or(self.cpu_share);
         let small = self.small();
-        let (mut heat, mut looks) = (self.heat, self.looks);
+        let (mut heat, mut looks, mut shrinking) = (self.heat, self.looks, self.shrinking);
+        shrinking.listed(self.sample.anon, sample.anon, Ns::ms(config.promote.watch_ms), now);
         looks.are_small(small);
         let version = self.version + u64::from(heat.forget(now));
-        Self { share, sample, cpu_share, heat, looks, version, listed: now, ..self }
+        Self { share, sample, cpu_share, heat, looks, shrinking, version, listed: now, ..self }
     }
 
     /// Populated memory by mapping, ascending.
@@ -472,6 +483,13 @@ impl Target {
             !region.huge && region.mapping == decision.mapping && until < Some(wait.until)
         };
         self.regions.change_all(sooner, |region| region.waits.no_promote_until = Some(wait));
+    }
+
+    /// Forgets which pages of regions that are not huge hold only zeros.
+    pub(super) fn forget_unwritten(&mut self) {
+        let sampled = |region: &Region| !region.huge && region.zeros.is_some();
+        self.regions.change_all(sampled, |region| (region.zeros, region.samples) = (None, 0));
+        self.version += 1;
     }
 
     /// Nothing of this mapping, or of all of them, is promoted for long.

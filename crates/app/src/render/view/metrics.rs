@@ -230,6 +230,15 @@ fn manager(all: &mut List, status: &ManagerStatus) {
     all.gauge("giving_back", help, flag(status.giving_back));
     let budget = amount(status.bloat_budget);
     all.gauge("bloat_budget_bytes", "Waste that promotions may cause.", budget);
+    let faults = &status.faults;
+    let help = "Size of the folios that faults hand out by hugewise's choice.";
+    all.gauge("fault_size_bytes", help, amount(faults.size));
+    let help = "1 where faults hand out huge pages by hugewise's choice.";
+    all.gauge("huge_faults", help, faults.huge.and_then(flag));
+    let help = "Pages that faults handed out and nobody wrote, estimated.";
+    all.gauge("unwritten_bytes", help, amount(faults.unwritten));
+    let help = "Half of the 95 % interval of that estimate.";
+    all.gauge("unwritten_error_bytes", help, amount(faults.unwritten_error));
     let bloat = amount(Some(status.known_bloat));
     all.gauge("known_bloat_bytes", "Waste in huge pages, as far as known.", bloat);
     let unknown = amount(Some(status.bloat.unknown));

@@ -24,6 +24,8 @@ pub(super) struct Candidate {
     pub(super) accessed: f64,
     /// Something is known of its use.
     pub(super) tracked: bool,
+    /// A split whose memory is needed elsewhere now.
+    pub(super) urgent: bool,
 }
 
 /// Steps of a rank to a page; among equals the fuller region comes first.

@@ -5,13 +5,14 @@
 use super::candidate::{Candidate, Order};
 use super::giveback::{Need, PROMOTED_BY, SplitRule};
 use crate::decision::{Action, Decision, Motive};
-use crate::gate::{self, Asked, RegionFacts};
+use crate::gate::{self, Asked, RegionFacts, Sight};
 use crate::limits::thresholds::Thresholds;
 use crate::policy::worth::accessed_pages;
 use crate::policy::{Reasons, View};
 use crate::reason::SkipReason;
 use crate::state::bloat::Waste;
 use crate::state::heat::Use;
+use crate::state::unwritten::Sums;
 use crate::state::{Region, Target};
 use hugewise_base::units::{Addr, Geometry, Ns, ProcId};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(super) struct Conditions {
     version: u64,
     thresholds: Thresholds,
     geometry: Geometry,
-    frames_hidden: bool,
+    sight: Sight,
     /// Its memory is short.
     pressed: bool,
     /// As of the start of time.
@@ -40,7 +41,7 @@ impl Conditions {
             version: target.version(),
             thresholds: view.thresholds,
             geometry: view.geometry,
-            frames_hidden: view.frames_hidden,
+            sight: view.sight,
             pressed: view.pressure.on(&target.sample.cgroup_key()).is_some(),
             rule: rule.at(Ns(0)),
             order,
@@ -70,6 +71,8 @@ pub(super) struct Findings {
     pub(super) reasons: Arc<Reasons>,
     pub(super) wasted_pages: u64,
     pub(super) pledged_pages: u64,
+    /// Of regions that are not huge.
+    pub(super) small: Sums,
     /// [`accessed_pages`] of all regions.
     pub(super) accessed: f64,
     /// Until then nothing of it changes by time alone; `None`: never does.
@@ -86,6 +89,7 @@ impl Findings {
             reasons: Arc::default(),
             wasted_pages: 0,
             pledged_pages: 0,
+            small: Sums::default(),
             accessed: 0.0,
             until: None,
         };
@@ -97,6 +101,9 @@ impl Findings {
             let waste = region.waste(conditions.geometry);
             if let Waste::Known(pages, _) = waste {
                 findings.wasted_pages += u64::from(pages);
+            }
+            if !region.huge {
+                findings.small.add(&region);
             }
             findings.pledged_pages += pledged_pages(&region, whole);
             findings.accessed += accessed;
@@ -145,8 +152,12 @@ impl One<'_> {
     /// Its split, or why there is none; `None`: nothing is wasted in it.
     fn split(&self) -> Option<Result<Candidate, SkipReason>> {
         let rule = self.conditions.rule.at(self.now);
-        let judged = rule.judge(self.region, self.waste, self.need())?;
-        let split = |(motive, waste)| self.candidate(Action::Demote, motive, waste, 0);
+        let need = self.need();
+        let judged = rule.judge(self.region, self.waste, need)?;
+        let split = |(motive, waste)| {
+            let urgent = need != Need::None;
+            Candidate { urgent, ..self.candidate(Action::Demote, motive, waste, 0) }
+        };
         Some(judged.map(split))
     }
 
@@ -161,8 +172,8 @@ impl One<'_> {
 
     /// Its promotion, or why there is none; `None`: it is huge.
     fn promotion(&self) -> Option<Result<Candidate, SkipReason>> {
-        let Conditions { thresholds, frames_hidden, .. } = self.conditions;
-        let facts = RegionFacts::of(self.region, thresholds, frames_hidden, self.now);
+        let Conditions { thresholds, sight, .. } = self.conditions;
+        let facts = RegionFacts::of(self.region, thresholds, sight, self.now);
         match gate::region(&facts, Asked::All) {
             Some(SkipReason::AlreadyHuge) => return None,
             Some(reason) => return Some(Err(reason)),
@@ -170,9 +181,9 @@ impl One<'_> {
         }
         let (motive, min_populated) = match facts.is_full() {
             true => (Motive::Utilization, thresholds.always),
-            false => (Motive::BloatBudget, self.region.populated),
+            false => (Motive::BloatBudget, facts.written),
         };
-        let waste = thresholds.whole.saturating_sub(self.region.populated);
+        let waste = thresholds.whole.saturating_sub(facts.written);
         Some(Ok(self.candidate(Action::Promote, motive, waste, min_populated)))
     }
 
@@ -193,11 +204,13 @@ impl One<'_> {
             waste,
             min_populated,
             warm: false,
+            sample: false,
             another: false,
             outlook: None,
         };
         let rank = self.conditions.order.rank(&decision, self.accessed);
-        Candidate { decision, rank, accessed: self.accessed, tracked: self.used.is_some() }
+        let (accessed, tracked) = (self.accessed, self.used.is_some());
+        Candidate { decision, rank, accessed, tracked, urgent: false }
     }
 }
 

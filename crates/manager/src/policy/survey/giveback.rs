@@ -8,6 +8,9 @@
 //!   on its cgroup every one goes, also those that only just miss the promotion threshold; and of
 //!   those that nobody accesses every one that wastes anything worth a split.
 //!
+//! * A region that is **not huge**, in which larger folios hold pages that nobody wrote: these are
+//!   split like badly used huge ones; nothing is lost by it but the folio.
+//!
 //! What was split for its waste stays small for a while, longer each time
 //! (`SkipReason::GivenBack`), and nothing that was split becomes huge out of the bloat budget again
 //! before it was well used: nothing flaps.
@@ -26,6 +29,9 @@ use std::sync::Arc;
 
 /// Least pages of a held block that are worth a split: 64 KiB for about 0.4 ms.
 pub const MIN_HELD: u16 = 16;
+/// Least pages that nobody wrote, in a region that is not huge, that are worth the calls: more than
+/// half of one folio of the size that faults hand out at most.
+pub const MIN_UNWRITTEN: u16 = 9;
 /// One that is full enough for a new huge page is left to promotion for so long: its cooldown, and
 /// as much again for its turn to come.
 pub const PROMOTED_BY: Ns = Ns::s(60);
@@ -50,9 +56,10 @@ pub(super) fn choose(
     let rest = bound.percent(100.0 * STOP);
     let giving_back = total > if view.giving_back { rest } else { bound };
     let mut excess = total.saturating_sub(rest);
-    candidates.retain(|Candidate { decision, .. }| {
-        let wanted =
-            decision.motive != Motive::OverBloatBudget || (giving_back && excess > Bytes(0));
+    candidates.retain(|Candidate { decision, urgent, .. }| {
+        let wanted = *urgent
+            || decision.motive == Motive::PartiallyMapped
+            || (giving_back && excess > Bytes(0));
         if decision.motive != Motive::PartiallyMapped && wanted {
             excess = excess.saturating_sub(waste(decision));
         }
@@ -141,6 +148,7 @@ impl SplitRule {
         };
         let (motive, least) = match (source, need) {
             (WasteSource::PartiallyMapped, _) => (Motive::PartiallyMapped, MIN_HELD - 1),
+            _ if !region.huge => (Motive::Unwritten, MIN_UNWRITTEN - 1),
             (_, Need::ByAllAndCold) => (Motive::Pressure, self.pressed.min(MIN_HELD - 1)),
             (_, Need::ByAll) => (Motive::Pressure, self.pressed),
             (_, Need::None) => (Motive::OverBloatBudget, self.unused),

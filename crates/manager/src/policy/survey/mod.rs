@@ -23,6 +23,7 @@ use crate::gate::{self, Asked, PriceFacts};
 use crate::limits::thresholds::Thresholds;
 use crate::policy::worth::Value;
 use crate::reason::SkipReason;
+use crate::state::unwritten::Estimate;
 use candidate::{Candidate, Order};
 use findings::{Conditions, Findings, Known};
 use giveback::SplitRule;
@@ -90,14 +91,31 @@ impl Policy for ByRegion {
         let bound = budget::bound(config, view.machine, footprint);
         let (splits, giving_back) = giveback::choose(candidates, bound, view, &mut survey.reasons);
         let spent = view.geometry.bytes(survey.wasted_pages + survey.pledged_pages);
-        let room = bloat_budget.unwrap_or_default().saturating_sub(spent);
+        // Ingens as published bounds no bloat.
+        let covers_full = config.promote.budget_covers_full && self.kind != PolicyKind::Paper;
+        let full = if covers_full { bound.saturating_sub(spent) } else { Bytes(u64::MAX) };
+        let paid = bloat_budget.unwrap_or_default().saturating_sub(spent);
+        let room = Room { full, paid };
         let promotions = survey.choose_promotions(config, room, view, now);
         let queues = in_turns(splits, promotions);
         let more = queues.values().any(|queue| queue.len() >= QUEUE);
         let (reasons, until) = (survey.reasons, survey.until);
         let compaction = contiguity::wanted(survey.starved, view.machine);
         let ledger = Ledger::expected(view, &queues, compaction);
-        Plan { queues, compaction, more, until, reasons, giving_back, bloat_budget, ledger }
+        let unwritten = survey.unwritten;
+        Plan {
+            queues,
+            compaction,
+            more,
+            until,
+            reasons,
+            giving_back,
+            bloat_budget,
+            bloat_bound: Some(bound),
+            wasted: Some(view.geometry.bytes(survey.wasted_pages)),
+            unwritten,
+            ledger,
+        }
     }
 }
 
@@ -114,6 +132,8 @@ struct Survey {
     /// Waste that decisions would have caused had anybody carried them out (mode `observe`, dry
     /// run): without it those modes would spend the budget anew in every tick.
     pledged_pages: u64,
+    /// Pages of regions that are not huge that hold only zeros; `None`: none was sampled.
+    unwritten: Option<Estimate>,
     /// Regions that would be promoted if there were free blocks.
     starved: u64,
     /// Until then nothing changes by time alone.
@@ -163,27 +183,25 @@ impl Survey {
         self.wasted_pages += findings.wasted_pages;
         self.pledged_pages += findings.pledged_pages;
         self.until = self.until.into_iter().chain(findings.until).min();
+        if let Some(estimate) = findings.small.estimate() {
+            *self.unwritten.get_or_insert_default() += estimate;
+        }
         self.reasons.insert(id, findings.reasons);
     }
 
-    /// Promotions that nothing speaks against, per target, those of the highest rank first; `room`
-    /// is what is left of the bloat budget.
+    /// Promotions that nothing speaks against, per target, those of the highest rank first.
     fn choose_promotions(
         &mut self,
         config: &Config,
-        mut room: Bytes,
+        mut room: Room,
         view: &View<'_>,
         now: Ns,
     ) -> Queues {
         if self.promotions.is_empty() {
             return Queues::new();
         }
-        // Waste of what is promoted in any case comes out of the same budget, first.
         let waste = |decision: &Decision| view.geometry.bytes(decision.waste.into());
         let paid = |candidate: &Candidate| candidate.decision.motive == Motive::BloatBudget;
-        for candidate in self.promotions.iter().filter(|candidate| !paid(candidate)) {
-            room = room.saturating_sub(waste(&candidate.decision));
-        }
         // Of equally worthy regions one of whoever holds least: the budget is spent in this order.
         let held: BTreeMap<_, _> = view.targets.iter().map(|(id, t)| (*id, t.held())).collect();
         self.promotions.sort_by_cached_key(|candidate| {
@@ -201,7 +219,7 @@ impl Survey {
             let outlook = scarcity.outlook(&self.values, &candidate, view);
             let decision = Decision { outlook, ..candidate.decision };
             let paid = paid(&candidate);
-            let over_budget = paid && waste(&decision) > room;
+            let over_budget = !room.holds(waste(&decision), paid);
             let price = PriceFacts { over_budget, ..scarcity.price(&decision, paid, view) };
             let cgroup = cgroup_gates.get(&decision.target).copied().flatten();
             let own = cgroup.or_else(|| gate::price(&price, Asked::All));
@@ -211,14 +229,36 @@ impl Survey {
             let reasons = self.reasons.entry(decision.target).or_default();
             Arc::make_mut(reasons).not_promoted(reason.unwrap_or(SkipReason::Scheduled));
             let queue = wanted.entry(decision.target).or_default();
-            if reason.is_none() && queue.len() < QUEUE {
-                if paid {
-                    room = room.saturating_sub(waste(&decision));
+            if reason.is_none() {
+                // What has to wait for room in the queue is still meant: nothing else may spend it.
+                room.take(waste(&decision));
+                if queue.len() < QUEUE {
+                    queue.push_back(decision);
                 }
-                queue.push_back(decision);
             }
         }
         wanted
+    }
+}
+
+/// What is left of the bloat budget.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// For regions at the threshold or above: all of it.
+    full: Bytes,
+    /// For those below: less where memory is fragmented.
+    paid: Bytes,
+}
+
+impl Room {
+    /// Whether so much waste fits in.
+    fn holds(self, waste: Bytes, paid: bool) -> bool {
+        waste <= if paid { self.paid } else { self.full }
+    }
+
+    fn take(&mut self, waste: Bytes) {
+        self.full = self.full.saturating_sub(waste);
+        self.paid = self.paid.saturating_sub(waste);
     }
 }
 

@@ -11,7 +11,7 @@ use hugewise_manager::limits::pressure::PressureSource;
 use hugewise_manager::reason::SkipReason;
 use hugewise_manager::state::Compactions;
 use hugewise_manager::state::bloat::Account;
-use hugewise_manager::status::{CompactionStatus, ManagerStatus};
+use hugewise_manager::status::{CompactionStatus, FaultStatus, ManagerStatus};
 
 /// Said where a split keeps zero pages.
 const KEEPS_ZEROS: &str = "this kernel (before 6.12) keeps zero pages when a huge page is split: \
@@ -62,6 +62,7 @@ pub(super) fn render(view: &View, paint: Paint) -> String {
     let wait = manager.allocation_backoff_s.map_or_else(|| "none".to_owned(), wait);
     out.push_str(&line("Back-off", &wait));
     out.push_str(&compaction(&manager.compaction));
+    out.push_str(&faults(&manager.faults));
     out.push_str(&giving_back(manager, view, paint));
     let cpu =
         manager.own_cpu.map_or_else(|| "unknown".to_owned(), |t| format!("{:.2} s", t.as_s()));
@@ -149,6 +150,37 @@ fn progress(manager: &ManagerStatus) -> Vec<String> {
     all.into_iter().chain(each).collect()
 }
 
+/// What faults hand out, and what that costs.
+fn faults(faults: &FaultStatus) -> String {
+    let size = faults.size.map_or_else(|| "base pages".to_owned(), |size| size.to_string());
+    let mut said = format!("{size}: {}", faults.size_reason.text().0);
+    if let Some((huge, reason)) = faults.huge.zip(faults.huge_reason) {
+        let what = if huge { "huge pages" } else { "no huge pages" };
+        said = format!("{what}: {}; else {said}", reason.text().0);
+    }
+    let mut out = line("Faults give", &said);
+    if let Some((bytes, error)) = faults.unwritten.zip(faults.unwritten_error) {
+        out.push_str(&line("Never written", &format!("{bytes} of it, give or take {error}")));
+    }
+    for size in &faults.sizes {
+        let counts = [
+            (size.folios, "folio", "folios"),
+            (size.partially_mapped, "partially mapped", "partially mapped"),
+            (size.faults, "fault", "faults"),
+            (size.fallbacks, "fallback", "fallbacks"),
+            (size.splits, "split", "splits"),
+        ];
+        let known = counts.into_iter().filter_map(|(count, one, many)| {
+            count.filter(|count| *count > 0).map(|count| counted(count, one, many))
+        });
+        let known: Vec<_> = known.collect();
+        if !known.is_empty() {
+            out.push_str(&line(&format!("  of {}", size.size), &known.join(", ")));
+        }
+    }
+    out
+}
+
 /// How fast it goes and how long it will take.
 fn pace(rate: Option<Bytes>, left_s: Option<f64>) -> Option<String> {
     let left = left_s.map_or(String::new(), |s| format!(", {} left", number::wait(s)));
@@ -171,7 +203,7 @@ fn giving_back(manager: &ManagerStatus, view: &View, paint: Paint) -> String {
     let budget = manager.bloat_budget.map_or_else(|| "unknown".to_owned(), |b| b.to_string());
     let over =
         if manager.giving_back { "; exceeded: giving back until half of it is left" } else { "" };
-    let budget = line("Bloat budget", &format!("{budget} in huge pages{over}"));
+    let budget = line("Bloat budget", &format!("{budget} in all{over}"));
     out.push_str(&if manager.giving_back { paint.warn(&budget) } else { budget });
     let freed = format!("{} by splitting {}", manager.freed, regions(manager.demoted));
     out.push_str(&line("Given back", &freed));

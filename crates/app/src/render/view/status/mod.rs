@@ -242,13 +242,15 @@ pub(crate) mod tests {
     use hugewise_base::units::Ns;
     use hugewise_manager::access::{Offer, Tracker};
     use hugewise_manager::decision::Outlook;
+    use hugewise_manager::limits::fault_size::SizeReason;
+    use hugewise_manager::limits::huge_faults::HugeFaults;
     use hugewise_manager::limits::pressure::PressureSource;
     use hugewise_manager::reason::{Limit, SkipReason};
-    use hugewise_manager::snapshot::{CgroupSample, ThpMode};
+    use hugewise_manager::snapshot::{CgroupSample, SizeSample, ThpMode};
     use hugewise_manager::state::Compactions;
     use hugewise_manager::state::bloat::Account;
     use hugewise_manager::status::{
-        CgroupStatus, CompactionStatus, LeftAloneStatus, ManagerStatus, UseStatus,
+        CgroupStatus, CompactionStatus, FaultStatus, LeftAloneStatus, ManagerStatus, UseStatus,
     };
     use std::collections::BTreeMap;
 
@@ -366,6 +368,29 @@ pub(crate) mod tests {
         }
     }
 
+    fn faults() -> FaultStatus {
+        FaultStatus {
+            size: Some(Bytes(32 << 10)),
+            size_reason: SizeReason::Waste,
+            size_changes: 1,
+            huge: Some(false),
+            huge_reason: Some(HugeFaults::Fragmented),
+            huge_changes: 3,
+            unwritten: Some(Bytes::mib(9)),
+            unwritten_error: Some(Bytes::mib(2)),
+            sizes: vec![SizeSample {
+                size: Bytes(32 << 10),
+                mode: ThpMode::Always,
+                folios: Some(812),
+                partially_mapped: Some(0),
+                faults: Some(2001),
+                fallbacks: Some(1),
+                splits: None,
+                fmfi: Some(0.1),
+            }],
+        }
+    }
+
     pub(crate) fn with_manager() -> View {
         let view = sample();
         let memory = CgroupSample {
@@ -398,6 +423,7 @@ pub(crate) mod tests {
             pids: Some(vec![812]),
             dry_run: true,
             policy: "worth".to_owned(),
+            faults: faults(),
             trackers: vec![Offer { tracker: Tracker::Referenced, refused: None }],
             outlook: Outlook { gain_ns_per_s: 12_000_000, cost_ns_per_s: 300_000 },
             paused: true,
